@@ -1,0 +1,82 @@
+// The map of the house: which room may import which (docs: README, "How it is built").
+const rooms = {
+  base: [],
+  model: [],
+  config: ['base'],
+  cloud: ['base', 'model'],
+  entities: ['model', 'cloud/operations.ts'],
+  homeassistant: ['model', 'entities', 'cloud/operations.ts'],
+  broker: ['base'],
+  simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/wire.ts'],
+  bridge: ['base', 'model', 'cloud', 'entities', 'homeassistant', 'broker'],
+};
+
+// Each npm package lives in the rooms named here and nowhere else.
+const packages = {
+  undici: ['cloud'],
+  zod: ['cloud', 'config'],
+  mqtt: ['broker'],
+  aedes: ['broker'],
+  yaml: ['config'],
+  'node-cron': ['bridge', 'config'],
+  pino: ['base'],
+  'pino-pretty': ['base'],
+  'write-file-atomic': ['bridge'],
+};
+
+const layering = Object.entries(rooms).map(([room, allowed]) => ({
+  name: `${room}-imports`,
+  comment: `src/${room} may import only: ${allowed.join(', ') || 'nothing'}`,
+  severity: 'error',
+  from: { path: `^src/${room}/` },
+  to: {
+    path: '^src/',
+    pathNot: [
+      `^src/${room}/`,
+      ...allowed.map((each) => (each.endsWith('.ts') ? `^src/${each}$` : `^src/${each}/`)),
+    ],
+  },
+}));
+
+const homes = Object.entries(packages).map(([name, allowed]) => ({
+  name: `${name}-lives-in-${allowed.join('-and-')}`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: allowed.map((room) => `^src/${room}/`) },
+  to: { path: `^node_modules/(@types/)?${name}/` },
+}));
+
+module.exports = {
+  forbidden: [
+    ...layering,
+    ...homes,
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'src-knows-no-tests',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|scripts)/' },
+    },
+    {
+      name: 'only-main-imports-the-commands',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(main\\.ts|cli/)' },
+      to: { path: '^src/cli/' },
+    },
+    {
+      name: 'only-the-commands-import-the-daemon',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(main\\.ts|cli/|daemon\\.ts)' },
+      to: { path: '^src/daemon\\.ts$' },
+    },
+    { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+  },
+};

@@ -1,0 +1,28 @@
+# Node 22 is the last major with an official image for 32-bit ARM (linux/arm/v7, older Raspberry Pis).
+ARG NODE=node:22-bookworm-slim
+
+# Nothing that is built or installed here depends on the processor, so it is done on the builder's own.
+FROM --platform=$BUILDPLATFORM ${NODE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build && npm ci --omit=dev --ignore-scripts
+
+FROM ${NODE}
+# Any user may run the bridge and keep its data; what it writes there only that user can read.
+RUN install -d -m 1777 /data
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY LICENSE config.example.yaml ./
+# config.yaml is looked for in /data, and nothing is written outside it.
+WORKDIR /data
+VOLUME /data
+ENV NODE_ENV=production SONIC2MQTT_DATA_DIR=/data HEARTBEAT_SOCKET=sonic2mqtt
+USER node
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "/app/dist/healthcheck.js"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["run"]

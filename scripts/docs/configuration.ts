@@ -1,0 +1,128 @@
+import { slices } from '../../src/bridge/health.ts';
+import { type Control, operationRow } from '../../src/cloud/operations.ts';
+import { variableOf } from '../../src/config/environment.ts';
+import { configJsonSchema } from '../../src/config/jsonSchema.ts';
+import { type OptionRow, optionRows, secretPaths } from '../../src/config/schema.ts';
+import { isTree, valueAt } from '../../src/config/tree.ts';
+import { entityTable } from '../../src/entities/tables.ts';
+import { deviceKinds } from '../../src/model/devices.ts';
+import { code, codeBlock, generatedNote, table } from './markdown.ts';
+
+/** What the configuration takes already and nothing in the bridge reads. */
+const waiting = ['http.', 'shard.'];
+
+const controlsInUse: ReadonlySet<Control | undefined> = new Set(
+  deviceKinds
+    .flatMap((kind) => entityTable(kind))
+    .map((row) => ('command' in row ? row.command.operation : null))
+    .map((operation) => (operation === null ? undefined : operationRow(operation).control)),
+);
+
+/** Whether an option changes anything yet. */
+function isInUse(path: string): boolean {
+  if (waiting.some((start) => path.startsWith(start))) return false;
+  const [section, name = ''] = path.split('.');
+  if (section === 'control') return [...controlsInUse].some((control) => control === name);
+  if (section === 'schedules') return name === 'timezone' || slices.some((slice) => slice === name);
+  return true;
+}
+
+const requiredUnless: Readonly<Record<string, string>> = {
+  'cloud.password': '**required**, or `password_file`',
+  'mqtt.url': '**required**, unless `mqtt.embedded.enabled`',
+};
+
+function defaultOf({ path, default: value }: OptionRow): string {
+  const required = requiredUnless[path] ?? (value === undefined ? '**required**' : '');
+  return required || (value === null ? '' : code(typeof value === 'string' ? value : JSON.stringify(value)));
+}
+
+function meaningOf({ path, description }: OptionRow): string {
+  return isInUse(path) ? description : `*Not used yet.* ${description}`;
+}
+
+/** What an option takes, in a word or two. */
+function kindOf({ path, type }: OptionRow): string {
+  const schema = valueAt(
+    configJsonSchema(),
+    path.split('.').flatMap((step) => ['properties', step]),
+  );
+  const about = isTree(schema) ? schema : {};
+  const { enum: words, minimum, maximum, pattern } = about;
+  if (Array.isArray(words)) return words.map((word) => code(String(word))).join(', ');
+  if (type === 'number' && minimum !== undefined) return `${minimum} to ${maximum}`;
+  if (type === 'boolean') return '`true`, `false`';
+  if (type === 'map') return 'map';
+  if (type === 'list') return 'list';
+  if (/^schedules\.(?!timezone)/.test(path)) return 'schedule';
+  if (typeof pattern === 'string' && pattern.includes('ms|s|m|h')) return 'duration';
+  return type;
+}
+
+/** The table of every option, for the README. */
+export function optionTable(): string {
+  return table(
+    ['Option', 'Default', 'Meaning'],
+    optionRows.map((row) => [code(row.path), defaultOf(row), meaningOf(row)]),
+  );
+}
+
+/** Where an option stands; empty at the top of the file. */
+function sectionOf({ path }: OptionRow): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('.')));
+}
+
+/** docs/configuration.md */
+export function configurationPage(): string {
+  const sections = [...new Set(optionRows.map(sectionOf))];
+  // What stands at the top of the file comes last.
+  const sectionPages = sections
+    .toSorted((left, right) => Number(left === '') - Number(right === ''))
+    .map((section) => {
+      const rows = optionRows.filter((row) => sectionOf(row) === section);
+      const about = valueAt(configJsonSchema(), [
+        ...section.split('.').flatMap((step) => ['properties', step]),
+        'description',
+      ]);
+      return [
+        section === '' ? '## Outside the sections' : `## ${code(section)}`,
+        ...(typeof about === 'string' ? [`${about}.`] : []),
+        table(
+          ['Option', 'Takes', 'Default', 'Meaning'],
+          rows.map((row) => [
+            code(row.path.slice(section === '' ? 0 : section.length + 1)),
+            kindOf(row),
+            defaultOf(row),
+            meaningOf(row),
+          ]),
+        ),
+      ].join('\n\n');
+    });
+  return [
+    generatedNote,
+    '# Configuration',
+    `One YAML file, by default \`config.yaml\` in the working directory; \`--config FILE\` or \`SONIC2MQTT_CONFIG\` names
+another. [config.example.yaml](../config.example.yaml) is a file to start from, \`sonic2mqtt check\` tries yours out, and
+\`sonic2mqtt schema\` prints a JSON Schema for your editor. Whatever is wrong is said at once, each with its line.`,
+    `- **Durations** are \`500ms\`, \`30s\`, \`5m\` or \`1h\`.
+- **Schedules** are a duration, or a cron expression of 5 fields (or 6, with seconds first) in \`schedules.timezone\`.
+- **Environment**: any option can be set there, and is taken from there first. Its name is \`SONIC2MQTT_\` and the path in
+  capitals, levels joined by two underscores: \`${variableOf('mqtt.url')}\`, \`${variableOf('schedules.sonics')}\`. With the
+  required ones set there, no file is needed. Lists are written as in YAML: \`[Home, Office]\`.
+- **Secrets** can stand in files of their own (Docker secrets): the option of the same name with \`_file\` behind it takes
+  the path. The password of the account is read again from its file when the cloud rejects it. Secrets are
+  ${secretPaths.map(code).join(',\n  ')}.
+- **Paths** begin in the folder in which sonic2mqtt is started.`,
+    'The least that works:',
+    codeBlock(
+      'yaml',
+      `cloud:
+  base_url: https://api.example.com
+  email: me@example.com
+  password: secret
+mqtt:
+  url: mqtt://localhost:1883`,
+    ),
+    ...sectionPages,
+  ].join('\n\n');
+}

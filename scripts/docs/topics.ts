@@ -1,0 +1,235 @@
+import { version } from '../../src/base/version.ts';
+import { healthPayload, neverPolled, type SliceRecord } from '../../src/bridge/health.ts';
+import { operationNames } from '../../src/cloud/operations.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { redactedConfig } from '../../src/config/secrets.ts';
+import type { EntityRow } from '../../src/entities/row.ts';
+import { entityTable } from '../../src/entities/tables.ts';
+import { statesPath } from '../../src/homeassistant/discovery.ts';
+import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
+import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import { type BridgeView, deviceKinds } from '../../src/model/devices.ts';
+import { eventTypeOf } from '../../src/model/incidents.ts';
+import { exampleHome, exampleTime } from './exampleHome.ts';
+import { code, codeBlock, generatedNote, json, table } from './markdown.ts';
+
+const base = 'sonic2mqtt';
+
+/** What is retained, by topic below the base topic: `{id}` stands for an id. */
+const retainedWords: Readonly<Record<string, string>> = {
+  'bridge/state': '`online` or `offline`; `offline` is the last will',
+  'bridge/cloud': '`online` or `offline`: whether the data of the cloud is fresh (`stale_after`)',
+  'bridge/health':
+    'how the bridge fares: `status` is `ok`, `degraded`, `cloud_unreachable` or `auth_failed`, and `reason` says why; published when the status or the outcome of a schedule changes',
+  'bridge/info':
+    'version, figures (renewed every 15 minutes), the operations of the cloud, and the configuration without secrets',
+  'sonic/{id}':
+    'the record of the cloud, with `property_id` and `valve`: `open`, `opening`, `closing`, `closed` or null',
+  'sonic/{id}/availability':
+    '`online` or `offline`: its radio link and the connection of its signal; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
+  'sonic/{id}/telemetry': 'flow, pressure and temperature, where the cloud offers them',
+  'sonic/{id}/incidents':
+    'its open incidents: the newest of each type, or null; types beyond the known twenty are added',
+  'signal/{id}': 'the record of the cloud, with `property_id`',
+  'signal/{id}/availability': '`online` or `offline`: its connection to the cloud',
+  'signal/{id}/incidents': 'as for a sonic: the incidents of this signal that name no known sonic',
+  'property/{id}': 'the record of the cloud',
+  'property/{id}/settings': 'its settings',
+  'property/{id}/notifications': 'its notification settings',
+  'property/{id}/incidents': 'the open incidents of everything in it, newest first, at most 50',
+  'incident/{id}': 'the record while the incident is open; deleted once it is not',
+};
+
+/** A topic that the bridge publishes below the base topic, and what it may say: a word, or an object for JSON. */
+interface PublishedTopic {
+  readonly topic: string;
+  readonly words: string;
+  readonly example: unknown;
+}
+
+const home = exampleHome();
+
+const bridge: BridgeView = {
+  kind: 'bridge',
+  version,
+  status: 'ok',
+  isCloudFresh: true,
+  logLevel: 'info',
+  lastUpdate: exampleTime,
+  requestsLastHour: 296,
+};
+
+function health(): object {
+  const polled: SliceRecord = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
+  return healthPayload({
+    slices: { properties: polled, signals: polled, sonics: polled, incidents: polled, telemetry: polled },
+    rejectedUntil: null,
+    limitedUntil: null,
+    dataProblems: [],
+    ledgerProblem: null,
+    emptiness: null,
+    notes: [],
+  });
+}
+
+function info(): object {
+  const { mqtt, ...configuration } = configSchema.parse({
+    cloud: { base_url: 'https://api.example.com', email: 'me@example.com', password: 'secret' },
+    mqtt: { url: 'mqtt://localhost:1883' },
+  });
+  const { cloud } = redactedConfig({ mqtt, ...configuration });
+  return {
+    version,
+    started_at: exampleTime,
+    last_update: bridge.lastUpdate,
+    requests_last_hour: bridge.requestsLastHour,
+    counts: { properties: 2, signals: 3, sonics: 4, open_incidents: 1 },
+    operations: Object.fromEntries(operationNames.slice(0, 3).map((name) => [name, 'available'])),
+    configuration: { cloud },
+  };
+}
+
+/** Every retained topic, with what the simulated cloud makes of it. */
+export function retainedTopics(): readonly PublishedTopic[] {
+  const context = {
+    topics: topicsUnder(base, 'homeassistant'),
+    offers: () => true,
+    version,
+    isDiscoveryOn: true,
+  };
+  const messages = [
+    ...[home.sonic, home.signal, home.property, bridge].flatMap((view) => planDevice(view, context).messages),
+    ...home.sonic.incidents.map((incident) => planIncident(incident, context.topics)),
+  ];
+  const examples: Record<string, unknown> = Object.fromEntries(
+    messages.map(({ topic, payload }) => [
+      topic.slice(base.length + 1).replace(/(?<=^(sonic|signal|property|incident)\/)[^/]+/, '{id}'),
+      payload.startsWith('{') ? JSON.parse(payload) : payload,
+    ]),
+  );
+  Object.assign(examples, {
+    'bridge/state': 'online',
+    'bridge/cloud': 'online',
+    'bridge/health': health(),
+    'bridge/info': info(),
+  });
+  for (const topic of Object.keys(examples)) {
+    if (!(topic in retainedWords) && !topic.endsWith(`/${statesPath}`)) {
+      throw new Error(`scripts/docs/topics.ts has no words for ${topic}`);
+    }
+  }
+  return Object.entries(retainedWords).map(([topic, words]) => ({ topic, words, example: examples[topic] }));
+}
+
+function passingTopics(): readonly PublishedTopic[] {
+  const [incident] = home.sonic.incidents;
+  if (!incident) throw new Error('the simulated cloud has no open incident to show');
+  return [
+    {
+      topic: 'bridge/event',
+      words:
+        'one message for each happening: `event` is `device_added`, `device_removed`, `incident_opened`, `incident_changed`, `incident_closed`, `command`, `cloud_online`, `cloud_offline` or `auth_failed`, followed by the fields of what it is about',
+      example: { event: 'incident_opened', at: exampleTime, ...incident },
+    },
+    {
+      topic: 'sonic/{id}/incident',
+      words:
+        'once for each incident that opens, and never again after a restart; `signal/{id}/incident` likewise',
+      example: { event_type: eventTypeOf(incident), ...incident },
+    },
+  ];
+}
+
+/** A topic that takes commands, below the base topic. */
+interface CommandTopic {
+  readonly topic: string;
+  readonly payload: string;
+  readonly words: string;
+}
+
+const commandWords: Readonly<Record<string, string>> = {
+  'sonic/{id}/valve/set': 'moves the valve',
+  'bridge/refresh': 'polls everything now',
+  'bridge/log_level/set': 'sets the level of the log until the next start',
+};
+
+/** Every topic that takes commands, from the entity tables. */
+export function commandTopics(): readonly CommandTopic[] {
+  return deviceKinds
+    .flatMap((kind) => entityTable(kind).map((row): [string, EntityRow<never>] => [kind, row]))
+    .flatMap(([kind, row]) => {
+      if (!('command' in row)) return [];
+      const topic = `${kind}/${kind === 'bridge' ? '' : '{id}/'}${row.command.path}`;
+      return [{ topic, payload: payloadOf(row), words: commandWords[topic] ?? '' }];
+    });
+}
+
+function payloadOf(row: Extract<EntityRow<never>, { readonly command: unknown }>): string {
+  if (row.component === 'valve') return '`OPEN` or `CLOSE`, in any case, or `{"action":"open"}`';
+  return row.component === 'select' ? row.options.map(code).join(', ') : 'anything';
+}
+
+const remarks: Readonly<Record<string, string>> = {
+  'bridge/info': 'Shortened: there are more operations, and the rest of the configuration.',
+};
+
+/** Plain words need no example. */
+function exampleSection({ topic, example }: PublishedTopic): string[] {
+  if (typeof example === 'string') return [];
+  const remark = remarks[topic];
+  return [`### ${base}/${topic}`, ...(remark ? [remark] : []), codeBlock('json', json(example))];
+}
+
+function topicTable(topics: readonly PublishedTopic[]): string {
+  return table(
+    ['Topic', 'Payload'],
+    topics.map(({ topic, words }) => [code(topic), words]),
+  );
+}
+
+/** docs/topics.md */
+export function topicsPage(): string {
+  const [retained, passing] = [retainedTopics(), passingTopics()];
+  const outcome = {
+    event: 'command',
+    at: exampleTime,
+    topic: `${base}/sonic/${home.sonic.sonic.id}/valve/set`,
+    status: 'ok',
+    reason: null,
+    http_status: 200,
+  };
+  return [
+    generatedNote,
+    '# Topics',
+    `All topics are below \`mqtt.base_topic\`, \`${base}\` unless set otherwise, and the tables leave that out. Payloads are
+JSON in UTF-8 unless they are a plain word. In JSON every key is always there, null when unknown. Records keep the fields
+and the names that the cloud gives them, also those that the bridge does not know. \`{id}\` is an id of the cloud.`,
+    '## Retained state',
+    `Published at QoS 1 when it changes, when the bridge connects to the broker, and when Home Assistant starts; a quiet
+poll publishes nothing. What is gone from the cloud loses its topics after two complete readings without it.`,
+    topicTable(retained),
+    '## Happenings',
+    'Not retained.',
+    topicTable(passing),
+    '## Commands',
+    `Sent without the retain flag: a retained command is refused, as it would be carried out again at each restart.`,
+    table(
+      ['Topic', 'Payload', 'What it does'],
+      commandTopics().map(({ topic, payload, words }) => [code(topic), payload, words]),
+    ),
+    `The outcome of each command is one \`command\` event on \`bridge/event\`:`,
+    codeBlock('json', json(outcome)),
+    `\`status\` is \`ok\` (the cloud accepted it), \`error\`, \`refused\` (it was not sent) or \`superseded\` (a newer command for
+the same valve came before it was sent); \`reason\` says in words why, where it is not \`ok\`, and \`http_status\` is what the
+cloud answered, if it did. A valve that has not done as it was told within \`valve.confirm_timeout\` gives a second event,
+\`error\` with the reason \`not_confirmed\`.`,
+    '## Home Assistant',
+    `One retained message for each device, \`homeassistant/device/sonic2mqtt_{id}/config\` (\`sonic2mqtt_bridge\` for the bridge),
+announces its [entities](entities.md); \`homeassistant.discovery_prefix\` sets its beginning. The states of the entities
+are together in \`{device}/${statesPath}\`, in the words that Home Assistant takes. Both are between the bridge and Home
+Assistant and may change with any version: flows and scripts read the topics above.`,
+    '## Examples',
+    'As the simulated cloud of `sonic2mqtt demo` makes them.',
+    ...[...retained, ...passing].flatMap(exampleSection),
+  ].join('\n\n');
+}

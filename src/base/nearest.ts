@@ -1,0 +1,33 @@
+/** The candidate that a slip of the keyboard most likely meant, for a "did you mean"; null when none is near. */
+export function nearest(word: string, candidates: Iterable<string>): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** The Levenshtein distance; stops early with `limit` once it cannot be less. */
+function editDistance(left: string, right: string, limit: number): number {
+  if (Math.abs(left.length - right.length) >= limit) return limit;
+  let previous = Array.from({ length: right.length + 1 }, (_, column) => column);
+  let distance = right.length;
+  for (let row = 1; row <= left.length; row++) {
+    let diagonal = row - 1;
+    distance = row;
+    const current = [distance];
+    for (const [column, above] of previous.slice(1).entries()) {
+      const substitution = diagonal + (left[row - 1] === right[column] ? 0 : 1);
+      distance = Math.min(substitution, above + 1, distance + 1);
+      current.push(distance);
+      diagonal = above;
+    }
+    previous = current;
+  }
+  return distance;
+}

@@ -1,0 +1,151 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { BrokerAway, type Connection } from '../broker/connection.ts';
+import type { Topics } from '../homeassistant/topics.ts';
+import { eventTypeOf } from '../model/incidents.ts';
+import type { Incident } from '../model/records.ts';
+import type { Ledger } from './ledger.ts';
+import type { Publisher } from './publisher.ts';
+import type { Store } from './store.ts';
+
+export interface AnnouncerOptions {
+  readonly isHomeAssistantOn: boolean;
+  /** Wall clock, ms: without a memory, what was detected before is taken for announced. */
+  readonly startedAt: number;
+}
+
+/** Home Assistant loses an event that comes before it has set up the entity: two seconds, and the way there. */
+const setUpMs = 2_250;
+
+/** Announces each incident that opens, once: noted on disk first, so that a restart never repeats it. */
+export class Announcer {
+  readonly #store: Store;
+  readonly #ledger: Ledger;
+  readonly #publisher: Publisher;
+  readonly #connection: Connection;
+  readonly #topics: Topics;
+  readonly #options: AnnouncerOptions;
+  readonly #tell: (event: string, record: object) => void;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #queue = new Set<string>();
+  #birthAt = Number.NEGATIVE_INFINITY;
+  #cancelTimer: () => void = () => {};
+  #isBusy = false;
+
+  constructor(
+    store: Store,
+    ledger: Ledger,
+    publisher: Publisher,
+    connection: Connection,
+    topics: Topics,
+    options: AnnouncerOptions,
+    tell: (event: string, record: object) => void,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#store = store;
+    this.#ledger = ledger;
+    this.#publisher = publisher;
+    this.#connection = connection;
+    this.#topics = topics;
+    this.#options = options;
+    this.#tell = tell;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Takes an incident that opened, unless it was announced before. */
+  opened(incident: Incident): void {
+    if (this.#ledger.hasAnnounced(incident.id)) return;
+    const detectedAt = Date.parse(incident.detected_at ?? '');
+    if (this.#ledger.problem !== null && detectedAt < this.#options.startedAt) return;
+    this.#queue.add(incident.id);
+  }
+
+  /** Forgets an incident that closed. */
+  closed(incidentId: string): void {
+    this.#queue.delete(incidentId);
+    this.#ledger.forgetAnnounced(incidentId);
+  }
+
+  /** Forgets announced incidents that are not open any more; only when all that are open are known. */
+  prune(): void {
+    const announced = this.#ledger.announced();
+    for (const id of announced) if (!this.#store.incident(id)) this.#ledger.forgetAnnounced(id);
+  }
+
+  /** Home Assistant has just started, and sets up its entities anew. */
+  homeAssistantStarted(): void {
+    this.#birthAt = this.#clock.monotonic();
+  }
+
+  /** Announces what is due; to be called when anything it waits for may have come. */
+  wake(): void {
+    if (this.#isBusy || this.#queue.size === 0 || !this.#connection.isConnected) return;
+    this.#isBusy = true;
+    void this.#announceDue().finally(() => {
+      this.#isBusy = false;
+    });
+  }
+
+  /** Announces nothing more. */
+  stop(): void {
+    this.#cancelTimer();
+    this.#queue.clear();
+  }
+
+  async #announceDue(): Promise<void> {
+    const now = this.#clock.monotonic();
+    const due: Incident[] = [];
+    let nextAt = Number.POSITIVE_INFINITY;
+    for (const id of this.#queue) {
+      const incident = this.#store.incident(id);
+      const readyAt = incident ? this.#readyAt(incident) : now;
+      if (!incident) this.#queue.delete(id);
+      else if (readyAt === null) continue;
+      else if (readyAt <= now) due.push(incident);
+      else nextAt = Math.min(nextAt, readyAt);
+    }
+    this.#cancelTimer();
+    if (nextAt < Number.POSITIVE_INFINITY) {
+      this.#cancelTimer = this.#clock.after(nextAt - now + 1, () => this.wake());
+    }
+    if (due.length === 0) return;
+    for (const { id } of due) this.#queue.delete(id);
+    await this.#ledger.noteAnnounced(due.map(({ id }) => id));
+    for (const incident of due) await this.#announce(incident);
+  }
+
+  /** When the incident may be announced; null while its device is not yet announced itself. */
+  #readyAt(incident: Incident): number | null {
+    // Before the first round of polls is over, its device may only not be known yet.
+    if (!this.#publisher.isShowingDevices) return null;
+    const device = this.#store.announcerOf(incident);
+    if (!device || !this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
+    const announcedAt = this.#publisher.announcedAt(device.kind, device.id);
+    return announcedAt === null ? null : Math.max(announcedAt, this.#birthAt) + setUpMs;
+  }
+
+  async #announce(incident: Incident): Promise<void> {
+    this.#log.info(
+      `Incident ${incident.id} opened: ${incident.type} (${incident.severity ?? 'no'} severity)`,
+    );
+    this.#tell('incident_opened', incident);
+    const device = this.#store.announcerOf(incident);
+    if (!device) return;
+    const topic = this.#topics.below(device.kind, device.id, 'incident');
+    const eventType = { event_type: eventTypeOf(incident) };
+    const payload = JSON.stringify({ ...eventType, ...incident, ...eventType });
+    try {
+      await this.#connection.publish(topic, payload, { retain: false });
+    } catch (error) {
+      if (error instanceof BrokerAway && !error.wasSent) {
+        this.#ledger.forgetAnnounced(incident.id);
+        this.#queue.add(incident.id);
+        return;
+      }
+      this.#log.warn(`Incident ${incident.id} may not have been announced: ${String(error)}`);
+    }
+  }
+}

@@ -1,0 +1,327 @@
+import type { Random } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { version } from '../base/version.ts';
+import type { BrokerMessage, Connection } from '../broker/connection.ts';
+import type { Retained } from '../broker/retained.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { type Control, type OperationName, operationNames } from '../cloud/operations.ts';
+import type { BridgeOrder } from '../entities/row.ts';
+import { forbiddenBy } from '../homeassistant/command.ts';
+import type { Topics } from '../homeassistant/topics.ts';
+import type { BridgeView, HealthStatus } from '../model/devices.ts';
+import { Announcer } from './announcer.ts';
+import { Commander, type CommanderOptions } from './commander.ts';
+import { takeInventory } from './inventory.ts';
+import type { Ledger } from './ledger.ts';
+import { Monitor } from './monitor.ts';
+import { Poller, type PollerOptions } from './poller.ts';
+import { type BridgePlan, Publisher } from './publisher.ts';
+import { type Happening, Store } from './store.ts';
+
+export interface BridgeOptions {
+  readonly topics: Topics;
+  readonly control: Readonly<Record<Control, boolean>>;
+  /** Names or ids of properties; empty selects all. */
+  readonly selection: readonly string[];
+  readonly isHomeAssistantOn: boolean;
+  /** Where Home Assistant says that it has started. */
+  readonly statusTopic: string;
+  /** Shown in `bridge/info`: the configuration without its secrets. */
+  readonly shownConfiguration: unknown;
+  readonly poller: PollerOptions;
+  readonly commander: Omit<CommanderOptions, 'topics' | 'control'>;
+}
+
+/** What the bridge works with. */
+export interface BridgeParts {
+  readonly client: CloudClient;
+  readonly connection: Connection;
+  readonly retained: Retained;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Figures that change all the time are published so often, lest a quiet poll publish anything. */
+const figuresEveryMs = 900_000;
+
+/** Home Assistant is given its messages anew within this time of its birth, less than an event waits. */
+const birthJitterMs = 1_500;
+
+/** The cloud on one side, the broker on the other, and what is known in between. */
+export class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #parts: BridgeParts;
+  readonly #store: Store;
+  readonly #poller: Poller;
+  readonly #commander: Commander;
+  readonly #publisher: Publisher;
+  readonly #announcer: Announcer;
+  readonly #monitor: Monitor;
+  readonly #startedAt: string;
+  #figures: { lastUpdate: string | null; requestsLastHour: number } = {
+    lastUpdate: null,
+    requestsLastHour: 0,
+  };
+  #isFirstRoundDone = false;
+  #isInventoryTaken = false;
+  #isPruned = false;
+  #isStopped = false;
+  #onShown: () => void = () => {};
+  /** Resolves once the devices were shown on the broker for the first time. */
+  readonly shown = new Promise<void>((resolve) => {
+    this.#onShown = resolve;
+  });
+  #cancelFigures: () => void = () => {};
+  #cancelBirth: () => void = () => {};
+
+  constructor(options: BridgeOptions, parts: BridgeParts) {
+    this.#options = options;
+    this.#parts = parts;
+    const { client, connection, retained, ledger, clock, random, log } = parts;
+    this.#startedAt = new Date(clock.now()).toISOString();
+    this.#store = new Store({ selection: options.selection, staleAfterMs: options.poller.staleAfterMs }, () =>
+      this.#publisher.wake(),
+    );
+    this.#poller = new Poller(
+      client,
+      this.#store,
+      options.poller,
+      { happened: (happenings) => this.#happened(happenings), polled: () => this.#monitor.look() },
+      clock,
+      random,
+      log,
+    );
+    this.#monitor = new Monitor(
+      { client, ledger, store: this.#store, records: () => this.#poller.records },
+      {
+        changed: () => this.#publisher.wake(),
+        tell: (event, fields) => this.#tell(event, fields),
+      },
+      clock,
+      log,
+    );
+    this.#commander = new Commander(
+      client,
+      this.#store,
+      { ...options.commander, topics: options.topics, control: options.control },
+      {
+        bridgeView: () => this.#bridgeView(),
+        carryOut: (order) => this.#carryOut(order),
+        tell: (outcome) => this.#tell('command', outcome),
+      },
+      clock,
+      log,
+    );
+    this.#publisher = new Publisher(
+      this.#store,
+      retained,
+      connection,
+      {
+        topics: options.topics,
+        version,
+        isDiscoveryOn: options.isHomeAssistantOn,
+        offers: (operation) => this.#offers(operation),
+      },
+      () => this.#plan(),
+      () => {
+        this.#announcer.wake();
+        this.#onShown();
+      },
+      clock,
+      log,
+    );
+    this.#announcer = new Announcer(
+      this.#store,
+      ledger,
+      this.#publisher,
+      connection,
+      options.topics,
+      { isHomeAssistantOn: options.isHomeAssistantOn, startedAt: clock.now() },
+      (event, record) => this.#tell(event, record),
+      clock,
+      log,
+    );
+  }
+
+  /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
+  async start(): Promise<void> {
+    this.#monitor.look();
+    await this.#poller.start();
+    if (this.#isStopped) return;
+    if (this.#store.isWhole) {
+      const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
+      this.#parts.log.info(
+        `Found properties: ${properties}, signals: ${signals}, sonics: ${sonics}, open incidents: ${incidents}`,
+      );
+    }
+    this.#isFirstRoundDone = true;
+    this.#refreshFigures();
+    this.#showDevices();
+  }
+
+  /** Stops asking and telling. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#monitor.stop();
+    this.#cancelFigures();
+    this.#cancelBirth();
+    this.#commander.stop();
+    this.#announcer.stop();
+    this.#publisher.stop();
+    await this.#poller.stop();
+  }
+
+  /** How the bridge fares, in a word. */
+  get status(): HealthStatus {
+    return this.#monitor.status;
+  }
+
+  /** The broker is there: says what is wanted, and once looks at what it has kept. */
+  brokerConnected(): void {
+    this.#publisher.publishAll();
+    if (!this.#isInventoryTaken) void this.#takeInventory();
+  }
+
+  /** Takes a message from the broker. */
+  brokerMessage(message: BrokerMessage): void {
+    const { statusTopic } = this.#options;
+    if (message.topic === statusTopic) {
+      if (message.payload === 'online') this.#homeAssistantStarted();
+      return;
+    }
+    this.#commander.take(message);
+  }
+
+  /** Polls everything now, and tries to sign in again if the cloud had rejected that. */
+  refresh(): void {
+    this.#parts.client.signInNow();
+    this.#poller.refresh();
+  }
+
+  #carryOut(order: BridgeOrder): void {
+    if (order.order === 'refresh') this.refresh();
+    else {
+      this.#parts.log.level = order.level;
+      this.#publisher.wake();
+    }
+  }
+
+  // ---- what the cloud said ------------------------------------------------------------------------------------
+
+  #happened(happenings: readonly Happening[]): void {
+    for (const happening of happenings) {
+      if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
+      else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record.id);
+      if (happening.event === 'incident_opened') continue;
+      const kind = 'kind' in happening ? { kind: happening.kind } : {};
+      this.#tell(happening.event, { ...kind, ...happening.record });
+    }
+    if (!this.#isPruned && this.#store.isWhole) {
+      this.#isPruned = true;
+      this.#announcer.prune();
+    }
+    this.#announcer.wake();
+  }
+
+  // ---- what the broker keeps ----------------------------------------------------------------------------------
+
+  #plan(): BridgePlan {
+    const { topics } = this.#options;
+    return {
+      view: this.#bridgeView(),
+      messages: [
+        // The cloud's word first: an old "online" must not make old values available.
+        { topic: topics.bridge('cloud'), payload: this.#monitor.isCloudFresh ? 'online' : 'offline' },
+        { topic: topics.bridge('state'), payload: 'online' },
+        { topic: topics.bridge('health'), payload: JSON.stringify(this.#monitor.payload) },
+        { topic: topics.bridge('info'), payload: JSON.stringify(this.#info()) },
+      ],
+    };
+  }
+
+  #bridgeView(): BridgeView {
+    return {
+      kind: 'bridge',
+      version,
+      status: this.#monitor.status,
+      isCloudFresh: this.#monitor.isCloudFresh,
+      logLevel: this.#parts.log.level,
+      ...this.#figures,
+    };
+  }
+
+  #info(): object {
+    const operations = operationNames.map((name) => [name, this.#parts.client.availability(name)]);
+    return {
+      version,
+      started_at: this.#startedAt,
+      last_update: this.#figures.lastUpdate,
+      requests_last_hour: this.#figures.requestsLastHour,
+      counts: this.#store.counts(),
+      operations: Object.fromEntries(operations),
+      configuration: this.#options.shownConfiguration,
+    };
+  }
+
+  #refreshFigures(): void {
+    const { clock, client } = this.#parts;
+    const { lastSuccessAt } = this.#poller.records.sonics;
+    this.#figures = {
+      lastUpdate: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
+      requestsLastHour: client.traffic().requestsLastHour,
+    };
+    this.#cancelFigures = clock.after(figuresEveryMs, () => {
+      this.#refreshFigures();
+      this.#publisher.wake();
+    });
+  }
+
+  #offers(operation: OperationName): boolean {
+    return (
+      forbiddenBy(operation, this.#options.control) === null &&
+      this.#parts.client.availability(operation) === 'available'
+    );
+  }
+
+  #homeAssistantStarted(): void {
+    const { clock, random, log } = this.#parts;
+    log.info('Home Assistant has started: publishing everything again');
+    this.#announcer.homeAssistantStarted();
+    this.#cancelBirth();
+    this.#cancelBirth = clock.after(birthJitterMs * random(), () => this.#publisher.publishAll());
+  }
+
+  /** Looks at what an earlier run has left on the broker, so that what is stale can be withdrawn. */
+  async #takeInventory(): Promise<void> {
+    const { connection, retained, log } = this.#parts;
+    try {
+      await takeInventory(connection, this.#options.topics, {
+        state: (topic) => retained.found(topic),
+        discovery: (topic, componentIds) => this.#publisher.foundDiscovery(topic, componentIds),
+      });
+    } catch (error) {
+      // A connection that ended takes the inventory when it is back; one that refuses it goes without.
+      if (!connection.isConnected) return;
+      log.warn(`What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`);
+    }
+    this.#isInventoryTaken = true;
+    this.#showDevices();
+  }
+
+  #showDevices(): void {
+    if (this.#isFirstRoundDone && this.#isInventoryTaken && !this.#isStopped) this.#publisher.devicesReady();
+  }
+
+  #tell(event: string, fields: object): void {
+    const { connection, clock, log } = this.#parts;
+    const header = { event, at: new Date(clock.now()).toISOString() };
+    // Twice: first for the eye, and last because a record's own fields of these names must not replace them.
+    const payload = JSON.stringify({ ...header, ...fields, ...header });
+    connection.publish(this.#options.topics.bridge('event'), payload, { retain: false }).catch((error) => {
+      log.debug(`The event ${event} was not told: ${String(error)}`);
+    });
+  }
+}

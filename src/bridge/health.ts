@@ -1,0 +1,139 @@
+import type { CloudErrorKind } from '../cloud/errors.ts';
+import type { HealthStatus } from '../model/devices.ts';
+
+/** What is polled, each with a schedule of its own. */
+export const slices = ['properties', 'signals', 'sonics', 'incidents', 'telemetry'] as const;
+export type Slice = (typeof slices)[number];
+
+/** The slices whose age decides whether what is shown is fresh: a valve's position, and whether there is a leak. */
+const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
+
+/** How the polls of a slice went. */
+export interface SliceRecord {
+  /** Wall clock, ms; null before the first. */
+  readonly lastSuccessAt: number | null;
+  /** Monotonic clock, ms; until then the last success counts as fresh. */
+  readonly freshUntil: number;
+  readonly failure: { readonly kind: CloudErrorKind | 'incomplete'; readonly words: string } | null;
+  readonly consecutiveFailures: number;
+}
+
+/** A slice that was not polled yet. */
+export const neverPolled: SliceRecord = {
+  lastSuccessAt: null,
+  freshUntil: Number.NEGATIVE_INFINITY,
+  failure: null,
+  consecutiveFailures: 0,
+};
+
+/** What the cloud refuses for good says nothing about how fresh the rest is. */
+const refusals: readonly string[] = ['forbidden', 'unsupported'];
+
+/** Everything that the judgement rests on. */
+export interface Symptoms {
+  readonly slices: Readonly<Record<Slice, SliceRecord>>;
+  /** Wall clock, ms, of the next sign-in; null unless the cloud rejected the credentials. */
+  readonly rejectedUntil: number | null;
+  /** Wall clock, ms, until which the cloud asked to wait. */
+  readonly limitedUntil: number | null;
+  /** Records that could not be read, and the like, in words. */
+  readonly dataProblems: readonly string[];
+  /** In words; null when the ledger works. */
+  readonly ledgerProblem: string | null;
+  /** In words; null when there is something to show. */
+  readonly emptiness: string | null;
+  /** Said, though nothing is wrong. */
+  readonly notes: readonly string[];
+}
+
+/** How the bridge fares, and why, in words. */
+export interface Judgement {
+  readonly status: HealthStatus;
+  readonly reason: string | null;
+  /** What is wrong, one thing each, without naming the schedules that it befell. */
+  readonly problems: readonly string[];
+}
+
+/** More is not read by anybody. */
+const mostProblemsShown = 10;
+
+/** Judges the symptoms; the gravest gives the status and the words. */
+export function judge(symptoms: Symptoms): Judgement {
+  const failing = failuresByWords(symptoms);
+  const shown = [...failing].map(([words, befallen]) => `${befallen.join(', ')}: ${words}`);
+  const problems = [...failing.keys()];
+  if (symptoms.rejectedUntil !== null) {
+    const reason = `the cloud rejected the e-mail or the password; next attempt at ${iso(symptoms.rejectedUntil)}, or as soon as a password file changes`;
+    return { status: 'auth_failed', reason, problems };
+  }
+  const isAuth = slices.some((slice) => symptoms.slices[slice].failure?.kind === 'auth');
+  if (isAuth) return { status: 'auth_failed', reason: shown.join('; '), problems };
+  const isAway = vitalSlices.every((slice) => symptoms.slices[slice].failure?.kind === 'unavailable');
+  if (isAway) {
+    return { status: 'cloud_unreachable', reason: symptoms.slices.sonics.failure?.words ?? null, problems };
+  }
+  const others = [...symptoms.dataProblems, symptoms.ledgerProblem, symptoms.emptiness].filter(
+    (problem) => problem !== null,
+  );
+  const wrong = [...shown, ...others];
+  return {
+    status: wrong.length === 0 ? 'ok' : 'degraded',
+    reason: [...wrong, ...symptoms.notes].slice(0, mostProblemsShown).join('; ') || null,
+    problems: [...problems, ...others, ...symptoms.notes],
+  };
+}
+
+function failuresByWords(symptoms: Symptoms): Map<string, Slice[]> {
+  const failures = new Map<string, Slice[]>();
+  for (const slice of slices) {
+    const words = symptoms.slices[slice].failure?.words;
+    if (words !== undefined) failures.set(words, [...(failures.get(words) ?? []), slice]);
+  }
+  return failures;
+}
+
+/**
+ * Until when the cloud's data counts as fresh, in ms of the monotonic clock: as long as each vital slice does that
+ * the cloud has not refused for good.
+ */
+export function freshUntil(records: Readonly<Record<Slice, SliceRecord>>): number {
+  const judged = vitalSlices
+    .map((slice) => records[slice])
+    .filter(({ failure }) => failure === null || !refusals.includes(failure.kind));
+  return judged.length === 0
+    ? Number.NEGATIVE_INFINITY
+    : Math.min(...judged.map((record) => record.freshUntil));
+}
+
+/** The payload of `bridge/health`. */
+export function healthPayload(symptoms: Symptoms): object {
+  const { status, reason } = judge(symptoms);
+  const schedules = Object.fromEntries(
+    slices.map((slice) => {
+      const { lastSuccessAt, failure, consecutiveFailures } = symptoms.slices[slice];
+      return [
+        slice,
+        {
+          last_success: iso(lastSuccessAt),
+          last_error: failure?.words ?? null,
+          consecutive_failures: consecutiveFailures,
+        },
+      ];
+    }),
+  );
+  return { status, reason, schedules, limited_until: iso(symptoms.limitedUntil) };
+}
+
+/** What must differ before `bridge/health` is published again: not the time of each success. */
+export function healthFingerprint(symptoms: Symptoms): string {
+  const outcomes = slices.map((slice) => {
+    const { lastSuccessAt, failure } = symptoms.slices[slice];
+    return [lastSuccessAt !== null, failure?.words ?? null];
+  });
+  const { status, reason } = judge(symptoms);
+  return JSON.stringify([status, reason, outcomes, iso(symptoms.limitedUntil)]);
+}
+
+function iso(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}

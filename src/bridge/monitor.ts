@@ -1,0 +1,164 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { Outage } from '../base/outage.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import type { HealthStatus } from '../model/devices.ts';
+import {
+  freshUntil,
+  healthFingerprint,
+  healthPayload,
+  type Judgement,
+  judge,
+  type Slice,
+  type SliceRecord,
+  type Symptoms,
+} from './health.ts';
+import type { Ledger } from './ledger.ts';
+import type { Store } from './store.ts';
+
+/** What the monitor tells its owner. */
+export interface MonitorEvents {
+  /** Something that it shows has changed. */
+  readonly changed: () => void;
+  readonly tell: (event: 'auth_failed' | 'cloud_online' | 'cloud_offline', fields: object) => void;
+}
+
+/** What the monitor looks at. */
+export interface Watched {
+  readonly client: CloudClient;
+  readonly ledger: Ledger;
+  readonly store: Store;
+  readonly records: () => Readonly<Record<Slice, SliceRecord>>;
+}
+
+/** Knows how the bridge fares and whether the cloud's data is fresh, and says so when that changes. */
+export class Monitor {
+  readonly #watched: Watched;
+  readonly #events: MonitorEvents;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #cloudOutage: Outage;
+  readonly #saidProblems = new Set<string>();
+  #judgement: Judgement = { status: 'ok', reason: null, problems: [] };
+  #payload: object = {};
+  #fingerprint = '';
+  #isCloudFresh = false;
+  #isStopped = false;
+  #cancelStaleTimer: () => void = () => {};
+
+  constructor(watched: Watched, events: MonitorEvents, clock: Clock, log: Log) {
+    this.#watched = watched;
+    this.#events = events;
+    this.#clock = clock;
+    this.#log = log;
+    this.#cloudOutage = new Outage(clock, log, 'Cloud');
+  }
+
+  get status(): HealthStatus {
+    return this.#judgement.status;
+  }
+
+  /** Whether what is shown can be trusted to be the cloud's present word. */
+  get isCloudFresh(): boolean {
+    return this.#isCloudFresh;
+  }
+
+  /** The payload of `bridge/health`; the same until an outcome changes. */
+  get payload(): object {
+    return this.#payload;
+  }
+
+  /** Judges anew; to be called after each poll. */
+  look(): void {
+    if (this.#isStopped) return;
+    const symptoms = this.#symptoms();
+    const before = this.#judgement;
+    this.#judgement = judge(symptoms);
+    this.#sayInLog(this.#judgement);
+    const fingerprint = healthFingerprint(symptoms);
+    if (fingerprint !== this.#fingerprint) {
+      this.#fingerprint = fingerprint;
+      this.#payload = healthPayload(symptoms);
+      this.#events.changed();
+    }
+    const { status, reason } = this.#judgement;
+    if (status === 'auth_failed' && before.status !== status) this.#events.tell('auth_failed', { reason });
+    this.#lookAtFreshness();
+  }
+
+  /** Says nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelStaleTimer();
+  }
+
+  #lookAtFreshness(): void {
+    const leftMs = freshUntil(this.#watched.records()) - this.#clock.monotonic();
+    this.#cancelStaleTimer();
+    if (leftMs > 0) this.#cancelStaleTimer = this.#clock.after(leftMs + 1, () => this.#lookAtFreshness());
+    const isFresh = leftMs > 0;
+    if (isFresh === this.#isCloudFresh) return;
+    this.#isCloudFresh = isFresh;
+    if (!isFresh) {
+      this.#log.warn('The cloud has said nothing new for too long: values are shown as unavailable');
+    }
+    this.#events.tell(isFresh ? 'cloud_online' : 'cloud_offline', { reason: this.#judgement.reason });
+    this.#events.changed();
+  }
+
+  /** A problem is said when it comes, and once more when all is well; an outage as a whole, not by schedule. */
+  #sayInLog({ status, reason, problems }: Judgement): void {
+    const isNews = problems.some((problem) => !this.#saidProblems.has(problem));
+    const isOver = problems.length === 0 && this.#saidProblems.size > 0;
+    if (isOver) this.#saidProblems.clear();
+    for (const problem of problems) this.#saidProblems.add(problem);
+    if (status === 'cloud_unreachable' || status === 'auth_failed') {
+      this.#cloudOutage.failed(reason ?? status);
+      return;
+    }
+    this.#cloudOutage.recovered();
+    if (isOver) this.#log.info('Everything works');
+    else if (isNews && status === 'ok') this.#log.info(`Everything works; ${reason}`);
+    else if (isNews) this.#log.warn(`Not all is well: ${reason}`);
+  }
+
+  #symptoms(): Symptoms {
+    const { client, ledger, records } = this.#watched;
+    const { status, nextAttemptAt } = client.sessionState();
+    return {
+      slices: records(),
+      rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
+      limitedUntil: client.traffic().limitedUntil,
+      dataProblems: client.problems(),
+      ledgerProblem: ledger.problem,
+      emptiness: this.#emptiness(),
+      notes: this.#notes(),
+    };
+  }
+
+  #emptiness(): string | null {
+    const { store } = this.#watched;
+    if (!store.isWhole) return null;
+    const { properties, signals, sonics } = store.counts();
+    if (properties === 0) {
+      return store.isSelective
+        ? 'no property of the account is selected by filters.properties'
+        : 'the account has no property';
+    }
+    if (signals === 0) return 'the account has a property, but no signal (hub) in it';
+    return sonics === 0 ? 'the account has a signal (hub), but no sonic (valve) on it' : null;
+  }
+
+  /** Facts that a householder may wonder about; nothing is wrong. */
+  #notes(): string[] {
+    const { store } = this.#watched;
+    const names = store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
+    if (names.length === 0 || store.counts().signals === 0) return [];
+    return [`no signal (hub) in ${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`];
+  }
+}
+
+/** The next attempt moves by a millisecond each time it is asked for; nobody wants to be told. */
+function roundedUp(atMs: number): number {
+  return Math.ceil(atMs / 10_000) * 10_000;
+}

@@ -1,0 +1,260 @@
+import type { Random } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
+import { isConnected } from '../model/devices.ts';
+import { neverPolled, type Slice, type SliceRecord, slices } from './health.ts';
+import { Recurring, type Schedule } from './schedule.ts';
+import type { Happening, Reading, Store } from './store.ts';
+
+export interface PollerOptions {
+  readonly schedules: Readonly<Record<Slice, Schedule>>;
+  readonly timezone: string;
+  /** How old a success may be and still count as fresh, in ms. */
+  readonly staleAfterMs: number;
+  readonly requestTimeoutMs: number;
+}
+
+/** What the poller tells its owner. */
+export interface PollerEvents {
+  readonly happened: (happenings: readonly Happening[]) => void;
+  /** A slice was polled, well or not. */
+  readonly polled: () => void;
+}
+
+/** Telemetry is asked for sonic by sonic; so many at a time leave room for the lists. */
+const telemetryAtOnce = 2;
+
+/** How long the first show of the devices waits for their telemetry. */
+const telemetryPatienceMs = 2_000;
+
+/** How a poll went: null is well; incomplete still took in what could be read. */
+type Outcome = { readonly kind: 'incomplete'; readonly words: string } | null;
+
+/** Asks the cloud, slice by slice, each by its own schedule; the only one that writes what the cloud said. */
+export class Poller {
+  readonly #client: CloudClient;
+  readonly #store: Store;
+  readonly #options: PollerOptions;
+  readonly #events: PollerEvents;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #recurring: Readonly<Record<Slice, Recurring>>;
+  readonly #records: Record<Slice, SliceRecord> = {
+    properties: neverPolled,
+    signals: neverPolled,
+    sonics: neverPolled,
+    incidents: neverPolled,
+    telemetry: neverPolled,
+  };
+  readonly #stopping = new AbortController();
+  readonly #polls: Readonly<Record<Slice, () => Promise<Outcome>>> = {
+    properties: () => this.#pollProperties(),
+    signals: () =>
+      this.#pollList({ operation: 'list_signals' }, (reading) => this.#store.replaceSignals(reading)),
+    sonics: () =>
+      this.#pollList({ operation: 'list_sonics' }, (reading) => this.#store.replaceSonics(reading)),
+    incidents: () =>
+      this.#pollList({ operation: 'list_incidents', query: { open: true } }, (reading) =>
+        this.#store.replaceIncidents(reading),
+      ),
+    telemetry: () => this.#pollTelemetry(),
+  };
+
+  constructor(
+    client: CloudClient,
+    store: Store,
+    options: PollerOptions,
+    events: PollerEvents,
+    clock: Clock,
+    random: Random,
+    log: Log,
+  ) {
+    this.#client = client;
+    this.#store = store;
+    this.#options = options;
+    this.#events = events;
+    this.#clock = clock;
+    this.#log = log;
+    const recurring = (slice: Slice) =>
+      new Recurring(() => this.#poll(slice), options.schedules[slice], options.timezone, clock, random);
+    this.#recurring = {
+      properties: recurring('properties'),
+      signals: recurring('signals'),
+      sonics: recurring('sonics'),
+      incidents: recurring('incidents'),
+      telemetry: recurring('telemetry'),
+    };
+  }
+
+  /** Polls everything once, resolving after that, and from then on by the schedules. */
+  async start(): Promise<void> {
+    // Which property a signal belongs to is told by the property: asked first, nothing is shown twice.
+    await this.#recurring.properties.start();
+    const lists = ['signals', 'sonics', 'incidents'] as const;
+    await Promise.all(lists.map((slice) => this.#recurring[slice].start()));
+    // Telemetry decides which entities a sonic has; but that of thousands takes its time.
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(telemetryPatienceMs, resolve);
+      void this.#recurring.telemetry.start().then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** Polls everything as soon as it can. */
+  refresh(): void {
+    for (const slice of slices) this.#recurring[slice].request();
+  }
+
+  /** Polls no more; what is under way is given up. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the bridge stops'));
+    await Promise.all(slices.map((slice) => this.#recurring[slice].stop()));
+  }
+
+  /** How the polls of each slice went. */
+  get records(): Readonly<Record<Slice, SliceRecord>> {
+    return this.#records;
+  }
+
+  /** Never rejects; says whether all was read. */
+  async #poll(slice: Slice): Promise<boolean> {
+    const startedAt = this.#clock.monotonic();
+    const before = this.#records[slice];
+    let failure: SliceRecord['failure'];
+    try {
+      failure = await this.#polls[slice]();
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return true;
+      failure = this.#failureOf(error);
+      if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${slice} went wrong`);
+    }
+    const isRead = failure === null || failure.kind === 'incomplete';
+    this.#records[slice] = {
+      lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
+      freshUntil: isRead ? this.#freshUntil(slice, startedAt) : before.freshUntil,
+      failure,
+      consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
+    };
+    if (failure === null && before.failure?.kind === 'unavailable') this.#retryFailing(slice);
+    this.#events.polled();
+    return failure === null;
+  }
+
+  #failureOf(error: unknown): SliceRecord['failure'] {
+    if (!(error instanceof CloudError)) return { kind: 'unreadable', words: wordsOf(error) };
+    // Its words count the time to the next attempt, which the session's state tells once for all.
+    const isRejected = error.kind === 'auth' && this.#client.sessionState().status === 'rejected';
+    return { kind: error.kind, words: isRejected ? 'not signed in' : error.message };
+  }
+
+  /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
+  #freshUntil(slice: Slice, startedAt: number): number {
+    const renewedAt = this.#recurring[slice].dueAfter(startedAt) + this.#options.requestTimeoutMs;
+    return Math.max(this.#clock.monotonic() + this.#options.staleAfterMs, renewedAt);
+  }
+
+  /** The cloud is back: what failed with it need not wait for its own next attempt. */
+  #retryFailing(recovered: Slice): void {
+    for (const slice of slices) {
+      if (slice !== recovered && this.#records[slice].failure?.kind === 'unavailable') {
+        this.#recurring[slice].request();
+      }
+    }
+  }
+
+  async #pollList<Name extends ListName>(
+    call: Call<Name>,
+    take: (reading: Reading<RecordOf<Name>>) => Happening[],
+  ): Promise<Outcome> {
+    const startedAt = this.#clock.monotonic();
+    const crawl = await this.#client.crawl(call, { signal: this.#stopping.signal });
+    if (this.#stopping.signal.aborted) return null;
+    this.#events.happened(take({ records: crawl.records, isComplete: crawl.complete, startedAt }));
+    return crawl.complete
+      ? null
+      : { kind: 'incomplete', words: crawl.problem ?? 'not everything could be read' };
+  }
+
+  async #pollProperties(): Promise<Outcome> {
+    const outcome = await this.#pollList({ operation: 'list_properties' }, (reading) =>
+      this.#store.replaceProperties(reading),
+    );
+    const problems = await Promise.all(this.#store.ids('property').map((id) => this.#pollProperty(id)));
+    const words = [outcome?.words, ...problems].filter((problem) => problem);
+    return words.length === 0 ? null : { kind: 'incomplete', words: [...new Set(words)].join('; ') };
+  }
+
+  /** What hangs on one property; a guest may not read all of it, which is no failure. */
+  async #pollProperty(id: string): Promise<string | null> {
+    const { signal } = this.#stopping;
+    const params = { property_id: id };
+    const [settings, notifications, signals] = await Promise.allSettled([
+      this.#client.call({ operation: 'read_property_settings', params }, { signal }),
+      this.#client.call({ operation: 'read_notification_settings', params }, { signal }),
+      this.#client.crawl({ operation: 'list_property_signals', params }, { signal }),
+    ]);
+    this.#store.setPropertyDetails(id, fulfilled(settings), fulfilled(notifications));
+    const owned = fulfilled(signals);
+    if (owned) {
+      const isNews = this.#store.setOwnedSignals(
+        id,
+        owned.records.map((each) => each.id),
+        owned.complete,
+      );
+      if (isNews && this.#records.signals.lastSuccessAt !== null) {
+        this.#recurring.signals.request();
+        this.#recurring.sonics.request();
+      }
+    }
+    const failed = [settings, notifications, signals].find(
+      (each) =>
+        each.status === 'rejected' &&
+        !(each.reason instanceof CloudError && each.reason.kind === 'forbidden'),
+    );
+    return failed?.status === 'rejected' ? wordsOf(failed.reason) : (owned?.problem ?? null);
+  }
+
+  async #pollTelemetry(): Promise<Outcome> {
+    const ids = this.#store.ids('sonic').filter((id) => this.#isLinked(id));
+    const failures: unknown[] = [];
+    const next = async (): Promise<void> => {
+      for (let id = ids.shift(); id !== undefined && !this.#stopping.signal.aborted; id = ids.shift()) {
+        if (this.#client.availability('read_telemetry') !== 'available') return;
+        try {
+          const call = { operation: 'read_telemetry', params: { sonic_id: id } } as const;
+          this.#store.setTelemetry(id, await this.#client.call(call, { signal: this.#stopping.signal }));
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+    };
+    const wanted = ids.length;
+    await Promise.all(Array.from({ length: telemetryAtOnce }, next));
+    if (this.#client.availability('read_telemetry') !== 'available') {
+      this.#store.dropTelemetry();
+      return null;
+    }
+    if (failures.length === wanted && wanted > 0) throw failures[0];
+    return failures.length === 0
+      ? null
+      : { kind: 'incomplete', words: `${failures.length} of ${wanted} sonics: ${wordsOf(failures[0])}` };
+  }
+
+  /** A sonic whose radio link is down measures nothing. */
+  #isLinked(id: string): boolean {
+    return isConnected(this.#store.sonicView(id)?.sonic.radio_connection ?? null) !== false;
+  }
+}
+
+function fulfilled<T>(result: PromiseSettledResult<T>): T | null {
+  return result.status === 'fulfilled' ? result.value : null;
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

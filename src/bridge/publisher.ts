@@ -1,0 +1,243 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { Retained } from '../broker/retained.ts';
+import { type Component, type Discovery, platformOf, viewId } from '../homeassistant/discovery.ts';
+import {
+  devicePaths,
+  type Message,
+  type PlanContext,
+  planDevice,
+  planIncident,
+} from '../homeassistant/plan.ts';
+import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
+import type { Dirty } from './dirty.ts';
+import type { CloudDeviceKind, Store } from './store.ts';
+
+/** The bridge's own retained messages, as they are now. */
+export interface BridgePlan {
+  readonly view: BridgeView;
+  readonly messages: readonly Message[];
+}
+
+/** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
+const discoverySpacingMs = 2_500;
+
+/** Parents first: Home Assistant makes a nameless device of a parent that it does not know. */
+const cloudKinds = ['property', 'signal', 'sonic'] as const satisfies readonly CloudDeviceKind[];
+
+/**
+ * Brings what is retained on the broker in line with what is known: plans what changed, publishes the differences,
+ * and after a complete pass deletes what nobody wants any more.
+ */
+export class Publisher {
+  readonly #store: Store;
+  readonly #retained: Retained;
+  readonly #connection: Connection;
+  readonly #context: PlanContext;
+  readonly #bridge: () => BridgePlan;
+  readonly #onPublished: () => void;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Component ids last announced, by discovery topic: one that is left out must be withdrawn first. */
+  readonly #components = new Map<string, readonly string[]>();
+  /** When a device was last announced, in ms of the monotonic clock, by discovery topic. */
+  readonly #announcedAt = new Map<string, number>();
+  readonly #later = new Map<string, () => void>();
+  #areDevicesReady = false;
+  #isAllWanted = false;
+  #isSweepDue = false;
+  #isWanted = false;
+  #running: Promise<void> | null = null;
+  #connections = 0;
+
+  constructor(
+    store: Store,
+    retained: Retained,
+    connection: Connection,
+    context: PlanContext,
+    bridge: () => BridgePlan,
+    onPublished: () => void,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#store = store;
+    this.#retained = retained;
+    this.#connection = connection;
+    this.#context = context;
+    this.#bridge = bridge;
+    this.#onPublished = onPublished;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Whether devices are published, and not only the bridge. */
+  get isShowingDevices(): boolean {
+    return this.#areDevicesReady;
+  }
+
+  /** From now on devices are published too: everything was asked for once. */
+  devicesReady(): void {
+    this.#areDevicesReady = true;
+    this.#isSweepDue = true;
+    this.#store.touchAll();
+    this.wake();
+  }
+
+  /** Publishes everything again: the broker may have lost it, or Home Assistant has started. */
+  publishAll(): void {
+    this.#connections += 1;
+    this.#isAllWanted = true;
+    this.wake();
+  }
+
+  /** Publishes what changed. */
+  wake(): void {
+    this.#isWanted = true;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+      if (this.#isWanted && this.#connection.isConnected) this.wake();
+    });
+  }
+
+  /** Notes a discovery message found on the broker, so that entities which no longer exist are withdrawn. */
+  foundDiscovery(topic: string, componentIds: readonly string[]): void {
+    this.#retained.found(topic);
+    if (!this.#components.has(topic)) this.#components.set(topic, componentIds);
+  }
+
+  /** When the device's discovery message was last published, in ms of the monotonic clock; null before the first. */
+  announcedAt(kind: DeviceKind, id: string): number | null {
+    return this.#announcedAt.get(this.#context.topics.discovery(kind, id)) ?? null;
+  }
+
+  /** Publishes nothing more. */
+  stop(): void {
+    for (const cancel of this.#later.values()) cancel();
+    this.#later.clear();
+    this.#areDevicesReady = false;
+  }
+
+  async #run(): Promise<void> {
+    // Changes that come in one go are published in one go.
+    await Promise.resolve();
+    while (this.#isWanted && this.#connection.isConnected) {
+      this.#isWanted = false;
+      const connection = this.#connections;
+      const isAll = this.#isAllWanted;
+      this.#isAllWanted = false;
+      if (isAll) {
+        this.#retained.forget();
+        this.#store.touchAll();
+        this.#isSweepDue = true;
+      }
+      await this.#publishBridge();
+      if (!this.#areDevicesReady) continue;
+      await this.#publishDirty(this.#store.takeDirty());
+      await this.#retained.settle();
+      this.#onPublished();
+      if (this.#isSweepDue && this.#store.isWhole && connection === this.#connections) await this.#sweep();
+    }
+  }
+
+  async #publishBridge(): Promise<void> {
+    const { view, messages } = this.#bridge();
+    for (const { topic, payload } of messages) await this.#retained.put(topic, payload);
+    await this.#publishDevice(view);
+  }
+
+  async #publishDirty(dirty: Dirty): Promise<void> {
+    for (const kind of cloudKinds) {
+      for (const id of dirty[kind]) {
+        const view = this.#store.view(kind, id);
+        try {
+          if (view) await this.#publishDevice(view);
+          else await this.#deleteDevice(kind, id);
+        } catch (error) {
+          // One device that cannot be planned must not keep the others from being shown.
+          this.#log.error({ err: error }, `Showing ${kind} ${id} went wrong`);
+        }
+      }
+    }
+    for (const id of dirty.incident) {
+      const incident = this.#store.incident(id);
+      if (incident) {
+        const { topic, payload } = planIncident(incident, this.#context.topics);
+        await this.#retained.put(topic, payload);
+      } else await this.#retained.clear(this.#context.topics.incident(id));
+    }
+  }
+
+  async #publishDevice(view: DeviceView): Promise<void> {
+    const { discovery, messages } = planDevice(view, this.#context);
+    if (discovery) await this.#publishDiscovery(discovery.topic, discovery.payload, view);
+    const planned = new Set(messages.map(({ topic }) => topic));
+    for (const { topic, payload } of messages) await this.#retained.put(topic, payload);
+    for (const topic of this.#deviceTopics(view.kind, viewId(view))) {
+      if (!planned.has(topic)) await this.#retained.clear(topic);
+    }
+  }
+
+  async #publishDiscovery(topic: string, discovery: Discovery, view: DeviceView): Promise<void> {
+    const wanted = Object.keys(discovery.components);
+    const gone = (this.#components.get(topic) ?? []).filter((id) => !(id in discovery.components));
+    const withdrawn = Object.fromEntries(gone.map((id) => [id, withdrawal(id)]));
+    const payload = JSON.stringify({ ...discovery, components: { ...discovery.components, ...withdrawn } });
+    if (this.#retained.has(topic, payload)) return;
+    const sinceMs = this.#clock.monotonic() - (this.#announcedAt.get(topic) ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs < discoverySpacingMs && this.#retained.isKnown(topic)) {
+      this.#publishLater(topic, view, discoverySpacingMs - sinceMs);
+      return;
+    }
+    await this.#retained.put(topic, payload);
+    this.#announcedAt.set(topic, this.#clock.monotonic());
+    this.#components.set(topic, wanted);
+    if (gone.length > 0) {
+      this.#log.info(`Home Assistant: withdrawing ${gone.join(', ')} of ${topic}`);
+      this.#publishLater(topic, view, discoverySpacingMs);
+    }
+  }
+
+  #publishLater(topic: string, view: DeviceView, delayMs: number): void {
+    if (this.#later.has(topic)) return;
+    const cancel = this.#clock.after(delayMs, () => {
+      this.#later.delete(topic);
+      if (view.kind !== 'bridge') this.#store.touch(view.kind, viewId(view));
+      this.wake();
+    });
+    this.#later.set(topic, cancel);
+  }
+
+  async #deleteDevice(kind: CloudDeviceKind, id: string): Promise<void> {
+    const discovery = this.#context.topics.discovery(kind, id);
+    this.#components.delete(discovery);
+    this.#announcedAt.delete(discovery);
+    // Home Assistant drops the device with its discovery message; the rest follows.
+    await this.#retained.clear(discovery);
+    for (const topic of this.#deviceTopics(kind, id)) await this.#retained.clear(topic);
+  }
+
+  /**
+   * Deletes what was found or once published and is not wanted. What a pass put again is known, so what is still
+   * unknown after a whole pass on one connection is stale; not before every list was once read completely.
+   */
+  async #sweep(): Promise<void> {
+    if (!this.#connection.isConnected) return;
+    this.#isSweepDue = false;
+    const stale = this.#retained.unknownTopics();
+    for (const topic of stale) await this.#retained.clear(topic);
+    if (stale.length > 0)
+      this.#log.info(`Deleted ${stale.length} retained messages of what is no longer there`);
+  }
+
+  #deviceTopics(kind: DeviceKind, id: string): string[] {
+    const { topics } = this.#context;
+    return devicePaths(kind).map((path) =>
+      path === '' ? topics.device(kind, id) : topics.below(kind, id, path),
+    );
+  }
+}
+
+function withdrawal(componentId: string): Component {
+  return { platform: platformOf(componentId) ?? 'sensor' };
+}

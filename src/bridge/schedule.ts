@@ -1,0 +1,121 @@
+import { type ScheduledTask, schedule as scheduleCron } from 'node-cron';
+import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+
+/** When something runs: every so many ms, or by a cron expression of 5 or 6 fields in a time zone. */
+export type Schedule =
+  | { readonly kind: 'every'; readonly everyMs: number }
+  | { readonly kind: 'cron'; readonly expression: string };
+
+const retry: Backoff = { firstMs: 5_000, longestMs: 300_000 };
+const clockCheckMs = 5_000;
+const clockJumpMs = 1_500;
+
+/**
+ * Runs a task by its schedule, one run at a time. After a failure it runs again sooner than scheduled, with growing
+ * waits. Asking for an early run coalesces; asked during a run, it runs once more, as that run may have read too soon.
+ */
+export class Recurring {
+  readonly #task: () => Promise<boolean>;
+  readonly #schedule: Schedule;
+  readonly #timezone: string;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #cron: ScheduledTask | null = null;
+  #cancelTimer: () => void = () => {};
+  #cancelClockCheck: () => void = () => {};
+  #isRunning = false;
+  #isWanted = false;
+  #isStopped = false;
+  #failures = 0;
+  #idle: Promise<void> = Promise.resolve();
+
+  /** The task says whether it went well, and never rejects. */
+  constructor(
+    task: () => Promise<boolean>,
+    schedule: Schedule,
+    timezone: string,
+    clock: Clock,
+    random: Random,
+  ) {
+    this.#task = task;
+    this.#schedule = schedule;
+    this.#timezone = timezone;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Runs at once, resolving after that first run, and from then on by the schedule. */
+  async start(): Promise<void> {
+    if (this.#schedule.kind === 'cron') {
+      this.#cron = scheduleCron(this.#schedule.expression, () => this.request(), {
+        timezone: this.#timezone,
+        suppressMissedWarning: true,
+      });
+      this.#watchClock(this.#clock.now() - this.#clock.monotonic());
+    }
+    this.request();
+    await this.#idle;
+  }
+
+  /** Runs as soon as it can. */
+  request(): void {
+    if (this.#isStopped) return;
+    this.#isWanted = true;
+    if (!this.#isRunning) this.#idle = this.#run();
+  }
+
+  /** Runs no more; a run that is under way ends by itself. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    this.#cancelClockCheck();
+    await this.#cron?.destroy();
+  }
+
+  /** Until when it is expected to have run again, in ms of the monotonic clock, after a run begun at that time. */
+  dueAfter(startedAt: number): number {
+    if (this.#schedule.kind === 'every') return startedAt + this.#schedule.everyMs;
+    const next = this.#cron?.getNextRun();
+    return next ? startedAt + Math.max(0, next.getTime() - this.#clock.now()) : startedAt;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    let startedAt = this.#clock.monotonic();
+    let isGood = true;
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      this.#cancelTimer();
+      startedAt = this.#clock.monotonic();
+      isGood = await this.#task();
+    }
+    this.#isRunning = false;
+    this.#failures = isGood ? 0 : this.#failures + 1;
+    if (!this.#isStopped) this.#arm(startedAt, isGood);
+  }
+
+  #arm(startedAt: number, isGood: boolean): void {
+    const sinceStartMs = this.#clock.monotonic() - startedAt;
+    const scheduledMs = this.#schedule.kind === 'every' ? this.#schedule.everyMs - sinceStartMs : null;
+    const retryMs = isGood ? null : backoffMs(retry, this.#failures, this.#random);
+    const waits = [scheduledMs, retryMs].filter((wait) => wait !== null);
+    if (waits.length === 0) return;
+    this.#cancelTimer = this.#clock.after(Math.max(0, Math.min(...waits)), () => this.request());
+  }
+
+  /**
+   * node-cron arms its timers on the monotonic clock: after a jump of the wall clock, as a Raspberry Pi makes at
+   * boot, a task would be hours late or catch up on thousands of runs. Stopped and started it counts anew.
+   */
+  #watchClock(offsetMs: number): void {
+    this.#cancelClockCheck = this.#clock.after(clockCheckMs, () => {
+      const nowOffsetMs = this.#clock.now() - this.#clock.monotonic();
+      if (Math.abs(nowOffsetMs - offsetMs) > clockJumpMs) {
+        void this.#cron?.stop();
+        void this.#cron?.start();
+      }
+      this.#watchClock(nowOffsetMs);
+    });
+  }
+}

@@ -1,0 +1,43 @@
+/** When each sonic was last brought by a reading; all times are ms of the monotonic clock. */
+export class Sightings {
+  readonly #seenAt = new Map<string, number>();
+  /** When a sonic was last read by itself: a list that was begun earlier knows less. */
+  readonly #readAt = new Map<string, number>();
+  /** Missed by readings for too long: what is known of them is old. */
+  readonly #unread = new Set<string>();
+
+  /** Notes that a reading begun at that time brought it; says whether it was unread. */
+  seen(id: string, startedAt: number): boolean {
+    this.#seenAt.set(id, startedAt);
+    return this.#unread.delete(id);
+  }
+
+  /** Notes that it was read by itself; says whether it was unread. */
+  readAlone(id: string, startedAt: number): boolean {
+    this.#readAt.set(id, startedAt);
+    return this.seen(id, startedAt);
+  }
+
+  /** Whether a list begun at that time knows less than is known already. */
+  isOlder(id: string, startedAt: number): boolean {
+    return startedAt < (this.#readAt.get(id) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Notes an incomplete reading begun at that time; the ids that have now been missed for longer than allowed. */
+  missed(startedAt: number, allowedMs: number): string[] {
+    const overdue = [...this.#seenAt]
+      .filter(([id, seenAt]) => startedAt - seenAt > allowedMs && !this.#unread.has(id))
+      .map(([id]) => id);
+    for (const id of overdue) this.#unread.add(id);
+    return overdue;
+  }
+
+  isUnread(id: string): boolean {
+    return this.#unread.has(id);
+  }
+
+  /** Forgets a sonic that is gone. */
+  forget(id: string): void {
+    for (const collection of [this.#seenAt, this.#readAt, this.#unread]) collection.delete(id);
+  }
+}

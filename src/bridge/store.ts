@@ -1,0 +1,476 @@
+import type { DeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
+import { isOpen } from '../model/incidents.ts';
+import type {
+  Incident,
+  NotificationSettings,
+  Property,
+  PropertySettings,
+  Signal,
+  Sonic,
+  Telemetry,
+} from '../model/records.ts';
+import type { AcceptedCommand } from '../model/valve.ts';
+import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
+import { Ownership } from './ownership.ts';
+import { Sightings } from './sightings.ts';
+import { Valves } from './valves.ts';
+
+/** A device of the cloud; the bridge itself is none. */
+export type CloudDeviceKind = Exclude<DeviceKind, 'bridge'>;
+
+/** What a reading of a list brought. */
+export interface Reading<T> {
+  readonly records: readonly T[];
+  /** Whether every record that the cloud has was read; only such a reading removes anything. */
+  readonly isComplete: boolean;
+  /** When it was begun, in ms of the monotonic clock. */
+  readonly startedAt: number;
+}
+
+/** Something that a reading changed and that is worth telling. */
+export type Happening =
+  | {
+      readonly event: 'device_added' | 'device_removed';
+      readonly kind: CloudDeviceKind;
+      readonly record: object;
+    }
+  | { readonly event: 'incident_opened' | 'incident_changed' | 'incident_closed'; readonly record: Incident };
+
+export interface StoreOptions {
+  /** Names or ids of properties; empty selects all. */
+  readonly selection: readonly string[];
+  /** How long incomplete readings may miss a sonic before it counts as unread, in ms. */
+  readonly staleAfterMs: number;
+}
+
+/** A record is taken for gone after so many complete readings without it. */
+const readingsUntilGone = 2;
+
+/** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
+export class Store {
+  readonly #properties = new Map<string, Property>();
+  readonly #settings = new Map<string, PropertySettings>();
+  readonly #notifications = new Map<string, NotificationSettings>();
+  readonly #signals = new Map<string, Signal>();
+  readonly #ownership = new Ownership();
+  readonly #sonics = new Map<string, Sonic>();
+  readonly #telemetry = new Map<string, Telemetry>();
+  readonly #incidents = new Map<string, Incident>();
+
+  readonly #valves = new Valves();
+  readonly #sightings = new Sightings();
+  readonly #absences = new Map<string, number>();
+  readonly #wholeKinds = new Set<string>();
+
+  readonly #options: StoreOptions;
+  readonly #dirty = new DirtySet();
+  readonly #onChange: () => void;
+  #incidentIndex: ReadonlyMap<string, readonly Incident[]> | null = null;
+  #sonicIndex: ReadonlyMap<string, readonly string[]> | null = null;
+
+  constructor(options: StoreOptions, onChange: () => void) {
+    this.#options = options;
+    this.#onChange = onChange;
+  }
+
+  // ---- readings -----------------------------------------------------------------------------------------------
+
+  /** Takes in the properties. */
+  replaceProperties(reading: Reading<Property>): Happening[] {
+    const records = reading.records.filter((property) => this.#isSelected(property));
+    return this.#replace('property', this.#properties, { ...reading, records });
+  }
+
+  /** Takes in a property's settings and notification settings; null leaves what is known. */
+  setPropertyDetails(
+    id: string,
+    settings: PropertySettings | null,
+    notifications: NotificationSettings | null,
+  ): void {
+    if (settings && update(this.#settings, id, settings)) this.touch('property', id);
+    if (notifications && update(this.#notifications, id, notifications)) this.touch('property', id);
+  }
+
+  /** Takes in which signals a property has; says whether that was news. */
+  setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
+    const changed = this.#ownership.set(propertyId, signalIds, isComplete);
+    for (const id of changed) this.#touchSignal(id);
+    return changed.length > 0;
+  }
+
+  /** Takes in the signals. */
+  replaceSignals(reading: Reading<Signal>): Happening[] {
+    const records = reading.records.filter((signal) => this.#isSignalSelected(signal.id));
+    return this.#replace('signal', this.#signals, { ...reading, records });
+  }
+
+  /** Takes in the sonics; one that was read singly since this reading was begun keeps its newer state. */
+  replaceSonics(reading: Reading<Sonic>): Happening[] {
+    const records = reading.records
+      .filter((sonic) => this.#isSignalSelected(sonic.signal_id))
+      .map((sonic) => {
+        const isOlder = this.#sightings.isOlder(sonic.id, reading.startedAt);
+        return (isOlder && this.#sonics.get(sonic.id)) || sonic;
+      });
+    for (const sonic of records) {
+      this.#valves.note(sonic);
+      if (this.#sightings.seen(sonic.id, reading.startedAt)) this.touch('sonic', sonic.id);
+    }
+    // A page that fails again and again leaves its sonics as they were: old values must not pass for the present.
+    const missed = reading.isComplete
+      ? []
+      : this.#sightings.missed(reading.startedAt, this.#options.staleAfterMs);
+    for (const id of missed) this.touch('sonic', id);
+    return this.#replace('sonic', this.#sonics, { ...reading, records });
+  }
+
+  /** Takes in one sonic that was read by itself. */
+  setSonic(sonic: Sonic, startedAt: number): void {
+    if (!this.#sonics.has(sonic.id)) return;
+    if (this.#sightings.readAlone(sonic.id, startedAt)) this.touch('sonic', sonic.id);
+    this.#valves.note(sonic);
+    if (update(this.#sonics, sonic.id, sonic)) this.touch('sonic', sonic.id);
+  }
+
+  /** Takes in a sonic's telemetry. */
+  setTelemetry(sonicId: string, telemetry: Telemetry): void {
+    if (this.#sonics.has(sonicId) && update(this.#telemetry, sonicId, telemetry))
+      this.touch('sonic', sonicId);
+  }
+
+  /** Forgets all telemetry: the cloud does not offer it. */
+  dropTelemetry(): void {
+    for (const id of this.#telemetry.keys()) this.touch('sonic', id);
+    this.#telemetry.clear();
+  }
+
+  /** Takes in the open incidents; one that a complete reading does not list is closed. */
+  replaceIncidents(reading: Reading<Incident>): Happening[] {
+    const happenings: Happening[] = [];
+    const open = reading.records.filter((incident) => isOpen(incident) && this.#isIncidentSelected(incident));
+    for (const incident of open) {
+      const before = this.#incidents.get(incident.id);
+      if (before && isSameRecord(before, incident)) continue;
+      if (before) this.#touchIncident(before);
+      this.#incidents.set(incident.id, incident);
+      this.#touchIncident(incident);
+      happenings.push({ event: before ? 'incident_changed' : 'incident_opened', record: incident });
+    }
+    if (reading.isComplete) {
+      const openIds = new Set(open.map(({ id }) => id));
+      const told = new Map(reading.records.map((incident) => [incident.id, incident]));
+      for (const [id, incident] of this.#incidents) {
+        if (openIds.has(id)) continue;
+        this.#incidents.delete(id);
+        this.#touchIncident(incident);
+        happenings.push({ event: 'incident_closed', record: told.get(id) ?? { ...incident, open: false } });
+      }
+      this.#wholeKinds.add('incident');
+    }
+    return happenings;
+  }
+
+  // ---- valve commands -----------------------------------------------------------------------------------------
+
+  /** Notes that the cloud accepted a command; shown as its movement until the cloud says anything new. */
+  noteAccepted(sonicId: string, command: AcceptedCommand): void {
+    // It may have said something new before it answered the command.
+    if (this.#sonics.get(sonicId)?.valve_state !== command.stateBefore) return;
+    this.#valves.accept(sonicId, command);
+    this.touch('sonic', sonicId);
+  }
+
+  /** Notes that a command is awaited no more: the cloud's word stands. */
+  forgetAccepted(sonicId: string): void {
+    if (this.#valves.forgetAccepted(sonicId)) this.touch('sonic', sonicId);
+  }
+
+  /** Notes how long a valve took from command to confirmation, in s. */
+  noteTravelTime(sonicId: string, seconds: number): void {
+    this.#valves.noteTravelTime(sonicId, seconds);
+    this.touch('sonic', sonicId);
+  }
+
+  // ---- views --------------------------------------------------------------------------------------------------
+
+  /** Null for an unknown id. */
+  propertyView(id: string): PropertyView | null {
+    const property = this.#properties.get(id);
+    if (!property) return null;
+    return {
+      kind: 'property',
+      property,
+      settings: this.#settings.get(id) ?? null,
+      notifications: this.#notifications.get(id) ?? null,
+      incidents: this.#incidentsOf(`property/${id}`),
+    };
+  }
+
+  /** Null for an unknown id. */
+  signalView(id: string): SignalView | null {
+    const signal = this.#signals.get(id);
+    if (!signal) return null;
+    return {
+      kind: 'signal',
+      signal,
+      propertyId: this.#ownership.of(id),
+      incidents: this.#incidentsOf(`signal/${id}`),
+    };
+  }
+
+  /** Null for an unknown id. */
+  sonicView(id: string): SonicView | null {
+    const sonic = this.#sonics.get(id);
+    if (!sonic) return null;
+    return {
+      kind: 'sonic',
+      sonic,
+      signal: (sonic.signal_id !== null && this.#signals.get(sonic.signal_id)) || null,
+      propertyId: this.#ownership.of(sonic.signal_id),
+      isUnread: this.#sightings.isUnread(id),
+      valve: this.#valves.shown(sonic),
+      travelTimeS: this.#valves.travelTimeS(id),
+      telemetry: this.#telemetry.get(id) ?? null,
+      incidents: this.#incidentsOf(`sonic/${id}`),
+    };
+  }
+
+  /** The view of a device; null for an unknown one. */
+  view(kind: CloudDeviceKind, id: string): PropertyView | SignalView | SonicView | null {
+    switch (kind) {
+      case 'property':
+        return this.propertyView(id);
+      case 'signal':
+        return this.signalView(id);
+      case 'sonic':
+        return this.sonicView(id);
+    }
+  }
+
+  /** A device in a log line: its name, if it has one, and its id. */
+  label(kind: CloudDeviceKind, id: string): string {
+    const names = { property: this.#properties, signal: this.#signals, sonic: this.#sonics };
+    const name = names[kind].get(id)?.name?.slice(0, 60);
+    return name ? `${kind} "${name}" (${id})` : `${kind} ${id}`;
+  }
+
+  /** An open incident; null once it is not. */
+  incident(id: string): Incident | null {
+    return this.#incidents.get(id) ?? null;
+  }
+
+  /** The device that announces an incident: its sonic if known, else its signal if known. */
+  announcerOf(incident: Incident): { readonly kind: 'sonic' | 'signal'; readonly id: string } | null {
+    const { sonic_id: sonicId, signal_id: signalId } = incident;
+    if (sonicId !== null && this.#sonics.has(sonicId)) return { kind: 'sonic', id: sonicId };
+    if (signalId !== null && this.#signals.has(signalId)) return { kind: 'signal', id: signalId };
+    return null;
+  }
+
+  /** Ids of all devices of a kind, or of all open incidents. */
+  ids(kind: CloudDeviceKind | 'incident'): string[] {
+    const maps = {
+      property: this.#properties,
+      signal: this.#signals,
+      sonic: this.#sonics,
+      incident: this.#incidents,
+    };
+    return [...maps[kind].keys()];
+  }
+
+  /** How many there are of each. */
+  counts(): { properties: number; signals: number; sonics: number; open_incidents: number } {
+    return {
+      properties: this.#properties.size,
+      signals: this.#signals.size,
+      sonics: this.#sonics.size,
+      open_incidents: this.#incidents.size,
+    };
+  }
+
+  /** Properties of which it is known that they have no signal. */
+  propertiesWithoutSignals(): Property[] {
+    const ids = this.#ownership.without(this.#properties.keys());
+    return ids.flatMap((id) => this.#properties.get(id) ?? []);
+  }
+
+  /** Whether each list was once read completely, so that what is not in the store is not in the cloud. */
+  get isWhole(): boolean {
+    return ['property', 'signal', 'sonic', 'incident'].every((kind) => this.#wholeKinds.has(kind));
+  }
+
+  /** Whether only some properties are selected. */
+  get isSelective(): boolean {
+    return this.#options.selection.length > 0;
+  }
+
+  /** What changed since the last time this was asked. */
+  takeDirty(): Dirty {
+    return this.#dirty.take();
+  }
+
+  /** Marks something as changed, so that it is planned anew. */
+  touch(kind: PlannedKind, id: string): void {
+    this.#dirty.add(kind, id);
+    this.#onChange();
+  }
+
+  /** Marks everything as changed. */
+  touchAll(): void {
+    for (const kind of plannedKinds) for (const id of this.ids(kind)) this.touch(kind, id);
+  }
+
+  // ---- inside -------------------------------------------------------------------------------------------------
+
+  #replace<T extends { readonly id: string }>(
+    kind: CloudDeviceKind,
+    map: Map<string, T>,
+    reading: Reading<T>,
+  ): Happening[] {
+    const isFirst = !this.#wholeKinds.has(kind);
+    const happenings: Happening[] = [];
+    const present = new Set<string>();
+    for (const record of reading.records) {
+      present.add(record.id);
+      this.#absences.delete(`${kind}/${record.id}`);
+      const isNew = !map.has(record.id);
+      if (!update(map, record.id, record)) continue;
+      this.#touchWithNeighbours(kind, record.id);
+      if (isNew) this.#touchIncidentsNaming(record.id);
+      // What is there at the start was not added.
+      if (isNew && !isFirst) happenings.push({ event: 'device_added', kind, record });
+    }
+    if (!reading.isComplete) return happenings;
+    this.#wholeKinds.add(kind);
+    for (const [id, record] of map) {
+      if (present.has(id)) continue;
+      const absences = (this.#absences.get(`${kind}/${id}`) ?? 0) + 1;
+      this.#absences.set(`${kind}/${id}`, absences);
+      if (absences < readingsUntilGone) continue;
+      this.#touchWithNeighbours(kind, id);
+      map.delete(id);
+      this.#forget(kind, id);
+      this.#touchIncidentsNaming(id);
+      happenings.push({ event: 'device_removed', kind, record });
+    }
+    return happenings;
+  }
+
+  #forget(kind: CloudDeviceKind, id: string): void {
+    this.#absences.delete(`${kind}/${id}`);
+    if (kind === 'property') {
+      this.#settings.delete(id);
+      this.#notifications.delete(id);
+      for (const signalId of this.#ownership.forget(id)) this.#touchSignal(signalId);
+    }
+    if (kind === 'sonic') {
+      this.#telemetry.delete(id);
+      this.#sightings.forget(id);
+      this.#valves.forget(id);
+    }
+  }
+
+  #isSelected(property: Property): boolean {
+    if (!this.isSelective) return true;
+    return this.#options.selection.some((wanted) => wanted === property.id || wanted === property.name);
+  }
+
+  #isSignalSelected(signalId: string | null): boolean {
+    return !this.isSelective || this.#ownership.of(signalId) !== null;
+  }
+
+  #isIncidentSelected(incident: Incident): boolean {
+    return !this.isSelective || this.#propertyOf(incident) !== null;
+  }
+
+  #propertyOf(incident: Incident): string | null {
+    const sonic = incident.sonic_id === null ? undefined : this.#sonics.get(incident.sonic_id);
+    return this.#ownership.of(sonic?.signal_id ?? null) ?? this.#ownership.of(incident.signal_id);
+  }
+
+  #incidentsOf(key: string): readonly Incident[] {
+    this.#incidentIndex ??= this.#indexIncidents();
+    return this.#incidentIndex.get(key) ?? [];
+  }
+
+  #indexIncidents(): Map<string, Incident[]> {
+    const index = new Map<string, Incident[]>();
+    const add = (key: string, incident: Incident) => {
+      const list = index.get(key);
+      if (list) list.push(incident);
+      else index.set(key, [incident]);
+    };
+    for (const incident of this.#incidents.values()) {
+      const announcer = this.announcerOf(incident);
+      if (announcer) add(`${announcer.kind}/${announcer.id}`, incident);
+      const property = this.#propertyOf(incident);
+      if (property !== null) add(`property/${property}`, incident);
+    }
+    return index;
+  }
+
+  #indexSonics(): Map<string, string[]> {
+    const index = new Map<string, string[]>();
+    for (const { id, signal_id: signalId } of this.#sonics.values()) {
+      if (signalId === null) continue;
+      const ids = index.get(signalId);
+      if (ids) ids.push(id);
+      else index.set(signalId, [id]);
+    }
+    return index;
+  }
+
+  #touchIncident(incident: Incident): void {
+    this.#incidentIndex = null;
+    this.touch('incident', incident.id);
+    const announcer = this.announcerOf(incident);
+    if (announcer) this.touch(announcer.kind, announcer.id);
+    const property = this.#propertyOf(incident);
+    if (property !== null) this.touch('property', property);
+  }
+
+  /** A device that comes or goes takes its incidents along. */
+  #touchIncidentsNaming(deviceId: string): void {
+    for (const incident of this.#incidents.values()) {
+      if (incident.sonic_id === deviceId || incident.signal_id === deviceId) this.#touchIncident(incident);
+    }
+  }
+
+  #touchWithNeighbours(kind: CloudDeviceKind, id: string): void {
+    this.#incidentIndex = null;
+    if (kind === 'sonic') this.#sonicIndex = null;
+    if (kind === 'signal') this.#touchSignal(id);
+    else this.touch(kind, id);
+  }
+
+  /** What hangs on a signal shows its link and its property. */
+  #touchSignal(id: string): void {
+    this.#incidentIndex = null;
+    this.touch('signal', id);
+    const owner = this.#ownership.of(id);
+    if (owner !== null) this.touch('property', owner);
+    this.#sonicIndex ??= this.#indexSonics();
+    for (const sonicId of this.#sonicIndex.get(id) ?? []) this.touch('sonic', sonicId);
+  }
+}
+
+/** Keeps the record's identity when nothing changed; says whether anything did. */
+function update<T extends object>(map: Map<string, T>, id: string, record: T): boolean {
+  const before = map.get(id);
+  if (before && isSameRecord(before, record)) return false;
+  map.set(id, record);
+  return true;
+}
+
+function isSameRecord(left: object, right: object): boolean {
+  if (left === right) return true;
+  const [before, after] = [Object.entries(left), Object.entries(right)];
+  if (before.length !== after.length) return false;
+  const values = right as Record<string, unknown>;
+  return before.every(([key, value]) => {
+    const other = values[key];
+    if (Object.is(value, other)) return true;
+    if (typeof value !== 'object' || typeof other !== 'object') return false;
+    return JSON.stringify(value) === JSON.stringify(other);
+  });
+}

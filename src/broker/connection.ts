@@ -1,0 +1,360 @@
+import { connect, type IClientOptions, type ISubscriptionRequest, type MqttClient } from 'mqtt';
+import { backoffMs, type Random } from '../base/backoff.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { Outage } from '../base/outage.ts';
+
+/** Where and how to connect. */
+export interface BrokerOptions {
+  /** mqtt, mqtts, ws or wss; may carry a user name and a password. */
+  readonly url: string;
+  readonly clientId: string;
+  readonly protocolVersion: 4 | 5;
+  readonly keepaliveS: number;
+  readonly username: string | undefined;
+  /** Read again at each attempt, since it may live in a file. Throws in words. */
+  readonly password: () => string | undefined;
+  readonly tls: {
+    readonly ca: string | undefined;
+    readonly cert: string | undefined;
+    readonly key: string | undefined;
+    readonly rejectUnauthorized: boolean;
+  };
+  /** Published by the broker, retained, when the bridge vanishes. */
+  readonly will: { readonly topic: string; readonly payload: string } | null;
+  /** Subscribed to before a connection counts as one. */
+  readonly subscriptions: readonly string[];
+}
+
+export interface BrokerMessage {
+  readonly topic: string;
+  readonly payload: string;
+  /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
+  readonly isRetained: boolean;
+}
+
+/** What a connection tells its owner. */
+export interface BrokerEvents {
+  readonly connected: () => void;
+  readonly disconnected: () => void;
+  readonly message: (message: BrokerMessage) => void;
+  /** An attempt failed, with the reason in words; the next one follows by itself. */
+  readonly failed?: (reason: string) => void;
+}
+
+/** The broker is away, or went away before it acknowledged. */
+export class BrokerAway extends Error {
+  /** Whether the message was on its way: the broker may have got it. */
+  readonly wasSent: boolean;
+
+  constructor(message = 'the MQTT broker is away', wasSent = false) {
+    super(message);
+    this.name = 'BrokerAway';
+    this.wasSent = wasSent;
+  }
+}
+
+const reconnect = { firstMs: 1_000, longestMs: 30_000 };
+const connackTimeoutMs = 10_000;
+const unacceptableProtocol = new Set([1, 132]);
+
+/**
+ * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
+ * queued while the broker is away, so no old state and no old command is replayed (toolchain: mqtt.js resends).
+ */
+export class Connection {
+  readonly #options: BrokerOptions;
+  readonly #events: BrokerEvents;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #log: Log;
+  readonly #outage: Outage;
+  readonly #pending = new Set<(error: Error) => void>();
+  #client: MqttClient | null = null;
+  #version: 4 | 5;
+  /** What the broker speaks at most, as far as it has said. */
+  #bestVersion: 4 | 5;
+  #largestPacket = Number.POSITIVE_INFINITY;
+  #scan: ((message: BrokerMessage) => void) | null = null;
+  #running: Promise<void> = Promise.resolve();
+  #stopping = new AbortController();
+
+  constructor(options: BrokerOptions, events: BrokerEvents, clock: Clock, random: Random, log: Log) {
+    this.#options = options;
+    this.#events = events;
+    this.#clock = clock;
+    this.#random = random;
+    this.#log = log;
+    this.#version = options.protocolVersion;
+    this.#bestVersion = options.protocolVersion;
+    this.#outage = new Outage(clock, log, `MQTT broker ${describeUrl(options.url)}`);
+  }
+
+  /** Connects, and reconnects until `stop`; never throws. */
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== null;
+  }
+
+  /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
+  publish(topic: string, payload: string, options: { readonly retain: boolean }): Promise<void> {
+    const client = this.#client;
+    if (!client) return Promise.reject(new BrokerAway());
+    const bytes = Buffer.byteLength(payload) + Buffer.byteLength(topic) + 16;
+    if (bytes > this.#largestPacket) {
+      return Promise.reject(
+        new Error(`${topic} has ${bytes} bytes; the broker takes ${this.#largestPacket}`),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      this.#pending.add(reject);
+      client.publish(topic, payload, { qos: 1, retain: options.retain }, (error) => {
+        this.#pending.delete(reject);
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  /**
+   * What the broker keeps under the filters, as far as it shows within the time: read until it is quiet. At QoS 0,
+   * because a default Mosquitto drops all but a thousand messages of a QoS 1 subscription.
+   */
+  async readRetained(
+    filters: readonly string[],
+    time: { readonly quietMs: number; readonly longestMs: number },
+    found: (message: BrokerMessage) => void,
+  ): Promise<void> {
+    const client = this.#client;
+    if (!client) throw new BrokerAway();
+    const until = this.#clock.monotonic() + time.longestMs;
+    let heardAt = this.#clock.monotonic();
+    this.#scan = (message) => {
+      heardAt = this.#clock.monotonic();
+      found(message);
+    };
+    try {
+      const requests = filters.map((topic) => ({
+        topic,
+        qos: 0 as const,
+        ...(this.#version === 5 && { nl: true }),
+      }));
+      await this.#subscribe(client, requests);
+      while (this.#clock.monotonic() < Math.min(until, heardAt + time.quietMs)) {
+        await sleep(this.#clock, Math.min(50, time.quietMs), this.#stopping.signal);
+      }
+    } finally {
+      this.#scan = null;
+      if (this.#client === client) client.unsubscribe([...filters]);
+    }
+  }
+
+  /** Publishes the last words, if the broker is there to hear them, and disconnects; within about a second. */
+  async stop(lastWords: readonly { readonly topic: string; readonly payload: string }[]): Promise<void> {
+    const client = this.#client;
+    if (client) {
+      const said = lastWords.map(({ topic, payload }) => this.publish(topic, payload, { retain: true }));
+      await Promise.race([Promise.allSettled(said), sleep(this.#clock, 1_000)]);
+    }
+    this.#stopping.abort(new BrokerAway('the bridge stops'));
+    if (client && this.#client === client && this.#pending.size === 0) {
+      // Only now: end() waits for acknowledgements and never returns while one is owed (toolchain 2.4).
+      await Promise.race([
+        new Promise<void>((ended) => client.end(false, {}, () => ended())),
+        sleep(this.#clock, 500),
+      ]);
+    }
+    client?.stream.destroy();
+    await Promise.race([this.#running, sleep(this.#clock, 500)]);
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopping.signal.aborted) {
+      const { wasConnected, reason, retryAtOnce } = await this.#live();
+      if (this.#stopping.signal.aborted) return;
+      failures = wasConnected ? 1 : failures + 1;
+      if (retryAtOnce) continue;
+      this.#outage.failed(reason);
+      if (!wasConnected) this.#events.failed?.(reason);
+      try {
+        await sleep(this.#clock, backoffMs(reconnect, failures, this.#random), this.#stopping.signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  /** One connection from its first packet to its end. */
+  #live(): Promise<{ wasConnected: boolean; reason: string; retryAtOnce: boolean }> {
+    return new Promise((ended) => {
+      let client: MqttClient;
+      try {
+        client = connect(this.#clientOptions());
+      } catch (error) {
+        ended({ wasConnected: false, reason: wordsOf(error), retryAtOnce: false });
+        return;
+      }
+      let wasConnected = false;
+      let hasAnswered = false;
+      let retryAtOnce = false;
+      let reason = 'the connection was closed';
+      // Retained messages may come with the answer to the subscription; they are told once it is taken in.
+      const early: BrokerMessage[] = [];
+      // One that is connected says goodbye first, which stop() sees to.
+      const onStop = () => {
+        if (!wasConnected) client.stream?.destroy();
+      };
+      const giveUp = () => {
+        // Before the client fails them itself, in words that do not tell a lost broker from a refusal.
+        for (const reject of this.#pending) reject(new BrokerAway('the MQTT broker went away', true));
+        this.#pending.clear();
+        client.end(true);
+      };
+      this.#stopping.signal.addEventListener('abort', onStop, { once: true });
+
+      client.on('connect', (connack) => {
+        hasAnswered = true;
+        this.#largestPacket = connack.properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY;
+        this.#subscribe(client, this.#ownSubscriptions()).then(
+          () => {
+            wasConnected = true;
+            this.#client = client;
+            this.#outage.recovered();
+            const protocol = this.#version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
+            this.#log.info(`Connected to the MQTT broker ${describeUrl(this.#options.url)} (${protocol})`);
+            this.#events.connected();
+            for (const message of early.splice(0)) this.#events.message(message);
+          },
+          (error) => {
+            reason = `the broker refused a subscription: ${wordsOf(error)}`;
+            giveUp();
+          },
+        );
+      });
+      client.on('message', (topic, payload, packet) => {
+        const message = { topic, payload: payload.toString('utf8'), isRetained: packet.retain === true };
+        if (this.#scan && !this.#isOwnSubscription(topic)) this.#scan(message);
+        else if (wasConnected) this.#events.message(message);
+        else early.push(message);
+      });
+      client.on('error', (error) => {
+        reason = wordsOf(error);
+        hasAnswered = hasAnswered || 'code' in error;
+        if ('code' in error && unacceptableProtocol.has(Number(error.code)) && this.#version === 5) {
+          this.#log.info('The MQTT broker does not speak MQTT 5: going on with 3.1.1');
+          this.#version = 4;
+          this.#bestVersion = 4;
+          retryAtOnce = true;
+        }
+        giveUp();
+      });
+      client.on('close', () => {
+        this.#stopping.signal.removeEventListener('abort', onStop);
+        giveUp();
+        if (this.#client === client) this.#client = null;
+        // A broker from before MQTT 5 may just hang up on it, as may a proxy whose broker restarts: the next
+        // attempt is made with the other version, and after a connection that worked the best is tried again.
+        this.#version = !hasAnswered && this.#version === 5 ? 4 : this.#bestVersion;
+        if (wasConnected) this.#events.disconnected();
+        ended({ wasConnected, reason, retryAtOnce });
+      });
+    });
+  }
+
+  #ownSubscriptions(): ISubscriptionRequest[] {
+    // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
+    const options = this.#version === 5 ? ({ qos: 1, rap: true } as const) : ({ qos: 1 } as const);
+    return this.#options.subscriptions.map((topic) => ({ topic, ...options }));
+  }
+
+  #isOwnSubscription(topic: string): boolean {
+    return this.#options.subscriptions.some((filter) => matches(filter, topic));
+  }
+
+  async #subscribe(client: MqttClient, requests: ISubscriptionRequest[]): Promise<void> {
+    if (requests.length === 0) return;
+    const map = Object.fromEntries(requests.map(({ topic, ...options }) => [topic, options]));
+    await new Promise<void>((resolve, reject) => {
+      // The client's own promise never settles when the connection ends first.
+      const onClose = () => reject(new BrokerAway('the connection was closed'));
+      client.once('close', onClose);
+      client.subscribe(map, (error) => {
+        client.off('close', onClose);
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  #clientOptions(): IClientOptions {
+    const { url, clientId, keepaliveS, username, password, tls, will } = this.#options;
+    const { protocol, hostname, port, pathname, username: urlUser, password: urlPassword } = new URL(url);
+    const user = username ?? (decodeURIComponent(urlUser) || undefined);
+    const secret = password() ?? (decodeURIComponent(urlPassword) || undefined);
+    const scheme = protocol.slice(0, -1) as 'mqtt' | 'mqtts' | 'ws' | 'wss';
+    return {
+      protocol: scheme,
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port) || defaultPorts[scheme],
+      ...(scheme.startsWith('ws') && { path: pathname }),
+      clientId,
+      keepalive: keepaliveS,
+      protocolVersion: this.#version,
+      clean: true,
+      reconnectPeriod: 0,
+      connectTimeout: connackTimeoutMs,
+      resubscribe: false,
+      queueQoSZero: false,
+      ...(user !== undefined && { username: user }),
+      ...(secret !== undefined && { password: secret }),
+      ...(will && {
+        will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
+      }),
+      ...(tls.ca !== undefined && { ca: tls.ca }),
+      ...(tls.cert !== undefined && { cert: tls.cert }),
+      ...(tls.key !== undefined && { key: tls.key }),
+      rejectUnauthorized: tls.rejectUnauthorized,
+    };
+  }
+}
+
+const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
+
+/** The URL without what is nobody's business. */
+export function describeUrl(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
+}
+
+function matches(filter: string, topic: string): boolean {
+  const parts = topic.split('/');
+  const wanted = filter.split('/');
+  return (
+    wanted.length === parts.length && wanted.every((part, index) => part === '+' || part === parts[index])
+  );
+}
+
+const wordsByCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused (is it running, and is the port right?)',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name server does not answer',
+  ECONNRESET: 'the connection was reset',
+  ETIMEDOUT: 'no answer',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  4: 'wrong user name or password',
+  5: 'not authorized: check mqtt.username and mqtt.password',
+  134: 'wrong user name or password',
+  135: 'not authorized: check mqtt.username and mqtt.password',
+};
+
+/** A broker's or a socket's error in words for a log line. */
+function wordsOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return wordsByCode[code] ?? (error instanceof Error ? error.message || error.name : String(error));
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import type { Log } from '../base/log.ts';
+import { BrokerAway, type Connection } from './connection.ts';
+
+/** Acknowledgements awaited at a time: enough to keep a broker busy, few enough to bound what waits in memory. */
+const mostInFlight = 64;
+
+/**
+ * What is retained on the broker against what should be. Only digests are kept, so that ten thousand devices cost
+ * a few megabytes. A topic without a digest is on the broker, or may be, with a content that is not known.
+ */
+export class Retained {
+  readonly #connection: Connection;
+  readonly #log: Log;
+  readonly #digests = new Map<string, string | null>();
+  readonly #refused = new Set<string>();
+  readonly #inFlight = new Set<Promise<void>>();
+
+  constructor(connection: Connection, log: Log) {
+    this.#connection = connection;
+    this.#log = log;
+  }
+
+  /** Publishes the message if the broker does not have it; waits only while too many are unacknowledged. */
+  async put(topic: string, payload: string): Promise<void> {
+    if (!this.has(topic, payload)) await this.#publish(topic, payload, digestOf(payload));
+  }
+
+  /** Whether the broker has just this message. */
+  has(topic: string, payload: string): boolean {
+    return this.#digests.get(topic) === digestOf(payload);
+  }
+
+  /** Whether this message's content on the broker is known. */
+  isKnown(topic: string): boolean {
+    return typeof this.#digests.get(topic) === 'string';
+  }
+
+  /** Deletes the retained message of the topic, if the broker has or may have one. */
+  async clear(topic: string): Promise<void> {
+    if (!this.#digests.has(topic)) return;
+    await this.#publish(topic, '', null);
+  }
+
+  /** Notes a topic that was found on the broker; what nobody puts again is stale. */
+  found(topic: string): void {
+    if (!this.#digests.has(topic)) this.#digests.set(topic, null);
+  }
+
+  /** Forgets what was published, since the broker may have lost it; the topics stay known, to be swept. */
+  forget(): void {
+    for (const topic of this.#digests.keys()) this.#digests.set(topic, null);
+  }
+
+  /** Topics whose content is not known, or that were to be deleted and may not be. */
+  unknownTopics(): string[] {
+    return [...this.#digests].filter(([, digest]) => digest === null).map(([topic]) => topic);
+  }
+
+  /** Waits until everything put so far is acknowledged or lost. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#inFlight);
+  }
+
+  async #publish(topic: string, payload: string, digest: string | null): Promise<void> {
+    while (this.#inFlight.size >= mostInFlight) await Promise.race(this.#inFlight);
+    if (!this.#connection.isConnected) return;
+    this.#digests.set(topic, digest);
+    const publication: Promise<void> = this.#connection
+      .publish(topic, payload, { retain: true })
+      .then(
+        () => {
+          if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
+          this.#refused.delete(topic);
+        },
+        (error) => this.#lost(topic, digest, error),
+      )
+      .finally(() => this.#inFlight.delete(publication));
+    this.#inFlight.add(publication);
+  }
+
+  #lost(topic: string, digest: string | null, error: unknown): void {
+    if (this.#digests.get(topic) === digest) this.#digests.set(topic, null);
+    if (error instanceof BrokerAway || this.#refused.has(topic)) return;
+    this.#refused.add(topic);
+    this.#log.warn(
+      `The MQTT broker did not take ${topic}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function digestOf(payload: string): string {
+  return createHash('sha1').update(payload).digest('base64');
+}

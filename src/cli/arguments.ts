@@ -1,0 +1,101 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { nearest } from '../base/nearest.ts';
+import { type Command, UsageError } from './command.ts';
+import { type CommandName, commands } from './commands.ts';
+
+const globalOptions = {
+  config: { type: 'string' },
+  'log-level': { type: 'string' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const satisfies ParseArgsConfig['options'];
+
+/** A command line, understood. */
+export interface Arguments {
+  readonly name: CommandName;
+  readonly command: Command;
+  /** Whether a command was named; without one, help is about the program. */
+  readonly isNamed: boolean;
+  readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+}
+
+/** Reads a command line without the program's name; throws UsageError, with a "did you mean". */
+export function parseArguments(argv: readonly string[]): Arguments {
+  const first = argv.findIndex((word, index) => !word.startsWith('-') && !isValue(argv[index - 1]));
+  const word = first === -1 ? undefined : argv[first];
+  const name = word ?? 'run';
+  if (!isCommandName(name))
+    throw new UsageError(`there is no command ${name}${didYouMean(name, Object.keys(commands))}`);
+  const command: Command = commands[name];
+  const allOptions = { ...globalOptions, ...command.options };
+  try {
+    const { values } = parseArgs({
+      args: argv.filter((_, index) => index !== first),
+      options: allOptions,
+      strict: true,
+      allowPositionals: false,
+    });
+    return { name, command, isNamed: word !== undefined, options: values as Arguments['options'] };
+  } catch (error) {
+    throw new UsageError(`${name}: ${wordsOf(error, Object.keys(allOptions))}`);
+  }
+}
+
+/** Whether the word before leaves its value to this one: `--config file`. */
+function isValue(before: string | undefined): boolean {
+  if (before === undefined || !before.startsWith('--') || before.includes('=')) return false;
+  const option = before.slice(2);
+  return option !== 'version' && option !== 'help';
+}
+
+function isCommandName(word: string): word is CommandName {
+  return Object.hasOwn(commands, word);
+}
+
+function wordsOf(error: unknown, known: readonly string[]): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const unknown = /^Unknown option '(-{1,2}([^']+))'/.exec(message);
+  if (unknown?.[1]) return `there is no option ${unknown[1]}${didYouMean(unknown[2] ?? '', known, '--')}`;
+  return message;
+}
+
+function didYouMean(word: string, known: readonly string[], prefix = ''): string {
+  const meant = nearest(word, known);
+  return meant === null ? '' : `. Did you mean ${prefix}${meant}?`;
+}
+
+/** The help of the program. */
+export function programHelp(): string {
+  const rows = Object.entries<Command>(commands).map(
+    ([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`,
+  );
+  return [
+    'sonic2mqtt: a bridge from a water monitoring cloud to MQTT and Home Assistant',
+    '',
+    'Usage: sonic2mqtt [COMMAND] [OPTIONS]',
+    '',
+    ...rows,
+    '',
+    'Options of every command:',
+    '  --config FILE      configuration file (SONIC2MQTT_CONFIG, or config.yaml in the working directory)',
+    '  --log-level LEVEL  trace, debug, info, warn or error',
+    '  --version          the version',
+    '  --help             this, or the help of a command',
+    '',
+    'Exit status: 0 done; 1 failed; 2 bad usage or configuration; 3 the cloud rejected the credentials.',
+  ].join('\n');
+}
+
+/** The help of one command. */
+export async function commandHelp(name: CommandName): Promise<string> {
+  const { summary, usage, details }: Command = commands[name];
+  const lines = (await details?.()) ?? [];
+  return [
+    `Usage: sonic2mqtt ${name} ${usage}`.trimEnd(),
+    '',
+    `  ${summary}`,
+    ...lines.map((line) => `  ${line}`),
+    '',
+    'Takes --config, --log-level, --version and --help too: see sonic2mqtt --help',
+  ].join('\n');
+}

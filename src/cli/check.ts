@@ -1,0 +1,225 @@
+import { lookup } from 'node:dns/promises';
+import { connect as connectTcp, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { systemClock } from '../base/clock.ts';
+import { visitBroker } from '../broker/visit.ts';
+import { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { describeFailure } from '../cloud/noAnswer.ts';
+import type { ListName } from '../cloud/operations.ts';
+import { ConfigError } from '../config/load.ts';
+import { brokerOptions, clientOptions } from '../daemon.ts';
+import { type CommandContext, exitStatus } from './command.ts';
+import { setUp } from './setup.ts';
+
+/** One thing to check: what it says when it passes, or the error that it throws. */
+interface Step {
+  readonly name: string;
+  readonly run: () => Promise<string>;
+}
+
+/** `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each. */
+export async function check(context: CommandContext): Promise<number> {
+  const report = reporter(context);
+  let setup: ReturnType<typeof setUp>;
+  try {
+    setup = setUp(context, { level: 'error' });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const [only, ...others] = error.problems;
+    const words =
+      others.length === 0 ? only : [`${error.problems.length} problems`, ...error.problems].join('\n  ');
+    report.failed('configuration', words ?? error.message);
+    return exitStatus.badUsage;
+  }
+  const { config, file, log, secrets } = setup;
+  report.passed('configuration', file ?? 'from the environment');
+
+  const client = new CloudClient({
+    ...clientOptions(config, log, secrets, systemClock),
+    memory: { load: () => null, save: () => {} },
+  });
+  client.start(context.signal);
+  const cloud = await runInTurn(
+    cloudSteps(new URL(config.cloud.base_url), config.cloud.request_timeout, client),
+    report,
+  );
+  if (client.sessionState().status === 'signed_in') {
+    // The cloud keeps ten sessions per account at most: this one must not push out the bridge's.
+    await client.call({ operation: 'sign_out' }).catch(() => {});
+  }
+  await client.close();
+  const brokerStep = {
+    name: 'MQTT broker',
+    run: async () => {
+      if (config.mqtt.url === null) return 'the embedded one, which starts with the bridge';
+      const parts = { clock: systemClock, log, signal: context.signal };
+      const { url, ...options } = brokerOptions(config, secrets);
+      return visitBroker(
+        { url, ...options },
+        'check',
+        parts,
+        async () => `${new URL(url).host} lets the bridge in`,
+      );
+    },
+  };
+  const broker = await runInTurn([brokerStep], report);
+  if (cloud instanceof CloudError && cloud.kind === 'auth') return exitStatus.rejected;
+  return cloud === null && broker === null ? exitStatus.done : exitStatus.failed;
+}
+
+function cloudSteps(url: URL, timeoutMs: number, client: CloudClient): Step[] {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  const count = async (operation: ListName) => {
+    const { records, problem } = await client.crawl({ operation } as Parameters<typeof client.crawl>[0]);
+    if (problem) throw new Error(`${operation}: ${problem}`);
+    return records.length;
+  };
+  // One attempt for both steps: the cloud counts them.
+  let attempt: Promise<unknown> | undefined;
+  const signIn = () => {
+    attempt ??= client.call({ operation: 'validate_token' });
+    return attempt;
+  };
+  return [
+    {
+      name: 'cloud: DNS',
+      run: async () =>
+        isIP(host) !== 0
+          ? `${host} needs no looking up`
+          : `${host} is ${(await inWords(url, lookup(host))).address}`,
+    },
+    {
+      name: url.protocol === 'https:' ? 'cloud: TLS' : 'cloud: TCP',
+      run: () => inWords(url, reachSocket(url, host, port, timeoutMs)),
+    },
+    {
+      name: 'cloud: HTTP',
+      run: async () => {
+        const failure: unknown = await signIn().then(
+          () => null,
+          (error) => error,
+        );
+        if (failure !== null && !wasAnswered(failure)) throw failure;
+        return `${url.host} answers`;
+      },
+    },
+    {
+      name: 'sign-in',
+      run: async () => {
+        await signIn();
+        return 'the cloud accepts the e-mail and the password';
+      },
+    },
+    {
+      name: 'account',
+      run: async () => {
+        const properties = await count('list_properties');
+        const signals = await count('list_signals');
+        const sonics = await count('list_sonics');
+        const { records: incidents } = await client.crawl({
+          operation: 'list_incidents',
+          query: { open: true },
+        });
+        const found = [
+          counted(properties, 'property', 'properties'),
+          counted(signals, 'signal'),
+          counted(sonics, 'sonic'),
+          counted(incidents.length, 'open incident'),
+        ].join(', ');
+        const empty = await propertiesWithoutSignals(client);
+        const notes = [
+          ...(sonics === 0 ? ['there is no valve to show'] : []),
+          ...empty.map((name) => `no signal (hub) in ${name}`),
+        ];
+        return [found, ...notes].join('; ');
+      },
+    },
+  ];
+}
+
+/** Whether the cloud has answered, if only to say no. */
+function wasAnswered(error: unknown): boolean {
+  return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
+}
+
+/** Names of properties in which no valve can be, of the first twenty. */
+async function propertiesWithoutSignals(client: CloudClient): Promise<string[]> {
+  const { records } = await client.call({ operation: 'list_properties' });
+  const counted = records.slice(0, 20).map(async ({ id, name }) => {
+    const signals = await client.call({ operation: 'list_property_signals', params: { property_id: id } });
+    return signals.records.length === 0 ? [name ?? id] : [];
+  });
+  return (await Promise.all(counted)).flat();
+}
+
+/** The same, rejecting with words instead of codes; the step's name says already what it is about. */
+async function inWords<T>(url: URL, reaching: Promise<T>): Promise<T> {
+  try {
+    return await reaching;
+  } catch (error) {
+    throw new Error(describeFailure(error, url, false).message.replace(/^(DNS|TLS): /, ''));
+  }
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** A connection as the cloud client will make it: TCP, and TLS where the address says so. */
+function reachSocket(url: URL, host: string, port: number, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const isTls = url.protocol === 'https:';
+    const socket = isTls
+      ? connectTls({ host, port, timeout: timeoutMs, ...(isIP(host) === 0 && { servername: host }) })
+      : connectTcp({ host, port, timeout: timeoutMs });
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      resolve(`${host}:${port} ${isTls ? 'has a valid certificate' : 'is reached'}`);
+      socket.destroy();
+    });
+    socket.once('timeout', () => socket.destroy(new Error(`no answer from ${host}:${port}`)));
+    socket.once('error', reject);
+  });
+}
+
+/** Runs the steps until one fails; resolves to its error, null when all pass. */
+async function runInTurn(steps: readonly Step[], report: Reporter): Promise<unknown> {
+  for (const { name, run } of steps) {
+    report.started(name);
+    try {
+      report.passed(name, await run());
+    } catch (error) {
+      report.failed(name, wordsOf(error));
+      return error;
+    }
+  }
+  return null;
+}
+
+function wordsOf(error: unknown): string {
+  // The bridge would try again; this command does not.
+  if (error instanceof CloudError && error.kind === 'auth' && error.status !== undefined) {
+    return `the cloud does not accept the e-mail or the password (HTTP ${error.status})`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+interface Reporter {
+  readonly started: (name: string) => void;
+  readonly passed: (name: string, words: string) => void;
+  readonly failed: (name: string, words: string) => void;
+}
+
+/** One line per step; on a terminal the running step shows until its line replaces it. */
+function reporter({ print }: CommandContext): Reporter {
+  const isTerminal = process.stdout.isTTY === true;
+  const clear = isTerminal ? '\r\x1b[2K' : '';
+  return {
+    started: (name) => {
+      if (isTerminal) process.stdout.write(`…      ${name}`);
+    },
+    passed: (name, words) => print(`${clear}ok     ${name}: ${words}`),
+    failed: (name, words) => print(`${clear}FAILED ${name}: ${words}`),
+  };
+}

@@ -1,0 +1,68 @@
+import type { Command } from './command.ts';
+
+// Each command loads its parts when it runs: `run` never pays for the simulator.
+const simulated = {
+  seed: { type: 'string' },
+  properties: { type: 'string' },
+  signals: { type: 'string' },
+  sonics: { type: 'string' },
+} as const;
+
+/** THE COMMANDS, in the order of the help. */
+export const commands = {
+  run: {
+    isLasting: true,
+    summary: 'run the bridge until SIGINT or SIGTERM (the default)',
+    usage: '',
+    options: {},
+    run: async (context) => (await import('./run.ts')).run(context),
+  },
+  demo: {
+    isLasting: true,
+    summary: 'try it: a simulated cloud, a broker and the bridge, without any configuration',
+    usage: '[--port N]',
+    options: { port: { type: 'string' } },
+    details: async () => [
+      '--port N   port of the MQTT broker on 127.0.0.1 (1883, or any other if that is taken)',
+    ],
+    run: async (context) => (await import('./demo.ts')).demo(context),
+  },
+  check: {
+    summary: 'try the configuration: cloud, account and broker, a line for each step',
+    usage: '',
+    options: {},
+    run: async (context) => (await import('./check.ts')).check(context),
+  },
+  simulate: {
+    isLasting: true,
+    summary: 'run the simulated cloud alone, for any client of the real one',
+    usage:
+      '[--port N] [--seed N] [--properties N --signals N --sonics N] [--email E --password P] [--fault FAULT …]',
+    options: {
+      port: { type: 'string' },
+      ...simulated,
+      email: { type: 'string' },
+      password: { type: 'string' },
+      fault: { type: 'string', multiple: true },
+    },
+    details: async () => (await import('./simulate.ts')).simulateHelp(),
+    run: async (context) => (await import('./simulate.ts')).simulate(context),
+  },
+  cleanup: {
+    summary: 'delete every retained message of this bridge from the broker',
+    usage: '',
+    options: {},
+    run: async (context) => (await import('./cleanup.ts')).cleanup(context),
+  },
+  schema: {
+    summary: 'print the JSON Schema of the configuration file',
+    usage: '',
+    options: {},
+    run: async ({ print }) => {
+      print((await import('./schema.ts')).schemaCommand().trimEnd());
+      return 0;
+    },
+  },
+} as const satisfies Record<string, Command>;
+
+export type CommandName = keyof typeof commands;

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog, Secrets } from '../base/log.ts';
+import { EmbeddedBroker } from '../broker/embedded.ts';
+import { configSchema } from '../config/schema.ts';
+import { Daemon } from '../daemon.ts';
+import { demoCredentials, Simulator } from '../simulator/simulator.ts';
+import { aborted, type CommandContext, exitStatus, UsageError } from './command.ts';
+import { logLevelOption } from './setup.ts';
+
+const usualPort = 1883;
+
+/** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
+export async function demo({ options, print, signal }: CommandContext): Promise<number> {
+  const port = portOption(options['port']);
+  const level = logLevelOption(options['log-level']) ?? 'info';
+  const secrets = new Secrets();
+  const log = createLog({ level, format: 'pretty', secrets });
+  const directory = mkdtempSync(join(tmpdir(), 'sonic2mqtt-demo-'));
+  const simulator = new Simulator();
+  await simulator.start();
+  const broker = await listen(port);
+  const config = configSchema.parse({
+    cloud: { base_url: simulator.url, ...demoCredentials },
+    mqtt: { url: `mqtt://127.0.0.1:${broker.port}`, protocol_version: 4 },
+    schedules: { incidents: '5s', sonics: '5s', telemetry: '10s', signals: '10s' },
+    valve: { confirm_interval: '500ms' },
+    data_dir: directory,
+  });
+  const daemon = new Daemon(config, log, secrets);
+  await Promise.race([daemon.start().then(() => daemon.shown), aborted(signal)]);
+  const [sonic] = simulator.world.sonics.values();
+  if (!signal.aborted && sonic) print(welcome(broker.port, sonic.id, sonic.name ?? 'its first'));
+  await aborted(signal);
+  await daemon.stop();
+  await broker.broker.stop();
+  await simulator.stop();
+  rmSync(directory, { recursive: true, force: true });
+  return exitStatus.done;
+}
+
+async function listen(wanted: number | null): Promise<{ broker: EmbeddedBroker; port: number }> {
+  const on = async (port: number) => {
+    const broker = new EmbeddedBroker({ host: '127.0.0.1', port, username: undefined, password: undefined });
+    return { broker, port: await broker.start() };
+  };
+  try {
+    return await on(wanted ?? usualPort);
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    if (!isTaken) throw error;
+    if (wanted !== null)
+      throw new Error(`Port ${wanted} is in use by another program; choose another with --port`);
+    // A broker of one's own on the usual port must not stand in the way of trying this one out.
+    return on(0);
+  }
+}
+
+function welcome(port: number, sonicId: string, name: string): string {
+  const topic = `sonic2mqtt/sonic/${sonicId}`;
+  const at = `-h 127.0.0.1 -p ${port}`;
+  return `
+The demo runs: a simulated cloud with a few homes, bridged to an MQTT broker on 127.0.0.1:${port}.
+
+Watch the valves, in another terminal:
+  mosquitto_sub ${at} -v -t 'sonic2mqtt/sonic/+' -t 'sonic2mqtt/bridge/event'
+
+Close the valve of sonic "${name}":
+  mosquitto_pub ${at} -t ${topic}/valve/set -m CLOSE
+
+It goes through "valve":"closing" to "valve":"closed" within some seconds. Without your doing, incidents open and
+resolve, radio links drop and return, and water flows. Everything is under sonic2mqtt/#, and what Home Assistant is
+told of the devices under homeassistant/#. Where Mosquitto's clients are not installed, "npx mqtt sub" and "npx mqtt
+pub" take the same options. Ctrl+C ends it.
+`;
+}
+
+function portOption(value: unknown): number | null {
+  if (value === undefined) return null;
+  const port = Number(value);
+  if (/^\d+$/.test(String(value)) && port <= 65_535) return port;
+  throw new UsageError(`--port must be a number from 0 to 65535; got ${String(value)}`);
+}

@@ -1,0 +1,6 @@
+import { configJsonSchema } from '../config/jsonSchema.ts';
+
+/** What `sonic2mqtt schema` prints: the JSON Schema of the configuration file. */
+export function schemaCommand(): string {
+  return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+}

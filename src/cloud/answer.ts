@@ -1,0 +1,175 @@
+import { CloudError, type CloudErrorKind } from './errors.ts';
+import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
+import { readRetryAfter } from './retry.ts';
+import type { Answer } from './transport.ts';
+import { readEnvelope } from './wire.ts';
+
+/** One page of a list; null where the cloud did not say. */
+export interface Page<T> {
+  readonly records: readonly T[];
+  /** Records that could not be used, each reported once. */
+  readonly dropped: number;
+  /** Those of the dropped that show no id at all: nobody can tell which records they are. */
+  readonly nameless: number;
+  readonly pageNumber: number | null;
+  readonly pageSize: number | null;
+  readonly totalEntries: number | null;
+  readonly totalPages: number | null;
+}
+
+/** Hears of what is odd in an answer. */
+export type Report = (level: 'info' | 'warn', notice: string) => void;
+
+const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
+  401: ['auth', 'the session is not valid'],
+  403: ['forbidden', 'not permitted'],
+  404: ['notFound', 'not found'],
+  405: ['rejected', 'not allowed'],
+  408: ['unavailable', 'it waited too long for the request'],
+  409: ['rejected', 'conflict'],
+  412: ['rejected', 'a condition is not met'],
+  422: ['rejected', 'the values are not accepted'],
+  429: ['rateLimited', 'too many requests'],
+};
+
+/**
+ * The error that the status means; null for success. The status decides, whatever the body says; what that says to
+ * people is passed on with secrets hidden.
+ */
+export function judgeStatus(
+  name: OperationName,
+  answer: Answer,
+  nowMs: number,
+  hide: (text: string) => string,
+): CloudError | null {
+  const { status } = answer;
+  if (status < 300) return null;
+  if (status < 400) {
+    const target = shorten(answer.header('location') ?? 'nowhere');
+    return new CloudError('unreadable', name, `the cloud answered ${status}, a redirect to ${target}`, {
+      status,
+    });
+  }
+  const [kind, meaning] =
+    meanings[status] ??
+    (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'the cloud is in trouble']);
+  const said = hide(messageOf(answer.body));
+  return new CloudError(kind, name, `the cloud answered ${status} (${meaning})${said ? `: ${said}` : ''}`, {
+    status,
+    retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
+    mayHaveActed: kind === 'unavailable',
+  });
+}
+
+/** What a 429 or a 503 asks to wait, in ms; null where it does not say. */
+export function retryAfterOf(answer: Answer, nowMs: number): number | null {
+  if (answer.status !== 429 && answer.status !== 503) return null;
+  return readRetryAfter(answer.header('retry-after'), answer.header('date'), nowMs);
+}
+
+/**
+ * Whether the cloud's error shows that a route does not exist. Only routes that nobody has published, or that are
+ * beyond the interface document, are given up; a 404 of one that has answered before is about a record.
+ */
+export function isRouteGone(row: AnyOperation, status: number | undefined, hasWorked: boolean): boolean {
+  const isUncertain = row.provenance === 'assumed' || (row.number === null && !row.session);
+  return isUncertain && (status === 405 || status === 501 || (status === 404 && !hasWorked));
+}
+
+/** What a good answer holds: the record, a `Page`, or null; throws `unreadable` where it is not as promised. */
+export function readAnswer(name: OperationName, answer: Answer, report: Report): unknown {
+  const { reply, session } = operationRow(name);
+  if (reply.kind === 'none') return null;
+  if (answer.bodyProblem) throw answer.bodyProblem;
+  const { status } = answer;
+  const unreadable = (what: string) =>
+    new CloudError('unreadable', name, `the cloud's answer ${what}`, { status });
+  const body = parseJson(answer.body);
+  if (body === undefined) {
+    if (answer.body.trim() === '') throw unreadable('is empty');
+    // Whatever it is, it may hold a token that nobody has been told to hide.
+    throw unreadable(session ? 'is not JSON' : `is not JSON: ${shorten(answer.body)}`);
+  }
+  if (reply.kind === 'page') {
+    const page = readPage(reply.read, body, report);
+    if (typeof page === 'string') throw unreadable(page);
+    return page;
+  }
+  const read = reply.read(body);
+  if (!read.ok) throw unreadable(read.reason);
+  for (const notice of read.notices) report('info', notice);
+  return read.value;
+}
+
+type AnyReader = AnyOperation['reply'] extends infer Each
+  ? Each extends { read: infer R }
+    ? R
+    : never
+  : never;
+
+function readPage(readRecord: AnyReader, body: unknown, report: Report): Page<unknown> | string {
+  const envelope = readEnvelope(body);
+  if (!envelope.ok) return envelope.reason;
+  for (const notice of envelope.notices) report('info', notice);
+  const records: unknown[] = [];
+  let nameless = 0;
+  for (const each of envelope.value.data) {
+    const read = readRecord(each);
+    if (read.ok) {
+      records.push(read.value);
+      for (const notice of read.notices) report('info', notice);
+    } else {
+      if (!read.unsafeId) nameless++;
+      report('warn', `a record is left out: it ${read.reason}`);
+    }
+  }
+  const { data, page_number, page_size, total_entries, total_pages } = envelope.value;
+  return {
+    records,
+    dropped: data.length - records.length,
+    nameless,
+    pageNumber: asCount(page_number),
+    pageSize: asCount(page_size),
+    totalEntries: asCount(total_entries),
+    totalPages: asCount(total_pages),
+  };
+}
+
+function asCount(value: number | null): number | null {
+  return Number.isSafeInteger(value) && value !== null && value >= 0 ? value : null;
+}
+
+/** What an error body says to people: its `message` or `error`; empty where it says nothing. */
+function messageOf(body: string): string {
+  const parsed = parseJson(body);
+  if (typeof parsed !== 'object' || parsed === null) return '';
+  const { message, error } = parsed as Record<string, unknown>;
+  const said = message ?? error ?? '';
+  return shorten(typeof said === 'string' ? said : (JSON.stringify(said) ?? ''));
+}
+
+/** One line of at most 200 characters without control characters. */
+function shorten(text: string): string {
+  const line = text
+    .slice(0, 1_000)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
+
+/** Only an escape can bring half a character, which other readers of JSON, Home Assistant among them, refuse. */
+const halfCharacter = /\\u[dD][89a-fA-F]/;
+
+/** The value of a JSON text, with whole characters only; undefined where it is none. */
+function parseJson(text: string): unknown {
+  try {
+    return halfCharacter.test(text) ? JSON.parse(text, wholeCharacters) : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Puts the replacement character for each half. */
+function wholeCharacters(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? Buffer.from(value, 'utf8').toString('utf8') : value;
+}

@@ -1,0 +1,286 @@
+import type { Random } from '../base/backoff.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log, Secrets } from '../base/log.ts';
+import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
+import { type Crawl, crawlPages } from './crawl.ts';
+import { DataProblems } from './dataProblems.ts';
+import { GivenUp, orAborted } from './deadline.ts';
+import { CloudError } from './errors.ts';
+import type { Priority } from './limiter.ts';
+import { NoAnswer } from './noAnswer.ts';
+import { type Call, type ListName, type OperationName, operationRow, type RecordOf } from './operations.ts';
+import { encodeCall, type RouteOverrides, type UncheckedCall } from './request.ts';
+import { retryWaitMs } from './retry.ts';
+import { Sender, type Sending, type Traffic } from './sender.ts';
+import { Session, type SessionMemory, type SessionState } from './session.ts';
+import type { Answer } from './transport.ts';
+import type { SessionReply } from './wire.ts';
+
+export interface CloudClientOptions {
+  readonly baseUrl: string;
+  readonly email: string;
+  /** Read at each sign-in, and again and again after a rejection; may throw. */
+  readonly password: () => string;
+  readonly requestTimeoutMs: number;
+  readonly maxConcurrency: number;
+  readonly maxRequestsPerMinute: number;
+  readonly routes: RouteOverrides;
+  readonly memory: SessionMemory;
+  readonly clock: Clock;
+  readonly random?: Random;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  /** Told once a changed password may be tried, so that a poll can try it at once. */
+  readonly onPasswordChange?: () => void;
+}
+
+export interface CallOptions {
+  /** `poll` unless given; what changes something is always a `command`, so that it is never done late. */
+  readonly priority?: Priority;
+  readonly signal?: AbortSignal;
+  /** How long a command may take, in ms, where some of its time is already gone. */
+  readonly timeoutMs?: number;
+  /** Told the status of the answer that counts, good or bad. */
+  readonly onAnswer?: (status: number) => void;
+}
+
+/** What a call answers: a record, a page of records, or null. */
+export type ReplyOf<Name extends OperationName> = Name extends ListName
+  ? Page<RecordOf<Name>>
+  : RecordOf<Name>;
+
+/** Whether an operation can be asked for: `unavailable` once the cloud has shown that it has no such route. */
+export type Availability = 'available' | 'unavailable' | 'off';
+
+/** One call on its way. */
+interface Errand extends Sending {
+  readonly onAnswer: (status: number) => void;
+  /** Whether a new session has been waited for: that is done once. */
+  hasRenewed: boolean;
+}
+
+/** The cloud, as the rest of the program knows it; every failure is a `CloudError`. */
+export class CloudClient {
+  readonly #options: CloudClientOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #sender: Sender;
+  readonly #session: Session;
+  readonly #problems: DataProblems;
+  readonly #worked = new Set<OperationName>();
+  readonly #gone = new Set<OperationName>();
+
+  constructor(options: CloudClientOptions) {
+    const { clock, email, password, memory, log, secrets } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#random = options.random ?? Math.random;
+    this.#sender = new Sender(options);
+    this.#session = new Session({
+      email,
+      password,
+      memory,
+      clock,
+      log,
+      secrets,
+      send: (call, token) => this.#sendForSession(call, token),
+      onPasswordChange: () => options.onPasswordChange?.(),
+    });
+    this.#problems = new DataProblems(log);
+  }
+
+  /** Takes up the session of the last run; ends everything when the signal aborts. */
+  start(signal: AbortSignal): void {
+    this.#session.start();
+    if (signal.aborted) void this.close();
+    else signal.addEventListener('abort', () => void this.close(), { once: true });
+  }
+
+  /** Does one operation; the answer is read tolerantly, the call is checked strictly. */
+  async call<Name extends OperationName>(
+    call: Call<Name>,
+    options: CallOptions = {},
+  ): Promise<ReplyOf<Name>> {
+    return (await this.#do(call, options)) as ReplyOf<Name>;
+  }
+
+  /** Reads a whole list; throws only where not even its first page can be read. */
+  async crawl<Name extends ListName>(
+    call: Call<Name>,
+    options: CallOptions = {},
+  ): Promise<Crawl<RecordOf<Name>>> {
+    const { operation, query } = call as UncheckedCall & { operation: Name };
+    let startedAt: number | undefined;
+    const onSend = () => {
+      startedAt ??= this.#clock.now();
+    };
+    const { records, problem, notice } = await crawlPages<RecordOf<Name> & { id: string }>({
+      operation,
+      workers: this.#options.maxConcurrency,
+      readPage: async (page) => {
+        const reply = await this.#do({ ...call, query: { ...(query as object), page } }, options, onSend);
+        return reply as Page<RecordOf<Name> & { id: string }>;
+      },
+    });
+    if (options.signal?.aborted || this.#sender.isClosed) {
+      throw new CloudError('unavailable', operation, 'given up by its caller', { mayHaveActed: false });
+    }
+    if (notice !== null) this.#problems.report('info', operation, notice);
+    return { records, complete: problem === null, problem, startedAt: startedAt ?? this.#clock.now() };
+  }
+
+  availability(name: OperationName): Availability {
+    if (this.#options.routes[name] === null) return 'off';
+    return this.#gone.has(name) ? 'unavailable' : 'available';
+  }
+
+  traffic(): Traffic {
+    return this.#sender.traffic();
+  }
+
+  sessionState(): SessionState {
+    return this.#session.state;
+  }
+
+  /** The latest distinct oddities of the cloud's data, in words. */
+  problems(): readonly string[] {
+    return this.#problems.latest();
+  }
+
+  /** After a rejected password: lets the next call sign in at once, within the hard limits. */
+  signInNow(): void {
+    this.#session.signInNow();
+  }
+
+  /** Ends everything that is under way, within milliseconds; stays signed in. */
+  async close(): Promise<void> {
+    this.#session.stop();
+    await this.#sender.close();
+  }
+
+  async #do(call: UncheckedCall, options: CallOptions, onSend = () => {}): Promise<unknown> {
+    const request = encodeCall(call, this.#options.routes);
+    const name = call.operation as OperationName;
+    if (this.#gone.has(name)) {
+      throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
+    }
+    const isChange = operationRow(name).retry === 'never';
+    const priority: Priority = isChange ? 'command' : (options.priority ?? 'poll');
+    const { onAnswer = () => {} } = options;
+    const errand = { name, request, priority, onSend, onAnswer, hasRenewed: false };
+    try {
+      return await this.#sender.withDeadline(options.signal, (deadline) => {
+        // A poll waits for its turn as long as it takes; its time starts when it is sent.
+        if (priority === 'command') deadline.set(options.timeoutMs ?? this.#options.requestTimeoutMs);
+        return this.#persist({ ...errand, deadline });
+      });
+    } catch (error) {
+      throw toCloudError(name, error);
+    }
+  }
+
+  /** Attempts the errand until it succeeds or the row's rule of retrying says no. */
+  async #persist(errand: Errand): Promise<unknown> {
+    const { name, deadline } = errand;
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await this.#attempt(errand);
+      } catch (cause) {
+        const error = toCloudError(name, cause);
+        if (!(error instanceof CloudError)) throw error;
+        const { retry } = operationRow(name);
+        const remainingMs = deadline.remainingMs();
+        const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#random);
+        if (waitMs === null || deadline.signal.aborted) throw error;
+        await sleep(this.#clock, waitMs, deadline.signal);
+      }
+    }
+  }
+
+  async #attempt(errand: Errand): Promise<unknown> {
+    const { name } = errand;
+    if (name === 'sign_in') return this.#read(name, await this.#sender.send(errand, () => null));
+
+    const renewal = this.#session.renewalDue(errand.priority === 'command');
+    if (renewal !== null) await this.#waitFor(renewal, errand);
+    let used: string | null = null;
+    const token = () => {
+      used = this.#session.token;
+      if (used === null) throw new CloudError('auth', name, 'there is no session', { mayHaveActed: false });
+      return used;
+    };
+    let answer = await this.#sender.send(errand, token);
+    if (answer.status === 401 && !errand.hasRenewed) {
+      await this.#waitFor(this.#session.replace(used), errand);
+      answer = await this.#sender.send(errand, token);
+      if (answer.status === 401) this.#session.noteFutileRenewal();
+    }
+    errand.onAnswer(answer.status);
+    const value = this.#read(name, answer);
+    if (name === 'refresh_token') this.#session.adopt(value as SessionReply);
+    if (name === 'sign_out') this.#session.forget();
+    return value;
+  }
+
+  /** Waits for a new session; a command is given the time of one sign-in more. */
+  async #waitFor(renewal: Promise<void>, errand: Errand): Promise<void> {
+    const { priority, deadline } = errand;
+    if (priority === 'command' && !errand.hasRenewed) deadline.extend(this.#options.requestTimeoutMs);
+    errand.hasRenewed = true;
+    await orAborted(renewal, deadline.signal);
+  }
+
+  async #sendForSession(
+    call: Call<'sign_in' | 'refresh_token'>,
+    token: string | null,
+  ): Promise<SessionReply> {
+    const name = call.operation;
+    const request = encodeCall(call, this.#options.routes);
+    try {
+      return await this.#sender.withDeadline(undefined, async (deadline) => {
+        deadline.set(this.#options.requestTimeoutMs);
+        const errand: Errand = {
+          name,
+          request,
+          priority: 'command',
+          deadline,
+          onSend: () => {},
+          onAnswer: () => {},
+          hasRenewed: true,
+        };
+        return this.#read(name, await this.#sender.send(errand, () => token)) as SessionReply;
+      });
+    } catch (error) {
+      throw toCloudError(name, error);
+    }
+  }
+
+  #read(name: OperationName, answer: Answer): unknown {
+    const { log, secrets } = this.#options;
+    const error = judgeStatus(name, answer, this.#clock.now(), (text) => secrets.hide(text));
+    if (error) {
+      if (!isRouteGone(operationRow(name), error.status, this.#worked.has(name))) throw error;
+      this.#gone.add(name);
+      log.info(
+        `The cloud does not offer ${name} (${error.status}); it is not asked again until the next start`,
+      );
+      throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
+    }
+    this.#worked.add(name);
+    return readAnswer(name, answer, (level, notice) => this.#problems.report(level, name, notice));
+  }
+}
+
+/** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
+function toCloudError(name: OperationName, error: unknown): unknown {
+  if (error instanceof NoAnswer) {
+    const { kind, message, mayHaveActed, timedOut } = error;
+    return new CloudError(kind, name, message, { mayHaveActed, timedOut, cause: error });
+  }
+  if (error instanceof GivenUp) {
+    const { timedOut } = error;
+    const words = timedOut ? 'timed out before the cloud could be asked' : error.message;
+    return new CloudError('unavailable', name, words, { timedOut, mayHaveActed: false, cause: error });
+  }
+  return error;
+}

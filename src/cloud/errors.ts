@@ -1,0 +1,49 @@
+/**
+ * What went wrong with a call, in the terms a caller acts on:
+ * auth: no valid session and none to be had; forbidden: 403; notFound: 404; rateLimited: 429;
+ * unavailable: no answer, or 5xx; rejected: another 4xx, the cloud did not accept the request;
+ * unreadable: an answer that is not what the operation promises; unsupported: the route is off or gone;
+ * invalid: the call itself is wrong and was not sent.
+ */
+export type CloudErrorKind =
+  | 'auth'
+  | 'forbidden'
+  | 'notFound'
+  | 'rateLimited'
+  | 'unavailable'
+  | 'rejected'
+  | 'unreadable'
+  | 'unsupported'
+  | 'invalid';
+
+export interface CloudErrorDetails {
+  readonly status?: number | undefined;
+  /** What the cloud asked to wait, in ms. */
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the cloud may have acted on the request; false only where it plainly did not. */
+  readonly mayHaveActed?: boolean | undefined;
+  /** Whether the deadline ended the call. */
+  readonly timedOut?: boolean | undefined;
+  readonly cause?: unknown;
+}
+
+/** The one error family of the cloud room; its message is a sentence for people and holds no secret. */
+export class CloudError extends Error {
+  readonly kind: CloudErrorKind;
+  readonly operation: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly mayHaveActed: boolean;
+  readonly timedOut: boolean;
+
+  constructor(kind: CloudErrorKind, operation: string, message: string, details: CloudErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    this.name = 'CloudError';
+    this.kind = kind;
+    this.operation = operation;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+    this.mayHaveActed = details.mayHaveActed ?? true;
+    this.timedOut = details.timedOut ?? false;
+  }
+}

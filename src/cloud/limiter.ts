@@ -1,0 +1,152 @@
+import type { Clock } from '../base/clock.ts';
+
+export type Priority = 'command' | 'poll';
+
+export interface LimiterOptions {
+  readonly clock: Clock;
+  /** Requests in flight, whatever their priority. */
+  readonly maxConcurrency: number;
+  readonly maxRequestsPerMinute: number;
+}
+
+/** Who asks for a turn. */
+export interface Turn {
+  readonly priority: Priority;
+  /** Polls of different lanes take turns, so that a long crawl does not keep the others waiting. */
+  readonly lane: string;
+  readonly signal: AbortSignal;
+}
+
+type Start = () => void;
+
+/**
+ * Who may send a request, and when. Commands go first, may overdraw the budget, and find a slot that polls leave
+ * free; polls keep to a token bucket that holds one minute's requests.
+ */
+export class Limiter {
+  readonly #clock: Clock;
+  readonly #maxConcurrency: number;
+  readonly #bucketSize: number;
+  readonly #pollSlots: number;
+  readonly #commands = new Set<Start>();
+  readonly #lanes = new Map<string, Set<Start>>();
+  #inFlight = 0;
+  #tokens: number;
+  #filledAt: number;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor({ clock, maxConcurrency, maxRequestsPerMinute }: LimiterOptions) {
+    this.#clock = clock;
+    this.#maxConcurrency = maxConcurrency;
+    this.#pollSlots = Math.max(1, maxConcurrency - 1);
+    this.#bucketSize = maxRequestsPerMinute;
+    this.#tokens = maxRequestsPerMinute;
+    this.#filledAt = clock.monotonic();
+  }
+
+  /** Runs the task when its turn comes; rejects with the signal's reason where that aborts first. */
+  run<T>({ priority, lane, signal }: Turn, task: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const start = () => {
+        signal.removeEventListener('abort', onAbort);
+        this.#inFlight++;
+        task()
+          .then(resolve, reject)
+          .finally(() => {
+            this.#inFlight--;
+            this.#startNext();
+          });
+      };
+      const onAbort = () => {
+        this.#remove(priority, lane, start);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#queue(priority, lane).add(start);
+      this.#startNext();
+    });
+  }
+
+  /** Keeps polls waiting for so many ms from now, unless they wait longer already. */
+  pausePolls(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
+  }
+
+  /** Ms until polls go on; 0 while they are not paused. */
+  pausedMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#clock.monotonic());
+  }
+
+  #queue(priority: Priority, lane: string): Set<Start> {
+    if (priority === 'command') return this.#commands;
+    const queue = this.#lanes.get(lane) ?? new Set();
+    this.#lanes.set(lane, queue);
+    return queue;
+  }
+
+  #remove(priority: Priority, lane: string, start: Start): void {
+    const queue = this.#queue(priority, lane);
+    queue.delete(start);
+    if (queue.size === 0) this.#lanes.delete(lane);
+    if (this.#lanes.size === 0) this.#stopTimer();
+  }
+
+  #startNext(): void {
+    while (this.#startCommand() || this.#startPoll());
+  }
+
+  #startCommand(): boolean {
+    const [start] = this.#commands;
+    if (!start || this.#inFlight >= this.#maxConcurrency) return false;
+    this.#commands.delete(start);
+    this.#fill();
+    // The debt is bounded, so that a flood of commands cannot silence the polls for long.
+    this.#tokens = Math.max(-this.#bucketSize, this.#tokens - 1);
+    start();
+    return true;
+  }
+
+  #startPoll(): boolean {
+    this.#stopTimer();
+    const [next] = this.#lanes;
+    if (!next || this.#inFlight >= this.#pollSlots) return false;
+    const waitMs = this.#pollWaitMs();
+    if (waitMs > 0) {
+      this.#cancelTimer = this.#clock.after(waitMs, () => this.#startNext());
+      return false;
+    }
+    const [lane, queue] = next;
+    const [start] = queue;
+    this.#lanes.delete(lane);
+    if (!start) return true;
+    queue.delete(start);
+    if (queue.size > 0) this.#lanes.set(lane, queue);
+    this.#tokens -= 1;
+    start();
+    return true;
+  }
+
+  /** Ms until the next poll may start. */
+  #pollWaitMs(): number {
+    this.#fill();
+    const refillMs = ((1 - this.#tokens) / this.#bucketSize) * 60_000;
+    return Math.ceil(Math.max(refillMs, this.pausedMs()));
+  }
+
+  #fill(): void {
+    const now = this.#clock.monotonic();
+    const earned = ((now - this.#filledAt) / 60_000) * this.#bucketSize;
+    this.#tokens = Math.min(this.#bucketSize, this.#tokens + earned);
+    this.#filledAt = now;
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+}

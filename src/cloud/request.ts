@@ -1,0 +1,142 @@
+import type { z } from 'zod';
+import { CloudError } from './errors.ts';
+import {
+  type AnyOperation,
+  isOperationName,
+  type OperationName,
+  operationRow,
+  paramNames,
+} from './operations.ts';
+
+/** Operation name to `METHOD /path/{param}`; null switches it off. */
+export type RouteOverrides = Readonly<Record<string, string | null>>;
+
+/** Where an operation is to be found. */
+export interface Route {
+  readonly method: AnyOperation['method'];
+  readonly path: string;
+}
+
+/** A request as it goes over the wire, without what the session adds. */
+export interface HttpRequest {
+  readonly method: AnyOperation['method'];
+  /** Path and query, encoded. */
+  readonly path: string;
+  /** JSON; null for none. */
+  readonly body: string | null;
+  /** Whether the body of a good answer matters. */
+  readonly wantsBody: boolean;
+}
+
+/** A call as it may come from outside: nothing in it is to be trusted. */
+export interface UncheckedCall {
+  readonly operation: string;
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly body?: unknown;
+}
+
+/** Reads `METHOD /path/{param}` for an operation; a text that says why not, where it is unusable. */
+export function readRoute(name: OperationName, override: string): Route | string {
+  const match = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*)$/.exec(override.trim());
+  if (!match) return `${JSON.stringify(override)} is not METHOD /path`;
+  const [, method, path] = match as unknown as [string, Route['method'], string];
+  const known = paramNames(operationRow(name).path);
+  const stranger = paramNames(path).find((param) => !known.includes(param));
+  if (stranger !== undefined) {
+    return `${name} has no parameter {${stranger}}, only ${known.map((param) => `{${param}}`).join(', ') || 'none'}`;
+  }
+  return { method, path };
+}
+
+/** The route in use; throws `unsupported` where it is switched off or its override cannot be read. */
+function routeOf(name: OperationName, overrides: RouteOverrides): Route {
+  const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
+  if (override === undefined) return operationRow(name);
+  if (override === null) {
+    throw new CloudError('unsupported', name, `${name} is switched off in cloud.routes`, {
+      mayHaveActed: false,
+    });
+  }
+  const route = readRoute(name, override);
+  if (typeof route === 'string') {
+    throw new CloudError('unsupported', name, `cloud.routes.${name}: ${route}`, { mayHaveActed: false });
+  }
+  return route;
+}
+
+/** Checks a call against its row and encodes it; throws `invalid` with every fault in words. */
+export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): HttpRequest {
+  const { operation: name } = call;
+  if (!isOperationName(name)) {
+    throw new CloudError('invalid', String(name), `there is no operation ${String(name)}`, {
+      mayHaveActed: false,
+    });
+  }
+  const row = operationRow(name);
+  const route = routeOf(name, overrides);
+  const faults: string[] = [];
+  const params = checkParams(paramNames(row.path), call.params ?? {}, faults);
+  const query = check('query', row.query, call.query, faults);
+  const body = check('body', row.body, call.body, faults);
+  if (faults.length > 0) {
+    throw new CloudError('invalid', name, faults.join('; '), { mayHaveActed: false });
+  }
+  const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
+  return {
+    method: route.method,
+    path: path + encodeQuery(query),
+    body: row.body ? JSON.stringify(body) : null,
+    wantsBody: row.reply.kind !== 'none',
+  };
+}
+
+/** The encoded value of each parameter; whatever is wrong with them is added to the faults. */
+function checkParams(names: readonly string[], params: unknown, faults: string[]): Map<string, string> {
+  const encoded = new Map<string, string>();
+  if (typeof params !== 'object' || params === null) {
+    faults.push('params must be an object');
+    return encoded;
+  }
+  const given: ReadonlyMap<string, unknown> = new Map(Object.entries(params));
+  for (const name of given.keys()) {
+    if (!names.includes(name)) faults.push(`there is no parameter ${name}`);
+  }
+  for (const name of names) {
+    const value = given.get(name);
+    if (value === undefined) faults.push(`parameter ${name} is missing`);
+    else if (typeof value !== 'string' || !staysInSegment(value)) {
+      faults.push(`parameter ${name} is not an id`);
+    } else encoded.set(name, encodeURIComponent(value));
+  }
+  return encoded;
+}
+
+/**
+ * Whether the value, encoded, is one segment of a path to every server: some decode more than once, cut at semicolons,
+ * trim, and only then resolve dots. Half a surrogate pair cannot be encoded at all.
+ */
+function staysInSegment(value: string): boolean {
+  return value.length <= 256 && !/^[\s.]*$/.test(value) && !/[/\\%;\p{Cc}\p{Cs}]/u.test(value);
+}
+
+function check(what: string, schema: z.ZodType | undefined, value: unknown, faults: string[]): unknown {
+  if (!schema) {
+    if (value !== undefined) faults.push(`it takes no ${what}`);
+    return undefined;
+  }
+  const result = schema.safeParse(value ?? {});
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    faults.push(`${[what, ...issue.path.map(String)].join('.')}: ${issue.message}`);
+  }
+  return undefined;
+}
+
+function encodeQuery(query: unknown): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) search.set(name, String(value));
+  }
+  return search.size > 0 ? `?${search}` : '';
+}

@@ -1,0 +1,137 @@
+import type { Clock } from '../base/clock.ts';
+import { describeDuration } from '../base/duration.ts';
+import type { Log } from '../base/log.ts';
+import { retryAfterOf } from './answer.ts';
+import { Deadline, GivenUp } from './deadline.ts';
+import { HourCount } from './hourCount.ts';
+import { Limiter, type Priority } from './limiter.ts';
+import type { OperationName } from './operations.ts';
+import type { HttpRequest } from './request.ts';
+import { type Answer, Transport } from './transport.ts';
+
+export interface SenderOptions {
+  readonly baseUrl: string;
+  readonly requestTimeoutMs: number;
+  readonly maxConcurrency: number;
+  readonly maxRequestsPerMinute: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** One request and what it may take. */
+export interface Sending {
+  readonly name: OperationName;
+  readonly request: HttpRequest;
+  readonly priority: Priority;
+  readonly deadline: Deadline;
+  /** Told when the request is about to be sent. */
+  readonly onSend: () => void;
+}
+
+/** What goes out, and how much of it. */
+export interface Traffic {
+  readonly requestsLastHour: number;
+  /** Wall-clock ms until which the cloud asked to wait; null while it does not. */
+  readonly limitedUntil: number | null;
+}
+
+// Where a 429 does not say how long to wait.
+const unaskedPauseMs = 2_000;
+
+/** Sends requests one by one as the limiter lets them, each within its deadline. */
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #clock: Clock;
+  readonly #limiter: Limiter;
+  readonly #transport: Transport;
+  readonly #requests: HourCount;
+  readonly #deadlines = new Set<Deadline>();
+  #isClosed = false;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#limiter = new Limiter(options);
+    this.#requests = new HourCount(options.clock);
+    this.#transport = new Transport({
+      baseUrl: options.baseUrl,
+      connections: options.maxConcurrency,
+      connectTimeoutMs: options.requestTimeoutMs,
+      clock: options.clock,
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  traffic(): Traffic {
+    const pausedMs = this.#limiter.pausedMs();
+    return {
+      requestsLastHour: this.#requests.total(),
+      limitedUntil: pausedMs > 0 ? this.#clock.now() + pausedMs : null,
+    };
+  }
+
+  /** Ends everything that is under way, within milliseconds. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const deadline of this.#deadlines) deadline.stop(closed());
+    await this.#transport.close();
+  }
+
+  /** Sends the request when its turn comes; the token is looked up at the last moment. */
+  send(sending: Sending, token: () => string | null): Promise<Answer> {
+    const { name, priority, deadline } = sending;
+    return this.#limiter.run({ priority, lane: name, signal: deadline.signal }, async () => {
+      if (priority === 'command') return this.#exchange(sending, token(), deadline.signal);
+      return this.withDeadline(deadline.signal, (own) => {
+        own.set(this.#options.requestTimeoutMs);
+        return this.#exchange(sending, token(), own.signal);
+      });
+    });
+  }
+
+  async #exchange(
+    { name, request, onSend }: Sending,
+    token: string | null,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { log } = this.#options;
+    const startedAt = this.#clock.monotonic();
+    onSend();
+    this.#requests.add();
+    const answer = await this.#transport.send(request, token, signal);
+    log.debug(
+      { operation: name, status: answer.status, ms: Math.round(this.#clock.monotonic() - startedAt) },
+      'Asked the cloud',
+    );
+    const askedMs = retryAfterOf(answer, this.#clock.now());
+    const pauseMs = askedMs ?? (answer.status === 429 ? unaskedPauseMs : 0);
+    if (pauseMs > 0) {
+      if (this.#limiter.pausedMs() === 0) log.warn(`The cloud asks to wait ${describeDuration(pauseMs)}`);
+      this.#limiter.pausePolls(pauseMs);
+    }
+    return answer;
+  }
+
+  /** Runs the task with a deadline that also ends when the caller aborts, and when this is closed. */
+  async withDeadline<T>(
+    caller: AbortSignal | undefined,
+    task: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    const deadline = new Deadline(this.#clock, caller);
+    this.#deadlines.add(deadline);
+    if (this.#isClosed) deadline.stop(closed());
+    try {
+      return await task(deadline);
+    } finally {
+      this.#deadlines.delete(deadline);
+      deadline.dispose();
+    }
+  }
+}
+
+function closed(): GivenUp {
+  return new GivenUp('the client is closed', false);
+}

@@ -1,0 +1,34 @@
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+
+/** The sign-ins since the cloud first rejected the password, that first one included; times in monotonic ms. */
+export interface Rejections {
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly count: number;
+}
+
+/** One more attempt, for the record. */
+export function withRejection(rejections: Rejections | null, at: number): Rejections {
+  return { firstAt: rejections?.firstAt ?? at, lastAt: at, count: (rejections?.count ?? 0) + 1 };
+}
+
+/**
+ * When a sign-in may be tried again at the earliest, even where somebody asks for it: an account must not be locked by
+ * retrying. At most 3 in the first minute, 6 in the first hour, then one an hour.
+ */
+export function earliestAttemptAt({ firstAt, lastAt, count }: Rejections): number {
+  if (lastAt >= firstAt + hourMs) return lastAt + hourMs;
+  if (count < 3) return lastAt;
+  if (count < 6) return Math.max(lastAt, firstAt + minuteMs);
+  return firstAt + hourMs;
+}
+
+// Fewer than the limits allow: what is left over is for a person who has just mended the password.
+const pausesMs = [30_000, 5 * minuteMs, 20 * minuteMs];
+
+/** When a sign-in is tried again without anybody asking. */
+export function automaticAttemptAt(rejections: Rejections): number {
+  const pauseMs = pausesMs[rejections.count - 1] ?? hourMs;
+  return Math.max(earliestAttemptAt(rejections), rejections.lastAt + pauseMs);
+}

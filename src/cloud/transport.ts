@@ -1,0 +1,217 @@
+import { Socket } from 'node:net';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import { describeDuration } from '../base/duration.ts';
+import { version } from '../base/version.ts';
+import { GivenUp } from './deadline.ts';
+import { describeFailure, NoAnswer } from './noAnswer.ts';
+import type { HttpRequest } from './request.ts';
+
+export interface TransportOptions {
+  /** Origin and path prefix; a trailing slash makes no difference. */
+  readonly baseUrl: string;
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** What the cloud answered, whatever its status. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** Why the body is not all there; null when it is. */
+  readonly bodyProblem: NoAnswer | null;
+  readonly header: (name: string) => string | null;
+}
+
+const maxBodyBytes = 16 * 1024 * 1024;
+// Where the status says it all, the body is only worth a glance for a message.
+const maxGlanceBytes = 64 * 1024;
+const maxGlanceMs = 500;
+
+/** One pool of kept-alive connections to the cloud. */
+export class Transport {
+  readonly #url: URL;
+  readonly #prefix: string;
+  readonly #clock: Clock;
+  /** Open or being opened: closing the pool would wait for those that are still being opened. */
+  readonly #sockets = new Set<Socket>();
+  readonly #pool: Pool;
+
+  constructor({ baseUrl, connections, connectTimeoutMs, clock }: TransportOptions) {
+    this.#url = new URL(baseUrl);
+    this.#prefix = this.#url.pathname.replace(/\/+$/, '');
+    this.#clock = clock;
+    const open = buildConnector({ timeout: connectTimeoutMs });
+    this.#pool = new Pool(this.#url.origin, {
+      connections,
+      // Each request has one deadline of its own for everything; undici's partial ones would only blur it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: (options, callback) => {
+        const socket: unknown = open(options, callback);
+        if (socket instanceof Socket) this.#keep(socket);
+      },
+    });
+  }
+
+  /**
+   * Sends the request and reads the answer. The signal ends it wherever it is: undici itself would ignore it while
+   * it waits for a connection. A request that was given up before it was sent is never sent.
+   */
+  send(request: HttpRequest, token: string | null, signal: AbortSignal): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(request, this.#url, this.#clock, (outcome) => {
+        signal.removeEventListener('abort', onAbort);
+        if (outcome instanceof NoAnswer) reject(outcome);
+        else resolve(outcome);
+      });
+      const onAbort = () => exchange.giveUp(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) {
+        onAbort();
+        return;
+      }
+      try {
+        this.#pool.dispatch(
+          {
+            method: request.method,
+            path: this.#prefix + request.path,
+            headers: headersOf(request, token),
+            body: request.body,
+          },
+          exchange,
+        );
+      } catch (error) {
+        exchange.fail(error);
+      }
+    });
+  }
+
+  /** Ends everything that is under way, within milliseconds. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await this.#pool.destroy();
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+function headersOf(request: HttpRequest, token: string | null): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': `sonic2mqtt/${version}`,
+    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    ...(request.body === null ? {} : { 'content-type': 'application/json' }),
+  };
+}
+
+/** One request and its answer, as undici tells of them; settles exactly once. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #request: HttpRequest;
+  readonly #url: URL;
+  readonly #clock: Clock;
+  readonly #settle: (outcome: Answer | NoAnswer) => void;
+  readonly #startedAt: number;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: Pick<Answer, 'status' | 'header'> | undefined;
+  #isSettled = false;
+  #cancelGlance = () => {};
+
+  constructor(request: HttpRequest, url: URL, clock: Clock, settle: (outcome: Answer | NoAnswer) => void) {
+    this.#request = request;
+    this.#url = url;
+    this.#clock = clock;
+    this.#settle = settle;
+    this.#startedAt = clock.monotonic();
+  }
+
+  /** Called when a connection is there and the request is about to be written to it. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isSettled) controller.abort(new Error('given up before it was sent'));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    const header = (name: string) => [headers[name] ?? null].flat()[0] ?? null;
+    this.#head = { status, header };
+    if (!this.#isBodyWanted()) {
+      this.#cancelGlance = this.#clock.after(maxGlanceMs, () => this.#cut('it was not waited for'));
+    }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    const maxBytes = this.#isBodyWanted() ? maxBodyBytes : maxGlanceBytes;
+    if (this.#bytes > maxBytes) this.#cut(`it is larger than ${maxBytes} bytes`);
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#end(null);
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.fail(error);
+  }
+
+  /** Ends it because of an error: without a status there is no answer, with one the body is incomplete. */
+  fail(error: unknown): void {
+    this.#end(describeFailure(error, this.#url, this.#controller !== undefined));
+  }
+
+  /** Ends it from outside. */
+  giveUp(reason: unknown): void {
+    const { message, timedOut } = reason instanceof GivenUp ? reason : new GivenUp(String(reason), false);
+    const where = this.#head
+      ? 'within the answer'
+      : this.#controller
+        ? 'without an answer'
+        : 'while connecting';
+    const after = describeDuration(this.#clock.monotonic() - this.#startedAt);
+    this.#end(
+      new NoAnswer(timedOut ? `timeout: ${this.#url.host} ${where} after ${after}` : message, {
+        mayHaveActed: this.#controller !== undefined,
+        timedOut,
+        cause: reason,
+      }),
+    );
+    this.#abort();
+  }
+
+  #isBodyWanted(): boolean {
+    return this.#request.wantsBody && this.#head !== undefined && this.#head.status < 300;
+  }
+
+  #cut(why: string): void {
+    this.#end(new NoAnswer(`the answer's body was cut: ${why}`, { kind: 'unreadable', mayHaveActed: true }));
+    this.#abort();
+  }
+
+  #abort(): void {
+    this.#controller?.abort(new Error('given up'));
+  }
+
+  #end(problem: NoAnswer | null): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#cancelGlance();
+    if (this.#head) {
+      const body = new TextDecoder().decode(Buffer.concat(this.#chunks));
+      this.#settle({ ...this.#head, body, bodyProblem: problem });
+    } else {
+      this.#settle(problem ?? new NoAnswer('the answer has no status', { mayHaveActed: true }));
+    }
+  }
+}

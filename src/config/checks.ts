@@ -1,0 +1,116 @@
+import { nearest } from '../base/nearest.ts';
+import { didYouMean, type Problem } from './problems.ts';
+import { optionRows, secretPaths } from './schema.ts';
+import { readSecret } from './secrets.ts';
+import { readTextFile } from './textFile.ts';
+import { isTree, type Tree, valueAt } from './tree.ts';
+
+/** The operations that routes may name, each with the names of its path parameters. */
+export type OperationParams = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * What is wrong between options, and with the files they name. Looks at the values as written, so that it
+ * speaks even while the schema still refuses others.
+ */
+export function crossProblems(tree: Tree, operations: OperationParams | undefined): Problem[] {
+  return [
+    ...requiredProblems(tree),
+    ...companionProblems(tree),
+    ...topicProblems(tree),
+    ...secretProblems(tree),
+    ...fileProblems(tree),
+    ...routeProblems(tree, operations),
+  ];
+}
+
+const at = (tree: Tree, path: string) => valueAt(tree, path.split('.'));
+const problem = (path: string, what: string): Problem => ({ path: path.split('.'), what });
+
+/** Whether a section can be looked into; when it is something else, the schema says so. */
+const isSection = (tree: Tree, path: string) => isTree(at(tree, path) ?? {});
+
+function requiredProblems(tree: Tree): Problem[] {
+  const problems: Problem[] = [];
+  if (isSection(tree, 'cloud') && !has(tree, 'cloud.password') && !has(tree, 'cloud.password_file')) {
+    problems.push(problem('cloud.password', 'is required (or cloud.password_file)'));
+  }
+  const needsBroker = isSection(tree, 'mqtt') && at(tree, 'mqtt.embedded.enabled') !== true;
+  if (needsBroker && !has(tree, 'mqtt.url')) {
+    problems.push(problem('mqtt.url', 'is required, unless mqtt.embedded.enabled is true'));
+  }
+  return problems;
+}
+
+const has = (tree: Tree, path: string) => at(tree, path) !== undefined;
+
+// The first is of no use without the second.
+const companions: readonly (readonly [string, string])[] = [
+  ['mqtt.cert_file', 'mqtt.key_file'],
+  ['mqtt.key_file', 'mqtt.cert_file'],
+  ['mqtt.embedded.username', 'mqtt.embedded.password'],
+  ['mqtt.embedded.password', 'mqtt.embedded.username'],
+  ['mqtt.embedded.password_file', 'mqtt.embedded.username'],
+  ['http.webhook.register', 'http.webhook.public_url'],
+];
+
+function companionProblems(tree: Tree): Problem[] {
+  return companions
+    .filter(([path]) => has(tree, path) && at(tree, path) !== false)
+    .filter(([, companion]) => !has(tree, companion) && !has(tree, `${companion}_file`))
+    .map(([path, companion]) => problem(path, `needs ${companion} too`));
+}
+
+/** The bridge deletes what it no longer wants below its own topic, so other devices' discovery must not be there. */
+function topicProblems(tree: Tree): Problem[] {
+  const [base, discovery] = ['mqtt.base_topic', 'homeassistant.discovery_prefix'].map(
+    (path) => at(tree, path) ?? optionRows.find((row) => row.path === path)?.default,
+  );
+  if (!`${discovery}/`.startsWith(`${base}/`)) return [];
+  return [
+    problem('mqtt.base_topic', 'must be a topic of its own, not the one of homeassistant.discovery_prefix'),
+  ];
+}
+
+function secretProblems(tree: Tree): Problem[] {
+  return secretPaths.flatMap((path) => {
+    const file = at(tree, `${path}_file`);
+    if (file === undefined) return [];
+    if (has(tree, path)) return [problem(`${path}_file`, `give either this or ${path}, not both`)];
+    return typeof file === 'string'
+      ? faultOf(`${path}_file`, () => readSecret({ x: null, x_file: file }, 'x'))
+      : [];
+  });
+}
+
+function fileProblems(tree: Tree): Problem[] {
+  return ['mqtt.ca_file', 'mqtt.cert_file', 'mqtt.key_file'].flatMap((path) => {
+    const file = at(tree, path);
+    return typeof file === 'string' ? faultOf(path, () => readTextFile(file)) : [];
+  });
+}
+
+function faultOf(path: string, read: () => unknown): Problem[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    return [problem(path, error instanceof Error ? error.message : String(error))];
+  }
+}
+
+function routeProblems(tree: Tree, operations: OperationParams | undefined): Problem[] {
+  const routes = at(tree, 'cloud.routes');
+  if (!operations || !isTree(routes)) return [];
+  return Object.entries(routes).flatMap(([name, route]): Problem[] => {
+    const path = ['cloud', 'routes', name];
+    const params = Object.hasOwn(operations, name) ? operations[name] : undefined;
+    if (!params) {
+      return [{ path, what: `unknown operation${didYouMean(nearest(name, Object.keys(operations)))}` }];
+    }
+    if (typeof route !== 'string') return [];
+    const given = [...route.matchAll(/\{([^{}]*)\}/g)].map(([, param]) => param ?? '');
+    const isSame = given.length === params.length && params.every((param) => given.includes(param));
+    const wanted = params.map((param) => `{${param}}`).join(' and ') || 'no parameters';
+    return isSame ? [] : [{ path, what: `the path must hold ${wanted}` }];
+  });
+}

@@ -1,0 +1,138 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { crossProblems, type OperationParams } from './checks.ts';
+import { fileVariable, readEnvironment, type Setting, variableOf } from './environment.ts';
+import { type ParsedFile, parseFile } from './file.ts';
+import { type Problem, schemaProblems } from './problems.ts';
+import { type Config, configSchema, optionRows, secretPaths } from './schema.ts';
+import { readTextFile } from './textFile.ts';
+import { isTree, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
+
+/** A configuration that cannot be used; each problem is one line for people, and none repeats a secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
+    const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
+    super(['The configuration cannot be used:', ...lines.map((each) => `  ${each}`)].join('\n'));
+    this.problems = lines;
+  }
+}
+
+/** Where the configuration comes from. */
+export interface LoadOptions {
+  /** As `--config` names it; it must exist then. */
+  readonly file?: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  /** Where relative paths begin, in the options too. */
+  readonly cwd: string;
+  /** What `cloud.routes` may name; unchecked unless given. */
+  readonly operations?: OperationParams | undefined;
+}
+
+/** A configuration, and the file it came from; null when only the environment was used. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly file: string | null;
+}
+
+/** Reads file and environment, which goes before the file; throws a ConfigError that names every problem. */
+export function loadConfig({ file, env, cwd, operations }: LoadOptions): LoadedConfig {
+  const path = resolve(cwd, file ?? (env[fileVariable] || 'config.yaml'));
+  const source = readSource(path, file !== undefined ? '--config' : env[fileVariable] ? fileVariable : null);
+  const parsed = parseFile(source ?? '');
+  const { settings, unknown } = readEnvironment(env);
+  const describe = describer(parsed, settings);
+
+  const fileTree = parsed.value ?? {};
+  const isReadable = parsed.value !== undefined && isTree(fileTree);
+  if (!isReadable) {
+    const faults = parsed.value === undefined ? parsed.problems : [notSections];
+    throw new ConfigError([...describe(faults), ...unknown]);
+  }
+
+  const tree = withAbsolutePaths(merge(fileTree, settings), cwd);
+  const result = configSchema.safeParse(tree);
+  const problems = [
+    ...parsed.problems,
+    ...(result.error ? schemaProblems(result.error, tree) : []),
+    ...crossProblems(tree, operations),
+  ];
+  if (result.success && problems.length === 0 && unknown.length === 0) {
+    return { config: result.data, file: source === null ? null : path };
+  }
+  const isIncomplete = problems.some((each) => valueAt(tree, each.path) === undefined);
+  const advice = `there is no ${path}: write one (config.example.yaml shows every option) or set variables`;
+  throw new ConfigError([
+    ...(source === null && isIncomplete ? [advice] : []),
+    ...describe(problems),
+    ...unknown,
+  ]);
+}
+
+/** The file's text; null when nobody asked for this file and it does not exist. */
+function readSource(path: string, namedBy: string | null): string | null {
+  if (namedBy === null && !existsSync(path)) return null;
+  try {
+    return readTextFile(path);
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([namedBy === null ? what : `${namedBy}: ${what}`]);
+  }
+}
+
+const notSections: Problem = {
+  path: [],
+  line: 1,
+  what: 'the file must hold sections such as cloud: and mqtt:',
+};
+
+/** Options and sections; elsewhere null is a value, such as a route's, or belongs to an unknown key. */
+function mayBeEmpty(path: string): boolean {
+  return optionRows.some((row) => `${row.path}.`.startsWith(`${path}.`));
+}
+
+function merge(fileTree: Tree, settings: readonly Setting[]): Tree {
+  const given = withoutEmpty(fileTree, (path) => !mayBeEmpty(path.join('.')));
+  // Whichever way the environment gives a secret, it replaces the file's, whichever way that is given.
+  const rivals = settings.flatMap(({ path }) => {
+    const written = path.join('.');
+    const secretPath = secretPaths.find((each) => written === each || written === `${each}_file`);
+    return secretPath ? [secretPath, `${secretPath}_file`] : [];
+  });
+  const cleared = rivals.reduce((tree, path) => withValueAt(tree, path.split('.'), undefined), given);
+  const merged = settings.reduce((tree, { path, value }) => withValueAt(tree, path, value), cleared);
+  return { ...merged, cloud: merged['cloud'] ?? {} };
+}
+
+const pathRows = optionRows.filter((row) => /_(file|dir)$/.test(row.path));
+
+function withAbsolutePaths(tree: Tree, cwd: string): Tree {
+  return pathRows.reduce((reached, row) => {
+    const path = row.path.split('.');
+    const value = valueAt(tree, path) ?? row.default;
+    return typeof value === 'string' && value !== ''
+      ? withValueAt(reached, path, resolve(cwd, value))
+      : reached;
+  }, tree);
+}
+
+/** Puts problems into lines, in the order of the file: the option, where it stands, what is wrong. */
+function describer(file: ParsedFile, settings: readonly Setting[]) {
+  const located = ({ path, line, what }: Problem) => {
+    const name = path.join('.');
+    const setting = settings.findLast((each) => `${name}.`.startsWith(`${each.path.join('.')}.`));
+    const lineInFile = setting ? undefined : (line ?? file.lineOf(path));
+    const place = setting?.variable ?? (lineInFile ? `line ${lineInFile}` : variableOf(name));
+    return {
+      line: lineInFile ?? Number.POSITIVE_INFINITY,
+      text: `${name ? `${name} (${place})` : place}: ${what}`,
+    };
+  };
+  return (problems: readonly Problem[]): string[] => {
+    const lines = problems.map(located).sort((left, right) => left.line - right.line || 0);
+    return [...new Set(lines.map(({ text }) => text))];
+  };
+}

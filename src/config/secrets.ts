@@ -1,0 +1,57 @@
+import { formatDuration } from '../base/duration.ts';
+import { type Config, optionRows, secretPaths } from './schema.ts';
+import { readTextFile } from './textFile.ts';
+import { type Tree, valueAt, withValueAt } from './tree.ts';
+
+type SecretSection<Key extends string> = Readonly<Record<Key | `${Key}_file`, string | null>>;
+
+/**
+ * A secret of a section such as `config.cloud`: what stands in the configuration, or what its file holds at
+ * this moment; undefined when neither is given. Throws, in words, when the file is unreadable or empty.
+ */
+export function readSecret<Key extends string>(section: SecretSection<Key>, key: Key): string | undefined {
+  const file = section[`${key}_file`];
+  if (file === null) return section[key] ?? undefined;
+  const secret = readTextFile(file).replace(/[\r\n]+$/, '');
+  if (secret === '') throw new Error(`the file ${file} is empty`);
+  return secret;
+}
+
+const placeholder = '[hidden]';
+
+/** The configuration without anything secret, as it may be published; values as one would write them. */
+export function redactedConfig(config: Config): Tree {
+  const written = optionRows.reduce<Tree>((tree, { path, type }) => {
+    const value = valueAt(config, path.split('.'));
+    return withValueAt(tree, path.split('.'), type === 'text' ? asWritten(value) : value);
+  }, config);
+  const redacted = secretPaths
+    .map((path) => path.split('.'))
+    .filter((path) => valueAt(config, path) !== null)
+    .reduce<Tree>((tree, path) => withValueAt(tree, path, placeholder), written);
+  return withPublicUrls(redacted, config);
+}
+
+/** Where an option is text in the file, a number is a duration, and an object a schedule or an address. */
+function asWritten(value: unknown): unknown {
+  if (typeof value === 'number') return formatDuration(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if ('everyMs' in value) return formatDuration(Number(value.everyMs));
+  if ('expression' in value) return value.expression;
+  return 'host' in value && 'port' in value ? `${value.host}:${value.port}` : value;
+}
+
+// Broker URLs may hold a password or, in a query, a token; the webhook's address may hold its secret.
+function withPublicUrls(tree: Tree, { mqtt, http }: Config): Tree {
+  const withBroker = mqtt.url === null ? tree : withValueAt(tree, ['mqtt', 'url'], publicPart(mqtt.url));
+  const { public_url } = http.webhook;
+  if (public_url === null) return withBroker;
+  return withValueAt(withBroker, ['http', 'webhook', 'public_url'], publicPart(public_url));
+}
+
+/** Protocol, host and port of a URL, and whether there was more. */
+function publicPart(address: string): string {
+  const { protocol, host } = new URL(address);
+  const origin = `${protocol}//${host}`;
+  return address.replace(/\/$/, '') === origin ? origin : `${origin}/${placeholder}`;
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { parseDuration } from '../base/duration.ts';
+import { parseSchedule, type Schedule } from './schedule.ts';
+
+// The kinds of values an option can have. Each message continues "mqtt.keepalive (line 12): ".
+
+/** Text; a number or a boolean is refused rather than guessed at, since 0123 has lost its zero when it is read. */
+export const text = z
+  .string({ error: ({ input }) => (isBare(input) ? 'must be text: put it in quotes' : 'must be text') })
+  .min(1, { error: 'must not be empty', abort: true });
+
+const isBare = (input: unknown) => typeof input === 'number' || typeof input === 'boolean';
+
+/** A password or token: never shown, not even in an error message. */
+export const secret = text.nullable().prefault(null);
+
+/** An option that may be left out or empty; null then. */
+export function optional<Schema extends z.ZodType<unknown, string>>(schema: Schema) {
+  return schema.nullable().prefault(null);
+}
+
+/** True or false. */
+export const flag = z.boolean({ error: 'must be true or false' });
+
+/** A whole number within bounds, both included. */
+export function whole(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return z.int({ error: message }).min(least, message).max(most, message);
+}
+
+/** A port; 0 lets the system choose. */
+export const port = whole(0, 65_535);
+
+/** One word of several. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
+  return z.enum(words, { error: `must be one of ${words.join(', ')}` });
+}
+
+/** Names or ids, in a list. */
+export const names = z.array(text, { error: 'must be a list, such as [a, b]' });
+
+const durationMessage = 'must be a duration such as 500ms, 30s, 5m or 1h';
+
+// Timers of the runtime end at 24.8 days.
+const longestDuration = '576h';
+
+/** A duration, in ms once read. */
+export function duration(shortest: string, longest = longestDuration) {
+  return z
+    .string({ error: durationMessage })
+    .meta({ pattern: '^\\s*\\d+(\\.\\d+)?(ms|s|m|h)\\s*$' })
+    .transform((written, context) => {
+      const durationMs = parseDuration(written);
+      if (durationMs === null) return refuse(context, durationMessage);
+      const isBearable = isWithin(durationMs, shortest, longest);
+      return isBearable ? durationMs : refuse(context, `must be from ${shortest} to ${longest}`);
+    });
+}
+
+function isWithin(durationMs: number, shortest: string, longest: string): boolean {
+  const [shortestMs = 0, longestMs = 0] = [shortest, longest].map((each) => parseDuration(each) ?? 0);
+  return durationMs >= shortestMs && durationMs <= longestMs;
+}
+
+const scheduleMessage = 'must be a duration such as 30s or a cron expression of 5 or 6 fields';
+
+// Cron goes down to one second.
+const shortestInterval = '100ms';
+
+/** A duration or a cron expression. */
+export const schedule = z.string({ error: scheduleMessage }).transform((written, context): Schedule => {
+  const read = parseSchedule(written);
+  if (!read) return refuse(context, scheduleMessage);
+  const isBearable = read.kind === 'cron' || isWithin(read.everyMs, shortestInterval, longestDuration);
+  return isBearable ? read : refuse(context, `must be from ${shortestInterval} to ${longestDuration}`);
+});
+
+const emailMessage = 'must be an e-mail address';
+
+/** An e-mail address, as far as its shape tells. */
+export const email = z.string({ error: emailMessage }).regex(/^[^\s@]+@[^\s@]+$/, emailMessage);
+
+const webMessage = 'must be a URL that begins with https:// or http://';
+
+/** Address of a web service or page; no query, fragment or credentials. Ends without a slash once read. */
+export const webUrl = z.string({ error: webMessage }).transform((written, context) => {
+  const url = URL.parse(written);
+  if (!url?.hostname || !['http:', 'https:'].includes(url.protocol)) return refuse(context, webMessage);
+  if (url.username || url.password) return refuse(context, 'must not hold a user name or password');
+  if (/[?#]/.test(written)) return refuse(context, 'must not have a query or fragment (? or #)');
+  return written.trim().replace(/\/+$/, '');
+});
+
+const brokerMessage = 'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://';
+
+/** Address of a broker. */
+export const brokerUrl = z.string({ error: brokerMessage }).transform((written, context) => {
+  const address = written.trim();
+  if (!/^(mqtts?|wss?):\/\//i.test(address)) return refuse(context, brokerMessage);
+  const url = URL.parse(address);
+  // What breaks a URL is most often a # or / in a password.
+  if (!url?.hostname || url.hash) {
+    return refuse(context, 'is not a valid URL; user name and password can be given as options');
+  }
+  return address;
+});
+
+const listenMessage = 'must be host:port, such as 127.0.0.1:8099';
+
+/** Where to listen, as host:port; an IPv6 address stands in brackets. */
+export const listenAddress = z.string({ error: listenMessage }).transform((written, context) => {
+  const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(written.trim());
+  const host = match?.[1] ?? match?.[2];
+  const number = Number(match?.[3]);
+  if (host === undefined || number > 65_535) return refuse(context, listenMessage);
+  return { host, port: number };
+});
+
+/** An MQTT topic that can be published under: no wildcards, no empty levels. */
+export const topic = text.superRefine((written, context) => {
+  const fault = topicFault(written);
+  if (fault) context.addIssue({ code: 'custom', message: fault });
+});
+
+function topicFault(written: string): string | null {
+  if (/[+#]/.test(written)) return 'must not hold + or #, which are wildcards';
+  if (/\s|\p{Cc}/u.test(written)) return 'must not hold spaces';
+  if (written.startsWith('$')) return 'must not begin with $, which is the broker’s own';
+  if (written.split('/').includes('')) return 'must not begin or end with / or hold two in a row';
+  return null;
+}
+
+const timeZoneMessage = 'must be a time zone such as Europe/London or UTC';
+
+/** An IANA time zone that this machine knows. */
+export const timeZone = z.string({ error: timeZoneMessage }).refine(isTimeZone, timeZoneMessage);
+
+function isTimeZone(name: string): boolean {
+  // Newer runtimes take offsets such as +01:00 too, others do not.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const routePattern = /^(GET|POST|PUT|PATCH|DELETE) (\/(?:[^\s{}?#]|\{[a-z_]+\})*)$/;
+const routeMessage =
+  'must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off';
+
+/** Another route for an operation of the cloud. */
+export const route = z
+  .string({ error: routeMessage })
+  .regex(routePattern, routeMessage)
+  .transform((written) => {
+    const [method = '', path = ''] = written.split(' ');
+    return { method: method as 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path };
+  })
+  .nullable();
+
+function refuse(context: z.core.$RefinementCtx<string>, message: string): never {
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}

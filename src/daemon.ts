@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import { type Clock, systemClock } from './base/clock.ts';
+import type { Log, Secrets } from './base/log.ts';
+import { Bridge } from './bridge/bridge.ts';
+import { serveHeartbeat } from './bridge/heartbeat.ts';
+import { Ledger } from './bridge/ledger.ts';
+import { type BrokerOptions, Connection } from './broker/connection.ts';
+import type { EmbeddedBroker } from './broker/embedded.ts';
+import { Retained } from './broker/retained.ts';
+import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
+import type { Config } from './config/schema.ts';
+import { readSecret, redactedConfig } from './config/secrets.ts';
+import { commandFilters } from './homeassistant/command.ts';
+import { type Topics, topicsUnder } from './homeassistant/topics.ts';
+
+/** The parts of a running bridge, built from the configuration, started in order, and stopped in reverse. */
+export class Daemon {
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #client: CloudClient;
+  readonly #ledger: Ledger;
+  readonly #connection: Connection;
+  readonly #bridge: Bridge;
+  readonly #topics: Topics;
+  #embedded: EmbeddedBroker | null = null;
+  readonly #stopping = new AbortController();
+
+  constructor(config: Config, log: Log, secrets: Secrets, clock: Clock = systemClock, random = Math.random) {
+    this.#config = config;
+    this.#log = log;
+    this.#topics = topicsOf(config);
+    const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
+    this.#ledger = new Ledger(config.data_dir, account, log);
+    this.#client = new CloudClient({
+      ...clientOptions(config, log, secrets, clock),
+      memory: {
+        load: () => this.#ledger.loadSession(),
+        save: (session) => this.#ledger.saveSession(session),
+      },
+      onPasswordChange: () => this.#bridge.refresh(),
+    });
+    this.#connection = new Connection(
+      {
+        ...brokerOptions(config, secrets),
+        will: { topic: this.#topics.bridge('state'), payload: 'offline' },
+        subscriptions: [...commandFilters(this.#topics), config.homeassistant.status_topic],
+      },
+      {
+        connected: () => this.#bridge.brokerConnected(),
+        disconnected: () => {},
+        message: (message) => this.#bridge.brokerMessage(message),
+      },
+      clock,
+      random,
+      log,
+    );
+    this.#bridge = new Bridge(
+      {
+        topics: this.#topics,
+        control: config.control,
+        selection: config.filters.properties,
+        isHomeAssistantOn: config.homeassistant.enabled,
+        statusTopic: config.homeassistant.status_topic,
+        shownConfiguration: redactedConfig(config),
+        poller: {
+          schedules: config.schedules,
+          timezone: config.schedules.timezone,
+          staleAfterMs: config.stale_after,
+          requestTimeoutMs: config.cloud.request_timeout,
+        },
+        commander: {
+          confirmTimeoutMs: config.valve.confirm_timeout,
+          confirmIntervalMs: config.valve.confirm_interval,
+          requestTimeoutMs: config.cloud.request_timeout,
+        },
+      },
+      {
+        client: this.#client,
+        connection: this.#connection,
+        retained: new Retained(this.#connection, log),
+        ledger: this.#ledger,
+        clock,
+        random,
+        log,
+      },
+    );
+  }
+
+  /**
+   * Starts everything, resolving after the first round of polls, well or not. Rejects only when the embedded broker
+   * cannot listen: cloud and MQTT broker may be away.
+   */
+  async start(): Promise<void> {
+    if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
+    await this.#serveHeartbeat();
+    await this.#ledger.open();
+    this.#client.start(this.#stopping.signal);
+    this.#connection.start();
+    await this.#bridge.start();
+  }
+
+  /** Resolves once the devices were shown on the broker for the first time. */
+  get shown(): Promise<void> {
+    return this.#bridge.shown;
+  }
+
+  /** Says `offline`, disconnects and gives up what is under way; within about two seconds. */
+  async stop(): Promise<void> {
+    await this.#bridge.stop();
+    this.#stopping.abort(new Error('the bridge stops'));
+    await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'offline' }]);
+    await this.#ledger.flush();
+    await this.#embedded?.stop();
+  }
+
+  /** Loaded only where it is wanted: most bridges have a broker elsewhere. */
+  async #startEmbedded(): Promise<void> {
+    const { EmbeddedBroker } = await import('./broker/embedded.ts');
+    const { embedded } = this.#config.mqtt;
+    const { host, port } = embedded;
+    const username = embedded.username ?? undefined;
+    const broker = new EmbeddedBroker({ host, port, username, password: readSecret(embedded, 'password') });
+    this.#log.info(`The embedded MQTT broker listens on ${host}:${await broker.start()}`);
+    this.#embedded = broker;
+  }
+
+  /** The container's health check; the process works for as long as it answers. */
+  async #serveHeartbeat(): Promise<void> {
+    const name = process.env['HEARTBEAT_SOCKET'];
+    if (!name) return;
+    try {
+      await serveHeartbeat(name, () => this.#bridge.status, this.#stopping.signal);
+    } catch (error) {
+      this.#log.warn(`The health check ${name} is not served: ${String(error)}`);
+    }
+  }
+}
+
+/** The topics of a configuration. */
+export function topicsOf(config: Config): Topics {
+  return topicsUnder(config.mqtt.base_topic, config.homeassistant.discovery_prefix);
+}
+
+/** How the configuration says to reach the cloud. */
+export function clientOptions(
+  { cloud }: Config,
+  log: Log,
+  secrets: Secrets,
+  clock: Clock,
+): Omit<CloudClientOptions, 'memory'> {
+  return {
+    baseUrl: cloud.base_url,
+    email: cloud.email,
+    password: () => {
+      const password = readSecret(cloud, 'password') ?? '';
+      secrets.add(password);
+      return password;
+    },
+    requestTimeoutMs: cloud.request_timeout,
+    maxConcurrency: cloud.max_concurrency,
+    maxRequestsPerMinute: cloud.max_requests_per_minute,
+    routes: Object.fromEntries(
+      Object.entries(cloud.routes).map(([name, route]) => [name, route && `${route.method} ${route.path}`]),
+    ),
+    clock,
+    log,
+    secrets,
+  };
+}
+
+/** How the configuration says to reach the broker; without an address, the embedded one. */
+export function brokerOptions(
+  { mqtt }: Config,
+  secrets: Secrets,
+): Omit<BrokerOptions, 'will' | 'subscriptions'> {
+  const { embedded } = mqtt;
+  secrets.add(mqtt.url === null ? undefined : decodeURIComponent(new URL(mqtt.url).password));
+  const isOwn = mqtt.url === null;
+  const read = (file: string | null) => (file === null ? undefined : readFileSync(file, 'utf8'));
+  return {
+    url: mqtt.url ?? `mqtt://${reachable(embedded.host)}:${embedded.port}`,
+    clientId: mqtt.client_id,
+    protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
+    keepaliveS: Math.round(mqtt.keepalive / 1_000),
+    username: (isOwn ? embedded.username : mqtt.username) ?? undefined,
+    password: () => {
+      const password = isOwn ? readSecret(embedded, 'password') : readSecret(mqtt, 'password');
+      secrets.add(password);
+      return password;
+    },
+    tls: {
+      ca: read(mqtt.ca_file),
+      cert: read(mqtt.cert_file),
+      key: read(mqtt.key_file),
+      rejectUnauthorized: mqtt.reject_unauthorized,
+    },
+  };
+}
+
+/** Every address is listened on, but one is connected to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,82 @@
+import { type BridgeView, healthStatuses } from '../model/devices.ts';
+import type { EntityRow } from './row.ts';
+
+/** The levels that can be set while the bridge runs. */
+const settableLogLevels = ['debug', 'info', 'warn', 'error'] as const;
+
+/** THE TABLE of the bridge's own entities. */
+export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
+  {
+    component: 'binary_sensor',
+    key: 'cloud',
+    name: 'Cloud',
+    needs: 'bridge',
+    deviceClass: 'connectivity',
+    value: (view) => view.isCloudFresh,
+  },
+  {
+    component: 'sensor',
+    key: 'status',
+    name: 'Status',
+    needs: 'bridge',
+    icon: 'mdi:heart-pulse',
+    deviceClass: 'enum',
+    options: healthStatuses,
+    value: (view) => view.status,
+    attributes: {
+      path: 'health',
+      expression: "{'reason': value_json.reason, 'schedules': value_json.schedules}",
+    },
+  },
+  {
+    component: 'button',
+    key: 'refresh',
+    name: 'Refresh',
+    needs: 'bridge',
+    icon: 'mdi:refresh',
+    command: { path: 'refresh', operation: null, order: () => ({ order: 'refresh' }) },
+  },
+  {
+    component: 'select',
+    key: 'log_level',
+    name: 'Log level',
+    needs: 'bridge',
+    category: 'config',
+    icon: 'mdi:text-box-outline',
+    options: settableLogLevels,
+    value: (view) => settableLogLevels.find((level) => level === view.logLevel) ?? 'debug',
+    command: {
+      path: 'log_level/set',
+      operation: null,
+      order: (_view, level) => ({ order: 'set_log_level', level }),
+    },
+  },
+  {
+    component: 'sensor',
+    key: 'last_update',
+    name: 'Last update',
+    needs: 'bridge',
+    category: 'diagnostic',
+    deviceClass: 'timestamp',
+    value: (view) => view.lastUpdate,
+  },
+  {
+    component: 'sensor',
+    key: 'requests_last_hour',
+    name: 'Requests in the last hour',
+    needs: 'bridge',
+    category: 'diagnostic',
+    icon: 'mdi:counter',
+    stateClass: 'measurement',
+    value: (view) => view.requestsLastHour,
+  },
+  {
+    component: 'sensor',
+    key: 'version',
+    name: 'Version',
+    needs: 'bridge',
+    category: 'diagnostic',
+    icon: 'mdi:tag-outline',
+    value: (view) => view.version,
+  },
+];

@@ -1,0 +1,102 @@
+import { newestByType, unknownIncident } from '../model/incidents.ts';
+import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
+import type { BinarySensorRow, EventRow, SensorRow } from './row.ts';
+
+type Shown = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'category' | 'icon'>;
+
+// `on` means open, for all of them: an automation need not know which are inverted.
+const shownByType: Readonly<Record<IncidentType, Shown>> = {
+  high_volume_alert: { name: 'High volume alert', deviceClass: 'problem', icon: 'mdi:water-plus' },
+  long_flow_alert: { name: 'Long flow alert', deviceClass: 'problem', icon: 'mdi:water-sync' },
+  device_handle_moved: { name: 'Handle moved', deviceClass: 'tamper' },
+  battery_too_low_to_move_handle: {
+    name: 'Battery too low to move the handle',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:battery-alert',
+  },
+  radio_disconnection: {
+    name: 'Radio disconnection',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:access-point-off',
+  },
+  cloud_disconnection: {
+    name: 'Cloud disconnection',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:cloud-off-outline',
+  },
+  pressure_test_failed: { name: 'Pressure test failed', deviceClass: 'problem', icon: 'mdi:gauge-low' },
+  pressure_test_skipped: {
+    name: 'Pressure test skipped',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:gauge-empty',
+  },
+  pressure_test_aborted: {
+    name: 'Pressure test aborted',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:gauge-empty',
+  },
+  health_check_failed: { name: 'Health check failed', deviceClass: 'problem', category: 'diagnostic' },
+  low_battery_level: { name: 'Low battery alert', deviceClass: 'battery', category: 'diagnostic' },
+  legionella_risk: { name: 'Legionella risk', deviceClass: 'safety' },
+  legionella_high_risk: { name: 'Legionella high risk', deviceClass: 'safety' },
+  low_water_temperature: { name: 'Low water temperature', deviceClass: 'cold' },
+  water_presence_detected: { name: 'Water presence detected', deviceClass: 'moisture' },
+  low_temperature: { name: 'Low temperature', deviceClass: 'cold' },
+  high_temperature: { name: 'High temperature', deviceClass: 'heat' },
+  high_humidity: { name: 'High humidity', deviceClass: 'problem', icon: 'mdi:water-percent-alert' },
+  advanced_valve_misalignment: {
+    name: 'Valve misalignment',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:valve',
+  },
+  backup_battery_usage: {
+    name: 'Backup battery in use',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:battery-sync',
+  },
+};
+
+interface WithIncidents {
+  readonly incidents: readonly Incident[];
+}
+
+/** The binary sensor of an incident type: on while one is open, with the newest record as attributes. */
+export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncidents> {
+  return {
+    component: 'binary_sensor',
+    key: `incident_${type}`,
+    needs: 'cloud',
+    ...shownByType[type],
+    value: (view) => newestByType(view.incidents)[type] !== null,
+    attributes: { path: 'incidents', expression: `value_json.open.${type} or {}` },
+  };
+}
+
+/** The event entity of a device: fires once for each incident that opens. */
+export const incidentEvent: EventRow<WithIncidents> = {
+  component: 'event',
+  key: 'incident',
+  name: 'Incident',
+  needs: 'cloud',
+  icon: 'mdi:bell-alert',
+  path: 'incident',
+  eventTypes: [...incidentTypes, unknownIncident],
+};
+
+/** How many incidents are open. */
+export const openIncidents: SensorRow<WithIncidents> = {
+  component: 'sensor',
+  key: 'open_incidents',
+  name: 'Open incidents',
+  needs: 'cloud',
+  icon: 'mdi:alert-circle-outline',
+  stateClass: 'measurement',
+  value: (view) => view.incidents.length,
+};

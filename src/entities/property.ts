@@ -1,0 +1,42 @@
+import type { PropertyView } from '../model/devices.ts';
+import { highestSeverity } from '../model/incidents.ts';
+import { severities } from '../model/records.ts';
+import { openIncidents } from './incidents.ts';
+import type { EntityRow } from './row.ts';
+
+/** THE TABLE of a property's entities. */
+export const propertyEntities: readonly EntityRow<PropertyView>[] = [
+  {
+    component: 'binary_sensor',
+    key: 'problem',
+    name: 'Problem',
+    needs: 'cloud',
+    deviceClass: 'problem',
+    value: ({ incidents }) => incidents.length > 0,
+  },
+  {
+    ...openIncidents,
+    // The recorder refuses attributes above 16 KB; twenty records stay well below.
+    attributes: { path: 'incidents', expression: "{'open': value_json.open[:20]}" },
+  },
+  {
+    component: 'sensor',
+    key: 'highest_severity',
+    name: 'Highest severity',
+    needs: 'cloud',
+    icon: 'mdi:alert-outline',
+    deviceClass: 'enum',
+    options: ['none', ...severities],
+    value: ({ incidents }) => (incidents.length === 0 ? 'none' : highestSeverity(incidents)),
+  },
+  {
+    component: 'sensor',
+    key: 'address',
+    name: 'Address',
+    needs: 'cloud',
+    category: 'diagnostic',
+    icon: 'mdi:map-marker',
+    value: ({ property }) =>
+      [property.address, property.postcode, property.city].filter((part) => part).join(', ') || null,
+  },
+];

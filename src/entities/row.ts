@@ -1,0 +1,134 @@
+import type { Call, OperationName } from '../cloud/operations.ts';
+import type { Valve } from '../model/valve.ts';
+
+/**
+ * What an entity needs to be available: `device`, the bridge, fresh cloud data and its device's link; `cloud`, the
+ * first two; `bridge`, only the bridge. Connectivity and incidents must not need the link they report on.
+ */
+export type Need = 'device' | 'cloud' | 'bridge';
+
+/** Something asked of the bridge itself. */
+export type BridgeOrder =
+  | { readonly order: 'refresh' }
+  | { readonly order: 'set_log_level'; readonly level: string };
+
+/** What a command comes to: a call of the cloud, or an order to the bridge. */
+export type Order = Call | BridgeOrder;
+
+interface Common<View> {
+  /** Part of the unique id and the component id: never changes. */
+  readonly key: string;
+  /** Sentence case, without the device's name; null for the device's main entity. */
+  readonly name: string | null;
+  readonly needs: Need;
+  readonly category?: 'config' | 'diagnostic';
+  readonly icon?: `mdi:${string}`;
+  readonly isDisabledByDefault?: true;
+  /** Whether this device has the entity; it has unless this says no. */
+  readonly exists?: (view: View) => boolean;
+}
+
+/** How a command reaches the row: its topic below the device's, and what it comes to. */
+interface Commanded<View, Input> {
+  readonly command: {
+    readonly path: string;
+    /** The operation it needs; what `control` forbids or the cloud does not offer has no entity. */
+    readonly operation: OperationName | null;
+    readonly order: (view: View, input: Input) => Order;
+  };
+}
+
+/** A retained document below the device's topic, and the Jinja expression that picks an object from it. */
+export interface Attributes {
+  readonly path: string;
+  readonly expression: string;
+}
+
+// Units and state classes that Home Assistant takes for a device class (home-assistant reference 2.2).
+type Measured =
+  | { readonly deviceClass: 'volume_flow_rate'; readonly unit: 'L/min'; readonly stateClass: 'measurement' }
+  | { readonly deviceClass: 'pressure'; readonly unit: 'bar'; readonly stateClass: 'measurement' }
+  | { readonly deviceClass: 'temperature'; readonly unit: '°C'; readonly stateClass: 'measurement' }
+  | { readonly deviceClass: 'signal_strength'; readonly unit: 'dBm'; readonly stateClass: 'measurement' }
+  | { readonly deviceClass: 'duration'; readonly unit: 's' | 'min'; readonly stateClass?: 'measurement' }
+  | { readonly deviceClass: 'volume_storage'; readonly unit: 'L'; readonly stateClass?: 'measurement' }
+  | { readonly stateClass: 'measurement' };
+type NumberSensor<View> = Measured & {
+  readonly value: (view: View) => number | null;
+  readonly precision?: number;
+};
+type EnumSensor<View> = {
+  readonly deviceClass: 'enum';
+  readonly options: readonly string[];
+  readonly value: (view: View) => string | null;
+};
+type TimestampSensor<View> = {
+  readonly deviceClass: 'timestamp';
+  readonly value: (view: View) => string | null;
+};
+type TextSensor<View> = { readonly value: (view: View) => string | null };
+
+export type SensorRow<View> = Common<View> & {
+  readonly component: 'sensor';
+  readonly category?: 'diagnostic';
+  readonly attributes?: Attributes;
+} & (NumberSensor<View> | EnumSensor<View> | TimestampSensor<View> | TextSensor<View>);
+
+export type BinarySensorRow<View> = Common<View> & {
+  readonly component: 'binary_sensor';
+  readonly category?: 'diagnostic';
+  readonly deviceClass?:
+    | 'battery'
+    | 'cold'
+    | 'connectivity'
+    | 'heat'
+    | 'moisture'
+    | 'power'
+    | 'problem'
+    | 'running'
+    | 'safety'
+    | 'tamper';
+  readonly value: (view: View) => boolean | null;
+  readonly attributes?: Attributes;
+};
+
+export type ValveRow<View> = Common<View> &
+  Commanded<View, 'open' | 'close'> & {
+    readonly component: 'valve';
+    readonly deviceClass: 'water';
+    readonly value: (view: View) => Valve | null;
+  };
+
+export type EventRow<View> = Common<View> & {
+  readonly component: 'event';
+  /** Its topic below the device's; not retained. */
+  readonly path: string;
+  readonly eventTypes: readonly string[];
+};
+
+export type ButtonRow<View> = Common<View> & Commanded<View, null> & { readonly component: 'button' };
+
+export type SelectRow<View> = Common<View> &
+  Commanded<View, string> & {
+    readonly component: 'select';
+    readonly options: readonly string[];
+    readonly value: (view: View) => string | null;
+  };
+
+/** An entity: one row, from which its discovery, state, command and documentation come. */
+export type EntityRow<View> =
+  | SensorRow<View>
+  | BinarySensorRow<View>
+  | ValveRow<View>
+  | EventRow<View>
+  | ButtonRow<View>
+  | SelectRow<View>;
+
+/** What can be offered: operations that `control` permits and the cloud has. */
+export type Offers = (operation: OperationName) => boolean;
+
+/** Whether the device has the entity, by the row and by what is offered. */
+export function hasEntity<View>(row: EntityRow<View>, view: View, offers: Offers): boolean {
+  if ('command' in row && row.command.operation !== null && !offers(row.command.operation)) return false;
+  return row.exists?.(view) ?? true;
+}

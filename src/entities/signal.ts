@@ -1,0 +1,68 @@
+import { isConnected, type SignalView } from '../model/devices.ts';
+import { isoFromUnixSeconds } from '../model/telemetry.ts';
+import { incidentEvent, incidentSensor, openIncidents } from './incidents.ts';
+import type { EntityRow } from './row.ts';
+
+/** THE TABLE of a signal's entities. */
+export const signalEntities: readonly EntityRow<SignalView>[] = [
+  {
+    component: 'binary_sensor',
+    key: 'cloud_connection',
+    name: 'Cloud connection',
+    needs: 'cloud',
+    deviceClass: 'connectivity',
+    value: ({ signal }) => isConnected(signal.cloud_connection),
+  },
+  openIncidents,
+  incidentEvent,
+  incidentSensor('cloud_disconnection'),
+  {
+    component: 'sensor',
+    key: 'wifi_rssi',
+    name: 'Wi-Fi signal',
+    needs: 'device',
+    category: 'diagnostic',
+    deviceClass: 'signal_strength',
+    unit: 'dBm',
+    stateClass: 'measurement',
+    value: ({ signal }) => signal.wifi_rssi,
+  },
+  {
+    component: 'sensor',
+    key: 'boot_time',
+    name: 'Started',
+    needs: 'device',
+    category: 'diagnostic',
+    deviceClass: 'timestamp',
+    value: ({ signal }) => isoFromUnixSeconds(signal.boot_time),
+  },
+  {
+    component: 'sensor',
+    key: 'modem_boot_time',
+    name: 'Modem started',
+    needs: 'device',
+    category: 'diagnostic',
+    isDisabledByDefault: true,
+    deviceClass: 'timestamp',
+    value: ({ signal }) => isoFromUnixSeconds(signal.modem_boot_time),
+  },
+  {
+    component: 'sensor',
+    key: 'version',
+    name: 'Firmware',
+    needs: 'device',
+    category: 'diagnostic',
+    icon: 'mdi:chip',
+    value: ({ signal }) => signal.version,
+  },
+  {
+    component: 'sensor',
+    key: 'modem_version',
+    name: 'Modem firmware',
+    needs: 'device',
+    category: 'diagnostic',
+    icon: 'mdi:chip',
+    isDisabledByDefault: true,
+    value: ({ signal }) => signal.modem_version,
+  },
+];

@@ -1,0 +1,191 @@
+import { type EntityRow, hasEntity, type Need, type Offers } from '../entities/row.ts';
+import { entityTable } from '../entities/tables.ts';
+import type { DeviceKind, DeviceView } from '../model/devices.ts';
+import { deviceIdentifier, type Topics } from './topics.ts';
+
+/** One entity in a discovery message. */
+export type Component = Readonly<Record<string, unknown>>;
+
+/** A device's discovery message (Home Assistant's device-based discovery). */
+export interface Discovery {
+  readonly device: Readonly<Record<string, unknown>>;
+  readonly origin: Readonly<Record<string, unknown>>;
+  readonly availability: readonly Availability[];
+  readonly availability_mode: 'all';
+  readonly components: Readonly<Record<string, Component>>;
+}
+
+interface Availability {
+  readonly topic: string;
+}
+
+/** The path below a device of the document that holds its entities' states. */
+export const statesPath = 'homeassistant';
+
+/** Home Assistant shows no more of a state, and a name beyond this is no name. */
+const longestName = 100;
+
+/** The id of a view's record; empty for the bridge. */
+export function viewId(view: DeviceView): string {
+  switch (view.kind) {
+    case 'bridge':
+      return '';
+    case 'property':
+      return view.property.id;
+    case 'signal':
+      return view.signal.id;
+    case 'sonic':
+      return view.sonic.id;
+  }
+}
+
+/** The discovery message of a device; the version is the bridge's own. */
+export function discoveryOf(view: DeviceView, topics: Topics, offers: Offers, version: string): Discovery {
+  const id = viewId(view);
+  const defaultNeed = view.kind === 'bridge' ? 'bridge' : 'cloud';
+  const components: Record<string, Component> = {};
+  for (const row of rowsOf(view, offers)) {
+    components[componentId(row)] = component(row, view.kind, id, topics, defaultNeed);
+  }
+  return {
+    device: device(view, version),
+    origin: { name: 'sonic2mqtt', sw_version: version },
+    availability: availability(defaultNeed, view.kind, id, topics),
+    availability_mode: 'all',
+    components,
+  };
+}
+
+/** The rows of a view's table that exist for it. */
+export function rowsOf<View extends DeviceView>(view: View, offers: Offers): readonly EntityRow<View>[] {
+  // The table of the view's own kind reads exactly this view; the compiler cannot follow the correlation.
+  const table = entityTable(view.kind) as unknown as readonly EntityRow<View>[];
+  return table.filter((row) => hasEntity(row, view, offers));
+}
+
+/** The id of a row's component: `{platform}_{key}`. */
+export function componentId(row: Pick<EntityRow<never>, 'component' | 'key'>): string {
+  return `${row.component}_${row.key}`;
+}
+
+const platforms = [
+  'binary_sensor',
+  'button',
+  'event',
+  'select',
+  'sensor',
+  'switch',
+  'text',
+  'valve',
+] as const;
+
+/** The platform that a component id of this bridge starts with; null for an id of another origin. */
+export function platformOf(id: string): string | null {
+  return platforms.find((platform) => id.startsWith(`${platform}_`)) ?? null;
+}
+
+function device(view: DeviceView, version: string): Readonly<Record<string, unknown>> {
+  const parent = (kind: DeviceKind, id: string) => ({ via_device: deviceIdentifier(kind, id) });
+  const about = { identifiers: [deviceIdentifier(view.kind, viewId(view))] };
+  switch (view.kind) {
+    case 'bridge':
+      return {
+        ...about,
+        name: 'sonic2mqtt',
+        manufacturer: 'sonic2mqtt',
+        model: 'Bridge',
+        sw_version: version,
+      };
+    case 'property':
+      return {
+        ...about,
+        ...named(view.property.name, 'Property'),
+        model: 'Property',
+        ...parent('bridge', ''),
+      };
+    case 'signal':
+      return {
+        ...about,
+        ...named(view.signal.name, 'Signal'),
+        model: 'Signal',
+        ...known('serial_number', view.signal.serial_no),
+        ...known('sw_version', view.signal.version),
+        ...(view.propertyId === null ? parent('bridge', '') : parent('property', view.propertyId)),
+      };
+    case 'sonic':
+      return {
+        ...about,
+        ...named(view.sonic.name, 'Sonic'),
+        model: 'Sonic',
+        ...known('serial_number', view.sonic.serial_no),
+        ...(view.signal === null ? parent('bridge', '') : parent('signal', view.signal.id)),
+      };
+  }
+}
+
+// Home Assistant rejects a whole device for one null among its texts (home-assistant reference 1.4).
+function known(key: string, value: string | null): Record<string, string> {
+  const text = shortened(value ?? '', longestName);
+  return text === '' ? {} : { [key]: text };
+}
+
+function named(name: string | null, otherwise: string): { name: string } {
+  return { name: shortened(name?.trim() ?? '', longestName) || otherwise };
+}
+
+/** The beginning of a text, without half characters: for one of those Home Assistant refuses the whole message. */
+export function shortened(text: string, longest: number): string {
+  return text.slice(0, longest).replace(/\p{Surrogate}/gu, '');
+}
+
+function availability(need: Need, kind: DeviceKind, id: string, topics: Topics): Availability[] {
+  const bridge = { topic: topics.bridge('state') };
+  const cloud = { topic: topics.bridge('cloud') };
+  switch (need) {
+    case 'bridge':
+      return [bridge];
+    case 'cloud':
+      return [bridge, cloud];
+    case 'device':
+      return [bridge, cloud, { topic: topics.below(kind, id, 'availability') }];
+  }
+}
+
+function component<View>(
+  row: EntityRow<View>,
+  kind: DeviceKind,
+  id: string,
+  topics: Topics,
+  defaultNeed: Need,
+): Component {
+  const state = {
+    state_topic: topics.below(kind, id, statesPath),
+    value_template: `{{ value_json.${row.key} }}`,
+  };
+  return {
+    platform: row.component,
+    unique_id: `${deviceIdentifier(kind, id)}_${row.key}`,
+    name: row.name,
+    ...(row.category && { entity_category: row.category }),
+    ...(row.icon && { icon: row.icon }),
+    ...(row.isDisabledByDefault && { enabled_by_default: false }),
+    ...(row.needs !== defaultNeed && {
+      availability: availability(row.needs, kind, id, topics),
+      availability_mode: 'all',
+    }),
+    ...('value' in row && state),
+    ...('path' in row && { state_topic: topics.below(kind, id, row.path), event_types: row.eventTypes }),
+    ...('command' in row && { command_topic: topics.below(kind, id, row.command.path), retain: false }),
+    ...('deviceClass' in row && { device_class: row.deviceClass }),
+    ...('unit' in row && { unit_of_measurement: row.unit }),
+    ...('stateClass' in row && { state_class: row.stateClass }),
+    ...('precision' in row && { suggested_display_precision: row.precision }),
+    ...('options' in row && { options: row.options }),
+    ...('attributes' in row &&
+      row.attributes && {
+        json_attributes_topic: topics.below(kind, id, row.attributes.path),
+        json_attributes_template: `{{ (${row.attributes.expression}) | tojson }}`,
+      }),
+    qos: 1,
+  };
+}

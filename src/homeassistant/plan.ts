@@ -1,0 +1,140 @@
+import type { Offers } from '../entities/row.ts';
+import { type DeviceKind, type DeviceView, isSignalReachable, isSonicReachable } from '../model/devices.ts';
+import { highestSeverity, newestByType, newestFirst } from '../model/incidents.ts';
+import type { Incident } from '../model/records.ts';
+import { measurementOf } from '../model/telemetry.ts';
+import { type Discovery, discoveryOf, rowsOf, shortened, statesPath, viewId } from './discovery.ts';
+import type { Topics } from './topics.ts';
+
+/** A retained message that is wanted on the broker; an empty payload is no message. */
+export interface Message {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+/** What the plan needs to know besides the device. */
+export interface PlanContext {
+  readonly topics: Topics;
+  readonly offers: Offers;
+  readonly version: string;
+  readonly isDiscoveryOn: boolean;
+}
+
+/** Everything that a device should have retained. */
+export interface DevicePlan {
+  /** Null when Home Assistant is switched off. */
+  readonly discovery: { readonly topic: string; readonly payload: Discovery } | null;
+  /** Availability first, so that a state never shows for a device that is away. */
+  readonly messages: readonly Message[];
+}
+
+/** A property keeps at most so many open incidents in one message. */
+const mostOpenIncidents = 50;
+
+const paths: Readonly<Record<DeviceKind, readonly string[]>> = {
+  bridge: [statesPath],
+  property: ['', 'settings', 'notifications', 'incidents', statesPath],
+  signal: ['', 'availability', 'incidents', statesPath],
+  sonic: ['', 'availability', 'telemetry', 'incidents', statesPath],
+};
+
+/** The paths below a device of this kind at which messages may be retained; empty is its record. */
+export function devicePaths(kind: DeviceKind): readonly string[] {
+  return paths[kind];
+}
+
+/** The retained messages of a device, from nothing but what is known of it. */
+export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
+  const { topics, isDiscoveryOn } = context;
+  const id = viewId(view);
+  const below = (path: string, value: unknown): Message => ({
+    topic: topics.below(view.kind, id, path),
+    payload: typeof value === 'string' ? value : JSON.stringify(value),
+  });
+  const own = (value: unknown): Message => ({
+    topic: topics.device(view.kind, id),
+    payload: JSON.stringify(value),
+  });
+  const states = isDiscoveryOn ? [below(statesPath, entityStates(view, context))] : [];
+  return {
+    discovery: isDiscoveryOn
+      ? {
+          topic: topics.discovery(view.kind, id),
+          payload: discoveryOf(view, topics, context.offers, context.version),
+        }
+      : null,
+    messages: [...documents(view, below, own), ...states],
+  };
+}
+
+type Below = (path: string, value: unknown) => Message;
+
+function documents(view: DeviceView, below: Below, own: (value: unknown) => Message): Message[] {
+  switch (view.kind) {
+    case 'bridge':
+      return [];
+    case 'property':
+      return [
+        own(view.property),
+        ...(view.settings === null ? [] : [below('settings', view.settings)]),
+        ...(view.notifications === null ? [] : [below('notifications', view.notifications)]),
+        below('incidents', {
+          open_count: view.incidents.length,
+          highest_severity: highestSeverity(view.incidents),
+          open: newestFirst(view.incidents).slice(0, mostOpenIncidents),
+        }),
+      ];
+    case 'signal':
+      return [
+        below('availability', isSignalReachable(view.signal) ? 'online' : 'offline'),
+        own({ ...view.signal, property_id: view.propertyId }),
+        below('incidents', openByType(view.incidents)),
+      ];
+    case 'sonic':
+      return [
+        below('availability', isSonicReachable(view) ? 'online' : 'offline'),
+        own({ ...view.sonic, property_id: view.propertyId, valve: view.valve }),
+        ...(view.telemetry === null ? [] : [below('telemetry', telemetryShown(view.telemetry))]),
+        below('incidents', openByType(view.incidents)),
+      ];
+  }
+}
+
+function openByType(incidents: readonly Incident[]) {
+  return { open_count: incidents.length, open: newestByType(incidents) };
+}
+
+function telemetryShown(telemetry: Parameters<typeof measurementOf>[0]) {
+  const measurement = measurementOf(telemetry);
+  return {
+    flow_l_min: measurement.flowLMin,
+    pressure_bar: measurement.pressureBar,
+    water_temperature_c: measurement.waterTemperatureC,
+    probed_at: measurement.probedAt,
+  };
+}
+
+/** Home Assistant refuses longer states. */
+const longestState = 255;
+
+/** The states of a device's entities by key, in the words that Home Assistant takes; null is unknown. */
+export function entityStates(
+  view: DeviceView,
+  { offers }: Pick<PlanContext, 'offers'>,
+): Record<string, unknown> {
+  const states: Record<string, unknown> = {};
+  for (const row of rowsOf(view, offers)) {
+    if ('value' in row) states[row.key] = stateWord(row.value(view));
+  }
+  return states;
+}
+
+function stateWord(value: string | number | boolean | null): string | number | null {
+  if (typeof value === 'boolean') return value ? 'ON' : 'OFF';
+  return typeof value === 'string' ? shortened(value, longestState) || null : value;
+}
+
+/** The retained message of an open incident. */
+export function planIncident(incident: Incident, topics: Topics): Message {
+  return { topic: topics.incident(incident.id), payload: JSON.stringify(incident) };
+}

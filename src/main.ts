@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+import { version } from './base/version.ts';
+import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
+import { exitStatus, UsageError } from './cli/command.ts';
+import { ConfigError } from './config/load.ts';
+
+/** A stop takes about two seconds at most; whatever hangs then is left behind. */
+const stopLimitMs = 4_500;
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const complain = (line: string) => process.stderr.write(`${line}\n`);
+
+async function main(): Promise<number> {
+  const { name, command, isNamed, options } = parseArguments(process.argv.slice(2));
+  if (options['version']) {
+    print(version);
+    return exitStatus.done;
+  }
+  if (options['help']) {
+    print(isNamed ? await commandHelp(name) : programHelp());
+    return exitStatus.done;
+  }
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      // Asked twice, a person does not want to wait.
+      if (stopping.signal.aborted) process.exit(exitStatus.failed);
+      stopping.abort();
+      const status = command.isLasting ? exitStatus.done : exitStatus.failed;
+      setTimeout(() => process.exit(status), stopLimitMs).unref();
+    });
+  }
+  return command.run({ options, env: process.env, cwd: process.cwd(), print, signal: stopping.signal });
+}
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed);
+});
+
+try {
+  process.exit(await main());
+} catch (error) {
+  if (error instanceof UsageError) {
+    complain(`sonic2mqtt: ${error.message}\nSee sonic2mqtt --help`);
+    process.exit(exitStatus.badUsage);
+  }
+  if (error instanceof ConfigError) {
+    complain(error.message);
+    process.exit(exitStatus.badUsage);
+  }
+  complain(error instanceof Error ? error.message : String(error));
+  process.exit(exitStatus.failed);
+}

@@ -1,0 +1,85 @@
+import type {
+  Incident,
+  NotificationSettings,
+  Property,
+  PropertySettings,
+  Signal,
+  Sonic,
+  Telemetry,
+} from './records.ts';
+import type { Valve } from './valve.ts';
+
+/** What has a device in Home Assistant and topics of its own. */
+export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
+export type DeviceKind = (typeof deviceKinds)[number];
+
+/** A sonic with all that is known around it. */
+export interface SonicView {
+  readonly kind: 'sonic';
+  readonly sonic: Sonic;
+  /** Null while its signal is not known. */
+  readonly signal: Signal | null;
+  readonly propertyId: string | null;
+  /** Whether the cloud's lists have missed it for so long that its values are old. */
+  readonly isUnread: boolean;
+  readonly valve: Valve | null;
+  /** Seconds from the last confirmed command to its confirmation; null before the first. */
+  readonly travelTimeS: number | null;
+  readonly telemetry: Telemetry | null;
+  /** Open ones only. */
+  readonly incidents: readonly Incident[];
+}
+
+/** A signal, with the open incidents that name it and no known sonic. */
+export interface SignalView {
+  readonly kind: 'signal';
+  readonly signal: Signal;
+  readonly propertyId: string | null;
+  readonly incidents: readonly Incident[];
+}
+
+/** A property, with the open incidents of everything in it. */
+export interface PropertyView {
+  readonly kind: 'property';
+  readonly property: Property;
+  readonly settings: PropertySettings | null;
+  readonly notifications: NotificationSettings | null;
+  readonly incidents: readonly Incident[];
+}
+
+/** How the bridge fares, worst last. */
+export const healthStatuses = ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] as const;
+export type HealthStatus = (typeof healthStatuses)[number];
+
+/** The bridge itself. */
+export interface BridgeView {
+  readonly kind: 'bridge';
+  readonly version: string;
+  readonly status: HealthStatus;
+  readonly isCloudFresh: boolean;
+  readonly logLevel: string;
+  /** ISO 8601; refreshed now and then, not at each poll. */
+  readonly lastUpdate: string | null;
+  readonly requestsLastHour: number;
+}
+
+export type DeviceView = BridgeView | PropertyView | SignalView | SonicView;
+
+/** Whether the cloud calls the link connected; null when it says nothing. Any other word is no (cloud facts 3). */
+export function isConnected(link: string | null): boolean | null {
+  return link === null ? null : link === 'connected';
+}
+
+/** Whether the signal is reachable: its cloud link is not known to be down. */
+export function isSignalReachable(signal: Signal): boolean {
+  return isConnected(signal.cloud_connection) !== false;
+}
+
+/**
+ * Whether the sonic is reachable: neither its radio link nor its signal's cloud link is known to be down, and what
+ * is known of it is not old.
+ */
+export function isSonicReachable({ sonic, signal, isUnread }: SonicView): boolean {
+  if (isUnread) return false;
+  return isConnected(sonic.radio_connection) !== false && (signal === null || isSignalReachable(signal));
+}

@@ -1,0 +1,41 @@
+import { type Incident, type IncidentType, incidentTypes, severities } from './records.ts';
+
+/** The event type and sensor of an incident whose type is not among the twenty. */
+export const unknownIncident = 'unknown_incident';
+
+/** Whether the incident is open; a record without the flag counts as open until it is resolved. */
+export function isOpen(incident: Incident): boolean {
+  return incident.open ?? incident.state !== 'resolved';
+}
+
+/** Its type if it is one of the twenty, else `unknown_incident`. */
+export function eventTypeOf(incident: Incident): IncidentType | typeof unknownIncident {
+  return incidentTypes.find((type) => type === incident.type) ?? unknownIncident;
+}
+
+/** The newest first, by time of detection; ties and unknown times by id, so that the order is stable. */
+export function newestFirst(incidents: readonly Incident[]): Incident[] {
+  return incidents.toSorted((left, right) => {
+    const [later, earlier] = [right.detected_at ?? '', left.detected_at ?? ''];
+    if (later !== earlier) return later < earlier ? -1 : 1;
+    return left.id < right.id ? -1 : 1;
+  });
+}
+
+/** The newest incident of each type: all twenty types present, null where none is open, unknown types added. */
+export function newestByType(incidents: readonly Incident[]): Record<string, Incident | null> {
+  // A map, since a type could be called like a member that every object has.
+  const newest = new Map<string, Incident | null>(incidentTypes.map((type) => [type, null]));
+  for (const incident of newestFirst(incidents)) {
+    const type = incident.type ?? unknownIncident;
+    newest.set(type, newest.get(type) ?? incident);
+  }
+  return Object.fromEntries(newest);
+}
+
+/** The highest of the known severities; null when none is known. */
+export function highestSeverity(incidents: readonly Incident[]): (typeof severities)[number] | null {
+  return (
+    severities.findLast((severity) => incidents.some((incident) => incident.severity === severity)) ?? null
+  );
+}

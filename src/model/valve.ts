@@ -1,0 +1,64 @@
+/** What a valve is shown to be. */
+export type Valve = 'open' | 'opening' | 'closing' | 'closed';
+
+/** A position in which a valve rests. */
+export type SettledValve = Extract<Valve, 'open' | 'closed'>;
+
+/** What a command asks of a valve (interface document, operation 21). */
+export type ValveAction = 'open' | 'close';
+
+const shownByState: ReadonlyMap<string, Valve> = new Map([
+  ['open', 'open'],
+  ['closed', 'closed'],
+  ['opening', 'opening'],
+  ['requested_open', 'opening'],
+  ['closing', 'closing'],
+  ['requested_closed', 'closing'],
+]);
+
+/** The position that an action leads to. */
+export const targetOf = { open: 'open', close: 'closed' } as const satisfies Record<
+  ValveAction,
+  SettledValve
+>;
+
+/** The movement that an action starts. */
+export const movementOf = { open: 'opening', close: 'closing' } as const satisfies Record<ValveAction, Valve>;
+
+/** The resting position that the cloud reports, or null while it moves, is tested, is faulty or says a new word. */
+export function settledValve(valveState: string | null): SettledValve | null {
+  return valveState === 'open' || valveState === 'closed' ? valveState : null;
+}
+
+/**
+ * What to show for the cloud's valve_state. A pressure test closes the valve for a while without anybody having
+ * closed it, so it keeps the last settled position. Unknown words are never taken for a position.
+ */
+export function valveShown(valveState: string | null, lastSettled: SettledValve | null): Valve | null {
+  if (valveState === null) return null;
+  if (valveState === 'pressure_test') return lastSettled;
+  return shownByState.get(valveState) ?? null;
+}
+
+/** A valve command that the cloud accepted and has not yet shown. */
+export interface AcceptedCommand {
+  readonly action: ValveAction;
+  /** What the cloud said of the valve before the command. */
+  readonly stateBefore: string | null;
+}
+
+/** What to show while an accepted command is awaited: its movement until the cloud says anything new. */
+export function valveShownAfter(
+  command: AcceptedCommand | null,
+  valveState: string | null,
+  lastSettled: SettledValve | null,
+): Valve | null {
+  if (
+    command &&
+    valveState === command.stateBefore &&
+    settledValve(valveState) !== targetOf[command.action]
+  ) {
+    return movementOf[command.action];
+  }
+  return valveShown(valveState, lastSettled);
+}

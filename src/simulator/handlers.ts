@@ -1,0 +1,214 @@
+import type { BodyOf, ListName, OperationName, ParamsOf, QueryOf, RecordOf } from '../cloud/operations.ts';
+import type { Incident } from '../model/records.ts';
+import { isTimezone } from './pressureTests.ts';
+import type { Records } from './records.ts';
+import type { Sessions } from './sessions.ts';
+import type { User } from './user.ts';
+import type { World } from './world.ts';
+
+/** A well-formed request of an operation, and what it is asked of. */
+export interface Asked<Name extends OperationName> {
+  readonly params: ParamsOf<Name>;
+  readonly query: QueryOf<Name>;
+  readonly body: BodyOf<Name>;
+  /** The bearer token; valid unless the operation is a session's own. */
+  readonly token: string;
+  readonly world: World;
+  readonly sessions: Sessions;
+  readonly user: User;
+}
+
+/** The records that a list shows: their ids in order, and where they are. */
+export interface Listing<T = unknown> {
+  readonly ids: readonly string[];
+  readonly records: { get(id: string): T | undefined };
+}
+
+/** What a handler gives: the listing of a list operation, a record, or null for an answer without a body. */
+type Given<Name extends OperationName> = Name extends ListName
+  ? Listing<RecordOf<Name>>
+  : RecordOf<Name> extends null
+    ? object | null
+    : RecordOf<Name>;
+
+/** An answer with another status than 200; thrown. */
+export class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The only values that the cloud takes (cloud facts 3). */
+const published = {
+  high_volume_threshold_litres: [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000],
+  long_flow_notification_delay_mins: [15, 30, 60, 120, 180, 240, 300, 360],
+};
+
+/** One handler for each row of the catalogue. */
+export const handlers: { readonly [Name in OperationName]: (asked: Asked<Name>) => Given<Name> } = {
+  sign_in: ({ sessions, user, body }) => session(sessions.signIn(body.email, body.password), user),
+  refresh_token: ({ sessions, user, token, body }) =>
+    session(sessions.refresh(body.refresh_token ?? token), user),
+  validate_token: ({ user, token }) => session(token, user),
+  sign_out: ({ sessions, token }) => {
+    sessions.signOut(token);
+    return { success: true };
+  },
+
+  list_incidents: ({ world, query }) => incidents(world, query),
+  read_incident: ({ world, params }) => found(world, world.incidents, params.incident_id),
+  act_on_incident: ({ world, params: { incident_id }, body: { action } }) => {
+    const incident = found(world, world.incidents, incident_id);
+    mustNotBeGuest(world, world.propertyOf(incident.signal_id));
+    if (!world.actOnIncident(incident_id, action)) {
+      throw new Refusal(
+        422,
+        `action ${action} is not possible, only ${incident.possible_actions.join(', ')}`,
+      );
+    }
+    return found(world, world.incidents, incident_id);
+  },
+  list_property_incidents: ({ world, params: { property_id }, query }) => {
+    found(world, world.properties, property_id);
+    return incidents(world, query, property_id);
+  },
+
+  list_properties: ({ world, query: { name, search = '', membership_role } }) =>
+    listing(world.properties, (property) => {
+      const { address, city, postcode } = property;
+      const isFound = [property.name, address, city, postcode].some((text) => has(text, search));
+      const role = world.roles.get(property.id);
+      return isFound && has(property.name, name ?? '') && role === (membership_role ?? role);
+    }),
+  read_property: ({ world, params }) => found(world, world.properties, params.property_id),
+  update_property: changeProperty,
+  patch_property: changeProperty,
+  read_notification_settings: ({ world, params }) => {
+    found(world, world.properties, params.property_id);
+    return found(world, world.notifications, params.property_id);
+  },
+  update_notification_settings: ({ world, params: { property_id }, body }) => {
+    found(world, world.properties, property_id);
+    mustNotBeGuest(world, property_id);
+    for (const [field, allowed] of Object.entries(published)) {
+      const value = body[field as keyof typeof published];
+      if (value !== undefined && !allowed.includes(value)) {
+        throw new Refusal(422, `${field} must be one of ${allowed.join(', ')}`);
+      }
+    }
+    world.notifications.change(property_id, body);
+    return found(world, world.notifications, property_id);
+  },
+  read_property_settings: ({ world, params }) => {
+    found(world, world.properties, params.property_id);
+    return found(world, world.settings, params.property_id);
+  },
+  update_property_settings: ({ world, params: { property_id }, body }) => {
+    found(world, world.properties, property_id);
+    mustNotBeGuest(world, property_id);
+    if (body.timezone !== undefined && !isTimezone(body.timezone)) {
+      throw new Refusal(422, 'timezone is not the name of a time zone');
+    }
+    world.settings.change(property_id, body);
+    return found(world, world.settings, property_id);
+  },
+
+  list_property_signals: ({ world, params: { property_id } }) => {
+    found(world, world.properties, property_id);
+    return { ids: world.signalIdsOf(property_id), records: world.signals };
+  },
+  list_signals: ({ world, query: { name } }) => listing(world.signals, named(name)),
+  read_signal: ({ world, params }) => found(world, world.signals, params.signal_id),
+  update_signal: renameSignal,
+  patch_signal: renameSignal,
+
+  list_signal_sonics: ({ world, params: { signal_id } }) => {
+    found(world, world.signals, signal_id);
+    return { ids: world.sonicIdsOf(signal_id), records: world.sonics };
+  },
+  list_sonics: ({ world, query: { name } }) => listing(world.sonics, named(name)),
+  read_sonic: ({ world, params }) => found(world, world.sonics, params.sonic_id),
+  update_sonic: renameSonic,
+  patch_sonic: renameSonic,
+  command_valve: ({ world, params: { sonic_id }, body: { action } }) => {
+    mustNotBeGuest(world, world.propertyOf(found(world, world.sonics, sonic_id).signal_id));
+    if (world.valve(sonic_id)?.testing) throw new Refusal(409, 'a pressure test is running');
+    world.commandValve(sonic_id, action);
+    return null;
+  },
+  read_telemetry: ({ world, params: { sonic_id } }) => {
+    const telemetry = world.telemetry(found(world, world.sonics, sonic_id).id);
+    if (!telemetry) throw new Refusal(404, 'not found');
+    return telemetry;
+  },
+};
+
+function session(token: string | null, user: User) {
+  if (token === null) throw new Refusal(401, 'access denied');
+  return { token_details: token, user_details: user };
+}
+
+function changeProperty({
+  world,
+  params: { property_id },
+  body,
+}: Asked<'update_property' | 'patch_property'>) {
+  found(world, world.properties, property_id);
+  mustNotBeGuest(world, property_id);
+  world.properties.change(property_id, body);
+  return found(world, world.properties, property_id);
+}
+
+function renameSignal({ world, params: { signal_id }, body }: Asked<'update_signal' | 'patch_signal'>) {
+  found(world, world.signals, signal_id);
+  mustNotBeGuest(world, world.propertyOf(signal_id));
+  world.signals.change(signal_id, body);
+  return found(world, world.signals, signal_id);
+}
+
+function renameSonic({ world, params: { sonic_id }, body }: Asked<'update_sonic' | 'patch_sonic'>) {
+  mustNotBeGuest(world, world.propertyOf(found(world, world.sonics, sonic_id).signal_id));
+  world.sonics.change(sonic_id, body);
+  return found(world, world.sonics, sonic_id);
+}
+
+/** Newest first, as the cloud lists them. */
+function incidents(world: World, { type, open }: QueryOf<'list_incidents'>, propertyId?: string) {
+  const { ids, records } = listing(
+    world.incidents,
+    (incident: Incident) =>
+      (type === undefined || incident.type === type) &&
+      (open === undefined || incident.open === open) &&
+      (propertyId === undefined || world.propertyOf(incident.signal_id) === propertyId),
+  );
+  return { ids: ids.toReversed(), records };
+}
+
+/** All records, or those that are asked for. */
+function listing<T>(records: Records<T>, isAsked?: (record: T) => boolean): Listing<T> {
+  if (!isAsked) return { ids: records.ids, records };
+  return { ids: [...records].filter(([, record]) => isAsked(record)).map(([id]) => id), records };
+}
+
+function named(name: string | undefined) {
+  return name === undefined ? undefined : (record: { name: string | null }) => has(record.name, name);
+}
+
+function has(text: string | null, part: string): boolean {
+  return (text ?? '').toLowerCase().includes(part.toLowerCase());
+}
+
+function found<T>(world: World, records: ReadonlyMap<string, T>, id: string): T {
+  const record = records.get(id);
+  if (record) return record;
+  throw world.isForeign(id) ? new Refusal(403, 'forbidden') : new Refusal(404, 'not found');
+}
+
+function mustNotBeGuest(world: World, propertyId: string | undefined): void {
+  if (propertyId !== undefined && world.roles.get(propertyId) === 'guest') {
+    throw new Refusal(403, 'a guest may not change anything');
+  }
+}

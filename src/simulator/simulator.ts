@@ -1,0 +1,152 @@
+import type { Server } from 'node:http';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { bringToLife } from './behaviour.ts';
+import { type Fault, Faults } from './faults.ts';
+import { judge } from './judge.ts';
+import { seededRandom } from './random.ts';
+import { RequestLog } from './requestLog.ts';
+import { createCloudServer } from './server.ts';
+import { Sessions } from './sessions.ts';
+import { newUser, type User } from './user.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface SimulatorOptions {
+  /** 0, the default, takes any free one. */
+  readonly port?: number;
+  /** 127.0.0.1 unless given. */
+  readonly host?: string;
+  /** The same seed gives the same ids and names, and at the same times the same happenings. */
+  readonly seed?: number;
+  /** Exact numbers. Unless given: 2, 3 and 4, and no fewer than of what they belong to. */
+  readonly properties?: number;
+  readonly signals?: number;
+  readonly sonics?: number;
+  readonly email?: string;
+  readonly password?: string;
+  readonly faults?: readonly Fault[];
+  readonly clock?: Clock;
+  readonly pageSize?: number;
+  /** From a valve command to the new position, in ms. */
+  readonly valveTravelMs?: number;
+  /** Two weeks unless given (cloud facts 2). */
+  readonly tokenLifetimeMs?: number;
+  /** Nothing happens by itself, for tests: only commands and the world's methods change anything. */
+  readonly quiet?: boolean;
+}
+
+/** What opens the simulated cloud unless other credentials are given. */
+export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
+
+const twoWeeksMs = 14 * 24 * 60 * 60 * 1_000;
+
+/** A cloud to try things on: behaves and judges as the real one does. */
+export class Simulator {
+  /** The requests that came in, as they were judged. */
+  readonly requests = new RequestLog();
+  readonly #options: SimulatorOptions;
+  readonly #clock: Clock;
+  readonly #world: World;
+  readonly #sessions: Sessions;
+  readonly #faults: Faults;
+  readonly #user: User;
+  /** Turns a monotonic time into world time, which thereby never jumps. */
+  readonly #epochMs: number;
+  readonly #stopping = new AbortController();
+  #server: Server | null = null;
+
+  constructor(options: SimulatorOptions = {}) {
+    const { seed = 1, clock = systemClock, quiet = false, valveTravelMs = 6_000 } = options;
+    const { properties = 2 } = options;
+    const { signals = properties === 0 ? 0 : Math.max(3, properties) } = options;
+    const { sonics = signals === 0 ? 0 : Math.max(4, signals) } = options;
+    const { email = demoCredentials.email, password = demoCredentials.password } = options;
+    const { tokenLifetimeMs = twoWeeksMs, faults = [] } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#epochMs = clock.now() - clock.monotonic();
+    const now = this.#now();
+    this.#world = createWorld({ seed, properties, signals, sonics, now, valveTravelMs, quiet });
+    this.#user = newUser(email, seededRandom(seed + 1), now);
+    this.#sessions = new Sessions(email, password, tokenLifetimeMs, () => this.#now());
+    this.#faults = new Faults(seededRandom(seed + 2), () => this.#now());
+    if (!quiet) bringToLife(this.#world, seededRandom(seed + 3));
+    this.setFaults(faults);
+  }
+
+  /** Listens; rejects if it cannot, for example with EADDRINUSE. */
+  async start(): Promise<void> {
+    const { port = 0, host = '127.0.0.1', pageSize = 10 } = this.#options;
+    const server = createCloudServer({
+      judge: (request) =>
+        judge(
+          {
+            world: this.world,
+            sessions: this.#sessions,
+            user: this.#user,
+            faults: this.#faults,
+            pageSize,
+          },
+          request,
+        ),
+      faults: this.#faults,
+      log: this.requests,
+      clock: this.#clock,
+      signal: this.#stopping.signal,
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, resolve);
+    });
+    this.#server = server;
+  }
+
+  /** Stops listening and cuts all connections at once. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    this.#stopping.abort();
+    if (!server) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  /** The base URL, without a slash at its end; only once started. */
+  get url(): string {
+    const address = this.#server?.address();
+    if (typeof address !== 'object' || address === null) throw new Error('The simulator is not running');
+    return `http://${address.address}:${address.port}`;
+  }
+
+  /** The world as it is now. */
+  get world(): World {
+    this.#world.agenda.settle(this.#now());
+    return this.#world;
+  }
+
+  /** All tokens are expired from now on; they can be refreshed. */
+  expireTokens(): void {
+    this.#sessions.expireAll();
+  }
+
+  /** No password is right any more, and the sessions end. */
+  rejectPassword(): void {
+    this.#sessions.setPassword(null);
+  }
+
+  /** Only this password is right from now on; the sessions of the old one end. */
+  setPassword(password: string): void {
+    this.#sessions.setPassword(password);
+  }
+
+  /** Replaces all faults. */
+  setFaults(faults: readonly Fault[]): void {
+    this.#faults.set(faults);
+    const { tokenLifetimeMs = twoWeeksMs } = this.#options;
+    this.#sessions.lifetimeMs = this.#faults.tokenLifetimeMs ?? tokenLifetimeMs;
+  }
+
+  #now(): number {
+    return this.#epochMs + this.#clock.monotonic();
+  }
+}

@@ -1,0 +1,760 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { schemaCommand } from '../../src/cli/schema.ts';
+import { variableOf } from '../../src/config/environment.ts';
+import { ConfigError, loadConfig } from '../../src/config/load.ts';
+import { optionRows } from '../../src/config/schema.ts';
+import { readSecret } from '../../src/config/secrets.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sonic2mqtt-configuration-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const exampleFile = new URL('../../config.example.yaml', import.meta.url);
+const example = readFileSync(exampleFile, 'utf8');
+
+/** The required values, in four lines. */
+const required = [
+  'cloud: { base_url: https://api.example.com, email: me@example.com, password: secret }',
+  'mqtt: { url: "mqtt://localhost:1883" }',
+];
+
+const requiredEnv = {
+  SONIC2MQTT_CLOUD__BASE_URL: 'https://api.example.com',
+  SONIC2MQTT_CLOUD__EMAIL: 'me@example.com',
+  SONIC2MQTT_CLOUD__PASSWORD: 'secret',
+  SONIC2MQTT_MQTT__URL: 'mqtt://localhost:1883',
+};
+
+function load(yaml: string, env: NodeJS.ProcessEnv = {}) {
+  writeFileSync(join(folder, 'config.yaml'), yaml);
+  return loadConfig({ env, cwd: folder });
+}
+
+function problemsOf(attempt: () => unknown): readonly string[] {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const problems = (yaml: string, env?: NodeJS.ProcessEnv) => problemsOf(() => load(yaml, env));
+
+describe('the defaults', () => {
+  it('are those that users were promised', () => {
+    expect(load(required.join('\n')).config).toEqual({
+      cloud: {
+        base_url: 'https://api.example.com',
+        email: 'me@example.com',
+        password: 'secret',
+        password_file: null,
+        request_timeout: 10_000,
+        max_concurrency: 4,
+        max_requests_per_minute: 300,
+        routes: {},
+      },
+      mqtt: {
+        url: 'mqtt://localhost:1883',
+        username: null,
+        password: null,
+        password_file: null,
+        client_id: 'sonic2mqtt',
+        protocol_version: 5,
+        ca_file: null,
+        cert_file: null,
+        key_file: null,
+        reject_unauthorized: true,
+        keepalive: 60_000,
+        base_topic: 'sonic2mqtt',
+        embedded: {
+          enabled: false,
+          host: '127.0.0.1',
+          port: 1883,
+          username: null,
+          password: null,
+          password_file: null,
+        },
+      },
+      homeassistant: {
+        enabled: true,
+        discovery_prefix: 'homeassistant',
+        status_topic: 'homeassistant/status',
+      },
+      schedules: {
+        timezone: 'UTC',
+        incidents: { kind: 'every', everyMs: 30_000 },
+        sonics: { kind: 'every', everyMs: 60_000 },
+        telemetry: { kind: 'every', everyMs: 60_000 },
+        signals: { kind: 'every', everyMs: 300_000 },
+        usage: { kind: 'every', everyMs: 900_000 },
+        pressure_tests: { kind: 'every', everyMs: 3_600_000 },
+        properties: { kind: 'every', everyMs: 3_600_000 },
+      },
+      filters: { properties: [] },
+      shard: { index: 0, count: 1 },
+      control: { valves: true, incidents: true, pressure_tests: true, settings: true, account: false },
+      valve: { confirm_timeout: 90_000, confirm_interval: 2_000 },
+      stale_after: 300_000,
+      http: {
+        listen: null,
+        webhook: {
+          secret: null,
+          secret_file: null,
+          signing_secret: null,
+          signing_secret_file: null,
+          public_url: null,
+          register: false,
+        },
+      },
+      data_dir: join(folder, 'data'),
+      log: { level: 'info', format: 'pretty' },
+    });
+  });
+});
+
+describe('the example file', () => {
+  it('is valid and shows the defaults', () => {
+    expect(load(example).config).toEqual(load(required.join('\n')).config);
+  });
+
+  it('names every option', () => {
+    const uncommented = example.replaceAll(/^(\s*)# (\w+_file:)/gm, '$1$2');
+    const named: string[] = [];
+    const walk = (value: unknown, path: string) => {
+      const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+      if (entries.length === 0) named.push(path);
+      for (const [key, inner] of entries) walk(inner, path ? `${path}.${key}` : key);
+    };
+    walk(parse(uncommented), '');
+    expect(named.sort()).toEqual(optionRows.map((row) => row.path).sort());
+  });
+
+  it.each(optionRows)('can be overridden in the environment: $path', (row) => {
+    const wrong = variableOf(`${row.path}x`);
+    expect(problems(example, { [wrong]: 'x' })).toEqual([
+      `${wrong}: sets no option; did you mean ${variableOf(row.path)}?`,
+    ]);
+  });
+});
+
+/** Each adds lines to a good file, from its third line on, or replaces it when it begins with `!`. */
+const faults: readonly (readonly [fault: string, yaml: string, problem: string])[] = [
+  ['an unknown key', 'log:\n  levl: info', 'log.levl (line 4): unknown key; did you mean level?'],
+  ['an unknown section', 'mqqt: {}', 'mqqt (line 3): unknown key; did you mean mqtt?'],
+  [
+    'a key in the wrong section',
+    'log: { base_topic: x }',
+    'log.base_topic (line 3): unknown key; did you mean mqtt.base_topic?',
+  ],
+  ['a key of many sections', 'log: { username: 3 }', 'log.username (line 3): unknown key'],
+  [
+    'an address of no port',
+    'http: { listen: "a:99999" }',
+    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got "a:99999"',
+  ],
+  ['a key like no other', 'log: { bananas: 3 }', 'log.bananas (line 3): unknown key'],
+  [
+    'a misspelt word',
+    'log: { level: inof }',
+    'log.level (line 3): must be one of trace, debug, info, warn, error; got "inof"; did you mean info?',
+  ],
+  [
+    'a boolean that is text',
+    'control:\n  valves: yes',
+    'control.valves (line 4): must be true or false; got "yes"',
+  ],
+  [
+    'a duration without unit',
+    'stale_after: 60',
+    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h; got 60',
+  ],
+  [
+    'a duration of another kind',
+    'stale_after: true',
+    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h; got true',
+  ],
+  [
+    'a duration that is too short',
+    'valve: { confirm_interval: 1ms }',
+    'valve.confirm_interval (line 3): must be from 100ms to 576h; got "1ms"',
+  ],
+  [
+    'a duration that no timer can wait',
+    'stale_after: 99999999999999999999h',
+    'stale_after (line 3): must be from 100ms to 576h; got "99999999999999999999h"',
+  ],
+  [
+    'a schedule that is neither',
+    'schedules: { usage: sometimes }',
+    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "sometimes"',
+  ],
+  [
+    'a cron expression of no time',
+    'schedules: { usage: "61 * * * *" }',
+    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "61 * * * *"',
+  ],
+  [
+    'a schedule without pause',
+    'schedules: { usage: 0s }',
+    'schedules.usage (line 3): must be from 100ms to 576h; got "0s"',
+  ],
+  [
+    'an unknown time zone',
+    'schedules: { timezone: Europe/Lundon }',
+    'schedules.timezone (line 3): must be a time zone such as Europe/London or UTC; got "Europe/Lundon"',
+  ],
+  [
+    'a name that is no text',
+    'filters:\n  properties: [Home, 7]',
+    'filters.properties.1 (line 4): must be text: put it in quotes; got 7',
+  ],
+  [
+    'a list that is none',
+    'filters: { properties: Home }',
+    'filters.properties (line 3): must be a list, such as [a, b]; got "Home"',
+  ],
+  ['an unknown key without value', 'log:\n  levl:', 'log.levl (line 4): unknown key; did you mean level?'],
+  [
+    'a key that runs into its value',
+    'log: {level:x}',
+    'log.level (line 3): a key must be followed by a colon and a space',
+  ],
+  ['a section that is none', 'log: loud', 'log (line 3): must be a section: its options indented below it'],
+  [
+    'an address without port',
+    'http: { listen: localhost }',
+    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got "localhost"',
+  ],
+  [
+    'a port without address',
+    'http: { listen: 8099 }',
+    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got 8099',
+  ],
+  [
+    'a part of an account',
+    'shard: { count: 2 }',
+    'shard.count (line 3): must be 1: sharing an account between bridges is not available yet; got 2',
+  ],
+  [
+    'a webhook without address',
+    'http: { webhook: { register: true } }',
+    'http.webhook.register (line 3): needs http.webhook.public_url too',
+  ],
+  [
+    'a topic with wildcards',
+    'homeassistant: { discovery_prefix: ha/# }',
+    'homeassistant.discovery_prefix (line 3): must not hold + or #, which are wildcards; got "ha/#"',
+  ],
+  ['a key given twice', 'log: {}\nlog: {}', 'log (line 4): is given twice, first in line 3'],
+  ['a tab', 'log:\n\tlevel: info', 'line 4: a tab is used for indentation; use spaces'],
+  ['an open quote', 'data_dir: "x', 'line 3: a value begins with " that does not end with it'],
+  [
+    'a key without its colon',
+    'log:\n  level info\n  format: json',
+    'line 4: a key must be followed by a colon and a space',
+  ],
+  [
+    'a value with a colon',
+    'data_dir: a: b',
+    'line 3: a value that holds ": " must be in quotes; or else the next line is indented too far',
+  ],
+  [
+    'a line that is indented too far',
+    'log:\n  level: info\n    format: json',
+    'line 4: a value that holds ": " must be in quotes; or else the next line is indented too far',
+  ],
+  [
+    'a line that is indented too little',
+    'log:\n  level: info\n format: json',
+    'line 5: the indentation does not fit the lines around it',
+  ],
+  ['a second document', '---\nlog: {}', 'line 3: a second document begins here; remove the line ---'],
+  [
+    'an unknown tag',
+    'data_dir: !secret x',
+    'line 3: tags such as !secret mean nothing here; a secret can be given as password_file',
+  ],
+  [
+    'an unknown alias',
+    'log:\n  level: *x',
+    'log.level (line 4): a value that begins with * must be in quotes; unquoted it refers to something named above',
+  ],
+  ['a list', '!- a\n- b', 'line 1: the file must hold sections such as cloud: and mqtt:'],
+  ['a sentence', '!hello', 'line 1: the file must hold sections such as cloud: and mqtt:'],
+];
+
+const cloudFaults: readonly (readonly [fault: string, option: string, problem: string])[] = [
+  [
+    'no web address',
+    'base_url: api.example.com',
+    'must be a URL that begins with https:// or http://; got "api.example.com"',
+  ],
+  ['another protocol', 'base_url: ftp://example.com', 'must be a URL that begins with https:// or http://'],
+  [
+    'credentials in the address',
+    'base_url: https://me:hush@example.com',
+    'must not hold a user name or password',
+  ],
+  [
+    'a query in the address',
+    'base_url: https://example.com?token=1',
+    'must not have a query or fragment (? or #)',
+  ],
+  ['no e-mail address', 'email: somebody', 'must be an e-mail address; got "somebody"'],
+  ['a password that is a number', 'password: 0123', 'must be text: put it in quotes'],
+  ['an empty password', 'password: ""', 'must not be empty'],
+  ['too many requests', 'max_concurrency: 33', 'must be a whole number from 1 to 32; got 33'],
+  ['half a request', 'max_concurrency: 1.5', 'must be a whole number from 1 to 32; got 1.5'],
+  [
+    'a route without method',
+    'routes: { read_sonic: /x }',
+    'must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off; got "/x"',
+  ],
+];
+
+const mqttFaults: readonly (readonly [fault: string, option: string, problem: string])[] = [
+  [
+    'no broker address',
+    'url: localhost:1883',
+    'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://; got "localhost:1883"',
+  ],
+  [
+    'a # in the password',
+    'url: "mqtt://me:hu#sh@localhost"',
+    'is not a valid URL; user name and password can be given as options',
+  ],
+  [
+    'a fragment',
+    'url: "mqtt://localhost/#x"',
+    'is not a valid URL; user name and password can be given as options',
+  ],
+  ['no host', 'url: "mqtt://"', 'is not a valid URL; user name and password can be given as options'],
+  [
+    'another protocol',
+    'url: tcp://localhost',
+    'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://',
+  ],
+  ['a client id that is a number', 'client_id: 1', 'must be text: put it in quotes; got 1'],
+  ['an unknown protocol version', 'protocol_version: 3', 'must be 4 (MQTT 3.1.1) or 5; got 3'],
+  ['a keepalive that MQTT cannot say', 'keepalive: 24h', 'must be from 1s to 18h; got "24h"'],
+  [
+    'a topic with a slash at its end',
+    'base_topic: water/',
+    'must not begin or end with / or hold two in a row; got "water/"',
+  ],
+  ['a topic with spaces', 'base_topic: my water', 'must not hold spaces; got "my water"'],
+  [
+    'a topic of the broker',
+    'base_topic: $SYS/water',
+    'must not begin with $, which is the broker’s own; got "$SYS/water"',
+  ],
+  ['no topic', 'base_topic: ""', 'must not be empty'],
+  [
+    'discovery’s topic',
+    'base_topic: homeassistant',
+    'must be a topic of its own, not the one of homeassistant.discovery_prefix',
+  ],
+];
+
+describe('a fault in the file is named with its path, its line and what would be right', () => {
+  it.each(faults)('%s', (_, yaml, problem) => {
+    expect(problems(yaml.startsWith('!') ? yaml.slice(1) : [...required, yaml].join('\n'))).toEqual([
+      problem,
+    ]);
+  });
+
+  it.each(cloudFaults)('cloud: %s', (_, option, problem) => {
+    const key = option.split(':')[0];
+    const others = ['base_url: https://a.example', 'email: a@b', 'password: secret'].filter(
+      (each) => !each.startsWith(`${key}:`),
+    );
+    const yaml = ['mqtt: { url: "mqtt://x" }', 'cloud:', ...[...others, option].map((each) => `  ${each}`)];
+    const path = `cloud.${key === 'routes' ? 'routes.read_sonic' : key}`;
+    expect(problems(yaml.join('\n'))).toEqual([`${path} (line ${yaml.length}): ${problem}`]);
+  });
+
+  it.each(mqttFaults)('mqtt: %s', (_, option, problem) => {
+    const key = option.split(':')[0];
+    const lines = [required[0], 'mqtt:', ...(key === 'url' ? [] : ['  url: mqtt://x']), `  ${option}`];
+    expect(problems(lines.join('\n'))).toEqual([`mqtt.${key} (line ${lines.length}): ${problem}`]);
+  });
+
+  it('and every fault at once, in the order of the file', () => {
+    const yaml = 'log: { level: loud }\ncloud:\n  email: 5\nmqtt:\n  url: x\n  ulr: y\n';
+    expect(problems(yaml, { SONIC2MQTT_LOG_LEVEL: 'info' })).toEqual([
+      'log.level (line 1): must be one of trace, debug, info, warn, error; got "loud"',
+      'cloud.base_url (line 2): is required',
+      'cloud.password (line 2): is required (or cloud.password_file)',
+      'cloud.email (line 3): must be an e-mail address; got 5',
+      'mqtt.url (line 5): must be a URL that begins with mqtt://, mqtts://, ws:// or wss://; got "x"',
+      'mqtt.ulr (line 6): unknown key; did you mean url?',
+      'SONIC2MQTT_LOG_LEVEL: sets no option; did you mean SONIC2MQTT_LOG__LEVEL?',
+    ]);
+  });
+
+  it('and no secret is repeated', () => {
+    const yaml = [
+      'cloud: { password: [hush-1], base_url: "https://me:hush-2@x", email: "" }',
+      'mqtt: { url: "tcp://me:hush-3@x", password: 77777777 }',
+      'http: { webhook: { secret: { hush-4: 5 } } }',
+    ].join('\n');
+    expect(problems(yaml)).toHaveLength(6);
+    expect(problems(yaml).join('\n')).not.toMatch(/hush|7777/);
+    expect(problems('cloud: {password:hush}').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: *hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: @hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: a: hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: "a"hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: !hush x').join('\n')).not.toMatch(/hush/);
+  });
+});
+
+describe('the file', () => {
+  it('is config.yaml in the working directory, or the one that is named', () => {
+    const other = join(folder, 'other.yaml');
+    const third = join(folder, 'third.yaml');
+    writeFileSync(other, [...required, 'data_dir: other'].join('\n'));
+    writeFileSync(third, [...required, 'data_dir: third'].join('\n'));
+    expect(load(required.join('\n')).file).toBe(join(folder, 'config.yaml'));
+    const env = { SONIC2MQTT_CONFIG: 'other.yaml' };
+    expect(loadConfig({ env, cwd: folder })).toMatchObject({
+      file: other,
+      config: { data_dir: join(folder, 'other') },
+    });
+    expect(loadConfig({ env, cwd: folder, file: third }).file).toBe(third);
+  });
+
+  it('must exist when it is named', () => {
+    const missing = join(folder, 'missing.yaml');
+    expect(problemsOf(() => loadConfig({ file: 'missing.yaml', env: requiredEnv, cwd: folder }))).toEqual([
+      `--config: cannot read ${missing}: there is no such file`,
+    ]);
+    const env = { ...requiredEnv, SONIC2MQTT_CONFIG: folder };
+    expect(problemsOf(() => loadConfig({ env, cwd: '/' }))).toEqual([
+      `SONIC2MQTT_CONFIG: cannot read ${folder}: it is a folder`,
+    ]);
+  });
+
+  it('may be empty, or absent, where the environment gives what is required', () => {
+    expect(load('', requiredEnv).config).toEqual(load(required.join('\n')).config);
+    expect(load('# nothing yet\n', requiredEnv).config.mqtt.url).toBe('mqtt://localhost:1883');
+    const { config, file } = loadConfig({ env: requiredEnv, cwd: join(folder, 'empty') });
+    expect(config.mqtt.url).toBe('mqtt://localhost:1883');
+    expect(file).toBeNull();
+  });
+
+  it('or else both ways to configure the bridge are told', () => {
+    const cwd = join(folder, 'empty');
+    expect(problemsOf(() => loadConfig({ env: {}, cwd }))).toEqual([
+      `there is no ${join(cwd, 'config.yaml')}: write one (config.example.yaml shows every option) or set variables`,
+      'cloud.base_url (SONIC2MQTT_CLOUD__BASE_URL): is required',
+      'cloud.email (SONIC2MQTT_CLOUD__EMAIL): is required',
+      'cloud.password (SONIC2MQTT_CLOUD__PASSWORD): is required (or cloud.password_file)',
+      'mqtt.url (SONIC2MQTT_MQTT__URL): is required, unless mqtt.embedded.enabled is true',
+    ]);
+  });
+
+  it('may leave sections and values empty, which means their defaults', () => {
+    const yaml = [...required, 'log:', 'http:', '  listen:', 'stale_after:'].join('\n');
+    expect(load(yaml).config).toEqual(load(required.join('\n')).config);
+  });
+
+  it('needs no broker when the embedded one is enabled', () => {
+    const yaml = `${required[0]}\nmqtt: { embedded: { enabled: true } }`;
+    expect(load(yaml).config.mqtt).toMatchObject({ url: null, embedded: { enabled: true, port: 1883 } });
+  });
+
+  it('can be written in any form of YAML', () => {
+    const yaml = `\uFEFF${example}`.replaceAll('\n', '\r\n').replace('sonics: 60s', 'sonics: &often 20s');
+    const { config } = load(yaml.replace('telemetry: 60s', 'telemetry: *often'));
+    expect(config.schedules.telemetry).toEqual({ kind: 'every', everyMs: 20_000 });
+  });
+
+  it('gives cron expressions, addresses and routes in a form ready for use', () => {
+    const yaml = [
+      'cloud: { base_url: "http://[::1]:8080/api/", email: a@b, password: x, routes: { read_telemetry: null, read_sonic: "GET /v2/{sonic_id}" } }',
+      'mqtt: { url: "wss://u:p@broker.example/mqtt" }',
+      'schedules: { usage: "15  6 * * *", sonics: "*/5 * * * * *" }',
+      'http: { listen: "[::]:0" }',
+    ].join('\n');
+    expect(load(yaml).config).toMatchObject({
+      cloud: {
+        base_url: 'http://[::1]:8080/api',
+        routes: { read_telemetry: null, read_sonic: { method: 'GET', path: '/v2/{sonic_id}' } },
+      },
+      mqtt: { url: 'wss://u:p@broker.example/mqtt' },
+      schedules: {
+        usage: { kind: 'cron', expression: '15 6 * * *' },
+        sonics: { kind: 'cron', expression: '*/5 * * * * *' },
+      },
+      http: { listen: { host: '::', port: 0 } },
+    });
+  });
+});
+
+describe('routes', () => {
+  const operations = { list_sonics: [], read_sonic: ['sonic_id'] };
+  const routeProblems = (routes: string) => {
+    const [cloud = '', mqtt = ''] = required;
+    writeFileSync(join(folder, 'config.yaml'), `${mqtt}\n${cloud.replace(' }', `, routes: ${routes} }`)}`);
+    return problemsOf(() => loadConfig({ env: {}, cwd: folder, operations }));
+  };
+
+  it('may name operations of the catalogue, with their parameters', () => {
+    expect(routeProblems('{ read_sonic: "GET /v2/{sonic_id}", list_sonics: null }')).toEqual([]);
+  });
+
+  it.each([
+    ['{ raed_sonic: null }', 'raed_sonic (line 2): unknown operation; did you mean read_sonic?'],
+    ['{ read_sonic: "GET /v2" }', 'read_sonic (line 2): the path must hold {sonic_id}'],
+    ['{ read_sonic: "GET /{id}/{sonic_id}" }', 'read_sonic (line 2): the path must hold {sonic_id}'],
+    ['{ list_sonics: "GET /{page}" }', 'list_sonics (line 2): the path must hold no parameters'],
+  ])('%s is refused', (routes, problem) => {
+    expect(routeProblems(routes)).toEqual([`cloud.routes.${problem}`]);
+  });
+});
+
+describe('the environment', () => {
+  const withEnv = (env: NodeJS.ProcessEnv) => load(required.join('\n'), env).config;
+
+  it('goes before the file', () => {
+    const config = withEnv({
+      SONIC2MQTT_MQTT__KEEPALIVE: '30s',
+      SONIC2MQTT_MQTT__EMBEDDED__PORT: '1884',
+      SONIC2MQTT_CONTROL__VALVES: 'False',
+      SONIC2MQTT_STALE_AFTER: '1h',
+      SONIC2MQTT_SCHEDULES__USAGE: '0 6 * * *',
+      SONIC2MQTT_MQTT__PROTOCOL_VERSION: '4',
+    });
+    expect(config.mqtt).toMatchObject({ keepalive: 30_000, protocol_version: 4, embedded: { port: 1884 } });
+    expect(config.control.valves).toBe(false);
+    expect(config.stale_after).toBe(3_600_000);
+    expect(config.schedules.usage).toEqual({ kind: 'cron', expression: '0 6 * * *' });
+  });
+
+  it('keeps text as text, whatever it looks like', () => {
+    for (const password of ['0123', 'true', 'null', '[a]', '{a: b}', '*x', ' y ']) {
+      expect(withEnv({ SONIC2MQTT_CLOUD__PASSWORD: password }).cloud.password).toBe(password);
+    }
+  });
+
+  it.each(['a,b', ' a , b', '["a","b"]', '[a, b]'])('gives the list %j', (list) => {
+    expect(withEnv({ SONIC2MQTT_FILTERS__PROPERTIES: list }).filters.properties).toEqual(['a', 'b']);
+  });
+
+  it('gives routes one by one or as a map', () => {
+    const config = withEnv({
+      SONIC2MQTT_CLOUD__ROUTES: '{"read_sonic": "GET /x/{sonic_id}", "list_sonics": "GET /x"}',
+      SONIC2MQTT_CLOUD__ROUTES__LIST_SONICS: 'null',
+    });
+    expect(config.cloud.routes).toEqual({
+      read_sonic: { method: 'GET', path: '/x/{sonic_id}' },
+      list_sonics: null,
+    });
+  });
+
+  it('is not set by an empty variable', () => {
+    expect(withEnv({ SONIC2MQTT_MQTT__URL: '', SONIC2MQTT_CONFIG: '' }).mqtt.url).toBe(
+      'mqtt://localhost:1883',
+    );
+  });
+
+  it.each([
+    ['SONIC2MQTT_MQTT__KEEPALIVE', '60', 'must be a duration such as 500ms, 30s, 5m or 1h; got "60"'],
+    ['SONIC2MQTT_MQTT__EMBEDDED__PORT', 'x', 'must be a whole number from 0 to 65535; got "x"'],
+    ['SONIC2MQTT_CONTROL__VALVES', 'yes', 'must be true or false; got "yes"'],
+    ['SONIC2MQTT_CONTROL__VALVES', 'constructor', 'must be true or false; got "constructor"'],
+    ['SONIC2MQTT_FILTERS__PROPERTIES', '[a', 'must be a list, such as [a, b]; got "[a"'],
+    ['SONIC2MQTT_CLOUD__ROUTES', 'x', 'must be a map of operation names to routes; got "x"'],
+  ])('is named when it is wrong: %s=%s', (variable, value, problem) => {
+    const path = variable.replace('SONIC2MQTT_', '').toLowerCase().replaceAll('__', '.');
+    expect(problems(required.join('\n'), { [variable]: value })).toEqual([
+      `${path} (${variable}): ${problem}`,
+    ]);
+  });
+
+  it.each([
+    ['SONIC2MQTT_MQTT_URL', '; did you mean SONIC2MQTT_MQTT__URL?'],
+    ['SONIC2MQTT_mqtt__url', '; did you mean SONIC2MQTT_MQTT__URL?'],
+    ['SONIC2MQTT_CONFIGURATION_FOLDER', ''],
+    ['SONIC2MQTT_CLOUD__ROUTES____PROTO__', ''],
+    ['SONIC2MQTT_MQTT', ''],
+  ])('is refused when it sets no option: %s', (variable, hint) => {
+    const [problem] = problems(required.join('\n'), { [variable]: 'x' });
+    expect(problem).toMatch(new RegExp(`^${variable}: sets no option`));
+    if (hint) expect(problem).toContain(hint);
+  });
+
+  it('may hold what Kubernetes puts there for a service named sonic2mqtt', () => {
+    const env = {
+      SONIC2MQTT_SERVICE_HOST: '10.0.0.1',
+      SONIC2MQTT_SERVICE_PORT: '8099',
+      SONIC2MQTT_SERVICE_PORT_HTTP: '8099',
+      SONIC2MQTT_PORT: 'tcp://10.0.0.1:8099',
+      SONIC2MQTT_PORT_8099_TCP: 'tcp://10.0.0.1:8099',
+      SONIC2MQTT_PORT_8099_TCP_PROTO: 'tcp',
+    };
+    expect(problems(required.join('\n'), env)).toEqual([]);
+    expect(problems(required.join('\n'), { SONIC2MQTT_PORT: '8099' })).toHaveLength(1);
+  });
+});
+
+describe('a secret', () => {
+  const yaml = (option: string) =>
+    `mqtt: { url: "mqtt://x" }\ncloud:\n  base_url: https://a.example\n  email: a@b\n  ${option}\n`;
+  const secretFile = (content: string) => {
+    writeFileSync(join(folder, 'secret'), content);
+    return join(folder, 'secret');
+  };
+
+  it('can stand in a file, which is read again each time', () => {
+    secretFile('first\r\n');
+    const { cloud } = load(yaml('password_file: secret')).config;
+    expect(readSecret(cloud, 'password')).toBe('first');
+    secretFile(' second ');
+    expect(readSecret(cloud, 'password')).toBe(' second ');
+    rmSync(join(folder, 'secret'));
+    expect(() => readSecret(cloud, 'password')).toThrow(/^cannot read .*secret: there is no such file$/);
+  });
+
+  it('must be readable and not empty at start', () => {
+    const file = secretFile('\n');
+    expect(problems(yaml('password_file: secret'))).toEqual([
+      `cloud.password_file (line 5): the file ${file} is empty`,
+    ]);
+    expect(problems(yaml('password_file: nowhere'))).toEqual([
+      `cloud.password_file (line 5): cannot read ${join(folder, 'nowhere')}: there is no such file`,
+    ]);
+    expect(problems(yaml('password: x'), { SONIC2MQTT_MQTT__PASSWORD_FILE: '/nowhere' })).toEqual([
+      'mqtt.password_file (SONIC2MQTT_MQTT__PASSWORD_FILE): cannot read /nowhere: there is no such file',
+    ]);
+  });
+
+  it('is given in one way only', () => {
+    const file = secretFile('x');
+    expect(problems(yaml('password: y\n  password_file: secret'))).toEqual([
+      'cloud.password_file (line 6): give either this or cloud.password, not both',
+    ]);
+    const env = { SONIC2MQTT_CLOUD__PASSWORD: 'y', SONIC2MQTT_CLOUD__PASSWORD_FILE: file };
+    expect(problems(yaml('password: y'), env)).toEqual([
+      'cloud.password_file (SONIC2MQTT_CLOUD__PASSWORD_FILE): give either this or cloud.password, not both',
+    ]);
+  });
+
+  it('from the environment replaces that of the file, whichever way each is given', () => {
+    const file = secretFile('from a file');
+    const inFile = load(yaml('password: x'), { SONIC2MQTT_CLOUD__PASSWORD_FILE: file }).config.cloud;
+    expect(readSecret(inFile, 'password')).toBe('from a file');
+    const direct = load(yaml('password_file: nowhere'), { SONIC2MQTT_CLOUD__PASSWORD: 'y' }).config.cloud;
+    expect(readSecret(direct, 'password')).toBe('y');
+  });
+});
+
+describe('certificates', () => {
+  it('are files that can be read, the client’s with its key', () => {
+    writeFileSync(join(folder, 'ca.pem'), 'x');
+    const mqtt = (options: string) => `${required[0]}\nmqtt: { url: "mqtts://x", ${options} }`;
+    expect(load(mqtt('ca_file: ca.pem')).config.mqtt.ca_file).toBe(join(folder, 'ca.pem'));
+    expect(problems(mqtt('ca_file: nowhere'))).toEqual([
+      `mqtt.ca_file (line 2): cannot read ${join(folder, 'nowhere')}: there is no such file`,
+    ]);
+    expect(problems(mqtt('cert_file: ca.pem'))).toEqual(['mqtt.cert_file (line 2): needs mqtt.key_file too']);
+    expect(problems(mqtt('key_file: ca.pem'))).toEqual(['mqtt.key_file (line 2): needs mqtt.cert_file too']);
+  });
+});
+
+interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly pattern?: string;
+}
+
+const typeTests: Readonly<Record<string, (value: unknown) => boolean>> = {
+  null: (value) => value === null,
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number',
+  integer: Number.isInteger,
+  array: Array.isArray,
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
+/** Where a value does not fit a schema; knows the keywords that this configuration uses. */
+function misfits(schema: JsonSchema, value: unknown, path = ''): string[] {
+  if (schema.anyOf) return schema.anyOf.some((each) => misfits(each, value).length === 0) ? [] : [path];
+  const types = [schema.type ?? []].flat();
+  if (!types.some((type) => typeTests[type]?.(value))) return [path];
+  if (schema.enum && !schema.enum.includes(value)) return [path];
+  if ('const' in schema && schema['const'] !== value) return [path];
+  if (typeof value === 'string' && schema.pattern && !new RegExp(schema.pattern, 'u').test(value))
+    return [path];
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => misfits(schema.items ?? {}, item, `${path}.${index}`));
+  if (typeof value !== 'object' || value === null || !schema.properties) return [];
+  const properties = schema.properties;
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const property = properties[key];
+    const innerPath = path ? `${path}.${key}` : key;
+    if (!property) return schema['additionalProperties'] === false ? [innerPath] : [];
+    return misfits(property, inner, innerPath);
+  });
+}
+
+describe('the JSON Schema', () => {
+  const schema: JsonSchema = JSON.parse(schemaCommand());
+
+  it('accepts the example file, and an empty one', () => {
+    expect(schema['$schema']).toBe('https://json-schema.org/draft/2020-12/schema');
+    expect(misfits(schema, parse(example))).toEqual([]);
+    expect(schemaCommand()).not.toContain('"required"');
+  });
+
+  it('refuses what editors should mark', () => {
+    const wrong = {
+      mqtt: { ulr: 'x', keepalive: 60, protocol_version: 3, embedded: { enabled: 'yes' } },
+      stale_after: '5 minutes',
+      schedules: { usage: 5 },
+      filters: { properties: [1] },
+      cloud: { password: 5, max_concurrency: '4' },
+      log: { level: 'loud' },
+      logs: {},
+    };
+    expect(misfits(schema, wrong)).toEqual([
+      'mqtt.ulr',
+      'mqtt.keepalive',
+      'mqtt.protocol_version',
+      'mqtt.embedded.enabled',
+      'stale_after',
+      'schedules.usage',
+      'filters.properties.0',
+      'cloud.password',
+      'cloud.max_concurrency',
+      'log.level',
+      'logs',
+    ]);
+  });
+
+  it('describes every option and states its default', () => {
+    for (const row of optionRows) {
+      const option = row.path
+        .split('.')
+        .reduce<JsonSchema | undefined>((reached, key) => reached?.properties?.[key], schema);
+      expect(option, row.path).toMatchObject({ description: row.description });
+      expect(option?.['default'], row.path).toEqual(row.default);
+      expect(row.description.length, row.path).toBeGreaterThan(10);
+    }
+  });
+});

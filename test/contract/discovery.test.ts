@@ -1,0 +1,274 @@
+import { describe, expect, it } from 'vitest';
+import { healthPayload, neverPolled } from '../../src/bridge/health.ts';
+import { type Component, type Discovery, discoveryOf } from '../../src/homeassistant/discovery.ts';
+import { planDevice } from '../../src/homeassistant/plan.ts';
+import type { DeviceView } from '../../src/model/devices.ts';
+import { discoveryViolations } from '../support/discoveryJudge.ts';
+import {
+  attributesShown,
+  attributeViolations,
+  stateViolations,
+  wordViolation,
+} from '../support/stateJudge.ts';
+import {
+  anIncident,
+  context,
+  type Situation,
+  signalView,
+  situations,
+  sonicView,
+  topics,
+  wholeHouse,
+} from '../support/views.ts';
+
+const [properties, signals, sonics, incidents, telemetry] = Array(5).fill(neverPolled);
+const health = JSON.stringify(
+  healthPayload({
+    slices: { properties, signals, sonics, incidents, telemetry },
+    rejectedUntil: null,
+    limitedUntil: null,
+    dataProblems: [],
+    ledgerProblem: null,
+    emptiness: null,
+    notes: [],
+  }),
+);
+
+/** What is retained for a device, with what the bridge retains of itself. */
+function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
+  const { discovery, messages } = planDevice(view, { ...context, offers });
+  if (!discovery) throw new Error('Home Assistant is switched on here');
+  const retained = new Map([
+    [topics.bridge('state'), 'online'],
+    [topics.bridge('cloud'), 'offline'],
+    [topics.bridge('health'), health],
+    ...messages.map(({ topic, payload }) => [topic, payload] as const),
+  ]);
+  return { topic: discovery.topic, discovery: discovery.payload, retained };
+}
+
+const cases = situations.flatMap(({ name, views, offers }) =>
+  views.map((view) => ({ kind: view.kind, name, view, ...planned(view, { offers }) })),
+);
+const everyCase = describe.each(cases.map((each) => [`a ${each.kind} with ${each.name}`, each] as const));
+
+/** The topics that decide whether an entity is available. */
+function availabilityTopics(discovery: Discovery, component: Component): string[] {
+  const list = (component['availability'] ?? discovery.availability) as { topic: string }[];
+  return list.map(({ topic }) => topic);
+}
+
+everyCase('%s', (_name, { discovery, retained, topic }) => {
+  const components = Object.entries(discovery.components);
+
+  it('is announced by the rules of Home Assistant', () => {
+    expect(discoveryViolations(topic, JSON.stringify(discovery))).toEqual([]);
+  });
+
+  it('has in its documents each state that is read, in a word that Home Assistant takes', () => {
+    expect(components.flatMap(([id, component]) => stateViolations(id, component, retained))).toEqual([]);
+  });
+
+  it('has an object for the attributes of each entity', () => {
+    expect(components.flatMap(([id, component]) => attributeViolations(id, component, retained))).toEqual([]);
+  });
+
+  it('depends on nothing that is not retained as online or offline', () => {
+    const needed = components.flatMap(([, component]) => availabilityTopics(discovery, component));
+    for (const each of new Set(needed)) expect(retained.get(each)).toMatch(/^(online|offline)$/);
+  });
+});
+
+describe('all discovery messages together', () => {
+  const components = wholeHouse.flatMap((view) => {
+    const { discovery } = planned(view, context);
+    return Object.entries(discovery.components).map(([id, component]) => ({
+      view,
+      discovery,
+      id,
+      component,
+    }));
+  });
+
+  it('name no unique id twice and no device twice', () => {
+    const ids = components.map(({ component }) => component['unique_id']);
+    expect(new Set(ids).size).toBe(ids.length);
+    const devices = wholeHouse.flatMap((view) => planned(view, context).discovery.device['identifiers']);
+    expect(new Set(devices).size).toBe(wholeHouse.length);
+  });
+
+  it('name as parents only devices that are announced', () => {
+    const devices = wholeHouse.map((view) => planned(view, context).discovery.device);
+    const known = devices.flatMap(({ identifiers }) => identifiers);
+    const parents = devices.map(({ via_device: parent }) => parent);
+    expect(parents).toEqual([undefined, ...known.slice(0, 3)]);
+  });
+
+  const ofBridge = [topics.bridge('state')];
+  const ofCloud = [topics.bridge('state'), topics.bridge('cloud')];
+
+  it('keep entities that tell of links and incidents independent of their own device', () => {
+    const independent = components.filter(
+      ({ view, component, id }) =>
+        view.kind !== 'bridge' &&
+        (component['device_class'] === 'connectivity' ||
+          component['platform'] === 'event' ||
+          /incident|problem_?$|severity/.test(id.replace('valve_problem', ''))),
+    );
+    expect(independent.length).toBeGreaterThan(25);
+    for (const { id, discovery, component } of independent) {
+      expect([id, availabilityTopics(discovery, component)]).toEqual([id, ofCloud]);
+    }
+  });
+
+  it('keep the entities of the bridge independent of the cloud', () => {
+    const own = components.filter(({ view }) => view.kind === 'bridge');
+    for (const { discovery, component } of own) {
+      expect(availabilityTopics(discovery, component)).toEqual(ofBridge);
+    }
+  });
+
+  it('let measured values and controls of a device go with its link', () => {
+    const topicsOf = (wanted: string) => {
+      const found = components.find(({ id }) => id === wanted);
+      return found ? availabilityTopics(found.discovery, found.component) : [];
+    };
+    for (const id of ['valve_valve', 'sensor_flow', 'sensor_battery', 'binary_sensor_valve_problem']) {
+      expect(topicsOf(id)).toEqual([...ofCloud, 'sonic2mqtt/sonic/sonic-1/availability']);
+    }
+    expect(topicsOf('sensor_wifi_rssi')).toEqual([...ofCloud, 'sonic2mqtt/signal/signal-1/availability']);
+  });
+
+  it('never ask for a command to be retained, nor take one where something is retained', () => {
+    const retained = wholeHouse.flatMap((view) => [...planned(view, context).retained.keys()]);
+    for (const { component } of components) {
+      if (component['command_topic'] === undefined) continue;
+      expect(component['retain']).toBe(false);
+      expect(retained).not.toContain(component['command_topic']);
+    }
+  });
+
+  it('offer no control where nothing may be changed, but still what the bridge is asked itself', () => {
+    const left = wholeHouse.flatMap((view) => {
+      const { components: offered } = discoveryOf(view, topics, () => false, '1.2.3');
+      return Object.keys(offered).filter((id) => 'command_topic' in (offered[id] ?? {}));
+    });
+    expect(left).toEqual(['button_refresh', 'select_log_level']);
+  });
+});
+
+describe('the attributes of an incident sensor', () => {
+  const incident = anIncident({ type: 'long_flow_alert', note: 'kept' });
+  const template = (view: DeviceView, id: string) => {
+    const { discovery, retained } = planned(view, context);
+    const component = discovery.components[id] ?? {};
+    const document = JSON.parse(retained.get(String(component['json_attributes_topic'])) ?? '');
+    const expression = /\((.+)\)/.exec(String(component['json_attributes_template']))?.[1] ?? '';
+    return attributesShown(expression, document);
+  };
+
+  it('are the record, but for its state, which Home Assistant keeps for itself', () => {
+    const { state: _state, ...shown } = incident;
+    const view = sonicView({ incidents: [incident] });
+    expect(template(view, 'binary_sensor_incident_long_flow_alert')).toEqual(shown);
+    expect(template(view, 'binary_sensor_incident_high_volume_alert')).toEqual({});
+  });
+
+  it('are there for a signal too', () => {
+    const view = signalView();
+    expect(template(view, 'binary_sensor_incident_cloud_disconnection')).toMatchObject({ id: 'incident-2' });
+  });
+});
+
+describe('the judge of discovery messages', () => {
+  const { topic, discovery } = planned(sonicView(), context);
+  type Tree = { [key: string]: Tree };
+
+  /** The judgement of the sonic's message with one value replaced; undefined takes the key away. */
+  function judged(path: string, value: unknown): string[] {
+    const changed = JSON.parse(JSON.stringify(discovery)) as Tree;
+    const keys = path.split('.');
+    const last = keys.pop() ?? '';
+    const parent = keys.reduce<Tree>((tree, key) => tree[key] ?? {}, changed);
+    Object.assign(parent, { [last]: value });
+    return discoveryViolations(topic, JSON.stringify(changed));
+  }
+
+  it.each([
+    ['an unknown key at the root', '~', 'sonic2mqtt'],
+    ['the old object_id', 'components.valve_valve.object_id', 'kitchen'],
+    ['a misspelt key', 'components.sensor_flow.unit_of_messurement', 'L/min'],
+    ['a key of another platform', 'components.event_incident.device_class', null],
+    ['no platform', 'components.sensor_flow.platform', undefined],
+    ['a platform that is too new', 'components.sensor_flow.platform', 'time'],
+    ['no unique id', 'components.sensor_flow.unique_id', undefined],
+    ['no name', 'components.sensor_flow.name', undefined],
+    ['null in the device', 'device.serial_number', null],
+    ['an empty text in the device', 'device.name', ''],
+    ['half an emoji', 'device.name', 'tap \ud83d'],
+    ['a device without identifiers', 'device.identifiers', []],
+    ['a device above itself', 'device.via_device', 'sonic2mqtt_sonic-1'],
+    ['no origin', 'origin', undefined],
+    ['a support address that is none', 'origin.support_url', 'example.com'],
+    ['the default availability mode', 'availability_mode', 'latest'],
+    ['two kinds of availability', 'availability_topic', 'sonic2mqtt/bridge/state'],
+    ['a topic that counts twice', 'availability', [{ topic: 'a/b' }, { topic: 'a/b' }]],
+    ['mixed availability', 'components.sensor_flow.availability_topic', 'a/b'],
+    ['a wildcard in a topic', 'components.sensor_flow.state_topic', 'a/+/b'],
+    ['a sensor in the category config', 'components.sensor_flow.entity_category', 'config'],
+    ['a unit of another class', 'components.sensor_pressure.unit_of_measurement', 'psig'],
+    ['a state class of another class', 'components.sensor_flow.state_class', 'total'],
+    ['an unknown class', 'components.sensor_flow.device_class', 'flow'],
+    ['options without the class enum', 'components.sensor_status.options', ['a']],
+    ['the class enum without options', 'components.sensor_battery.options', undefined],
+    ['an option that is there twice', 'components.sensor_battery.options', ['low', 'low']],
+    ['a precision of a text', 'components.sensor_status.suggested_display_precision', 1],
+    ['an icon without its colon', 'components.sensor_status.icon', 'mdi-valve'],
+    ['a valve with positions', 'components.valve_valve.reports_position', true],
+    ['a retained command', 'components.valve_valve.retain', true],
+    ['an event without types', 'components.event_incident.event_types', []],
+    ['a component id with a space', 'components.sensor flow', { platform: 'sensor' }],
+    ['a component id of another platform', 'components.sensor_x', { platform: 'button' }],
+    ['a default entity id without its domain', 'components.valve_valve.default_entity_id', 'kitchen'],
+    ['a message of 64 kB', 'device.model', 'x'.repeat(65_536)],
+  ])('notices %s', (_what, path, value) => {
+    expect(judged(path, value)).not.toEqual([]);
+  });
+
+  it('notices a topic that Home Assistant ignores', () => {
+    expect(discoveryViolations('homeassistant/device/küche/config', JSON.stringify(discovery))).toHaveLength(
+      1,
+    );
+  });
+
+  it.each([
+    ['binary_sensor', {}, true],
+    ['binary_sensor', {}, 'on'],
+    ['valve', {}, 'faulty'],
+    ['select', { options: ['a'] }, 'b'],
+    ['sensor', { device_class: 'enum', options: ['a'] }, 'b'],
+    ['sensor', { device_class: 'timestamp' }, '2025-01-15'],
+    ['sensor', { device_class: 'timestamp' }, '+052413-01-01T00:00:00.000Z'],
+    ['sensor', { state_class: 'measurement' }, '3'],
+    ['sensor', { unit_of_measurement: 'L' }, 'unknown'],
+    ['sensor', {}, 'x'.repeat(256)],
+    ['sensor', {}, 'tap \ud83d'],
+    ['number', { min: 1, max: 2 }, 3],
+    ['text', {}, null],
+  ])('notices a word that a %s with %j does not take: %j', (platform, more, value) => {
+    expect(wordViolation({ platform, ...more }, value)).not.toBeNull();
+  });
+
+  it('notices what is not published, not read by the one template, or retained though it is an event', () => {
+    const { retained } = planned(sonicView(), context);
+    const read = (changes: Component, id = 'sensor_status') =>
+      stateViolations(id, { ...discovery.components[id], ...changes }, retained);
+    expect(read({ state_topic: 'elsewhere' })).toHaveLength(1);
+    expect(read({ value_template: '{{ value }}' })).toHaveLength(1);
+    expect(read({ value_template: '{{ value_json.missing }}' })).toEqual([
+      'sensor_status: missing is missing',
+    ]);
+    expect(read({ value_template: '{{ value_json.items }}' })).toHaveLength(1);
+    expect(read({ state_topic: 'sonic2mqtt/bridge/state' }, 'event_incident')).toHaveLength(1);
+  });
+});

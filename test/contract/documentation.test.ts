@@ -1,0 +1,201 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { writtenDocuments } from '../../scripts/docs/documents.ts';
+import { exampleHome } from '../../scripts/docs/exampleHome.ts';
+import { commandTopics, retainedTopics } from '../../scripts/docs/topics.ts';
+import { exitStatus } from '../../src/cli/command.ts';
+import { commands } from '../../src/cli/commands.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { entityTable } from '../../src/entities/tables.ts';
+import { commandFilters } from '../../src/homeassistant/command.ts';
+import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import { type House, startHouse } from '../support/house.ts';
+import { startProgram } from '../support/program.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string) => readFileSync(join(project, file), 'utf8');
+const readme = read('README.md');
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(project, 'docs')).map((name) => `docs/${name}`),
+]
+  .filter((file) => file.endsWith('.md'))
+  .map((file) => ({ file, text: read(file) }));
+
+/** The part of the README under a heading. */
+function section(heading: string): string {
+  const part = readme.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
+  if (part === undefined) throw new Error(`the README has no section ${heading}`);
+  return part;
+}
+
+/** The first cell of each row of the tables in a text. */
+function firstCells(text: string): string[] {
+  const rows = text.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'));
+  return rows.map((row) => row.split(' | ')[0]?.slice(2) ?? '');
+}
+
+/** The blocks of code in a language. */
+function blocks(text: string, language: string): string[] {
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(
+    ([, block = '']) => block,
+  );
+}
+
+/** What GitHub makes of a heading, to link to it; and Home Assistant of names. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+const objectIdOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+
+describe('the references', () => {
+  it('are what the tables say', () => {
+    for (const { name, text } of writtenDocuments()) expect(read(name), `${name}: npm run docs`).toBe(text);
+  });
+
+  it('name every command topic that is subscribed to', () => {
+    const topics = topicsUnder('sonic2mqtt', 'homeassistant');
+    const documented = commandTopics().map(({ topic }) => `sonic2mqtt/${topic.replace('{id}', '+')}`);
+    expect(documented.toSorted()).toEqual(commandFilters(topics).toSorted());
+    expect(commandTopics().filter(({ words }) => words === '')).toEqual([]);
+  });
+
+  it('show a configuration that can be used', () => {
+    const [least = ''] = blocks(read('docs/configuration.md'), 'yaml');
+    expect(configSchema.safeParse(parse(least)).error).toBeUndefined();
+  });
+});
+
+describe('the documents', () => {
+  it.each(pages)('link from $file only to what is there', ({ file, text }) => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
+    for (const [link, path = '', anchor] of links) {
+      const target = path === '' ? join(project, file) : join(project, dirname(file), path);
+      expect(existsSync(target), `${link} to ${relative(project, target)}`).toBe(true);
+      if (anchor === undefined) continue;
+      const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)];
+      expect(
+        headings.map(([, heading = '']) => anchorOf(heading)),
+        link,
+      ).toContain(anchor);
+    }
+  });
+
+  it('name scripts that exist', () => {
+    const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts;
+    const named = pages.flatMap(({ text }) => [...text.matchAll(/npm run ([\w:-]+)|`(test:[\w]+)`/g)]);
+    expect(named.length).toBeGreaterThan(5);
+    for (const [words, script, part] of named) expect(Object.keys(scripts), words).toContain(script ?? part);
+  });
+});
+
+describe('the README', () => {
+  it('begins with two lines that work on a fresh checkout', () => {
+    expect(blocks(readme, 'sh')).toEqual(
+      expect.arrayContaining(['npm ci && npm run demo\n', 'npm ci && npm test\n']),
+    );
+  });
+
+  it('has every command and exit status', () => {
+    const cells = firstCells(section('Commands'));
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`sonic2mqtt (\w+)/g)].map(([, name]) => name));
+    expect(named).toEqual(Object.keys(commands));
+    expect(cells.filter((cell) => /^\d$/.test(cell)).map(Number)).toEqual(Object.values(exitStatus));
+  });
+
+  it('quotes what the program really says when something is wrong', () => {
+    const source = readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => read(`src/${file}`))
+      .join('\n');
+    const quotes = firstCells(section('When something is wrong'))
+      .flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, quote = '']) => quote))
+      .flatMap((quote) => quote.split(/ ?…:? ?/))
+      .filter((quote) => quote !== '');
+    expect(quotes.length).toBeGreaterThan(10);
+    for (const quote of quotes) expect(source.includes(quote), quote).toBe(true);
+  });
+
+  it('names entities that Home Assistant makes of the names in the demo', () => {
+    const { sonic, property } = exampleHome();
+    const devices = [
+      { kind: 'sonic', name: sonic.sonic.name },
+      { kind: 'property', name: property.property.name },
+      { kind: 'bridge', name: 'sonic2mqtt' },
+    ] as const;
+    const made = devices.flatMap(({ kind, name }) =>
+      entityTable(kind).map(
+        (row) => `${row.component}.${objectIdOf([name, row.name].filter(Boolean).join(' '))}`,
+      ),
+    );
+    const named = blocks(section('Home Assistant'), 'yaml').flatMap((block) => [
+      ...block.matchAll(/\b(?:valve|sensor|binary_sensor|event|select|button)\.[a-z0-9_]+/g),
+    ]);
+    expect(named.length).toBeGreaterThan(8);
+    for (const [entity] of named) expect(made).toContain(entity);
+    for (const block of blocks(section('Home Assistant'), 'yaml')) expect(parse(block)).toBeTypeOf('object');
+  });
+});
+
+describe('a running bridge', () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await startHouse();
+    await house.watcher.waitForTopic(
+      'sonic2mqtt/bridge/info',
+      (text) => JSON.parse(text).counts.sonics === 4,
+    );
+    const [incident = ''] = house.simulator.world.incidents.ids;
+    await house.watcher.waitForTopic(`sonic2mqtt/incident/${incident}`);
+  });
+
+  afterAll(async () => {
+    await house.bridge.stop();
+    await house.watcher.close();
+    await house.broker.stop();
+    await house.simulator.stop();
+  });
+
+  it('retains the topics of the reference and no others, with the keys of the examples', () => {
+    const { sonic, signal, property } = exampleHome();
+    const [incident = ''] = house.simulator.world.incidents.ids;
+    const ids: Record<string, string> = {
+      sonic: sonic.sonic.id,
+      signal: signal.signal.id,
+      property: property.property.id,
+      incident,
+    };
+    const published = [...house.watcher.last.keys()]
+      .filter((topic) => topic.startsWith('sonic2mqtt/') && !/\/(homeassistant|event|incident)$/.test(topic))
+      .map((topic) => topic.slice('sonic2mqtt/'.length).replace(/(?<=^\w+\/)[\da-f-]{36}/, '{id}'));
+    expect([...new Set(published)].toSorted()).toEqual(
+      retainedTopics()
+        .map(({ topic }) => topic)
+        .toSorted(),
+    );
+    for (const { topic, example } of retainedTopics()) {
+      if (typeof example !== 'object' || example === null) continue;
+      const real = house.json(topic.replace('{id}', ids[topic.split('/')[0] ?? ''] ?? ''));
+      expect(Object.keys(real).toSorted(), topic).toEqual(Object.keys(example).toSorted());
+    }
+  });
+
+  it('is checked in the steps that the README shows', async () => {
+    const check = startProgram(['check'], { config: house.config });
+    await check.ended();
+    const steps = (text: string) =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.replace(/(\w): .*/, '$1'));
+    const [shown = ''] = blocks(section('Use it'), 'text');
+    // The simulated cloud has no TLS.
+    expect(steps(check.stdout)).toEqual(steps(shown.replace('cloud: TLS', 'cloud: TCP')));
+  });
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { entityTable } from '../../src/entities/tables.ts';
+import type { Component } from '../../src/homeassistant/discovery.ts';
+import { planDevice } from '../../src/homeassistant/plan.ts';
+import { type DeviceKind, type DeviceView, deviceKinds } from '../../src/model/devices.ts';
+import { incidentTypes } from '../../src/model/records.ts';
+import {
+  aSonic,
+  bridgeView,
+  context,
+  propertyView,
+  signalView,
+  situations,
+  sonicView,
+  wholeHouse,
+} from '../support/views.ts';
+
+const incidentSensors = incidentTypes.map((type) => [`incident_${type}`, 'binary_sensor', {}] as const);
+
+type Promised = readonly [key: string, platform: string, says: Component];
+
+/** The entities that users are promised, with what automations and dashboards rely on. */
+const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
+  sonic: [
+    ['valve', 'valve', { name: null, device_class: 'water' }],
+    [
+      'valve_state',
+      'sensor',
+      {
+        device_class: 'enum',
+        options: [
+          ...['open', 'closed', 'opening', 'closing', 'requested_open', 'requested_closed'],
+          ...['pressure_test', 'faulty', 'other'],
+        ],
+      },
+    ],
+    ['valve_problem', 'binary_sensor', { device_class: 'problem' }],
+    ['pressure_test_running', 'binary_sensor', { device_class: 'running' }],
+    [
+      'battery',
+      'sensor',
+      { device_class: 'enum', options: ['high', 'medium', 'low', 'external_power_supply', 'other'] },
+    ],
+    ['battery_low', 'binary_sensor', { device_class: 'battery' }],
+    ['external_power', 'binary_sensor', { device_class: 'power' }],
+    ['radio_connection', 'binary_sensor', { device_class: 'connectivity' }],
+    ['radio_rssi', 'sensor', { device_class: undefined, unit_of_measurement: undefined }],
+    ['status', 'sensor', { device_class: undefined }],
+    ...incidentSensors,
+    ['incident', 'event', { event_types: [...incidentTypes, 'unknown_incident'] }],
+    ['open_incidents', 'sensor', { state_class: 'measurement' }],
+    ['flow', 'sensor', { device_class: 'volume_flow_rate', unit_of_measurement: 'L/min' }],
+    ['pressure', 'sensor', { device_class: 'pressure', unit_of_measurement: 'bar' }],
+    ['water_temperature', 'sensor', { device_class: 'temperature', unit_of_measurement: '°C' }],
+    ['telemetry_time', 'sensor', { device_class: 'timestamp' }],
+    ['auto_shut_off_enabled', 'binary_sensor', {}],
+    ['auto_shut_off_time_limit', 'sensor', { device_class: 'duration', unit_of_measurement: 's' }],
+    ['auto_shut_off_volume_limit', 'sensor', { unit_of_measurement: 'L' }],
+    ['valve_travel_time', 'sensor', { device_class: 'duration', unit_of_measurement: 's' }],
+  ],
+  signal: [
+    ['cloud_connection', 'binary_sensor', { device_class: 'connectivity' }],
+    ['wifi_rssi', 'sensor', { device_class: 'signal_strength', unit_of_measurement: 'dBm' }],
+    ['boot_time', 'sensor', { device_class: 'timestamp' }],
+    ['modem_boot_time', 'sensor', { device_class: 'timestamp' }],
+    ['version', 'sensor', {}],
+    ['modem_version', 'sensor', {}],
+    ['incident_cloud_disconnection', 'binary_sensor', {}],
+    ['incident', 'event', { event_types: [...incidentTypes, 'unknown_incident'] }],
+    ['open_incidents', 'sensor', { state_class: 'measurement' }],
+  ],
+  property: [
+    ['problem', 'binary_sensor', { device_class: 'problem' }],
+    ['open_incidents', 'sensor', { state_class: 'measurement' }],
+    ['highest_severity', 'sensor', { device_class: 'enum', options: ['none', 'low', 'medium', 'high'] }],
+    ['address', 'sensor', {}],
+  ],
+  bridge: [
+    ['cloud', 'binary_sensor', { device_class: 'connectivity' }],
+    [
+      'status',
+      'sensor',
+      { device_class: 'enum', options: ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] },
+    ],
+    ['last_update', 'sensor', { device_class: 'timestamp' }],
+    ['requests_last_hour', 'sensor', {}],
+    ['version', 'sensor', {}],
+    ['log_level', 'select', { options: ['debug', 'info', 'warn', 'error'] }],
+    ['refresh', 'button', {}],
+  ],
+};
+
+/** A device's components as they are announced. */
+function componentsOf(kind: DeviceKind): Readonly<Record<string, Component>> {
+  const view = wholeHouse.find((each) => each.kind === kind);
+  const discovery = view && planDevice(view, context).discovery;
+  return discovery?.payload.components ?? {};
+}
+
+describe.each(deviceKinds)('a %s', (kind) => {
+  const components = componentsOf(kind);
+
+  it.each(promised[kind])('has the entity %s, a %s', (key, platform, says) => {
+    const component = components[`${platform}_${key}`];
+    expect(component).toMatchObject({ platform });
+    for (const [name, value] of Object.entries(says))
+      expect([name, component?.[name]]).toEqual([name, value]);
+  });
+
+  it('has no entity that is not promised', () => {
+    const names = promised[kind].map(([key, platform]) => `${platform}_${key}`);
+    expect(Object.keys(components).toSorted()).toEqual(names.toSorted());
+  });
+
+  it('has no two entities of one key or one name, since keys are unique ids and names become entity ids', () => {
+    const keys = entityTable(kind).map(({ key }) => key);
+    const names = entityTable(kind).map(({ name }) => name?.toLowerCase());
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('names its entities in sentence case and without its own name', () => {
+    const names = entityTable(kind).flatMap(({ name }) => (name === null ? [] : [name]));
+    for (const name of names) {
+      expect(name).toMatch(/^(Wi-Fi|[A-Z][a-z]+)([ -][a-z]+)*$/);
+      expect(name).not.toMatch(/^(bridge|property|signal|sonic)/i);
+    }
+  });
+
+  it('has keys that a template can read', () => {
+    for (const { key } of entityTable(kind)) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/);
+  });
+
+  it('shows its everyday entities, and keeps what few look at among the diagnostics', () => {
+    for (const [id, component] of Object.entries(components)) {
+      const isHidden = component['enabled_by_default'] === false;
+      expect([id, isHidden && component['entity_category'] !== 'diagnostic']).toEqual([id, false]);
+    }
+  });
+});
+
+describe('the valve', () => {
+  it('is the main entity of a sonic, and the only main entity there is', () => {
+    const main = deviceKinds.flatMap((kind) =>
+      entityTable(kind).flatMap(({ key, name }) => (name === null ? [key] : [])),
+    );
+    expect(main).toEqual(['valve']);
+  });
+
+  it('takes its commands where users publish theirs', () => {
+    expect(componentsOf('sonic')['valve_valve']).toMatchObject({
+      command_topic: 'sonic2mqtt/sonic/sonic-1/valve/set',
+      retain: false,
+    });
+  });
+});
+
+describe('the documents of a device', () => {
+  const documents = (view: DeviceView) =>
+    Object.fromEntries(
+      planDevice(view, context)
+        .messages.filter(({ payload }) => payload.startsWith('{'))
+        .map(({ topic, payload }) => [topic, JSON.parse(payload)]),
+    );
+
+  it.each(wholeHouse)('have each key always present, whatever is known of the $kind', (view) => {
+    const unknown = situations
+      .find(({ name }) => name === 'nothing is known')
+      ?.views.find(({ kind }) => kind === view.kind);
+    const ofTelemetry = ['flow', 'pressure', 'water_temperature', 'telemetry_time'];
+    const whole = documents(view);
+    const poor = unknown === undefined ? {} : documents(unknown);
+    expect(Object.keys(poor)).not.toEqual([]);
+    for (const [topic, document] of Object.entries(poor)) {
+      const keys = Object.keys(whole[topic]).filter((key) => !ofTelemetry.includes(key));
+      expect([topic, Object.keys(document)]).toEqual([topic, keys]);
+    }
+  });
+
+  it('carry every field of the cloud, unknown ones too', () => {
+    const record = { ...aSonic(), firmware: '7.7' };
+    expect(documents(sonicView({ sonic: record }))['sonic2mqtt/sonic/sonic-1']).toEqual({
+      ...record,
+      property_id: 'property-1',
+      valve: 'open',
+    });
+  });
+
+  it('are at the topics that users are promised', () => {
+    const topics = [bridgeView(), propertyView(), signalView(), sonicView()].flatMap((view) =>
+      planDevice(view, { ...context, isDiscoveryOn: false }).messages.map(({ topic }) => topic),
+    );
+    expect(topics).toEqual([
+      'sonic2mqtt/property/property-1',
+      'sonic2mqtt/property/property-1/settings',
+      'sonic2mqtt/property/property-1/notifications',
+      'sonic2mqtt/property/property-1/incidents',
+      'sonic2mqtt/signal/signal-1/availability',
+      'sonic2mqtt/signal/signal-1',
+      'sonic2mqtt/signal/signal-1/incidents',
+      'sonic2mqtt/sonic/sonic-1/availability',
+      'sonic2mqtt/sonic/sonic-1',
+      'sonic2mqtt/sonic/sonic-1/telemetry',
+      'sonic2mqtt/sonic/sonic-1/incidents',
+    ]);
+  });
+});

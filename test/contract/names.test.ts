@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import { entityTable } from '../../src/entities/tables.ts';
+import { commandFilters } from '../../src/homeassistant/command.ts';
+import { componentId } from '../../src/homeassistant/discovery.ts';
+import { devicePaths, planDevice } from '../../src/homeassistant/plan.ts';
+import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
+import { context, topics, wholeHouse } from '../support/views.ts';
+
+const howToUpdate =
+  'A unique id, component id or topic is not what test/contract/names.json says. Renaming or removing one breaks ' +
+  'dashboards and automations: it needs a major version. If it is meant, or if something was added, run ' +
+  '`npx vitest run test/contract/names.test.ts --update` and commit the file with its line in CHANGELOG.md';
+
+const id = '{id}';
+
+/** The topics of a kind of device, each with what it carries. */
+function topicsOf(kind: DeviceKind): Record<string, string> {
+  const retained = devicePaths(kind).map((path) =>
+    path === '' ? topics.device(kind, id) : topics.below(kind, id, path),
+  );
+  const events = entityTable(kind).flatMap((row) =>
+    'path' in row ? [topics.below(kind, id, row.path)] : [],
+  );
+  const commands = commandFilters(topics)
+    .filter((filter) => topics.parse(filter)?.kind === kind)
+    .map((filter) => filter.replace('+', id));
+  return {
+    [topics.discovery(kind, id)]: 'discovery',
+    ...Object.fromEntries(retained.map((topic) => [topic, 'retained'])),
+    ...Object.fromEntries(events.map((topic) => [topic, 'event'])),
+    ...Object.fromEntries(commands.map((topic) => [topic, 'command'])),
+  };
+}
+
+/** The unique ids of a kind of device's entities by component id, as Home Assistant is told. */
+function entitiesOf(kind: DeviceKind): Record<string, unknown> {
+  const view = wholeHouse.find((each) => each.kind === kind);
+  const components = view ? planDevice(view, context).discovery?.payload.components : undefined;
+  const ids = Object.entries(components ?? {}).map(([component, { unique_id: uniqueId }]) => [
+    component,
+    String(uniqueId).replace(`${kind}-1`, id),
+  ]);
+  return Object.fromEntries(ids.toSorted());
+}
+
+it('no unique id, component id or topic changes without a decision', async () => {
+  const names = Object.fromEntries(
+    deviceKinds.map((kind) => [kind, { topics: topicsOf(kind), entities: entitiesOf(kind) }]),
+  );
+  const text = `${JSON.stringify({ ...names, incident: { [topics.incident(id)]: 'retained' } }, null, 2)}\n`;
+  await expect(text, howToUpdate).toMatchFileSnapshot('names.json');
+});
+
+it.each(deviceKinds)('a %s of which everything is known has every entity of its table', (kind) => {
+  const rows: readonly Parameters<typeof componentId>[0][] = entityTable(kind);
+  expect(Object.keys(entitiesOf(kind))).toEqual(rows.map(componentId).toSorted());
+});

@@ -1,0 +1,167 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { version } from '../../src/base/version.ts';
+import { fault, startHouse } from '../support/house.ts';
+import { watchTopics } from '../support/mqttWatcher.ts';
+import { freePort } from '../support/ports.ts';
+import { startProgram, temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+async function result(args: string[], options: Parameters<typeof startProgram>[1] = {}) {
+  const program = startProgram(args, options);
+  const { code } = await program.ended();
+  return { code, stdout: program.stdout, stderr: program.stderr };
+}
+
+describe('the command line', () => {
+  it('shows its version and its help on standard output', async () => {
+    expect(await result(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(await result(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('simulate') });
+    expect(await result(['check', '--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Usage: sonic2mqtt check'),
+    });
+  });
+
+  it.each([
+    [['chekc'], 'Did you mean check?'],
+    [['--prot', '1'], 'no option --prot'],
+    [['demo', '--prot', '1'], 'Did you mean --port?'],
+    [['demo', '--port', 'many'], '--port must be a number'],
+    [['run', '--log-level', 'loud'], 'trace, debug, info'],
+    [['simulate', '--fault', 'latncy=1'], 'latency'],
+  ])('explains %j and exits with 2', async (args, words) => {
+    const { code, stderr, stdout } = await result(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(words);
+  });
+
+  it('names every problem of the configuration with its line and exits with 2', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(
+      join(cwd, 'config.yaml'),
+      'cloud:\n  base_ulr: https://example.com\nmqtt:\n  keepalive: soon\n',
+    );
+    const { code, stderr } = await result(['run'], { cwd });
+    expect(code).toBe(2);
+    for (const words of ['line 2', 'base_url', 'line 4', 'keepalive', 'cloud.email', 'mqtt.url']) {
+      expect(stderr).toContain(words);
+    }
+  });
+
+  it('prints a JSON schema', async () => {
+    const { code, stdout } = await result(['schema']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toHaveProperty('properties.cloud');
+  });
+});
+
+describe('check', () => {
+  it('says a line for each step, and counts what is there', async () => {
+    const house = await startHouse({ isStarted: false, cloud: { properties: 1, signals: 1, sonics: 2 } });
+    const { code, stdout } = await result(['check'], { config: house.config });
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.slice(0, 7)),
+    ).toEqual(Array(7).fill('ok     '));
+    expect(stdout).toContain('2 sonics');
+    expect(code).toBe(0);
+    expect(house.simulator.requests.count('sign_out')).toBe(1);
+  });
+
+  it('exits with 3 when the cloud rejects the password, which it does not print', async () => {
+    const house = await startHouse({ isStarted: false });
+    house.simulator.setPassword('another');
+    const { code, stdout, stderr } = await result(['check'], { config: house.config });
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/ok {5}cloud: HTTP: .* answers\nFAILED sign-in: .*password/);
+    expect(stdout + stderr).not.toContain('another');
+  });
+
+  it('tells DNS, a refused connection and TLS apart, and exits with 1', async () => {
+    const house = await startHouse({ isStarted: false });
+    const tryAddress = (base_url: string) =>
+      result(['check'], {
+        config: { ...house.config, cloud: { base_url, email: 'a@example.com', password: 'secret' } },
+      });
+    const [dns, refused, tls] = await Promise.all([
+      tryAddress('https://cloud.invalid'),
+      tryAddress(`http://127.0.0.1:${await freePort()}`),
+      tryAddress(house.simulator.url.replace('http:', 'https:')),
+    ]);
+    expect(dns).toMatchObject({ code: 1, stdout: expect.stringContaining('FAILED cloud: DNS') });
+    expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('FAILED cloud: TCP') });
+    expect(tls).toMatchObject({ code: 1, stdout: expect.stringContaining('FAILED cloud: TLS') });
+  });
+
+  it('exits with 1 when the broker is away, and says so', async () => {
+    const house = await startHouse({ isStarted: false });
+    await house.broker.stop();
+    const { code, stdout } = await result(['check'], { config: house.config });
+    expect(stdout).toMatch(/FAILED MQTT broker: connection refused/);
+    expect(code).toBe(1);
+  });
+
+  it('exits with 2 when the configuration is wrong', async () => {
+    expect(await result(['check'])).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('FAILED configuration'),
+    });
+  });
+});
+
+describe('a command that is interrupted', () => {
+  it('before it is done does not say that all is well', async () => {
+    const house = await startHouse({ isStarted: false, cloud: { faults: [fault('hang')] } });
+    const checking = startProgram(['check'], { config: house.config });
+    await checking.waitForOutput(/cloud: TCP/);
+    const { code, durationMs } = await checking.stop('SIGINT');
+    expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 1, isQuick: true });
+    expect(checking.stdout).toContain('FAILED cloud: HTTP');
+  });
+});
+
+describe('cleanup', () => {
+  it('deletes every retained message of the bridge, and none of others', async () => {
+    const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 2 } });
+    await waitFor(() => house.events('incident_opened').length > 0, {
+      what: 'the bridge to be done',
+      timeoutMs: 10_000,
+    });
+    await house.watcher.publish('homeassistant/device/other/config', '{"components":{}}', { retain: true });
+    await house.bridge.stop();
+    const { code, stdout } = await result(['cleanup'], { config: house.config });
+    expect(stdout).toMatch(/^Deleted \d\d retained messages\n$/);
+    expect(code).toBe(0);
+    const after = await watchTopics(house.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
+    expect([...after.last.keys()]).toEqual(['homeassistant/device/other/config']);
+  });
+});
+
+describe('demo', () => {
+  it('shows retained sonics, and a published CLOSE closes the valve that it names', async () => {
+    const port = await freePort();
+    const demo = startProgram(['demo', '--port', String(port)]);
+    await demo.waitForOutput(/Ctrl\+C ends it/, 15_000);
+    const [, topic, payload] = /-t (\S+) -m (\S+)/.exec(demo.stdout) ?? [];
+    const sonic = (topic ?? '').replace('/valve/set', '');
+    const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/sonic/+');
+    expect(JSON.parse(watcher.last.get(sonic) ?? '{}').valve).toBe('open');
+    await watcher.publish(topic ?? '', payload ?? '');
+    await watcher.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'closed', 15_000);
+    expect(watcher.messages.some(({ text }) => JSON.parse(text).valve === 'closing')).toBe(true);
+    expect((await demo.stop('SIGINT')).code).toBe(0);
+  });
+
+  it('says which port is taken, and exits with 1', async () => {
+    const house = await startHouse({ isStarted: false });
+    const port = new URL(house.broker.url).port;
+    expect(await result(['demo', '--port', port])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`Port ${port} is in use`),
+    });
+  });
+});

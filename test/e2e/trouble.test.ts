@@ -1,0 +1,235 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EmbeddedBroker } from '../../src/broker/embedded.ts';
+import { fault, type House, quick, startHouse } from '../support/house.ts';
+import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
+import { watchTopics } from '../support/mqttWatcher.ts';
+import { freePort } from '../support/ports.ts';
+import { startProgram, temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const health = (house: House) => house.json('bridge/health');
+const untilStatus = (house: House, status: string) =>
+  house.watcher.waitForTopic(
+    'sonic2mqtt/bridge/health',
+    (text) => JSON.parse(text).status === status,
+    15_000,
+  );
+
+describe('bad data from the cloud', () => {
+  it.each([
+    ['bad-record', /could not be read|not as promised|left out|object/i],
+    ['unsafe-id', /id/i],
+  ])('costs nothing but itself: %s', async (name, words) => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 3, faults: [fault(name)] },
+    });
+    await untilStatus(house, 'degraded');
+    expect(health(house).reason).toMatch(words);
+    await waitFor(
+      () => house.simulator.world.sonics.ids.filter((id) => house.json(`sonic/${id}`)).length >= 2,
+      {
+        what: 'the other sonics',
+      },
+    );
+    await waitFor(() => house.bridge.stderr.match(words), { what: 'a line in the log' });
+    expect(house.watcher.last.get('sonic2mqtt/bridge/cloud')).toBe('online');
+  });
+
+  it.each(['unknown-enum', 'long-name'])(
+    'is shown as it is, and Home Assistant gets what it can take: %s',
+    async (name) => {
+      const house = await startHouse({
+        cloud: { properties: 1, signals: 1, sonics: 2, faults: [fault(name)] },
+      });
+      const ids = house.simulator.world.sonics.ids;
+      await waitFor(() => ids.every((id) => house.json(`sonic/${id}/homeassistant`)), {
+        what: 'the sonics',
+        timeoutMs: 10_000,
+      });
+      for (const id of ids) {
+        const discovery = house.watcher.last.get(`homeassistant/device/sonic2mqtt_${id}/config`) ?? '';
+        expect(discovery.length).toBeGreaterThan(1_000);
+        expect(discovery.length).toBeLessThan(64_000);
+        expect(['open', 'closed', 'opening', 'closing', null]).toContain(house.json(`sonic/${id}`).valve);
+      }
+    },
+  );
+
+  it('that is HTML instead of JSON changes no value and is said in words', async () => {
+    const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const [id] = house.simulator.world.sonics.ids;
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, () => true, 10_000);
+    house.simulator.setFaults([fault('html')]);
+    await untilStatus(house, 'degraded');
+    expect(health(house).reason).toMatch(/HTML|JSON/);
+    expect(house.json(`sonic/${id}`).valve).toBe('open');
+  });
+});
+
+describe('a cloud that is away', () => {
+  it('makes values unavailable after a while, changes none, and is back by itself', async () => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 1 },
+      config: { stale_after: '1500ms', cloud: { request_timeout: '500ms' } },
+    });
+    const [id] = house.simulator.world.sonics.ids;
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`);
+    house.simulator.setFaults([fault('error=503')]);
+    await untilStatus(house, 'cloud_unreachable');
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'offline', 10_000);
+    expect(house.json(`sonic/${id}`).valve).toBe('open');
+    expect(house.watcher.last.get(`sonic2mqtt/sonic/${id}/availability`)).toBe('online');
+    expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('online');
+    house.simulator.setFaults([]);
+    await untilStatus(house, 'ok');
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
+    expect(house.events().map(({ event }) => event)).toEqual(
+      expect.arrayContaining(['cloud_online', 'cloud_offline', 'cloud_online']),
+    );
+    const lines = house.bridge.stderr.split('\n').filter((line) => /503/.test(line));
+    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(2);
+  });
+
+  it('does not keep the bridge from starting', async () => {
+    const house = await startHouse({
+      config: { cloud: { base_url: `http://127.0.0.1:${await freePort()}` } },
+    });
+    await untilStatus(house, 'cloud_unreachable');
+    expect(health(house).reason).toMatch(/refused/);
+    expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('online');
+    expect(house.watcher.last.get('sonic2mqtt/bridge/cloud')).toBe('offline');
+    const { code, durationMs } = await house.bridge.stop();
+    expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
+  });
+
+  it('that hangs does not keep the bridge from stopping in time', async () => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 1, faults: [fault('hang')] },
+    });
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 10_000);
+    const { code, durationMs } = await house.bridge.stop();
+    expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
+    expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
+  });
+});
+
+describe('a wrong password', () => {
+  it('is said in words, is tried a few times only, and works as soon as its file is right', async () => {
+    const file = join(temporaryFolder(), 'password');
+    writeFileSync(file, 'wrong\n');
+    const house = await startHouse({ isStarted: false, cloud: { properties: 1, signals: 1, sonics: 1 } });
+    house.startBridge({ cloud: { password: undefined, password_file: file } });
+    await untilStatus(house, 'auth_failed');
+    expect(health(house).reason).toMatch(/password/);
+    await house.watcher.publish('sonic2mqtt/bridge/refresh', '');
+    await waitFor(() => house.simulator.requests.count('sign_in') >= 2, { what: 'a second attempt' });
+    for (let times = 0; times < 5; times++) await house.watcher.publish('sonic2mqtt/bridge/refresh', '');
+    await waitFor(() => house.events('command').length === 6, { what: 'all refreshes' });
+    expect(house.simulator.requests.count('sign_in')).toBeLessThanOrEqual(3);
+    expect(house.bridge.isRunning).toBe(true);
+    expect(house.bridge.stderr).not.toContain('wrong');
+  });
+
+  it('that was changed while the bridge runs is told as an event', async () => {
+    const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 } });
+    await untilStatus(house, 'ok');
+    house.simulator.rejectPassword();
+    await untilStatus(house, 'auth_failed');
+    expect(house.events('auth_failed')).toHaveLength(1);
+  });
+
+  it('in a file that is corrected is tried at once', async () => {
+    const file = join(temporaryFolder(), 'password');
+    writeFileSync(file, 'wrong\n');
+    const house = await startHouse({ isStarted: false, cloud: { properties: 1, signals: 1, sonics: 1 } });
+    house.startBridge({ cloud: { password: undefined, password_file: file } });
+    await untilStatus(house, 'auth_failed');
+    writeFileSync(file, 'demo\n');
+    await untilStatus(house, 'ok');
+  });
+});
+
+describe('a broker that is away', () => {
+  it('is waited for', async () => {
+    const port = await freePort();
+    const house = await startHouse({ isStarted: false });
+    const bridge = house.startBridge({ mqtt: { url: `mqtt://127.0.0.1:${port}` } });
+    await bridge.waitForOutput(/connection refused/, 10_000);
+    const broker = new EmbeddedBroker({ host: '127.0.0.1', port, username: undefined, password: undefined });
+    await broker.start();
+    const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 15_000);
+    await waitFor(
+      () => house.simulator.world.sonics.ids.every((id) => watcher.last.has(`sonic2mqtt/sonic/${id}`)),
+      {
+        what: 'the sonics',
+      },
+    );
+    await broker.stop();
+  });
+
+  it.skipIf(!mosquittoAvailable())('and whose password is wrong is said in words', async () => {
+    const broker = await startMosquitto({ password: { user: 'bridge', password: 'right' } });
+    const house = await startHouse({ isStarted: false });
+    const bridge = house.startBridge({
+      mqtt: { url: broker.url, username: 'bridge', password: 'wrong-one' },
+    });
+    await bridge.waitForOutput(/mqtt\.username and mqtt\.password/, 10_000);
+    expect(bridge.isRunning).toBe(true);
+    expect(bridge.stderr).not.toContain('wrong-one');
+    expect((await bridge.stop()).code).toBe(0);
+  });
+});
+
+describe.skipIf(!mosquittoAvailable())('Mosquitto', () => {
+  it('that hangs does not keep the bridge from stopping in time', async () => {
+    const broker = await startMosquitto();
+    const house = await startHouse({ isStarted: false });
+    const bridge = house.startBridge({ mqtt: { url: broker.url } });
+    await bridge.waitForOutput(/Found/, 10_000);
+    await broker.kill('SIGSTOP');
+    const { code, durationMs } = await bridge.stop();
+    await broker.kill('SIGCONT');
+    expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
+  });
+
+  it.each([
+    ['MQTT 5', {}, { protocol_version: 5 }, 'MQTT 5'],
+    ['MQTT 3.1.1', {}, { protocol_version: 4 }, 'MQTT 3.1.1'],
+    ['a password', { password: { user: 'bridge', password: 'quite secret' } }, {}, 'MQTT 5'],
+    ['TLS under an own authority', { tls: true }, {}, 'MQTT 5'],
+    ['WebSocket', { websocket: true }, {}, 'MQTT 5'],
+  ])('works with %s', async (_name, broker, mqtt, protocol) => {
+    const house = await startHouse({
+      broker,
+      cloud: { properties: 1, signals: 1, sonics: 1 },
+      config: { mqtt },
+    });
+    const [id] = house.simulator.world.sonics.ids;
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}/homeassistant`, () => true, 10_000);
+    expect(house.bridge.stderr).toContain(`(${protocol})`);
+    expect(house.bridge.stderr).not.toContain('quite secret');
+    await house.watcher.publish(`sonic2mqtt/sonic/${id}/valve/set`, 'CLOSE');
+    await house.watcher.waitForTopic(
+      `sonic2mqtt/sonic/${id}`,
+      (text) => JSON.parse(text).valve === 'closed',
+      10_000,
+    );
+  });
+
+  it('with a certificate of an unknown authority is not trusted', async () => {
+    const broker = await startMosquitto({ tls: true });
+    const bridge = startProgram(['run'], {
+      config: {
+        cloud: { base_url: 'http://127.0.0.1:9', email: 'a@example.com', password: 'secret' },
+        mqtt: { url: broker.url },
+        schedules: quick,
+      },
+    });
+    await bridge.waitForOutput(/certificate/i, 10_000);
+    expect((await bridge.stop()).code).toBe(0);
+  });
+});

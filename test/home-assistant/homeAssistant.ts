@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { WebSocket } from 'undici';
+import { z } from 'zod';
+import { startProcess } from '../support/childProcess.ts';
+
+const startFile = fileURLToPath(new URL('start', import.meta.url));
+
+const startedLine = z.object({ url: z.string(), token: z.string(), version: z.string() });
+const answer = z.object({
+  id: z.number(),
+  type: z.enum(['result', 'event']),
+  success: z.boolean().optional(),
+  result: z.unknown().optional(),
+  error: z.unknown().optional(),
+  event: z.unknown().optional(),
+});
+
+const registeredEntity = z.object({
+  entity_id: z.string(),
+  unique_id: z.string(),
+  platform: z.string(),
+  disabled_by: z.string().nullable(),
+});
+const registeredDevice = z.object({
+  id: z.string(),
+  name: z.string().nullable(),
+  identifiers: z.array(z.array(z.string())),
+  via_device_id: z.string().nullable(),
+});
+const entityState = z.object({
+  entity_id: z.string(),
+  state: z.string(),
+  attributes: z.record(z.string(), z.unknown()),
+});
+const logEntry = z.object({ name: z.string(), level: z.string(), message: z.array(z.string()) });
+const stateChange = z.object({ data: z.object({ new_state: entityState.nullable() }) });
+
+export type RegisteredEntity = z.infer<typeof registeredEntity>;
+export type RegisteredDevice = z.infer<typeof registeredDevice>;
+export type EntityState = z.infer<typeof entityState>;
+
+/** A running Home Assistant, asked over its WebSocket. */
+export interface HomeAssistant {
+  readonly url: string;
+  readonly version: string;
+  /** What MQTT discovery has put into the entity registry. */
+  entities(): Promise<RegisteredEntity[]>;
+  devices(): Promise<RegisteredDevice[]>;
+  /** The present states, by entity id. */
+  states(): Promise<Map<string, EntityState>>;
+  /** Every state that came since it was asked, of all entities. */
+  readonly changes: readonly EntityState[];
+  callService(domain: string, service: string, entityId: string): Promise<void>;
+  enable(entityId: string): Promise<void>;
+  /** Warnings and errors since it started that are about what comes over MQTT. */
+  complaints(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+// Loggers whose warnings and errors are about entities, not about Home Assistant's own surroundings.
+const concerned =
+  /^homeassistant\.(helpers|components\.(mqtt|sensor|binary_sensor|valve|event|text|select|switch|button|recorder|template))\b/;
+
+/**
+ * Starts Home Assistant on a port with its data in the folder, joined to the broker on this machine. In a folder
+ * that has been used before, with the same ports, it goes on where it stopped.
+ */
+export async function startHomeAssistant(options: {
+  version: string;
+  folder: string;
+  port: number;
+  brokerPort: number;
+}): Promise<HomeAssistant> {
+  const { version, folder, port, brokerPort } = options;
+  const running = startProcess(startFile, [
+    ...['--version', version, '--folder', folder],
+    ...['--broker-port', `${brokerPort}`, '--port', `${port}`],
+  ]);
+  const [line] = await running.waitForOutput(/^\{.*\}$/m, 180_000);
+  const started = startedLine.parse(JSON.parse(line));
+  const { ask, subscribe, close } = await openWebSocket(started.url, started.token);
+  const changes: EntityState[] = [];
+  await subscribe('state_changed', (event) => {
+    const state = stateChange.parse(event).data.new_state;
+    if (state !== null) changes.push(state);
+  });
+  return {
+    url: started.url,
+    version: started.version,
+    changes,
+    entities: async () =>
+      z
+        .array(registeredEntity)
+        .parse(await ask('config/entity_registry/list'))
+        .filter((entity) => entity.platform === 'mqtt'),
+    devices: async () => z.array(registeredDevice).parse(await ask('config/device_registry/list')),
+    states: async () => {
+      const states = z.array(entityState).parse(await ask('get_states'));
+      return new Map(states.map((state) => [state.entity_id, state]));
+    },
+    callService: async (domain, service, entityId) => {
+      await ask('call_service', { domain, service, target: { entity_id: entityId } });
+    },
+    enable: async (entityId) => {
+      await ask('config/entity_registry/update', { entity_id: entityId, disabled_by: null });
+    },
+    complaints: async () =>
+      z
+        .array(logEntry)
+        .parse(await ask('system_log/list'))
+        .filter(({ name }) => concerned.test(name))
+        .map(({ level, name, message }) => `${level} ${name}: ${message.join(' | ')}`),
+    stop: async () => {
+      close();
+      await running.stop('SIGTERM', 60_000);
+    },
+  };
+}
+
+async function openWebSocket(url: string, token: string) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/websocket`);
+  const waiting = new Map<number, (reply: z.infer<typeof answer>) => void>();
+  const listeners = new Map<number, (event: unknown) => void>();
+  let lastId = 0;
+
+  const next = async () => {
+    const [message] = await once(socket, 'message');
+    return z.object({ type: z.string() }).parse(JSON.parse(String(message.data)));
+  };
+  if ((await next()).type === 'auth_required') {
+    socket.send(JSON.stringify({ type: 'auth', access_token: token }));
+    if ((await next()).type !== 'auth_ok') throw new Error('Home Assistant does not take its own token');
+  }
+  socket.addEventListener('message', ({ data }) => {
+    const reply = answer.parse(JSON.parse(String(data)));
+    if (reply.type === 'event') listeners.get(reply.id)?.(reply.event);
+    else waiting.get(reply.id)?.(reply);
+  });
+
+  function send(id: number, type: string, fields: object = {}): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const lose = () => reject(new Error(`${type}: Home Assistant has closed the connection`));
+      if (socket.readyState !== WebSocket.OPEN) lose();
+      socket.addEventListener('close', lose, { once: true });
+      waiting.set(id, ({ success, result, error }) => {
+        waiting.delete(id);
+        socket.removeEventListener('close', lose);
+        if (success) resolve(result);
+        else reject(new Error(`${type}: ${JSON.stringify(error)}`));
+      });
+      socket.send(JSON.stringify({ id, type, ...fields }));
+    });
+  }
+  return {
+    ask: (type: string, fields?: object) => send(++lastId, type, fields),
+    subscribe: (eventType: string, listener: (event: unknown) => void) => {
+      const id = ++lastId;
+      listeners.set(id, listener);
+      return send(id, 'subscribe_events', { event_type: eventType });
+    },
+    close: () => socket.close(),
+  };
+}

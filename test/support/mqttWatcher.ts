@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connectAsync, type IPublishPacket } from 'mqtt';
+import { atTestEnd } from './childProcess.ts';
+import { waitFor } from './waitFor.ts';
+
+/** One message as it came; on MQTT 3.1.1 `retain` tells what the broker had stored from what is new. */
+export interface SeenMessage {
+  topic: string;
+  text: string;
+  retain: boolean;
+  qos: number;
+  /** When it came, in ms of a clock that never jumps. */
+  atMs: number;
+  properties: IPublishPacket['properties'];
+}
+
+/** How to reach the broker. */
+export interface WatcherOptions {
+  /** 4 (the default, which every broker speaks) or 5, where live messages too show the publisher's retain flag. */
+  protocolVersion?: 4 | 5;
+  username?: string;
+  password?: string;
+  caFile?: string;
+  /** Of the subscriptions; 0 by default. */
+  qos?: 0 | 1;
+}
+
+/** A client that writes down what it sees. */
+export interface MqttWatcher {
+  /** The last payload of each topic; an empty payload removes the topic. */
+  readonly last: ReadonlyMap<string, string>;
+  readonly messages: readonly SeenMessage[];
+  publish(
+    topic: string,
+    payload: string | Buffer,
+    options?: { retain?: boolean; qos?: 0 | 1 | 2; properties?: NonNullable<IPublishPacket['properties']> },
+  ): Promise<void>;
+  /** The last payload of the topic, parsed; undefined where nothing has come. */
+  json(topic: string): unknown;
+  /** Waits until the topic's last payload, old or new, satisfies the predicate (default: is there). */
+  waitForTopic(topic: string, predicate?: (text: string) => boolean, timeoutMs?: number): Promise<string>;
+  /** Waits for any message, old or new, that satisfies the predicate. */
+  waitForMessage(
+    predicate: (message: SeenMessage) => boolean,
+    options: { what: string; timeoutMs?: number; from?: number },
+  ): Promise<SeenMessage>;
+  close(): Promise<void>;
+}
+
+/** Subscribes and resolves once all that the broker had retained there has come; closed at the end of the test. */
+export async function watchTopics(
+  url: string,
+  filters: string | string[],
+  options: WatcherOptions = {},
+): Promise<MqttWatcher> {
+  const { protocolVersion = 4, qos = 0, caFile, ...credentials } = options;
+  const client = await connectAsync(url, {
+    protocolVersion,
+    ...credentials,
+    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
+  });
+  client.on('error', () => undefined);
+  const last = new Map<string, string>();
+  const messages: SeenMessage[] = [];
+  const echo = `watcher/${randomUUID()}`;
+  let lastEcho = 0;
+  client.on('message', (topic, payload, { retain, qos, properties }) => {
+    if (topic === echo) {
+      lastEcho = Number(payload);
+      return;
+    }
+    const text = payload.toString('utf8');
+    messages.push({ topic, text, retain, qos, atMs: performance.now(), properties });
+    if (text === '') last.delete(topic);
+    else last.set(topic, text);
+  });
+  const rap = protocolVersion === 5 ? { rap: true } : {};
+  await client.subscribeAsync(filters, { qos, ...rap });
+  await client.subscribeAsync(echo, { qos });
+  // Mosquitto sends all it has retained before the first echo; aedes sends it little by little in between.
+  for (let quietEchoes = 0, round = 1; quietEchoes < 5; round++) {
+    const seen = messages.length;
+    await client.publishAsync(echo, `${round}`, { qos });
+    await waitFor(() => lastEcho === round, { what: 'the retained messages', intervalMs: 1 });
+    quietEchoes = messages.length === seen ? quietEchoes + 1 : 0;
+  }
+
+  const close = () => client.endAsync(true);
+  atTestEnd(close);
+  return {
+    last,
+    messages,
+    publish: async (topic, payload, publishOptions) => {
+      await client.publishAsync(topic, payload, { qos: 1, ...publishOptions });
+    },
+    json: (topic) => {
+      const text = last.get(topic);
+      return text === undefined ? undefined : JSON.parse(text);
+    },
+    waitForTopic: (topic, predicate = () => true, timeoutMs = 5_000) =>
+      waitFor(
+        () => {
+          const text = last.get(topic);
+          return text !== undefined && predicate(text) ? text : undefined;
+        },
+        { what: `a fitting message on ${topic}`, timeoutMs },
+      ).catch((error: Error) => {
+        throw new Error(`${error.message}; last was ${last.get(topic) ?? 'nothing'}`);
+      }),
+    waitForMessage: (predicate, { from = 0, ...wait }) =>
+      waitFor(() => messages.slice(from).find(predicate), wait),
+    close,
+  };
+}

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { atRunEnd, atTestEnd, type RunningProcess, startProcess } from './childProcess.ts';
+
+const mainFile = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** The built program as a child process, and the folder it runs in. */
+export interface RunningProgram extends RunningProcess {
+  readonly cwd: string;
+}
+
+/** A new folder of its own, gone at the end of the test or, made outside a test, of the run. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sonic2mqtt-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const forget = atRunEnd(remove);
+  atTestEnd(() => {
+    remove();
+    forget();
+  });
+  return folder;
+}
+
+/**
+ * Starts the built program with these arguments. It runs in a new folder, so that no configuration or data
+ * of the checkout is found; `config` is written there as config.yaml. Nothing of the own `SONIC2MQTT_`
+ * environment is passed on.
+ */
+export function startProgram(
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string; config?: object } = {},
+): RunningProgram {
+  const cwd = options.cwd ?? temporaryFolder();
+  if (options.config) writeFileSync(join(cwd, 'config.yaml'), stringify(options.config));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SONIC2MQTT_'));
+  const env = { ...Object.fromEntries(inherited), NO_COLOR: '1', ...options.env };
+  const running = startProcess(process.execPath, [mainFile, ...args], { cwd, env });
+  return Object.assign(running, { cwd });
+}

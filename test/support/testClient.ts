@@ -1,0 +1,70 @@
+import { onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { createLog, Secrets } from '../../src/base/log.ts';
+import { CloudClient, type CloudClientOptions } from '../../src/cloud/client.ts';
+import type { StoredSession } from '../../src/cloud/session.ts';
+import { type CloudStub, type StubHandler, startCloudStub, stubEmail } from './cloudStub.ts';
+
+/** A client on a strict stub of the cloud, both stopped when the test ends. */
+export interface ClientBench {
+  readonly client: CloudClient;
+  readonly stub: CloudStub;
+  /** What was logged, one JSON text a line. */
+  readonly lines: string[];
+  /** What the session's memory holds. */
+  readonly memory: { session: StoredSession | null };
+  readonly secrets: Secrets;
+}
+
+export interface BenchOptions extends Partial<Omit<CloudClientOptions, 'memory'>> {
+  readonly session?: StoredSession;
+}
+
+/** Starts a client with quick retries and a generous budget unless told otherwise. */
+export async function startBench(handler?: StubHandler, options: BenchOptions = {}): Promise<ClientBench> {
+  const stub = await startCloudStub(handler);
+  const { session = null, ...rest } = options;
+  const memory = { session };
+  const lines: string[] = [];
+  const secrets = new Secrets();
+  const stop = new AbortController();
+  const client = new CloudClient({
+    baseUrl: `${stub.url}/`,
+    email: stubEmail,
+    password: () => stub.password,
+    requestTimeoutMs: 5_000,
+    maxConcurrency: 4,
+    maxRequestsPerMinute: 10_000,
+    routes: {},
+    // A test that is about the deadline needs the true one.
+    clock: options.requestTimeoutMs === undefined ? hastyClock : systemClock,
+    log: createLog({
+      level: 'trace',
+      format: 'json',
+      secrets,
+      output: { write: (line: string) => void lines.push(line) },
+    }),
+    secrets,
+    memory: {
+      load: () => memory.session,
+      save: (saved) => {
+        memory.session = saved;
+      },
+    },
+    ...rest,
+  });
+  if (session) stub.tokens.add(session.token);
+  client.start(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await client.close();
+    await stub.close();
+  });
+  return { client, stub, lines, memory, secrets };
+}
+
+/** The machine's clock, on which waits between attempts are a hundred times shorter. */
+const hastyClock: Clock = {
+  ...systemClock,
+  after: (delayMs, callback) => systemClock.after(delayMs < 5_000 ? delayMs / 100 : delayMs, callback),
+};

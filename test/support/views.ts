@@ -1,0 +1,329 @@
+import type { Offers } from '../../src/entities/row.ts';
+import type { PlanContext } from '../../src/homeassistant/plan.ts';
+import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
+import {
+  type Incident,
+  incidentTypes,
+  type NotificationSettings,
+  type Property,
+  type PropertySettings,
+  type Signal,
+  type Sonic,
+  type Telemetry,
+} from '../../src/model/records.ts';
+
+// Every number and every text is different, so that a field that is taken for another one shows.
+
+/** An open incident; unknown fields can be given too. */
+export function anIncident(changes: Readonly<Record<string, unknown>> = {}): Incident {
+  return {
+    id: 'incident-1',
+    detected_at: '2025-02-03T04:05:06Z',
+    open: true,
+    possible_actions: ['resolve', 'snooze'],
+    severity: 'medium',
+    signal_id: 'signal-1',
+    sonic_id: 'sonic-1',
+    state: 'detected',
+    type: 'high_volume_alert',
+    ...changes,
+  };
+}
+
+/** A property's record. */
+export function aProperty(changes: Partial<Property> = {}): Property {
+  return {
+    id: 'property-1',
+    active: true,
+    address: '1 Well Lane',
+    city: 'Bath',
+    country: 'GB',
+    created_at: '2021-01-02T03:04:05Z',
+    lat: 51.38,
+    lng: -2.36,
+    name: 'Holiday home',
+    postcode: 'BA1 1AA',
+    uprn: '100121',
+    ...changes,
+  };
+}
+
+/** A property's settings. */
+export function someSettings(changes: Partial<PropertySettings> = {}): PropertySettings {
+  return {
+    auto_shut_off: true,
+    pressure_tests_enabled: false,
+    pressure_tests_schedule: '03:15:00',
+    timezone: 'Europe/London',
+    webhook_enabled: false,
+    webhook_url: 'https://example.com/hook',
+    ...changes,
+  };
+}
+
+/** A property's notification settings. */
+export function someNotifications(changes: Partial<NotificationSettings> = {}): NotificationSettings {
+  return {
+    battery_too_low_to_move_handle: true,
+    cloud_disconnection: false,
+    device_handle_moved: true,
+    health_check_failed: false,
+    high_humidity: true,
+    high_humidity_threshold: false,
+    high_temperature: true,
+    high_temperature_threshold: false,
+    high_volume_threshold_litres: 150,
+    legionella_risk: true,
+    long_flow_notification_delay_mins: 60,
+    low_battery_level: false,
+    low_temperature: true,
+    low_temperature_threshold: false,
+    low_water_temperature: true,
+    pressure_test_failed: false,
+    pressure_test_skipped: true,
+    radio_disconnection: false,
+    water_presence_detected: true,
+    ...changes,
+  };
+}
+
+/** A signal's record. */
+export function aSignal(changes: Partial<Signal> = {}): Signal {
+  return {
+    id: 'signal-1',
+    name: 'Cellar hub',
+    serial_no: 'SG-77',
+    created_at: '2022-02-03T04:05:06Z',
+    cloud_connection: 'connected',
+    boot_time: 1_622_972_033,
+    modem_boot_time: 1_622_972_099,
+    modem_version: '9.1.0',
+    version: '2.3.4',
+    wifi_rssi: -69,
+    ...changes,
+  };
+}
+
+/** A sonic's record. */
+export function aSonic(changes: Partial<Sonic> = {}): Sonic {
+  return {
+    id: 'sonic-1',
+    name: 'Kitchen',
+    serial_no: 'SN-42',
+    created_at: '2023-03-04T05:06:07Z',
+    signal_id: 'signal-1',
+    battery: 'mid',
+    radio_connection: 'connected',
+    radio_rssi: 166,
+    status: 'active',
+    valve_state: 'open',
+    auto_shut_off_enabled: true,
+    auto_shut_off_time_limit: 900,
+    auto_shut_off_volume_limit: 75_500,
+    ...changes,
+  };
+}
+
+/** A measurement as the cloud words it. */
+export function someTelemetry(changes: Partial<Telemetry> = {}): Telemetry {
+  return { pressure: 3_252, water_flow: 7_640, water_temp: 17.1, probed_at: 1_623_414_482, ...changes };
+}
+
+/** A sonic of which everything is known. */
+export function sonicView(changes: Partial<SonicView> = {}): SonicView {
+  return {
+    kind: 'sonic',
+    sonic: aSonic(),
+    signal: aSignal(),
+    propertyId: 'property-1',
+    valve: 'open',
+    isUnread: false,
+    travelTimeS: 12.5,
+    telemetry: someTelemetry(),
+    incidents: [anIncident()],
+    ...changes,
+  };
+}
+
+/** A signal of which everything is known. */
+export function signalView(changes: Partial<SignalView> = {}): SignalView {
+  const incident = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
+  return { kind: 'signal', signal: aSignal(), propertyId: 'property-1', incidents: [incident], ...changes };
+}
+
+/** A property of which everything is known. */
+export function propertyView(changes: Partial<PropertyView> = {}): PropertyView {
+  return {
+    kind: 'property',
+    property: aProperty(),
+    settings: someSettings(),
+    notifications: someNotifications(),
+    incidents: [anIncident()],
+    ...changes,
+  };
+}
+
+/** The bridge. */
+export function bridgeView(changes: Partial<BridgeView> = {}): BridgeView {
+  return {
+    kind: 'bridge',
+    version: '1.2.3',
+    status: 'degraded',
+    isCloudFresh: true,
+    logLevel: 'info',
+    lastUpdate: '2025-01-15T12:00:00.000Z',
+    requestsLastHour: 321,
+    ...changes,
+  };
+}
+
+export const topics = topicsUnder('sonic2mqtt', 'homeassistant');
+
+/** Plans as for a bridge that may do everything. */
+export const context: PlanContext = {
+  topics,
+  offers: () => true,
+  version: '1.2.3',
+  isDiscoveryOn: true,
+};
+
+/** One of each kind of device, with everything known. */
+export const wholeHouse: readonly DeviceView[] = [bridgeView(), propertyView(), signalView(), sonicView()];
+
+/** What a device can be like that its messages must bear. */
+export interface Situation {
+  readonly name: string;
+  readonly views: readonly DeviceView[];
+  readonly offers: Offers;
+}
+
+function nothingKnown<T extends object>(record: T): T {
+  const unknown = Object.entries(record).map(([key, value]) => [
+    key,
+    key === 'id' ? value : Array.isArray(value) ? [] : null,
+  ]);
+  return { ...Object.fromEntries(unknown) };
+}
+
+/** One of each kind, with every text of their records replaced. */
+function worded(text: string): DeviceView[] {
+  const reword = <T extends object>(record: T): T => {
+    const texts = Object.entries(record).map(([key, value]) => [
+      key,
+      typeof value === 'string' && !key.endsWith('id') ? text : value,
+    ]);
+    return { ...Object.fromEntries(texts) };
+  };
+  const incidents = [reword(anIncident())];
+  return [
+    bridgeView({ logLevel: text, version: text }),
+    propertyView({ property: reword(aProperty()), settings: reword(someSettings()), incidents }),
+    signalView({ signal: reword(aSignal()), incidents }),
+    sonicView({ sonic: reword(aSonic()), signal: reword(aSignal()), incidents }),
+  ];
+}
+
+function numbered(value: number): DeviceView[] {
+  const signal = aSignal({ boot_time: value, modem_boot_time: value, wifi_rssi: value });
+  const telemetry = { pressure: value, water_flow: value, water_temp: value, probed_at: value };
+  const limits = { auto_shut_off_time_limit: value, auto_shut_off_volume_limit: value };
+  return [
+    bridgeView(),
+    propertyView({ property: aProperty({ lat: value, lng: value }) }),
+    signalView({ signal }),
+    sonicView({ sonic: aSonic({ radio_rssi: value, ...limits }), signal, telemetry }),
+  ];
+}
+
+const everything: Offers = () => true;
+
+/** All situations under which all payloads are judged. */
+export const situations: readonly Situation[] = [
+  { name: 'everything is known', views: wholeHouse, offers: everything },
+  {
+    name: 'nothing is known',
+    views: [
+      bridgeView({ status: 'ok', isCloudFresh: false, lastUpdate: null, requestsLastHour: 0 }),
+      propertyView({
+        property: nothingKnown(aProperty()),
+        settings: null,
+        notifications: null,
+        incidents: [],
+      }),
+      signalView({ signal: nothingKnown(aSignal()), propertyId: null, incidents: [] }),
+      sonicView({
+        sonic: nothingKnown(aSonic()),
+        signal: null,
+        propertyId: null,
+        valve: null,
+        isUnread: false,
+        travelTimeS: null,
+        telemetry: null,
+        incidents: [],
+      }),
+    ],
+    offers: everything,
+  },
+  {
+    name: 'incidents about which nothing is known',
+    views: [
+      propertyView({ incidents: [nothingKnown(anIncident())] }),
+      signalView({ incidents: [nothingKnown(anIncident())] }),
+      sonicView({ incidents: [nothingKnown(anIncident())] }),
+    ],
+    offers: everything,
+  },
+  {
+    name: 'every type of incident, many times',
+    views: (() => {
+      const incidents = [...incidentTypes, 'a_new_type', null].flatMap((type, row) =>
+        Array.from({ length: 10 }, (_, index) =>
+          anIncident({ id: `i${row}-${index}`, type, severity: index % 2 ? 'high' : 'apocalyptic' }),
+        ),
+      );
+      return [propertyView({ incidents }), signalView({ incidents }), sonicView({ incidents })];
+    })(),
+    offers: everything,
+  },
+  { name: 'texts of 100 kB', views: worded('long '.repeat(20_000)), offers: everything },
+  { name: 'texts of many emoji', views: worded(`a${'💧'.repeat(400)}`), offers: everything },
+  { name: 'broken Unicode', views: worded('tap \ud83d'), offers: everything },
+  { name: 'foreign letters', views: worded('Küche "Süd" / 厨房 \u0000\n{{ 1 }}'), offers: everything },
+  { name: 'empty texts', views: worded(''), offers: everything },
+  { name: 'blank texts', views: worded(' \t '), offers: everything },
+  { name: 'values of enumerations that are new', views: worded('a_new_word'), offers: everything },
+  { name: 'zero everywhere', views: numbered(0), offers: everything },
+  { name: 'negative numbers', views: numbered(-1.5), offers: everything },
+  { name: 'times in milliseconds', views: numbered(1_623_414_482_000), offers: everything },
+  { name: 'huge numbers', views: numbered(1e300), offers: everything },
+  {
+    name: 'no telemetry and no shut-off limits',
+    views: (() => {
+      const { auto_shut_off_enabled, auto_shut_off_time_limit, auto_shut_off_volume_limit, ...sonic } =
+        aSonic();
+      return [sonicView({ sonic, telemetry: null })];
+    })(),
+    offers: everything,
+  },
+  { name: 'all controls off', views: wholeHouse, offers: () => false },
+  {
+    name: 'parents that are unknown',
+    views: [signalView({ propertyId: null }), sonicView({ signal: null, propertyId: null })],
+    offers: everything,
+  },
+  {
+    name: 'links that are down',
+    views: [
+      bridgeView({ status: 'auth_failed', isCloudFresh: false }),
+      signalView({ signal: aSignal({ cloud_connection: 'disconnected' }) }),
+      sonicView({ sonic: aSonic({ radio_connection: 'disconnected' }), valve: null }),
+    ],
+    offers: everything,
+  },
+  ...(['open', 'opening', 'closing', 'closed'] as const).map((valve) => ({
+    name: `a valve that is ${valve}`,
+    views: [sonicView({ valve })],
+    offers: everything,
+  })),
+];

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { sleep, systemClock } from '../../../src/base/clock.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+
+describe('sleeping', () => {
+  it('ends when the time is up, and not before', async () => {
+    const clock = new FakeClock();
+    let isAwake = false;
+    const slept = sleep(clock, 100).then(() => {
+      isAwake = true;
+    });
+    clock.advance(99);
+    await Promise.resolve();
+    expect(isAwake).toBe(false);
+    clock.advance(1);
+    await slept;
+    expect(isAwake).toBe(true);
+  });
+
+  it('ends at once when it is aborted, with the reason, and leaves no timer', async () => {
+    const clock = new FakeClock();
+    const stopping = new AbortController();
+    const slept = sleep(clock, 100, stopping.signal);
+    expect(clock.waiting).toBe(1);
+    stopping.abort(new Error('enough'));
+    await expect(slept).rejects.toThrow('enough');
+    expect(clock.waiting).toBe(0);
+  });
+
+  it('does not begin when it was aborted before', async () => {
+    const clock = new FakeClock();
+    await expect(sleep(clock, 100, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+    expect(clock.waiting).toBe(0);
+  });
+
+  it('is not disturbed by an abort that comes after it, and lets go of the signal', async () => {
+    const clock = new FakeClock();
+    const stopping = new AbortController();
+    const slept = sleep(clock, 100, stopping.signal);
+    clock.advance(100);
+    await expect(slept).resolves.toBeUndefined();
+    stopping.abort();
+    await expect(slept).resolves.toBeUndefined();
+  });
+});
+
+describe('the machine’s clock', () => {
+  it('tells the time, and the passing of time', () => {
+    expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000);
+    const before = systemClock.monotonic();
+    expect(systemClock.monotonic()).toBeGreaterThanOrEqual(before);
+  });
+
+  it('calls back once the time is up', async () => {
+    const before = systemClock.monotonic();
+    await sleep(systemClock, 5);
+    expect(systemClock.monotonic() - before).toBeGreaterThan(3);
+  });
+
+  it('does not call back when that was cancelled', async () => {
+    const called: string[] = [];
+    systemClock.after(1, () => called.push('cancelled'))();
+    await new Promise<void>((resolve) => systemClock.after(5, resolve));
+    expect(called).toEqual([]);
+  });
+
+  it('does not fire at once for a delay that the runtime cannot hold', async () => {
+    const called: string[] = [];
+    const cancel = systemClock.after(2 ** 31, () => called.push('too early'));
+    await new Promise<void>((resolve) => systemClock.after(5, resolve));
+    cancel();
+    expect(called).toEqual([]);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { createLog, Secrets } from '../../../src/base/log.ts';
+import { logLines } from '../../support/logLines.ts';
+
+const password = 'p@ss "wörd" \\ 1';
+
+describe.each(['json', 'pretty'] as const)('a log in the format %s', (format) => {
+  it('hides secrets at every level: in messages, fields, error texts, causes and stacks', () => {
+    const lines = logLines('trace', format);
+    lines.secrets.add(password);
+    const cause = new Error(`cause with ${password}`);
+    const error = new Error(`sign-in with ${password} failed`, { cause });
+    Object.assign(error, { body: { password } });
+    lines.log.trace({ err: error, url: `mqtt://me:${encodeURIComponent(password)}@host` }, 'tried');
+    lines.log.error(error);
+    lines.log.info(`the password is ${password}`);
+    lines.log.debug({ [password]: 'as a key', deep: { list: [password] } }, password);
+    expect(lines.text).toContain('sign-in with [hidden] failed');
+    expect(lines.text).toContain('mqtt://me:[hidden]@host');
+    for (const form of [password, encodeURIComponent(password), JSON.stringify(password).slice(1, -1)]) {
+      expect(lines.text).not.toContain(form);
+    }
+    expect(lines.text).not.toMatch(/wörd|w%C3%B6rd/);
+  });
+
+  it('hides a secret from the moment it is known', () => {
+    const lines = logLines('info', format);
+    lines.log.info('token-1');
+    lines.secrets.add('token-1');
+    lines.log.info('token-1');
+    expect(lines.text.match(/token-1/g)).toHaveLength(1);
+  });
+
+  it('writes a line for each message of its level and above', () => {
+    const lines = logLines('warn', format);
+    lines.log.info('quiet');
+    lines.log.warn('a warning');
+    lines.log.error('an error');
+    expect(lines.text.trimEnd().split('\n')).toHaveLength(2);
+    expect(lines.text).toMatch(/a warning.*\n.*an error/);
+  });
+
+  it('takes another level while it runs', () => {
+    const lines = logLines('info', format);
+    lines.log.debug('before');
+    lines.log.level = 'debug';
+    lines.log.debug('after');
+    expect(lines.text).toContain('after');
+    expect(lines.text).not.toContain('before');
+  });
+});
+
+it('a pretty line has the time, the level and the words, and no colours for a file', () => {
+  const lines = logLines('info', 'pretty');
+  lines.log.info('hello');
+  expect(lines.text).toMatch(/^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] INFO: hello\n$/);
+});
+
+it('a JSON line is one object', () => {
+  const lines = logLines('info', 'json');
+  lines.log.info({ port: 1883 }, 'hello\nthere');
+  expect(JSON.parse(lines.text)).toEqual({
+    level: 30,
+    time: expect.any(Number),
+    port: 1883,
+    msg: 'hello\nthere',
+  });
+});
+
+describe('secrets', () => {
+  it('of fewer than four characters, and those that are not there, hide nothing', () => {
+    const secrets = new Secrets();
+    for (const value of [undefined, '', 'a', 'abc']) secrets.add(value);
+    expect(secrets.hide('abc a b c')).toBe('abc a b c');
+  });
+
+  it('are hidden wherever they stand, each time', () => {
+    const secrets = new Secrets();
+    secrets.add('s3cret');
+    secrets.add('t0ken$&');
+    expect(secrets.hide('s3crets3cret t0ken$& t0ken%24%26')).toBe('[hidden][hidden] [hidden] [hidden]');
+  });
+
+  it('that contain one another are hidden whole', () => {
+    const secrets = new Secrets();
+    for (const value of ['water', 'water-works', 'works']) secrets.add(value);
+    expect(secrets.hide('water-works water works')).toBe('[hidden] [hidden] [hidden]');
+  });
+
+  it('of broken Unicode are hidden too', () => {
+    const secrets = new Secrets();
+    secrets.add('half \ud83d');
+    expect(secrets.hide('"half \\ud83d" half \ud83d half%20%EF%BF%BD')).toBe('"[hidden]" [hidden] [hidden]');
+  });
+});
+
+it('a log without an output of its own writes to standard error', () => {
+  const log = createLog({ level: 'error', format: 'json', secrets: new Secrets() });
+  expect(() => log.info('not shown')).not.toThrow();
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import {
+  freshUntil,
+  healthFingerprint,
+  healthPayload,
+  judge,
+  neverPolled,
+  type SliceRecord,
+  type Symptoms,
+} from '../../../src/bridge/health.ts';
+
+const good: SliceRecord = { lastSuccessAt: 1_000, freshUntil: 5_000, failure: null, consecutiveFailures: 0 };
+const bad = (kind: NonNullable<SliceRecord['failure']>['kind'], words = `${kind} in words`): SliceRecord => ({
+  ...good,
+  failure: { kind, words },
+  consecutiveFailures: 1,
+});
+const well: Symptoms = {
+  slices: { properties: good, signals: good, sonics: good, incidents: good, telemetry: good },
+  rejectedUntil: null,
+  limitedUntil: null,
+  dataProblems: [],
+  ledgerProblem: null,
+  emptiness: null,
+  notes: [],
+};
+const withSlices = (slices: Partial<Symptoms['slices']>): Symptoms => ({
+  ...well,
+  slices: { ...well.slices, ...slices },
+});
+
+describe('health', () => {
+  it('is ok when everything was read', () => {
+    expect(judge(well)).toEqual({ status: 'ok', reason: null, problems: [] });
+  });
+
+  it('is degraded by one failing schedule, and names it', () => {
+    expect(judge(withSlices({ signals: bad('unavailable') }))).toMatchObject({
+      status: 'degraded',
+      reason: 'signals: unavailable in words',
+    });
+  });
+
+  it('says words that befell several schedules once', () => {
+    const symptoms = withSlices({ signals: bad('forbidden', 'no'), telemetry: bad('forbidden', 'no') });
+    expect(judge(symptoms)).toMatchObject({ reason: 'signals, telemetry: no', problems: ['no'] });
+  });
+
+  it('is cloud_unreachable only when neither valves nor incidents can be read', () => {
+    expect(judge(withSlices({ sonics: bad('unavailable') })).status).toBe('degraded');
+    const both = withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') });
+    expect(judge(both)).toMatchObject({ status: 'cloud_unreachable', reason: 'unavailable in words' });
+    const refused = withSlices({ sonics: bad('unavailable'), incidents: bad('forbidden') });
+    expect(judge(refused).status).toBe('degraded');
+  });
+
+  it('is auth_failed when the credentials are rejected, whatever else is wrong, and says when it is tried again', () => {
+    const symptoms = {
+      ...withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
+      rejectedUntil: 0,
+    };
+    expect(judge(symptoms)).toMatchObject({ status: 'auth_failed' });
+    expect(judge(symptoms).reason).toContain('1970-01-01T00:00:00.000Z');
+    expect(judge(withSlices({ sonics: bad('auth') })).status).toBe('auth_failed');
+  });
+
+  it.each([
+    ['dataProblems', ['a record could not be read']],
+    ['ledgerProblem', 'disk full'],
+    ['emptiness', 'the account has no property'],
+  ] as const)('is degraded by %s', (symptom, words) => {
+    expect(judge({ ...well, [symptom]: words })).toMatchObject({
+      status: 'degraded',
+      reason: Array.isArray(words) ? words[0] : words,
+    });
+  });
+
+  it('is ok with a note of what is no fault', () => {
+    expect(judge({ ...well, notes: ['no signal (hub) in Shop'] })).toMatchObject({
+      status: 'ok',
+      reason: 'no signal (hub) in Shop',
+    });
+  });
+
+  it('tells each schedule by its own outcome', () => {
+    expect(healthPayload(withSlices({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
+      schedules: {
+        sonics: { last_success: '1970-01-01T00:00:01.000Z', last_error: null, consecutive_failures: 0 },
+        telemetry: { last_error: 'rateLimited in words', consecutive_failures: 1 },
+        signals: { last_success: null },
+      },
+      limited_until: null,
+    });
+  });
+
+  it('is not published again for another success or another failure of the same kind', () => {
+    const later = withSlices({ sonics: { ...good, lastSuccessAt: 99_000, freshUntil: 99_000 } });
+    expect(healthFingerprint(later)).toBe(healthFingerprint(well));
+    const failing = withSlices({ sonics: bad('unavailable') });
+    const stillFailing = withSlices({ sonics: { ...bad('unavailable'), consecutiveFailures: 7 } });
+    expect(healthFingerprint(stillFailing)).toBe(healthFingerprint(failing));
+    expect(healthFingerprint(failing)).not.toBe(healthFingerprint(well));
+  });
+});
+
+describe('freshness', () => {
+  it('ends with the older of valves and incidents', () => {
+    expect(freshUntil(withSlices({ incidents: { ...good, freshUntil: 4_000 } }).slices)).toBe(4_000);
+    expect(freshUntil(withSlices({ telemetry: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
+  });
+
+  it('does not hang on what the cloud refuses for good', () => {
+    expect(freshUntil(withSlices({ incidents: { ...bad('forbidden'), freshUntil: 1 } }).slices)).toBe(5_000);
+    expect(freshUntil(withSlices({ sonics: bad('forbidden'), incidents: bad('unsupported') }).slices)).toBe(
+      Number.NEGATIVE_INFINITY,
+    );
+  });
+
+  it('has not begun before the first poll', () => {
+    expect(freshUntil(withSlices({ sonics: neverPolled }).slices)).toBe(Number.NEGATIVE_INFINITY);
+  });
+});

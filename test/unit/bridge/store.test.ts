@@ -1,0 +1,292 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Reading, Store } from '../../../src/bridge/store.ts';
+import type { Incident, Property, Signal, Sonic } from '../../../src/model/records.ts';
+
+const property = (id: string, name = id): Property => ({
+  id,
+  name,
+  active: true,
+  address: null,
+  city: null,
+  country: null,
+  created_at: null,
+  lat: null,
+  lng: null,
+  postcode: null,
+  uprn: null,
+});
+const signal = (id: string, cloud_connection = 'connected'): Signal => ({
+  id,
+  name: id,
+  serial_no: null,
+  created_at: null,
+  cloud_connection,
+  boot_time: null,
+  modem_boot_time: null,
+  modem_version: null,
+  version: null,
+  wifi_rssi: -60,
+});
+const sonic = (id: string, signal_id: string | null, valve_state: string | null = 'open'): Sonic => ({
+  id,
+  name: id,
+  serial_no: null,
+  created_at: null,
+  signal_id,
+  battery: 'high',
+  radio_connection: 'connected',
+  radio_rssi: 100,
+  status: 'active',
+  valve_state,
+});
+const incident = (id: string, fields: Partial<Incident> = {}): Incident => ({
+  id,
+  detected_at: '2026-01-01T00:00:00.000Z',
+  open: true,
+  possible_actions: ['dismiss'],
+  severity: 'low',
+  signal_id: null,
+  sonic_id: null,
+  state: 'contacting',
+  type: 'long_flow_alert',
+  ...fields,
+});
+
+let time = 0;
+const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplete: true, startedAt: time++ });
+const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
+
+let store: Store;
+let changes: number;
+
+/** A store that knows one property with one signal and two sonics. */
+function furnish(selection: readonly string[] = []): void {
+  changes = 0;
+  store = new Store({ selection, staleAfterMs: 100 }, () => {
+    changes += 1;
+  });
+  store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+  store.setOwnedSignals('home', ['hub'], true);
+  store.replaceSignals(complete([signal('hub'), signal('stray')]));
+  store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
+  store.replaceIncidents(complete([]));
+  store.takeDirty();
+}
+
+describe('the store', () => {
+  beforeEach(() => furnish());
+
+  it('keeps a record that did not change, so that nothing is planned anew', () => {
+    const before = store.sonicView('kitchen')?.sonic;
+    changes = 0;
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
+    expect(store.sonicView('kitchen')?.sonic).toBe(before);
+    expect(changes).toBe(0);
+  });
+
+  it('marks just what a change shows on', () => {
+    store.replaceSonics(
+      complete([sonic('kitchen', 'hub', 'closed'), sonic('bath', 'hub'), sonic('shed', 'stray')]),
+    );
+    expect(store.takeDirty()).toEqual({
+      property: new Set(),
+      signal: new Set(),
+      sonic: new Set(['kitchen']),
+      incident: new Set(),
+    });
+    store.replaceSignals(complete([signal('hub', 'disconnected'), signal('stray')]));
+    expect(store.takeDirty()).toMatchObject({
+      signal: new Set(['hub']),
+      sonic: new Set(['kitchen', 'bath']),
+    });
+  });
+
+  it('removes a device after two complete readings without it, and says so', () => {
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    expect(store.replaceSonics(complete(rest))).toEqual([]);
+    expect(store.sonicView('kitchen')).not.toBeNull();
+    expect(store.replaceSonics(complete(rest))).toMatchObject([
+      { event: 'device_removed', kind: 'sonic', record: { id: 'kitchen' } },
+    ]);
+    expect(store.sonicView('kitchen')).toBeNull();
+  });
+
+  it('counts neither incomplete readings nor absences that were interrupted', () => {
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    for (let times = 0; times < 5; times++) store.replaceSonics(incomplete(rest));
+    store.replaceSonics(complete(rest));
+    store.replaceSonics(incomplete([...rest, sonic('kitchen', 'hub')]));
+    store.replaceSonics(complete(rest));
+    expect(store.sonicView('kitchen')).not.toBeNull();
+  });
+
+  it('tells of devices that are added, but not of those that were there at the start', () => {
+    expect(store.replaceSonics(incomplete([sonic('loft', 'hub')]))).toMatchObject([
+      { event: 'device_added', kind: 'sonic', record: { id: 'loft' } },
+    ]);
+    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
+    expect(fresh.replaceSonics(complete([sonic('kitchen', 'hub')]))).toEqual([]);
+  });
+
+  it('is whole once each list was read completely', () => {
+    expect(store.isWhole).toBe(true);
+    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
+    fresh.replaceProperties(complete([]));
+    fresh.replaceSignals(complete([]));
+    fresh.replaceSonics(incomplete([]));
+    fresh.replaceIncidents(complete([]));
+    expect(fresh.isWhole).toBe(false);
+    fresh.replaceSonics(complete([]));
+    expect(fresh.isWhole).toBe(true);
+  });
+
+  it('does not let a list that was begun earlier overwrite a sonic that was read since', () => {
+    const startedAt = time++;
+    store.setSonic(sonic('kitchen', 'hub', 'closing'), time++);
+    store.replaceSonics({ records: [sonic('kitchen', 'hub', 'open')], isComplete: false, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'closed')]));
+    expect(store.sonicView('kitchen')?.valve).toBe('closed');
+  });
+
+  it('takes a sonic for unread that incomplete readings have missed for too long, until one brings it', () => {
+    const startedAt = time;
+    const without = (at: number) => ({
+      records: [sonic('bath', 'hub')],
+      isComplete: false,
+      startedAt: startedAt + at,
+    });
+    store.replaceSonics(without(50));
+    expect(store.sonicView('kitchen')?.isUnread).toBe(false);
+    store.takeDirty();
+    store.replaceSonics(without(200));
+    expect(store.sonicView('kitchen')).toMatchObject({ isUnread: true, valve: 'open' });
+    expect(store.sonicView('bath')?.isUnread).toBe(false);
+    expect(store.takeDirty().sonic).toEqual(new Set(['kitchen', 'shed']));
+    store.setSonic(sonic('kitchen', 'hub'), startedAt + 210);
+    expect(store.sonicView('kitchen')?.isUnread).toBe(false);
+    expect(store.takeDirty().sonic).toContain('kitchen');
+  });
+
+  it('shows the movement of an accepted command until the cloud says anything new', () => {
+    const again = () => store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'open')]));
+    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    again();
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    store.setSonic(sonic('kitchen', 'hub', 'faulty'), time++);
+    expect(store.sonicView('kitchen')?.valve).toBeNull();
+    again();
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('shows the cloud’s own words when it said something new before it answered the command', () => {
+    const says = (state: string) => store.replaceSonics(incomplete([sonic('kitchen', 'hub', state)]));
+    says('requested_closed');
+    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    says('open');
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('never shows closed because of a command alone', () => {
+    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    store.forgetAccepted('kitchen');
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('keeps the last settled position through a pressure test', () => {
+    store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'closed')]));
+    store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'pressure_test')]));
+    expect(store.sonicView('kitchen')?.valve).toBe('closed');
+    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
+    fresh.replaceSonics(complete([sonic('kitchen', 'hub', 'pressure_test')]));
+    expect(fresh.sonicView('kitchen')?.valve).toBeNull();
+  });
+
+  it('takes in telemetry of known sonics only, and forgets it when the cloud has none', () => {
+    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1_700_000_000 };
+    store.setTelemetry('kitchen', telemetry);
+    store.setTelemetry('nobody', telemetry);
+    expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
+    store.dropTelemetry();
+    expect(store.sonicView('kitchen')?.telemetry).toBeNull();
+  });
+
+  it('follows a signal that moves to another property, and forgets what a removed property owned', () => {
+    expect(store.sonicView('kitchen')?.propertyId).toBe('home');
+    expect(store.setOwnedSignals('shop', ['hub'], true)).toBe(true);
+    expect(store.setOwnedSignals('home', [], true)).toBe(false);
+    expect(store.sonicView('kitchen')?.propertyId).toBe('shop');
+    for (let times = 0; times < 2; times++) store.replaceProperties(complete([property('home', 'Home')]));
+    expect(store.sonicView('kitchen')?.propertyId).toBeNull();
+  });
+});
+
+describe('incidents in the store', () => {
+  beforeEach(() => furnish());
+
+  it('belong to their sonic if it is known, else to their signal, and to the property of either', () => {
+    store.replaceIncidents(
+      complete([
+        incident('of-sonic', { sonic_id: 'kitchen', signal_id: 'hub' }),
+        incident('of-signal', { sonic_id: 'unknown', signal_id: 'hub' }),
+        incident('of-nobody'),
+      ]),
+    );
+    expect(store.sonicView('kitchen')?.incidents.map(({ id }) => id)).toEqual(['of-sonic']);
+    expect(store.signalView('hub')?.incidents.map(({ id }) => id)).toEqual(['of-signal']);
+    expect(store.propertyView('home')?.incidents.map(({ id }) => id)).toEqual(['of-sonic', 'of-signal']);
+    expect(store.takeDirty()).toEqual({
+      property: new Set(['home']),
+      signal: new Set(['hub']),
+      sonic: new Set(['kitchen']),
+      incident: new Set(['of-sonic', 'of-signal', 'of-nobody']),
+    });
+  });
+
+  it('go over to a sonic that becomes known', () => {
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'loft', signal_id: 'hub' })]));
+    expect(store.signalView('hub')?.incidents).toHaveLength(1);
+    store.replaceSonics(incomplete([sonic('loft', 'hub')]));
+    expect(store.signalView('hub')?.incidents).toHaveLength(0);
+    expect(store.sonicView('loft')?.incidents).toHaveLength(1);
+    expect(store.takeDirty().signal).toContain('hub');
+  });
+
+  it('open, change and close once each', () => {
+    const opened = incident('leak', { sonic_id: 'kitchen' });
+    expect(store.replaceIncidents(complete([opened]))).toEqual([
+      { event: 'incident_opened', record: opened },
+    ]);
+    expect(store.replaceIncidents(complete([{ ...opened }]))).toEqual([]);
+    const changed = { ...opened, possible_actions: ['dismiss', 'snooze'] };
+    expect(store.replaceIncidents(complete([changed]))).toEqual([
+      { event: 'incident_changed', record: changed },
+    ]);
+    expect(store.replaceIncidents(incomplete([]))).toEqual([]);
+    expect(store.replaceIncidents(complete([]))).toEqual([
+      { event: 'incident_closed', record: { ...changed, open: false } },
+    ]);
+    expect(store.incident('leak')).toBeNull();
+  });
+
+  it('that a cloud lists although they are resolved are not open', () => {
+    const resolved = incident('old', { open: null, state: 'resolved' });
+    expect(store.replaceIncidents(complete([resolved, incident('older', { open: false })]))).toEqual([]);
+    expect(store.counts().open_incidents).toBe(0);
+  });
+});
+
+describe('a selection of properties', () => {
+  it.each(['Home', 'home'])('by name or id (%s) leaves everything else out', (wanted) => {
+    furnish([wanted]);
+    expect(store.ids('property')).toEqual(['home']);
+    expect(store.ids('signal')).toEqual(['hub']);
+    expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
+    const happenings = store.replaceIncidents(
+      complete([incident('mine', { sonic_id: 'bath' }), incident('theirs', { sonic_id: 'shed' })]),
+    );
+    expect(happenings).toMatchObject([{ record: { id: 'mine' } }]);
+  });
+});

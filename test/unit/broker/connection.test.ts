@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { describeUrl } from '../../../src/broker/connection.ts';
+import { brokerKinds, connected } from '../../support/brokers.ts';
+import { watchTopics } from '../../support/mqttWatcher.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const retained = { retain: true } as const;
+const live = { retain: false } as const;
+
+describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion, spoken, start }) => {
+  const here = it.skipIf(!isHere);
+
+  here('says what it speaks and hears what it subscribed to', async () => {
+    const { url, port } = await start();
+    const { connection, heard, happenings, lines } = await connected(url, {
+      protocolVersion,
+      subscriptions: ['a/+/set', 'b'],
+    });
+    await connection.publish('a/1/set', 'OPEN', live);
+    await connection.publish('b', 'müll \u{1f4a7}', live);
+    await connection.publish('c', 'not subscribed to', live);
+    await connection.publish('b', '', live);
+    await waitFor(() => heard.length === 3, { what: 'the messages' });
+    expect(heard).toEqual([
+      { topic: 'a/1/set', payload: 'OPEN', isRetained: false },
+      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false },
+      { topic: 'b', payload: '', isRetained: false },
+    ]);
+    expect(happenings).toEqual(['connected']);
+    expect(lines.messages.at(-1)).toBe(
+      `info: Connected to the MQTT broker mqtt://127.0.0.1:${port} (${spoken})`,
+    );
+    expect(lines.text).not.toContain('warn');
+  });
+
+  here('tells a stored command from a live one', async () => {
+    const { url } = await start();
+    const watcher = await watchTopics(url, 'none');
+    await watcher.publish('a/set', 'OPEN', retained);
+    const { heard } = await connected(url, { protocolVersion, subscriptions: ['a/set'] });
+    await waitFor(() => heard.length === 1, { what: 'the stored command' });
+    await watcher.publish('a/set', 'CLOSE');
+    await waitFor(() => heard.length === 2, { what: 'the live command' });
+    expect(heard.map(({ payload, isRetained }) => [payload, isRetained])).toEqual([
+      ['OPEN', true],
+      ['CLOSE', false],
+    ]);
+  });
+
+  here('leaves on the broker what is retained, and only that', async () => {
+    const { url } = await start();
+    const { connection } = await connected(url, { protocolVersion });
+    await connection.publish('kept', 'yes', retained);
+    await connection.publish('told', 'once', live);
+    const watcher = await watchTopics(url, '#');
+    expect([...watcher.last]).toEqual([['kept', 'yes']]);
+  });
+
+  here('that breaks off leaves its last will, and one that stops its last words', async () => {
+    const { url, port } = await start();
+    const proxy = await startTcpProxy(port);
+    const watcher = await watchTopics(url, 'state');
+    const will = { topic: 'state', payload: 'offline' };
+    const options = { protocolVersion, will };
+    const { connection } = await connected(`mqtt://127.0.0.1:${proxy.port}`, options);
+    await connection.publish('state', 'online', retained);
+    proxy.cut();
+    await watcher.waitForTopic('state', (text) => text === 'offline');
+    proxy.mend();
+    await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
+    await connection.stop([{ topic: 'state', payload: 'said goodbye' }]);
+    await watcher.waitForTopic('state', (text) => text === 'said goodbye');
+    const late = await watchTopics(url, 'state');
+    expect(late.last.get('state')).toBe('said goodbye');
+    expect(late.messages[0]?.retain).toBe(true);
+  });
+
+  here('is back by itself, with its subscriptions, and nothing was queued meanwhile', async () => {
+    const { url, port } = await start();
+    const proxy = await startTcpProxy(port);
+    const watcher = await watchTopics(url, ['state', 'set']);
+    const { connection, heard, happenings, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`, {
+      protocolVersion,
+      subscriptions: ['set'],
+    });
+    proxy.cut();
+    await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
+    await expect(connection.publish('state', 'stale', retained)).rejects.toMatchObject({ wasSent: false });
+    await watcher.publish('set', 'lost');
+    proxy.mend();
+    await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
+    await connection.publish('state', 'fresh', retained);
+    await watcher.publish('set', 'new');
+    await waitFor(() => heard.length > 0, { what: 'the new command' });
+    await watcher.waitForTopic('state');
+    expect(heard.map(({ payload }) => payload)).toEqual(['new']);
+    expect(watcher.messages.filter(({ topic }) => topic === 'state').map(({ text }) => text)).toEqual([
+      'fresh',
+    ]);
+    expect(happenings.filter((each) => !each.startsWith('failed'))).toEqual([
+      'connected',
+      'disconnected',
+      'connected',
+    ]);
+    expect(lines.messages.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+    expect(lines.text).toContain('back after');
+  });
+
+  here(
+    'reads what is retained under filters, far more than a broker queues, and then hears no more of it',
+    async () => {
+      const { url } = await start();
+      const { connection, heard } = await connected(url, { protocolVersion, subscriptions: ['set'] });
+      const topics = Array.from({ length: 1_500 }, (_, index) => `many/${index}`);
+      await Promise.all([...topics, 'other/1'].map((topic) => connection.publish(topic, topic, retained)));
+      const found: string[] = [];
+      const reading = connection.readRetained(['many/+'], { quietMs: 200, longestMs: 5_000 }, (message) =>
+        found.push(message.payload),
+      );
+      await connection.publish('set', 'while it reads', live);
+      await reading;
+      expect(found.toSorted()).toEqual(topics.toSorted());
+      await connection.publish('many/1', 'later', live);
+      await connection.publish('set', 'after', live);
+      await waitFor(() => heard.length === 2, { what: 'the commands' });
+      expect(heard.map(({ topic }) => topic)).toEqual(['set', 'set']);
+      expect(found).toHaveLength(topics.length);
+    },
+  );
+});
+
+it('an address is told without its credentials and its path', () => {
+  expect(describeUrl('mqtts://me:secret@example.com:8883/path?x')).toBe('mqtts://example.com:8883');
+  expect(describeUrl('mqtt://[::1]')).toBe('mqtt://[::1]');
+});

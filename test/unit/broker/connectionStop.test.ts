@@ -1,0 +1,72 @@
+import { createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
+import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
+import { freePort } from '../../support/ports.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const onMosquitto = it.skipIf(!mosquittoAvailable());
+const retained = { retain: true } as const;
+
+describe('a connection stops within a second or so', () => {
+  /** Stops and returns how long that took, in ms. */
+  async function timeToStop(stop: () => Promise<void>): Promise<number> {
+    const before = performance.now();
+    await stop();
+    return performance.now() - before;
+  }
+
+  onMosquitto('while the broker hangs, with messages on their way', async () => {
+    const mosquitto = await startMosquitto();
+    const { connection, happenings } = await connected(mosquitto.url);
+    await mosquitto.kill('SIGSTOP');
+    const owed = connection.publish('a', 'b', retained).catch((error: unknown) => error);
+    const last = [{ topic: 'state', payload: 'offline' }];
+    expect(await timeToStop(() => connection.stop(last))).toBeLessThan(1_700);
+    expect(await owed).toMatchObject({ name: 'BrokerAway', wasSent: true });
+    expect(connection.isConnected).toBe(false);
+    expect(happenings).toEqual(['connected', 'disconnected']);
+  });
+
+  it('while nobody answers its first packet', async () => {
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.close());
+    const address = silent.address();
+    const visited = new Promise((resolve) => silent.once('connection', resolve));
+    const { connection } = openConnection(
+      `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    );
+    await visited;
+    expect(await timeToStop(() => connection.stop([{ topic: 'a', payload: 'b' }]))).toBeLessThan(700);
+  });
+
+  it('while it waits for its next attempt', async () => {
+    const { connection, happenings } = openConnection(`mqtt://127.0.0.1:${await freePort()}`);
+    await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
+    expect(await timeToStop(() => connection.stop([]))).toBeLessThan(400);
+    expect(happenings).toHaveLength(1);
+  });
+
+  it('while it reads what is retained', async () => {
+    const { url } = await startEmbedded();
+    const { connection } = await connected(url);
+    await connection.publish('kept', 'yes', retained);
+    let isReading = false;
+    const time = { quietMs: 60_000, longestMs: 60_000 };
+    const reading = connection.readRetained(['#'], time, () => {
+      isReading = true;
+    });
+    reading.catch(() => undefined);
+    await waitFor(() => isReading, { what: 'the first message' });
+    expect(await timeToStop(() => connection.stop([]))).toBeLessThan(1_000);
+    await expect(reading).rejects.toThrow('the bridge stops');
+  });
+
+  it('when it was stopped before', async () => {
+    const { url } = await startEmbedded();
+    const { connection } = await connected(url);
+    await connection.stop([]);
+    expect(await timeToStop(() => connection.stop([]))).toBeLessThan(700);
+  });
+});

@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { Aedes } from 'aedes';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BrokerAway } from '../../../src/broker/connection.ts';
+import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
+import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
+import { freePort } from '../../support/ports.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const onMosquitto = it.skipIf(!mosquittoAvailable());
+const retained = { retain: true } as const;
+const live = { retain: false } as const;
+
+describe('a connection', () => {
+  onMosquitto('notices with MQTT 5 that a live command was sent with the retain flag', async () => {
+    const { url } = await startMosquitto();
+    const { connection, heard } = await connected(url, { subscriptions: ['set'] });
+    await connection.publish('set', 'CLOSE', retained);
+    await waitFor(() => heard.length === 1, { what: 'the command' });
+    expect(heard[0]?.isRetained).toBe(true);
+  });
+
+  it('goes on with MQTT 3.1.1 at once where MQTT 5 is refused', async () => {
+    const { url } = await startEmbedded();
+    const { happenings, lines } = await connected(url, { protocolVersion: 5 });
+    expect(happenings).toEqual(['connected']);
+    expect(lines.messages[0]).toBe('info: The MQTT broker does not speak MQTT 5: going on with 3.1.1');
+    expect(lines.text).not.toContain('warn');
+  });
+
+  it('tries MQTT 3.1.1 where an old broker just hangs up on MQTT 5', async () => {
+    const { port } = await startEmbedded();
+    const versionOf = (connectPacket: Buffer) => connectPacket[connectPacket.indexOf('MQTT') + 4];
+    const proxy = await startTcpProxy(port, (firstBytes) => versionOf(firstBytes) === 4);
+    const { happenings } = await connected(`mqtt://127.0.0.1:${proxy.port}`);
+    expect(happenings).toEqual(['failed: the connection was closed', 'connected']);
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('waits for a broker on %s that is not there yet', async (host) => {
+    const port = await freePort();
+    const { connection, happenings, lines } = openConnection(`mqtt://${host}:${port}`);
+    await expect(connection.publish('a', 'b', live)).rejects.toThrow('the MQTT broker is away');
+    await expect(
+      connection.readRetained(['#'], { quietMs: 1, longestMs: 1 }, () => undefined),
+    ).rejects.toThrow(BrokerAway);
+    await waitFor(() => happenings.length === 1, { what: 'the first attempt to fail' });
+    expect(happenings[0]).toBe('failed: connection refused (is it running, and is the port right?)');
+    expect(lines.messages).toEqual([
+      `warn: MQTT broker mqtt://${host}:${port}: connection refused (is it running, and is the port right?). Trying again until it works`,
+    ]);
+  });
+
+  it('says in words that there is no such host', async () => {
+    const { happenings } = openConnection('mqtt://no-such-host.invalid:1');
+    await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
+    expect(happenings[0]).toMatch(/^failed: (no such host|the name server does not answer)$/);
+  });
+
+  onMosquitto.each([5, 4] as const)(
+    'with MQTT %i says in words that the password is wrong, and asks for it again',
+    async (protocolVersion) => {
+      const { url, port } = await startMosquitto({ password: { user: 'bridge', password: 'right' } });
+      let password = 'wrong-password';
+      const { connection, happenings, lines } = openConnection(url, {
+        protocolVersion,
+        username: 'bridge',
+        password: () => password,
+      });
+      const reason = 'not authorized: check mqtt.username and mqtt.password';
+      await waitFor(() => happenings.length > 0, { what: 'the refusal' });
+      expect(happenings).toEqual([`failed: ${reason}`]);
+      expect(lines.messages).toEqual([
+        `warn: MQTT broker mqtt://127.0.0.1:${port}: ${reason}. Trying again until it works`,
+      ]);
+      password = 'right';
+      await waitFor(() => connection.isConnected, { what: 'the connection' });
+      expect(lines.text).not.toContain('wrong-password');
+    },
+  );
+
+  onMosquitto('takes a user and a password from the address, and tells neither to the log', async () => {
+    const { port } = await startMosquitto({ password: { user: 'me@home', password: 'a:b/c d' } });
+    const credentials = `${encodeURIComponent('me@home')}:${encodeURIComponent('a:b/c d')}`;
+    const { lines } = await connected(`mqtt://${credentials}@127.0.0.1:${port}`);
+    expect(lines.text).toContain(`mqtt://127.0.0.1:${port} `);
+    expect(lines.text).not.toContain('me%40home');
+  });
+
+  it('whose password cannot be read says why, and tries again', async () => {
+    const { url } = await startEmbedded();
+    let reads = 0;
+    const { connection, happenings } = openConnection(url, {
+      protocolVersion: 4,
+      password: () => {
+        reads += 1;
+        if (reads === 1) throw new Error('cannot read the file mqtt.password_file');
+        return undefined;
+      },
+    });
+    await waitFor(() => connection.isConnected, { what: 'the connection' });
+    expect(happenings).toEqual(['failed: cannot read the file mqtt.password_file', 'connected']);
+  });
+
+  it('is none while a subscription is refused, and says so', async () => {
+    const broker = await Aedes.createBroker({
+      authorizeSubscribe: (_client, subscription, done) =>
+        done(null, subscription.topic === 'secret' ? null : subscription),
+    });
+    const server = createServer(broker.handle);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const { connection, happenings } = openConnection(`mqtt://127.0.0.1:${port}`, {
+      protocolVersion: 4,
+      subscriptions: ['open', 'secret'],
+    });
+    await waitFor(() => happenings.length > 0, { what: 'the refusal' });
+    expect(happenings[0]).toMatch(/^failed: the broker refused a subscription: \w/);
+    expect(connection.isConnected).toBe(false);
+  });
+
+  onMosquitto('passes a refused message on to its sender, and stays', async () => {
+    const { url } = await startMosquitto({ permitted: ['allowed'] });
+    const { connection, happenings } = await connected(url);
+    await expect(connection.publish('forbidden', 'x', retained)).rejects.toThrow(/not authorized/i);
+    await connection.publish('allowed', 'x', live);
+    expect(happenings).toEqual(['connected']);
+  });
+
+  onMosquitto('does not send what the broker says is too large, and stays', async () => {
+    const { url } = await startMosquitto({ lines: ['max_packet_size 5000'] });
+    const { connection, happenings } = await connected(url);
+    await expect(connection.publish('big', 'x'.repeat(5_000), retained)).rejects.toThrow(
+      'big has 5019 bytes; the broker takes 5000',
+    );
+    await connection.publish('small', 'x'.repeat(4_000), retained);
+    expect(happenings).toEqual(['connected']);
+  });
+
+  onMosquitto('speaks over a WebSocket too', async () => {
+    await connected((await startMosquitto({ websocket: true })).url);
+  });
+
+  onMosquitto('trusts the authority that it is given, and no other', async () => {
+    const { url, caFile } = await startMosquitto({ tls: true });
+    const ca = readFileSync(caFile ?? '', 'utf8');
+    await connected(url, { tls: { ca, cert: undefined, key: undefined, rejectUnauthorized: true } });
+    const { happenings } = openConnection(url);
+    await waitFor(() => happenings.length > 0, { what: 'the distrust' });
+    expect(happenings[0]).toMatch(/certificate/);
+    await connected(url, {
+      tls: { ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: false },
+    });
+  });
+});

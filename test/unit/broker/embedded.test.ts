@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { EmbeddedBroker, type EmbeddedOptions } from '../../../src/broker/embedded.ts';
+import { connected, openConnection } from '../../support/brokers.ts';
+import { watchTopics } from '../../support/mqttWatcher.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+/** Starts an embedded broker that ends with the test. */
+async function startBroker(changes: Partial<EmbeddedOptions> = {}) {
+  const options = { host: '127.0.0.1', port: 0, username: undefined, password: undefined, ...changes };
+  const broker = new EmbeddedBroker(options);
+  const port = await broker.start();
+  onTestFinished(() => broker.stop());
+  return { broker, port, url: `mqtt://127.0.0.1:${port}` };
+}
+
+describe('the embedded broker', () => {
+  it('keeps what is retained for who comes later', async () => {
+    const { url } = await startBroker();
+    const first = await watchTopics(url, '#');
+    await first.publish('kept', 'yes', { retain: true });
+    await first.publish('told', 'once');
+    expect([...(await watchTopics(url, '#')).last]).toEqual([['kept', 'yes']]);
+  });
+
+  it.each([
+    ['wrong', 'user-1', 'pass-2'],
+    ['of a longer password', 'user-1', 'pass-11'],
+    ['of another user', 'user-2', 'pass-1'],
+    ['without a password', 'user-1', undefined],
+    ['without anything', undefined, undefined],
+  ])('lets nobody in with credentials that are %s', async (_what, username, password) => {
+    const { url } = await startBroker({ username: 'user-1', password: 'pass-1' });
+    const { connection, happenings } = openConnection(url, {
+      protocolVersion: 4,
+      username,
+      password: () => password,
+    });
+    await waitFor(() => happenings.length > 0, { what: 'the refusal' });
+    expect(happenings).toEqual(['failed: not authorized: check mqtt.username and mqtt.password']);
+    expect(connection.isConnected).toBe(false);
+  });
+
+  it('lets in who knows the user and the password', async () => {
+    const { url } = await startBroker({ username: 'user-1', password: 'pässwörd' });
+    const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pässwörd' } as const;
+    expect((await connected(url, credentials)).happenings).toEqual(['connected']);
+  });
+
+  it('says that its port is taken', async () => {
+    const { port } = await startBroker();
+    const second = new EmbeddedBroker({ host: '127.0.0.1', port, username: undefined, password: undefined });
+    await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await second.stop();
+  });
+
+  it('hangs up on everybody when it stops, speaking or silent, and frees its port', async () => {
+    const { broker, port, url } = await startBroker();
+    const silent = connect(port, '127.0.0.1');
+    await once(silent, 'connect');
+    const { connection } = await connected(url, { protocolVersion: 4 });
+    const hungUp = once(silent, 'close');
+    silent.resume();
+    await broker.stop();
+    await hungUp;
+    await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
+    expect((await startBroker({ port })).port).toBe(port);
+  });
+
+  it('stays when somebody sends no MQTT', async () => {
+    const { port, url } = await startBroker();
+    const stranger = connect(port, '127.0.0.1');
+    stranger.on('error', () => undefined).resume();
+    stranger.write('GET / HTTP/1.1\r\n\r\n');
+    await once(stranger, 'close');
+    expect((await connected(url, { protocolVersion: 4 })).happenings).toEqual(['connected']);
+  });
+});

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { Retained } from '../../../src/broker/retained.ts';
+import { brokerKinds, connected, startEmbedded } from '../../support/brokers.ts';
+import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
+import { type MqttWatcher, watchTopics } from '../../support/mqttWatcher.ts';
+import { settle } from '../../support/passTime.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const onMosquitto = it.skipIf(!mosquittoAvailable());
+
+/** What is retained on a broker, a connection to it and someone who watches. */
+async function startRetained(url: string, watched = url, protocolVersion: 4 | 5 = 4) {
+  const opened = await connected(url, { protocolVersion });
+  const watcher = await watchTopics(watched, '#');
+  return { ...opened, watcher, retained: new Retained(opened.connection, opened.lines.log) };
+}
+
+/** What came on the watched topics, as `topic=payload`. */
+const seen = (watcher: MqttWatcher) => watcher.messages.map(({ topic, text }) => `${topic}=${text}`);
+
+/** Waits until the watcher has seen all that was published before. */
+async function caughtUp(watcher: MqttWatcher): Promise<void> {
+  const end = `end-${performance.now()}`;
+  await watcher.publish('end', end);
+  await waitFor(() => watcher.messages.at(-1)?.text === end, { what: 'the end' });
+}
+
+describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVersion, start }) => {
+  const here = it.skipIf(!isHere);
+
+  here('are published when they change, and only then', async () => {
+    const { url } = await start();
+    const { retained, watcher } = await startRetained(url, url, protocolVersion);
+    await retained.put('a', '1');
+    await retained.put('a', '1');
+    await retained.put('a', '2');
+    await retained.put('b', '2');
+    await retained.put('a', '2');
+    await retained.settle();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=2', 'b=2']);
+    const late = await watchTopics(url, '#');
+    expect([...late.last]).toEqual(
+      expect.arrayContaining([
+        ['a', '2'],
+        ['b', '2'],
+      ]),
+    );
+  });
+
+  here('are all published again once they are forgotten', async () => {
+    const { url } = await start();
+    const { retained, watcher } = await startRetained(url, url, protocolVersion);
+    await retained.put('a', '1');
+    await retained.put('b', '1');
+    await retained.settle();
+    retained.forget();
+    expect(retained.has('a', '1')).toBe(false);
+    await retained.put('a', '1');
+    await retained.settle();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'b=1', 'a=1']);
+    expect(retained.unknownTopics()).toEqual(['b']);
+  });
+
+  here('are deleted where they are or may be, and nowhere else', async () => {
+    const { url } = await start();
+    const { retained, watcher } = await startRetained(url, url, protocolVersion);
+    await watcher.publish('stale', 'old', { retain: true });
+    retained.found('stale');
+    await retained.put('own', '1');
+    expect(retained.unknownTopics()).toEqual(['stale']);
+    for (const topic of ['own', 'stale', 'never']) await retained.clear(topic);
+    await retained.settle();
+    for (const topic of ['own', 'stale', 'never']) await retained.clear(topic);
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1).toSorted()).toEqual(['own=', 'own=1', 'stale=', 'stale=old']);
+    expect(retained.unknownTopics()).toEqual([]);
+    expect((await watchTopics(url, '#')).last.size).toBe(0);
+  });
+});
+
+describe('retained messages', () => {
+  it('that were found on the broker are stale until they are put', async () => {
+    const { retained } = await startRetained((await startEmbedded()).url);
+    retained.found('a');
+    await retained.put('b', '1');
+    retained.found('b');
+    expect([retained.isKnown('a'), retained.isKnown('b'), retained.isKnown('c')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(retained.unknownTopics()).toEqual(['a']);
+    await retained.put('a', '1');
+    expect(retained.unknownTopics()).toEqual([]);
+    expect([retained.has('a', '1'), retained.has('a', '2'), retained.has('c', '1')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('that are put, deleted and put again in one go end as they were put last', async () => {
+    const { url } = await startEmbedded();
+    const { retained } = await startRetained(url);
+    await retained.put('a', '1');
+    await retained.clear('a');
+    await retained.put('a', '2');
+    await retained.settle();
+    expect(retained.has('a', '2')).toBe(true);
+    expect((await watchTopics(url, 'a')).last.get('a')).toBe('2');
+  });
+
+  onMosquitto('wait for acknowledgements when there are many, so that memory is bounded', async () => {
+    const mosquitto = await startMosquitto();
+    const { connection, lines } = await connected(mosquitto.url);
+    const retained = new Retained(connection, lines.log);
+    await mosquitto.kill('SIGSTOP');
+    for (let index = 0; index < 64; index++) await retained.put(`many/${index}`, 'x');
+    let isTaken = false;
+    const next = retained.put('next', 'x').then(() => {
+      isTaken = true;
+    });
+    await settle();
+    expect(isTaken).toBe(false);
+    await mosquitto.kill('SIGCONT');
+    await next;
+    await retained.settle();
+    expect(retained.has('next', 'x')).toBe(true);
+  });
+
+  it('all arrive, however many there are', async () => {
+    const { url } = await startEmbedded();
+    const { retained, watcher } = await startRetained(url);
+    for (let index = 0; index < 500; index++) await retained.put(`many/${index}`, 'x');
+    await retained.settle();
+    await caughtUp(watcher);
+    expect(watcher.last.size).toBe(501);
+  });
+
+  it('are not published, queued or taken for published while the broker is away', async () => {
+    const { url, port } = await startEmbedded();
+    const proxy = await startTcpProxy(port);
+    const { retained, connection, watcher, lines } = await startRetained(
+      `mqtt://127.0.0.1:${proxy.port}`,
+      url,
+    );
+    await retained.put('a', '1');
+    await retained.settle();
+    proxy.cut();
+    await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
+    await retained.put('a', 'while away');
+    await retained.put('new', 'while away');
+    await retained.clear('a');
+    expect([retained.has('a', '1'), retained.has('new', 'while away')]).toEqual([true, false]);
+    expect(retained.unknownTopics()).toEqual([]);
+    proxy.mend();
+    await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
+    await retained.put('a', '2');
+    await retained.settle();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=2']);
+    expect(lines.text).not.toContain('did not take');
+  });
+
+  onMosquitto('that are lost on their way are unknown, without a line for each', async () => {
+    const mosquitto = await startMosquitto();
+    const { connection, lines } = await connected(mosquitto.url);
+    const retained = new Retained(connection, lines.log);
+    await mosquitto.kill('SIGSTOP');
+    for (let index = 0; index < 20; index++) await retained.put(`lost/${index}`, 'x');
+    await mosquitto.kill('SIGKILL');
+    await retained.settle();
+    expect(retained.unknownTopics()).toHaveLength(20);
+    expect(lines.text).not.toContain('did not take');
+  });
+
+  onMosquitto('that the broker refuses are said once, and stay unknown', async () => {
+    const { url } = await startMosquitto({ permitted: ['allowed'] });
+    const { connection, lines } = await connected(url);
+    const retained = new Retained(connection, lines.log);
+    for (const payload of ['1', '1', '2']) {
+      await retained.put('forbidden', payload);
+      await retained.put('allowed', payload);
+      await retained.settle();
+      expect([retained.has('forbidden', payload), retained.has('allowed', payload)]).toEqual([false, true]);
+    }
+    expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([
+      'warn: The MQTT broker did not take forbidden: Publish error: Not authorized',
+    ]);
+    expect(retained.unknownTopics()).toEqual(['forbidden']);
+  });
+});

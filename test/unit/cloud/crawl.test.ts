@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import { CloudError } from '../../../src/cloud/errors.ts';
+import { pageOf, type StubAnswer, type StubHandler } from '../../support/cloudStub.ts';
+import { startBench } from '../../support/testClient.ts';
+
+const sonics = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => ({ id: `s-${from + index}` }));
+const listSonics = { operation: 'list_sonics' } as const;
+
+/** Crawls a list whose pages the test answers by number; `asked` holds the numbers in order. */
+async function crawl(answer: (page: number, asked: number[]) => StubAnswer | undefined) {
+  const asked: number[] = [];
+  const handler: StubHandler = ({ query }) => {
+    const page = Number(query['page']);
+    asked.push(page);
+    return answer(page, asked);
+  };
+  const bench = await startBench(handler, { session: { token: 'kept', since: Date.now() } });
+  const outcome = await bench.client.crawl(listSonics);
+  return { ...outcome, ids: outcome.records.map(({ id }) => id).sort(), asked, ...bench };
+}
+
+const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
+
+/** The envelope of a page with some of it changed. */
+function envelope(records: readonly unknown[], page: number, changes: object): StubAnswer {
+  return { json: { ...(pageOf(records, page).json as object), ...changes } };
+}
+
+describe('an honest list', () => {
+  it.each([0, 1, 9, 10, 11, 37, 40])('of %i records is complete after its own pages', async (count) => {
+    const all = sonics(count);
+    const result = await crawl((page) => pageOf(all, page));
+    expect(result).toMatchObject({ complete: true, problem: null, ids: idsOf(all) });
+    expect(result.asked).toHaveLength(Math.max(1, Math.ceil(count / 10)));
+    expect(result.client.problems()).toEqual([]);
+  });
+
+  it('keeps its filter on every page', async () => {
+    const queries: unknown[] = [];
+    const { client } = await startBench(
+      ({ query }) => {
+        queries.push(query);
+        return pageOf(sonics(12), Number(query['page']));
+      },
+      { session: { token: 'kept', since: Date.now() } },
+    );
+    await client.crawl({ operation: 'list_sonics', query: { name: 'Hall' } });
+    expect(queries).toEqual([
+      { name: 'Hall', page: '1' },
+      { name: 'Hall', page: '2' },
+    ]);
+  });
+});
+
+describe('a page that fails', () => {
+  it('leaves the others, and the crawl incomplete', async () => {
+    const all = sonics(37);
+    const result = await crawl((page) => (page === 3 ? { status: 503 } : pageOf(all, page)));
+    expect(result.complete).toBe(false);
+    expect(result.problem).toBe('page 3 could not be read: the cloud answered 503 (the cloud is in trouble)');
+    expect(result.ids).toEqual(idsOf([...all.slice(0, 20), ...all.slice(30)]));
+    expect(result.asked.filter((page) => page === 3)).toHaveLength(3);
+  });
+
+  it('for a moment only does no harm', async () => {
+    const all = sonics(37);
+    const result = await crawl((page, asked) =>
+      page === 3 && asked.filter((each) => each === 3).length < 3 ? { status: 502 } : pageOf(all, page),
+    );
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+  });
+
+  it('as the first one fails the crawl', async () => {
+    await expect(crawl(() => ({ status: 403 }))).rejects.toMatchObject({ kind: 'forbidden' });
+  });
+
+  it('as one of very many ends the crawl soon', async () => {
+    const all = sonics(1_000);
+    const result = await crawl((page) => (page > 3 ? { status: 404 } : pageOf(all, page)));
+    expect(result.complete).toBe(false);
+    expect(result.asked.length).toBeLessThan(15);
+  });
+});
+
+describe('pages that move while they are read', () => {
+  it('are read again: a record that went away', async () => {
+    let all = sonics(37);
+    const result = await crawl((page, asked) => {
+      const answer = pageOf(all, page);
+      if (asked.length === 1) all = all.slice(1);
+      return answer;
+    });
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+  });
+
+  it('are read again: a record that came in front, so that others are seen twice', async () => {
+    let all = sonics(37);
+    const result = await crawl((page, asked) => {
+      const answer = pageOf(all, page);
+      if (asked.length === 1) all = [{ id: 'new' }, ...all.slice(0, -1)];
+      return answer;
+    });
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+  });
+
+  it('are read again where the cloud knows no page beyond the last', async () => {
+    let all = sonics(37);
+    const result = await crawl((page, asked) => {
+      const answer = page <= 4 ? pageOf(all, page) : { status: 404 };
+      if (asked.length === 1) all = sonics(38);
+      return answer;
+    });
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+  });
+
+  it('all the time leave the crawl incomplete, with every record that was seen', async () => {
+    const result = await crawl((page, asked) => pageOf(sonics(37 + asked.length), page));
+    expect(result.complete).toBe(false);
+    expect(result.problem).toMatch(/changed while it was read, twice/);
+    expect(result.ids).toEqual(expect.arrayContaining(idsOf(sonics(37))));
+  });
+});
+
+describe('totals that lie', () => {
+  it('low: everything beyond them is found', async () => {
+    const all = sonics(37);
+    const result = await crawl((page) => envelope(all, page, { total_pages: 2 }));
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+    expect(result.asked).toEqual(expect.arrayContaining([1, 2, 3, 4]));
+  });
+
+  it('high in entries: a second reading proves it, and it is told once', async () => {
+    const all = sonics(37);
+    const result = await crawl((page) => envelope(all, page, { total_entries: 50 }));
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+    expect(result.client.problems()).toEqual([
+      "list_sonics: the list's totals are wrong: 37 records read, 50 announced",
+    ]);
+  });
+
+  it('high in pages: the empty ones are not all asked for', async () => {
+    const all = sonics(37);
+    for (const total_pages of [4_000, 1_000_000_000]) {
+      const result = await crawl((page) => envelope(all, page, { total_pages }));
+      expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+      expect(result.asked.length).toBeLessThan(12);
+    }
+  });
+
+  it('and a cloud that shows its last page again beyond the end are seen through', async () => {
+    const all = sonics(37);
+    const result = await crawl((page) =>
+      envelope(all, Math.min(page, 4), { page_number: page, total_entries: 38 }),
+    );
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+  });
+
+  it.each([
+    { total_entries: 'many' },
+    { total_entries: -1, total_pages: 1.5 },
+    { total_entries: null, total_pages: {} },
+  ])('as %j are no totals', async (changes) => {
+    const all = sonics(37);
+    const result = await crawl((page) => envelope(all, page, changes));
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+  });
+});
+
+describe('a list without totals', () => {
+  it.each([0, 3, 20, 37])('of %i records is read until an empty page', async (count) => {
+    const all = sonics(count);
+    const result = await crawl((page) => ({ json: { data: all.slice((page - 1) * 10, page * 10) } }));
+    expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
+  });
+
+  it('of a cloud that ignores the page number is never believed to be complete', async () => {
+    const result = await crawl(() => ({ json: { data: sonics(10) } }));
+    expect(result.complete).toBe(false);
+    expect(result.ids).toEqual(idsOf(sonics(10)));
+    expect(result.asked.length).toBeLessThan(6);
+  });
+});
+
+describe('a cloud that answers another page than was asked for', () => {
+  it('leaves the crawl incomplete', async () => {
+    const result = await crawl(() => pageOf(sonics(37), 1));
+    expect(result.complete).toBe(false);
+    expect(result.problem).toMatch(/page 2 .*could not be read: page 2 was asked for, page 1 came/);
+    expect(result.ids).toEqual(idsOf(sonics(10)));
+  });
+
+  it('without saying so leaves it incomplete too, and is not asked for ever', async () => {
+    const result = await crawl(() => envelope(sonics(5_000), 1, { page_number: null }));
+    expect(result.complete).toBe(false);
+    expect(result.asked.length).toBeLessThan(20);
+  });
+});
+
+describe('unreadable records', () => {
+  it('with an unsafe id do not spoil the crawl', async () => {
+    const all = [...sonics(12), { id: 'a/b' }];
+    const result = await crawl((page) => pageOf(all, page));
+    expect(result).toMatchObject({ complete: true, ids: idsOf(sonics(12)) });
+    expect(result.client.problems().join()).toContain('a/b');
+  });
+
+  it('filling a page do not end it', async () => {
+    const unsafe = Array.from({ length: 10 }, (_, index) => ({ id: `#${index}` }));
+    const all = [...sonics(10), ...unsafe, ...sonics(95, 10)];
+    const result = await crawl((page) => pageOf(all, page));
+    expect(result).toMatchObject({ complete: true, ids: idsOf(sonics(105)) });
+    expect(result.asked).toHaveLength(12);
+  });
+
+  it.each([7, null, {}, { id: 7 }])('without a readable id (%j) spoil it', async (record) => {
+    const all = [...sonics(12), record];
+    const result = await crawl((page) => pageOf(all, page));
+    expect(result).toMatchObject({ complete: false, problem: 'records without a readable id: 1' });
+    expect(result.asked).toHaveLength(2);
+  });
+});
+
+it('a crawl that is given up ends with an error, not with a part of the list', async () => {
+  const stop = new AbortController();
+  const { client } = await startBench(
+    ({ query }) => {
+      if (query['page'] === '2') stop.abort();
+      return query['page'] === '1' ? pageOf(sonics(100), 1) : { fault: 'hang' };
+    },
+    { session: { token: 'kept', since: Date.now() } },
+  );
+  await expect(client.crawl(listSonics, { signal: stop.signal })).rejects.toBeInstanceOf(CloudError);
+});
+
+it('a crawl says when its first request was made', async () => {
+  const before = Date.now();
+  const result = await crawl((page) => pageOf(sonics(3), page));
+  expect(result.startedAt).toBeGreaterThanOrEqual(before);
+  expect(result.startedAt).toBeLessThanOrEqual(Date.now());
+});

@@ -1,0 +1,182 @@
+import { setMaxListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { Limiter, type Priority } from '../../../src/cloud/limiter.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { passTime, settle } from '../../support/passTime.ts';
+
+/** A limiter whose tasks take as long as the test likes. */
+function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
+  const clock = new FakeClock();
+  const timers = new Set<() => void>();
+  const after: FakeClock['after'] = clock.after.bind(clock);
+  clock.after = (delayMs, callback) => {
+    const cancel = after(delayMs, () => {
+      timers.delete(cancelAndForget);
+      callback();
+    });
+    const cancelAndForget = () => {
+      timers.delete(cancelAndForget);
+      cancel();
+    };
+    timers.add(cancelAndForget);
+    return cancelAndForget;
+  };
+  const limiter = new Limiter({ clock, maxConcurrency, maxRequestsPerMinute });
+  const started: string[] = [];
+  const running: (() => void)[] = [];
+  const never = new AbortController().signal;
+  setMaxListeners(0, never);
+  const ask = (name: string, priority: Priority = 'poll', lane = 'a', signal = never) =>
+    limiter.run({ priority, lane, signal }, () => {
+      started.push(name);
+      return new Promise<string>((resolve) => running.push(() => resolve(name)));
+    });
+  const finishOne = async () => {
+    running.shift()?.();
+    await settle();
+  };
+  /** Asks with tasks that end at once. */
+  const askBriefly = (count: number, priority: Priority = 'poll', lane = 'a', signal = never) =>
+    Array.from({ length: count }, (_, index) =>
+      limiter.run({ priority, lane, signal }, async () => void started.push(`${lane}${index}`)),
+    );
+  return { clock, timers, limiter, started, ask, finishOne, askBriefly };
+}
+
+describe('the slots', () => {
+  it('polls leave one free, commands fill them all, and nobody exceeds them', async () => {
+    const { started, ask } = bench(3);
+    for (const name of ['p1', 'p2', 'p3']) void ask(name);
+    for (const name of ['c1', 'c2']) void ask(name, 'command');
+    await settle();
+    expect(started).toEqual(['p1', 'p2', 'c1']);
+  });
+
+  it('a command that waits goes before all polls that wait', async () => {
+    const { started, ask, finishOne } = bench(1);
+    for (const name of ['p1', 'p2']) void ask(name);
+    void ask('c1', 'command');
+    await finishOne();
+    await finishOne();
+    expect(started).toEqual(['p1', 'c1', 'p2']);
+  });
+
+  it('a task that fails gives its slot back', async () => {
+    const { limiter, started, ask } = bench(1);
+    const turn = { priority: 'poll', lane: 'a', signal: new AbortController().signal } as const;
+    await expect(limiter.run(turn, () => Promise.reject(new Error('it failed')))).rejects.toThrow(
+      'it failed',
+    );
+    void ask('next');
+    await settle();
+    expect(started).toEqual(['next']);
+  });
+
+  it('lanes take turns, so that a long crawl lets others through', async () => {
+    const { started, ask, finishOne } = bench(1);
+    for (const name of ['a1', 'a2', 'a3']) void ask(name, 'poll', 'a');
+    for (const name of ['b1', 'b2']) void ask(name, 'poll', 'b');
+    for (let count = 0; count < 5; count++) await finishOne();
+    expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
+  });
+});
+
+describe('the budget', () => {
+  it("allows one minute's requests at once, then a steady trickle", async () => {
+    const { clock, started, askBriefly } = bench(4, 60);
+    void askBriefly(70);
+    await passTime(clock, 999, 999);
+    expect(started).toHaveLength(60);
+    await passTime(clock, 1, 1);
+    expect(started).toHaveLength(61);
+    await passTime(clock, 9_000, 100);
+    expect(started).toHaveLength(70);
+  });
+
+  it('does not hold commands up, and polls pay for them', async () => {
+    const { clock, started, askBriefly } = bench(4, 60);
+    void askBriefly(60);
+    await settle();
+    void askBriefly(2, 'command', 'c');
+    await settle();
+    expect(started).toHaveLength(62);
+    void askBriefly(1, 'poll', 'late');
+    await passTime(clock, 2_900, 100);
+    expect(started).toHaveLength(62);
+    await passTime(clock, 100, 100);
+    expect(started).toHaveLength(63);
+  });
+
+  it('does not pile up beyond one minute', async () => {
+    const { clock, started, askBriefly } = bench(4, 60);
+    await passTime(clock, 3_600_000);
+    void askBriefly(100);
+    await settle();
+    expect(started).toHaveLength(60);
+  });
+
+  it('survives a flood of commands: polls go on within two minutes', async () => {
+    const { clock, started, askBriefly } = bench(4, 60);
+    await Promise.all(askBriefly(10_000, 'command', 'c'));
+    started.length = 0;
+    void askBriefly(1);
+    await passTime(clock, 61_000, 1_000);
+    expect(started).toHaveLength(1);
+  });
+});
+
+describe('a pause', () => {
+  it('holds polls back and lets commands through', async () => {
+    const { clock, limiter, started, askBriefly } = bench(4);
+    limiter.pausePolls(30_000);
+    limiter.pausePolls(10_000);
+    expect(limiter.pausedMs()).toBe(30_000);
+    void askBriefly(1, 'poll', 'p');
+    void askBriefly(1, 'command', 'c');
+    await passTime(clock, 29_000, 1_000);
+    expect(started).toEqual(['c0']);
+    await passTime(clock, 1_000, 1_000);
+    expect(started).toEqual(['c0', 'p0']);
+    expect(limiter.pausedMs()).toBe(0);
+  });
+});
+
+describe('whoever gives up', () => {
+  it('leaves the queue at once, with the reason', async () => {
+    const { started, ask, finishOne } = bench(1);
+    const stop = new AbortController();
+    void ask('first');
+    const waiting = ask('second', 'poll', 'a', stop.signal);
+    void ask('third');
+    stop.abort(new Error('no longer wanted'));
+    await expect(waiting).rejects.toThrow('no longer wanted');
+    await finishOne();
+    expect(started).toEqual(['first', 'third']);
+  });
+
+  it('is turned away if it had given up before', async () => {
+    const { started, ask } = bench(1);
+    await expect(ask('late', 'command', 'a', AbortSignal.abort(new Error('too late')))).rejects.toThrow(
+      'too late',
+    );
+    expect(started).toEqual([]);
+  });
+
+  it('leaves no timer behind', async () => {
+    const { timers, limiter, askBriefly } = bench(4);
+    const stop = new AbortController();
+    limiter.pausePolls(30_000);
+    const [waiting] = askBriefly(1, 'poll', 'a', stop.signal);
+    expect(timers.size).toBe(1);
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    expect(timers.size).toBe(0);
+  });
+});
+
+it('ten thousand waiting polls all get their turn', async () => {
+  const { clock, started, askBriefly } = bench(4, 1_000_000);
+  void askBriefly(10_000);
+  await passTime(clock, 1_000, 1_000);
+  expect(started).toHaveLength(10_000);
+});

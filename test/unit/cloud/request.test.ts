@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CloudError } from '../../../src/cloud/errors.ts';
+import { encodeCall, readRoute, type UncheckedCall } from '../../../src/cloud/request.ts';
+
+const readSonic = (sonic_id: unknown): UncheckedCall => ({ operation: 'read_sonic', params: { sonic_id } });
+
+describe('a path parameter', () => {
+  it('never leaves its segment, even where a server decodes the path first', () => {
+    const nasty = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: fc.constantFrom(...'./\\%25eEfF; \t\0') }),
+      fc.constantFrom('.', '..', '%2e%2e', '../x', '..\\x', 'a/../..', '\ud800', '', '.%00.', '..;/x'),
+    );
+    fc.assert(
+      fc.property(nasty, (value) => {
+        let path: string;
+        try {
+          ({ path } = encodeCall(readSonic(value), {}));
+        } catch (error) {
+          expect(error).toBeInstanceOf(CloudError);
+          return;
+        }
+        const segment = path.slice('/ape/v1/sonics/'.length);
+        expect(path.startsWith('/ape/v1/sonics/')).toBe(true);
+        expect(segment).not.toMatch(/[/?#\s\\]/);
+        expect(decodeURIComponent(segment)).toBe(value);
+        const resolved = new URL(decodeURIComponent(path).replaceAll(/[?#]/g, '_'), 'http://example.com');
+        expect(resolved.pathname.startsWith('/ape/v1/sonics/')).toBe(true);
+        expect(resolved.pathname.length).toBeGreaterThan('/ape/v1/sonics/'.length);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each([
+    [''],
+    ['.'],
+    ['..'],
+    ['a/b'],
+    ['a\\b'],
+    ['a\nb'],
+    ['%2e%2e'],
+    ['..;'],
+    [' .. '],
+    ['\ud800'],
+    [7],
+    [null],
+    [undefined],
+    [{}],
+    ['x'.repeat(257)],
+  ])('%j is refused', (value) => {
+    expect(() => encodeCall(readSonic(value), {})).toThrow(/^parameter sonic_id is (not an id|missing)$/);
+  });
+});
+
+describe('a call that is wrong', () => {
+  it('is refused with every fault in words', () => {
+    const call = {
+      operation: 'command_valve',
+      params: { sonic_id: '..', other: 'x' },
+      query: { page: 1 },
+      body: { action: 'explode', when: 'now' },
+    };
+    expect(() => encodeCall(call, {})).toThrow(
+      /there is no parameter other; parameter sonic_id is not an id; it takes no query; body\.action: .*; body: .*when/,
+    );
+  });
+
+  it.each([[null], ['text'], [7], [[]]])('is refused where its parts are %j', (part) => {
+    const call = { operation: 'update_sonic', params: part, query: part ?? undefined, body: part };
+    expect(() => encodeCall(call, {})).toThrow(CloudError);
+  });
+});
+
+describe('an override of a route', () => {
+  it('replaces method and path', () => {
+    const request = encodeCall(readSonic('s 1'), { read_sonic: 'POST /v2/{sonic_id}/state' });
+    expect(request).toMatchObject({ method: 'POST', path: '/v2/s%201/state', body: null });
+  });
+
+  it.each(['/no/method', 'FETCH /x', 'GET x', 'GET /x?y=1', 'GET /x y', 'GET /{signal_id}', ''])(
+    '%j is refused in words',
+    (override) => {
+      expect(readRoute('read_sonic', override)).toBeTypeOf('string');
+      expect(() => encodeCall(readSonic('s-1'), { read_sonic: override })).toThrow(
+        /cloud\.routes\.read_sonic: /,
+      );
+    },
+  );
+});

@@ -1,0 +1,320 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
+import type { NoAnswer } from '../../../src/cloud/noAnswer.ts';
+import type { HttpRequest } from '../../../src/cloud/request.ts';
+import { Transport } from '../../../src/cloud/transport.ts';
+import { selfSigned } from '../../support/selfSigned.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const get: HttpRequest = { method: 'GET', path: '/things?page=1', body: null, wantsBody: true };
+const put: HttpRequest = { method: 'PUT', path: '/valve', body: '{"action":"close"}', wantsBody: false };
+
+/** A server that does as the test says with each connection, and what it heard. */
+async function serve(onConnection: (socket: Socket) => void, server: Server = createServer()) {
+  const heard = { connections: 0, open: 0, closed: 0, text: '' };
+  server.on('tlsClientError', () => {});
+  server.on('connection', (socket: Socket) => {
+    heard.connections++;
+    heard.open++;
+    socket.on('close', () => {
+      heard.open--;
+      heard.closed++;
+    });
+    socket.on('error', () => {});
+  });
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      heard.text += chunk.toString();
+    });
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, heard };
+}
+
+/** Answers each request, told by its blank line, with these bytes. */
+const answering = (bytes: string) => (socket: Socket) => {
+  socket.on('data', () => socket.write(bytes));
+};
+
+function http(head: string, body = ''): string {
+  return `HTTP/1.1 ${head}\r\n\r\n${body}`;
+}
+
+function connect(baseUrl: string, connections = 2, connectTimeoutMs = 300): Transport {
+  const transport = new Transport({ baseUrl, connections, connectTimeoutMs, clock: systemClock });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+/** Sends with a deadline of so many ms. */
+async function send(transport: Transport, request = get, timeoutMs = 5_000) {
+  const deadline = new Deadline(systemClock);
+  deadline.set(timeoutMs);
+  try {
+    return await transport.send(request, 'secret-token', deadline.signal);
+  } finally {
+    deadline.dispose();
+  }
+}
+
+async function failure(sent: Promise<unknown>): Promise<NoAnswer> {
+  return sent.then(
+    () => expect.fail('it was answered'),
+    (error) => error,
+  );
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe('a good answer', () => {
+  it('is handed over with its status, headers and body', async () => {
+    const { port, heard } = await serve(
+      answering(http('200 OK\r\nContent-Length: 4\r\nX-Thing: yes', '"ok"')),
+    );
+    const transport = connect(`http://127.0.0.1:${port}/some/prefix/`);
+    const answer = await send(transport);
+    expect(answer).toMatchObject({ status: 200, body: '"ok"', bodyProblem: null });
+    expect(answer.header('x-thing')).toBe('yes');
+    expect(answer.header('retry-after')).toBeNull();
+    expect(heard.text).toMatch(/^GET \/some\/prefix\/things\?page=1 HTTP\/1.1\r\n/);
+    expect(heard.text).toMatch(/authorization: Bearer secret-token\r\n/);
+    expect(heard.text).not.toMatch(/content-type/);
+  });
+
+  it('is read on the connection that the one before left open', async () => {
+    const { port, heard } = await serve(answering(http('200 OK\r\nContent-Length: 2', '{}')));
+    const transport = connect(`http://127.0.0.1:${port}`, 1);
+    for (let count = 0; count < 5; count++) await send(transport);
+    expect(heard.connections).toBe(1);
+  });
+
+  it('may begin with an interim one', async () => {
+    const { port } = await serve(
+      answering(http('103 Early Hints') + http('200 OK\r\nContent-Length: 2', '{}')),
+    );
+    expect(await send(connect(`http://127.0.0.1:${port}`))).toMatchObject({ status: 200, body: '{}' });
+  });
+});
+
+describe('an answer that leads elsewhere', () => {
+  it('is not followed', async () => {
+    const { port, heard } = await serve(
+      answering(http('302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0')),
+    );
+    const answer = await send(connect(`http://127.0.0.1:${port}`));
+    expect(answer.status).toBe(302);
+    expect(answer.header('location')).toBe('/elsewhere');
+    expect(heard.text).not.toContain('elsewhere HTTP');
+  });
+});
+
+describe('no connection', () => {
+  it('is told as refused, and nothing was sent', async () => {
+    const port = await closedPort();
+    const error = await failure(send(connect(`http://127.0.0.1:${port}`)));
+    expect(error.message).toBe(`connection refused by 127.0.0.1:${port}`);
+    expect(error).toMatchObject({ kind: 'unavailable', mayHaveActed: false, timedOut: false });
+  });
+
+  it('is told as DNS where the name leads nowhere', async () => {
+    const error = await failure(send(connect('http://no-such-host.invalid')));
+    expect(error.message).toMatch(/^DNS: .*no-such-host\.invalid/);
+    expect(error.mayHaveActed).toBe(false);
+  });
+
+  it('is told as TLS where the certificate is not trusted', async () => {
+    const { port } = await serve(() => {}, createTlsServer(selfSigned));
+    const error = await failure(send(connect(`https://localhost:${port}`)));
+    // Newer versions of Node add a hint of their own.
+    expect(error.message).toMatch(/^TLS: self-signed certificate/);
+    expect(error.mayHaveActed).toBe(false);
+  });
+
+  it('is told as TLS where the server speaks something else', async () => {
+    const { port } = await serve(answering('hello\r\n\r\n'));
+    const error = await failure(send(connect(`https://127.0.0.1:${port}`)));
+    expect(error.message).toBe('TLS: wrong version number');
+  });
+});
+
+describe('the deadline', () => {
+  it('covers a connection that is never finished, of a request that is then never sent', async () => {
+    const sockets: Socket[] = [];
+    const { port, heard } = await serve((socket) => void sockets.push(socket));
+    const error = await failure(send(connect(`https://127.0.0.1:${port}`), put, 60));
+    expect(error.message).toMatch(/^timeout: 127\.0\.0\.1:\d+ while connecting after \d+ ms$/);
+    expect(error).toMatchObject({ timedOut: true, mayHaveActed: false });
+    await waitFor(() => heard.closed > 0, { what: 'the connection to be closed' });
+  });
+
+  it('covers waiting for a connection, and a request that was given up is not sent later', async () => {
+    let release = () => {};
+    const { port, heard } = await serve((socket) => {
+      socket.once('data', () => {
+        release = () => socket.write(http('200 OK\r\nContent-Length: 2', '{}'));
+      });
+    });
+    const transport = connect(`http://127.0.0.1:${port}`, 1);
+    const first = send(transport);
+    await waitFor(() => heard.text.includes('GET'), { what: 'the first request' });
+    const error = await failure(send(transport, put, 60));
+    expect(error).toMatchObject({ timedOut: true, mayHaveActed: false });
+    release();
+    expect((await first).status).toBe(200);
+    const third = send(transport, { ...get, path: '/third' });
+    await waitFor(() => heard.text.includes('/third'), { what: 'the third request' });
+    release();
+    await third.catch(() => {});
+    expect(heard.text).not.toContain('/valve');
+  });
+
+  it('covers a server that never answers', async () => {
+    const { port, heard } = await serve(() => {});
+    const error = await failure(send(connect(`http://127.0.0.1:${port}`), put, 60));
+    expect(error.message).toMatch(/^timeout: 127\.0\.0\.1:\d+ without an answer after/);
+    expect(error).toMatchObject({ timedOut: true, mayHaveActed: true });
+    expect(heard.text.match(/PUT/g)).toHaveLength(1);
+    await waitFor(() => heard.closed > 0, { what: 'the connection to be closed' });
+  });
+
+  it('covers a body that only drips', async () => {
+    const { port, heard } = await serve((socket) => {
+      socket.once('data', () => {
+        socket.write(http('200 OK\r\nContent-Length: 1000'));
+        const drip = setInterval(() => socket.write('x'), 10);
+        socket.on('close', () => clearInterval(drip));
+      });
+    });
+    const answer = await send(connect(`http://127.0.0.1:${port}`), get, 120);
+    expect(answer.status).toBe(200);
+    expect(answer.bodyProblem).toMatchObject({ timedOut: true, kind: 'unavailable' });
+    await waitFor(() => heard.closed > 0, { what: 'the connection to be closed' });
+  });
+
+  it('leaves no trace when it had passed before', async () => {
+    const { port, heard } = await serve(() => {});
+    const signal = AbortSignal.abort(new GivenUp('no longer wanted', false));
+    const error = await failure(connect(`http://127.0.0.1:${port}`).send(put, null, signal));
+    expect(error).toMatchObject({ message: 'no longer wanted', mayHaveActed: false, timedOut: false });
+    expect(heard.connections).toBe(0);
+  });
+});
+
+describe('a broken connection', () => {
+  it.each([
+    ['without an answer', ''],
+    ['in the middle of the headers', 'HTTP/1.1 200 OK\r\nContent-'],
+  ])('%s may have acted', async (_, bytes) => {
+    const { port } = await serve((socket) => {
+      socket.once('data', () => socket.end(bytes));
+    });
+    const error = await failure(send(connect(`http://127.0.0.1:${port}`), put));
+    expect(error.message).toMatch(
+      /^the connection to 127\.0\.0\.1:\d+ broke before the answer was complete$/,
+    );
+    expect(error).toMatchObject({ kind: 'unavailable', mayHaveActed: true });
+  });
+
+  it('by a reset may have acted', async () => {
+    const { port } = await serve((socket) => {
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    expect(await failure(send(connect(`http://127.0.0.1:${port}`), put))).toMatchObject({
+      mayHaveActed: true,
+    });
+  });
+
+  it('in the body leaves the status', async () => {
+    const { port } = await serve((socket) => {
+      socket.once('data', () => socket.end(http('503 Sorry\r\nContent-Length: 1000', '{"error"')));
+    });
+    const answer = await send(connect(`http://127.0.0.1:${port}`));
+    expect(answer).toMatchObject({ status: 503, body: '{"error"' });
+    expect(answer.bodyProblem?.message).toMatch(/broke before/);
+  });
+});
+
+describe('a body that does not matter', () => {
+  it('is not waited for: the status has come', async () => {
+    const { port, heard } = await serve(answering(http('200 OK\r\nContent-Length: 1000', 'never the rest')));
+    const answer = await send(connect(`http://127.0.0.1:${port}`), put);
+    expect(answer).toMatchObject({ status: 200, body: 'never the rest' });
+    await waitFor(() => heard.closed > 0, { what: 'the connection to be closed' });
+  });
+});
+
+describe('nonsense', () => {
+  it('is told where it is not HTTP', async () => {
+    const { port } = await serve(answering('220 mail.example.com ESMTP\r\n'));
+    const error = await failure(send(connect(`http://127.0.0.1:${port}`)));
+    expect(error.message).toMatch(/^the answer of 127\.0\.0\.1:\d+ is not HTTP/);
+    expect(error.kind).toBe('unreadable');
+  });
+
+  it('is cut where it is huge', async () => {
+    const { port } = await serve((socket) => {
+      socket.once('data', () => {
+        socket.write(http(`200 OK\r\nContent-Length: ${64 * 1024 * 1024}`));
+        socket.write(Buffer.alloc(20 * 1024 * 1024));
+      });
+    });
+    const { bodyProblem } = await send(connect(`http://127.0.0.1:${port}`));
+    expect(bodyProblem?.message).toBe("the answer's body was cut: it is larger than 16777216 bytes");
+    expect(bodyProblem?.kind).toBe('unreadable');
+  });
+
+  it('is passed on where it is compressed without being asked', async () => {
+    const zipped = gzipSync('{}');
+    const { port } = await serve((socket) => {
+      socket.once('data', () => {
+        socket.write(http(`200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${zipped.length}`));
+        socket.write(zipped);
+      });
+    });
+    expect((await send(connect(`http://127.0.0.1:${port}`))).body).not.toBe('{}');
+  });
+
+  it('in a token ends the request before it is sent', async () => {
+    const { port, heard } = await serve(() => {});
+    const sent = connect(`http://127.0.0.1:${port}`).send(get, 'a\r\nx: y', new AbortController().signal);
+    expect(await failure(sent)).toMatchObject({ kind: 'unavailable', mayHaveActed: false });
+    expect(heard.text).toBe('');
+  });
+});
+
+describe('closing', () => {
+  it('ends what hangs, connected or not, within milliseconds', async () => {
+    const plain = await serve(() => {});
+    const silent = await serve(() => {});
+    const transports = [
+      connect(`http://127.0.0.1:${plain.port}`, 1, 60_000),
+      connect(`https://127.0.0.1:${silent.port}`, 1, 60_000),
+    ];
+    const failures = transports.map((transport) => failure(send(transport)));
+    await waitFor(() => plain.heard.open + silent.heard.open === 2, { what: 'both connections' });
+    const startedAt = performance.now();
+    await Promise.all(transports.map((transport) => transport.close()));
+    await Promise.all(failures);
+    expect(performance.now() - startedAt).toBeLessThan(200);
+    await waitFor(() => plain.heard.open + silent.heard.open === 0, { what: 'all connections to be closed' });
+    await Promise.all(transports.map((transport) => transport.close()));
+  });
+});

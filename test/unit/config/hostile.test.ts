@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { parseDuration } from '../../../src/base/duration.ts';
+import { variableOf } from '../../../src/config/environment.ts';
+import { parseFile } from '../../../src/config/file.ts';
+import { configJsonSchema } from '../../../src/config/jsonSchema.ts';
+import { ConfigError, loadConfig } from '../../../src/config/load.ts';
+import { optionRows } from '../../../src/config/schema.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sonic2mqtt-hostile-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The problems of a configuration, none when it loads; anything else that is thrown goes through. */
+function problemsOf(yaml: string, env: NodeJS.ProcessEnv = {}): readonly string[] {
+  writeFileSync(join(folder, 'config.yaml'), yaml);
+  try {
+    loadConfig({ env, cwd: folder });
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+const good = {
+  SONIC2MQTT_CLOUD__BASE_URL: 'https://api.example.com',
+  SONIC2MQTT_CLOUD__EMAIL: 'me@example.com',
+  SONIC2MQTT_CLOUD__PASSWORD: 'secret',
+  SONIC2MQTT_MQTT__URL: 'mqtt://localhost',
+};
+
+const yamlish = fc
+  .array(
+    fc.constantFrom(
+      'a',
+      'mqtt',
+      ': ',
+      ':',
+      '\n',
+      '  ',
+      '- ',
+      '"',
+      "'",
+      '{',
+      '}',
+      '[',
+      ']',
+      '&x',
+      '*x',
+      '!t',
+      '#',
+      '|',
+      '%',
+      '\t',
+      '---',
+      '?',
+      '<<',
+      '\0',
+      'é',
+    ),
+    { maxLength: 40 },
+  )
+  .map((parts) => parts.join(''));
+
+describe('whatever the file holds', () => {
+  it('reading it ends in a value or in problems of one line', () => {
+    fc.assert(
+      fc.property(fc.oneof(yamlish, fc.string({ unit: 'binary' })), (source) => {
+        const { value, problems } = parseFile(source);
+        expect(value !== undefined || problems.length > 0).toBe(true);
+        for (const { what } of problems) expect(what).toMatch(/^.+$/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('a value of any kind for any option is taken or named as a problem', () => {
+    const option = fc.constantFrom(...optionRows.map((row) => row.path));
+    const value = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), fc.double(), fc.webUrl());
+    fc.assert(
+      fc.property(option, value, (path, given) => {
+        const tree = path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), given);
+        const { [variableOf(path)]: _, ...others }: NodeJS.ProcessEnv = good;
+        for (const problem of problemsOf(stringify(tree), others)) expect(problem).toMatch(/^\P{Cc}+$/u);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('a map of aliases that grows without end is refused', () => {
+    const bomb = [
+      'a: &a [x, x]',
+      ...[...'bcdefghijklmnop'].map((name, index) => {
+        const before = String.fromCharCode(name.charCodeAt(0) - 1);
+        return `${name}: &${name} [${Array(9 + (index % 2)).fill(`*${before}`)}]`;
+      }),
+    ].join('\n');
+    expect(problemsOf(bomb, good)).toContainEqual(expect.stringContaining('aliases'));
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('the key %s is unknown', (key) => {
+    expect(problemsOf(`"${key}": { polluted: true }\nlog: { "${key}": 1 }`, good)).toEqual([
+      `${key} (line 1): unknown key`,
+      `log.${key} (line 2): unknown key`,
+    ]);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+});
+
+describe('whatever the environment holds', () => {
+  it('a password is taken as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (password) => {
+        const env = { ...good, SONIC2MQTT_CLOUD__PASSWORD: password };
+        expect(loadConfig({ env, cwd: join(folder, 'nowhere') }).config.cloud.password).toBe(password);
+      }),
+    );
+  });
+
+  it('a value of any kind for any option is taken or named as a problem', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...optionRows), fc.oneof(yamlish, fc.string()), (row, value) => {
+        const env = { ...good, [variableOf(row.path)]: value };
+        for (const problem of problemsOf('', env)) expect(problem).toMatch(/^\P{Cc}+$/u);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('the pattern of durations that editors check', () => {
+  const schema = JSON.stringify(configJsonSchema());
+  const pattern = /"pattern":("\^\\\\s[^"]*")/.exec(schema)?.[1] ?? '"never"';
+
+  it('accepts what the bridge accepts', () => {
+    const parts = fc.array(fc.constantFrom('1', '20', '.', '.5', 'ms', 's', 'm', 'h', 'd', ' ', '-'), {
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(parts, (each) => {
+        const text = each.join('');
+        expect(new RegExp(JSON.parse(pattern)).test(text)).toBe(parseDuration(text) !== null);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { hasEntity } from '../../../src/entities/row.ts';
+import { entityTable, type ViewOf } from '../../../src/entities/tables.ts';
+import type { DeviceKind } from '../../../src/model/devices.ts';
+import { incidentTypes } from '../../../src/model/records.ts';
+import {
+  anIncident,
+  aProperty,
+  aSignal,
+  aSonic,
+  bridgeView,
+  propertyView,
+  signalView,
+  someTelemetry,
+  sonicView,
+} from '../../support/views.ts';
+
+function rowOf<Kind extends DeviceKind>(kind: Kind, key: string) {
+  const row = entityTable(kind).find((each) => each.key === key);
+  if (!row) throw new Error(`a ${kind} has no ${key}`);
+  return row;
+}
+
+/** What an entity shows of a device. */
+function shown<Kind extends DeviceKind>(kind: Kind, key: string, view: ViewOf[Kind]): unknown {
+  const row = rowOf(kind, key);
+  return 'value' in row ? row.value(view) : undefined;
+}
+
+/** What an entity comes to when it is commanded. */
+function ordered<Kind extends DeviceKind>(
+  kind: Kind,
+  key: string,
+  view: ViewOf[Kind],
+  input: string,
+): unknown {
+  const row = rowOf(kind, key);
+  switch (row.component) {
+    case 'valve':
+      return row.command.order(view, input === 'open' ? 'open' : 'close');
+    case 'select':
+      return row.command.order(view, input);
+    case 'button':
+      return row.command.order(view, null);
+    default:
+      return undefined;
+  }
+}
+
+describe('the valve of a sonic', () => {
+  it.each([
+    ['open', 'open', false, false],
+    ['requested_closed', 'requested_closed', false, false],
+    ['faulty', 'faulty', true, false],
+    ['pressure_test', 'pressure_test', false, true],
+    ['ajar', 'other', false, false],
+    ['constructor', 'other', false, false],
+    [null, null, null, null],
+  ])('that the cloud calls %s is in the state %s, with a problem: %s, tested: %s', (...expected) => {
+    const [state, word, isProblem, isTested] = expected;
+    const view = sonicView({ sonic: aSonic({ valve_state: state }) });
+    expect(shown('sonic', 'valve_state', view)).toBe(word);
+    expect(shown('sonic', 'valve_problem', view)).toBe(isProblem);
+    expect(shown('sonic', 'pressure_test_running', view)).toBe(isTested);
+  });
+
+  it('shows what was derived, not the word of the cloud', () => {
+    const view = sonicView({ sonic: aSonic({ valve_state: 'open' }), valve: 'closing' });
+    expect(shown('sonic', 'valve', view)).toBe('closing');
+    expect(shown('sonic', 'valve', sonicView({ valve: null }))).toBeNull();
+  });
+
+  it.each(['open', 'close'])('is asked by name to %s', (action) => {
+    expect(ordered('sonic', 'valve', sonicView(), action)).toEqual({
+      operation: 'command_valve',
+      params: { sonic_id: 'sonic-1' },
+      body: { action },
+    });
+  });
+});
+
+describe('what is measured', () => {
+  const keys = [
+    ['flow', 7.64],
+    ['pressure', 3.252],
+    ['water_temperature', 17.1],
+    ['telemetry_time', '2021-06-11T12:28:02.000Z'],
+  ] as const;
+
+  it.each(keys)('as %s is %s, and nothing without telemetry', (key, value) => {
+    expect(shown('sonic', key, sonicView())).toBe(value);
+    const without = sonicView({ telemetry: null });
+    expect(shown('sonic', key, without)).toBeNull();
+    expect(hasEntity(rowOf('sonic', key), without, () => true)).toBe(false);
+  });
+
+  it.each(keys)('as %s is unknown, not gone, while a telemetry without it is known', (key) => {
+    const telemetry = someTelemetry({ pressure: null, water_flow: null, water_temp: null, probed_at: null });
+    const view = sonicView({ telemetry });
+    expect(hasEntity(rowOf('sonic', key), view, () => true)).toBe(true);
+    expect(shown('sonic', key, view)).toBeNull();
+  });
+});
+
+describe('the shut-off limits', () => {
+  const { auto_shut_off_enabled, auto_shut_off_time_limit, auto_shut_off_volume_limit, ...plain } = aSonic();
+  const keys = ['auto_shut_off_enabled', 'auto_shut_off_time_limit', 'auto_shut_off_volume_limit'] as const;
+
+  it.each(keys)('as %s are there where the record has them', (key) => {
+    const has = (sonic: typeof plain) => hasEntity(rowOf('sonic', key), sonicView({ sonic }), () => true);
+    expect(has(aSonic())).toBe(true);
+    expect(has({ ...plain, [key]: null })).toBe(true);
+    expect(has(plain)).toBe(false);
+    expect(shown('sonic', key, sonicView({ sonic: { ...plain, [key]: null } }))).toBeNull();
+    expect(shown('sonic', key, sonicView({ sonic: plain }))).toBeNull();
+  });
+
+  it('are litres and seconds, and zero is a value', () => {
+    const value = (key: string, limits: object) =>
+      shown('sonic', key, sonicView({ sonic: { ...plain, ...limits } }));
+    expect(value('auto_shut_off_volume_limit', { auto_shut_off_volume_limit: 75_500 })).toBe(75.5);
+    expect(value('auto_shut_off_volume_limit', { auto_shut_off_volume_limit: 0 })).toBe(0);
+    expect(value('auto_shut_off_time_limit', { auto_shut_off_time_limit: 0 })).toBe(0);
+    expect(value('auto_shut_off_enabled', { auto_shut_off_enabled: false })).toBe(false);
+  });
+});
+
+describe('links', () => {
+  it.each([
+    ['connected', true],
+    ['disconnected', false],
+    ['a_new_word', false],
+    [null, null],
+  ])('that the cloud calls %s are connected: %s', (link, isOn) => {
+    const sonic = aSonic({ radio_connection: link });
+    const signal = aSignal({ cloud_connection: link });
+    expect(shown('sonic', 'radio_connection', sonicView({ sonic }))).toBe(isOn);
+    expect(shown('signal', 'cloud_connection', signalView({ signal }))).toBe(isOn);
+  });
+
+  it.each(['boot_time', 'modem_boot_time'])(
+    'of a signal with the %s 0 have begun at an unknown time',
+    (key) => {
+      expect(shown('signal', key, signalView({ signal: aSignal({ [key]: 0 }) }))).toBeNull();
+    },
+  );
+});
+
+describe('incidents', () => {
+  it.each(incidentTypes)('of the type %s switch their own sensor on, and no other', (type) => {
+    const view = sonicView({ incidents: [anIncident({ type })] });
+    const on = incidentTypes.filter((each) => shown('sonic', `incident_${each}`, view) === true);
+    expect(on).toEqual([type]);
+  });
+
+  it('of a type that is new switch no sensor on, but are counted', () => {
+    const view = sonicView({
+      incidents: [anIncident({ type: 'alien_invasion' }), anIncident({ type: null })],
+    });
+    expect(incidentTypes.some((type) => shown('sonic', `incident_${type}`, view) === true)).toBe(false);
+    expect(shown('sonic', 'open_incidents', view)).toBe(2);
+  });
+
+  it('make a problem of the property that has any', () => {
+    expect(shown('property', 'problem', propertyView())).toBe(true);
+    expect(shown('property', 'problem', propertyView({ incidents: [] }))).toBe(false);
+    const incidents = [anIncident({ severity: 'low' }), anIncident({ severity: 'high' })];
+    expect(shown('property', 'highest_severity', propertyView({ incidents }))).toBe('high');
+    expect(shown('property', 'highest_severity', propertyView({ incidents: [] }))).toBe('none');
+  });
+});
+
+describe('the address of a property', () => {
+  it.each([
+    [{}, '1 Well Lane, BA1 1AA, Bath'],
+    [{ postcode: null }, '1 Well Lane, Bath'],
+    [{ address: '', postcode: null }, 'Bath'],
+    [{ address: null, postcode: null, city: null }, null],
+    [{ address: '', postcode: '', city: '' }, null],
+  ])('with %j is %s', (changes, address) => {
+    expect(shown('property', 'address', propertyView({ property: aProperty(changes) }))).toBe(address);
+  });
+});
+
+describe('the bridge', () => {
+  it.each([
+    ['debug', 'debug'],
+    ['info', 'info'],
+    ['error', 'error'],
+    ['trace', 'debug'],
+  ])('that logs at %s shows the level %s', (logLevel, level) => {
+    expect(shown('bridge', 'log_level', bridgeView({ logLevel }))).toBe(level);
+  });
+
+  it('is ordered to refresh and to log', () => {
+    expect(ordered('bridge', 'refresh', bridgeView(), '')).toEqual({ order: 'refresh' });
+    expect(ordered('bridge', 'log_level', bridgeView(), 'warn')).toEqual({
+      order: 'set_log_level',
+      level: 'warn',
+    });
+  });
+});
+
+describe('an entity', () => {
+  it('that commands is there while its operation is offered', () => {
+    const valve = rowOf('sonic', 'valve');
+    const asked: string[] = [];
+    const offers = (isOffered: boolean) => (operation: string) => {
+      asked.push(operation);
+      return isOffered;
+    };
+    expect(hasEntity(valve, sonicView(), offers(true))).toBe(true);
+    expect(hasEntity(valve, sonicView(), offers(false))).toBe(false);
+    expect(asked).toEqual(['command_valve', 'command_valve']);
+  });
+
+  it('that only shows, or asks the bridge itself, needs no operation', () => {
+    expect(hasEntity(rowOf('sonic', 'battery'), sonicView(), () => false)).toBe(true);
+    expect(hasEntity(rowOf('bridge', 'refresh'), bridgeView(), () => false)).toBe(true);
+  });
+});

@@ -1,0 +1,207 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Control } from '../../../src/cloud/operations.ts';
+import {
+  commandFilters,
+  forbiddenBy,
+  isCommandPath,
+  parseCommand,
+} from '../../../src/homeassistant/command.ts';
+import { bridgeView, propertyView, signalView, sonicView, topics } from '../../support/views.ts';
+
+const everything: Readonly<Record<Control, boolean>> = {
+  valves: true,
+  incidents: true,
+  pressure_tests: true,
+  settings: true,
+  account: true,
+};
+const sonic = sonicView();
+const bridge = bridgeView();
+
+/** The refusal of a payload for a path, or the order that it became. */
+function asked(view: Parameters<typeof parseCommand>[0], path: string, payload: string): unknown {
+  const parsed = parseCommand(view, path, payload, everything);
+  return 'refusal' in parsed ? parsed.refusal : parsed.order;
+}
+
+/** What a payload does to the valve: null when it is refused. */
+function valveAction(payload: string): unknown {
+  const parsed = parseCommand(sonic, 'valve/set', payload, everything);
+  if ('refusal' in parsed) return null;
+  expect(parsed.order).toMatchObject({ operation: 'command_valve', params: { sonic_id: 'sonic-1' } });
+  return 'operation' in parsed.order && 'body' in parsed.order ? parsed.order.body : parsed.order;
+}
+
+describe('a valve command', () => {
+  it.each([
+    'OPEN',
+    'open',
+    'Open',
+    'oPeN',
+    ' open\n',
+    '{"action":"open"}',
+    '{ "action": "OPEN", "by": "me" }',
+  ])('opens for %j', (payload) => {
+    expect(valveAction(payload)).toEqual({ action: 'open' });
+  });
+
+  it.each(['CLOSE', 'close', 'cLoSe', '\tCLOSE ', '{"action":"close"}', ' {"action":"Close"} '])(
+    'closes for %j',
+    (payload) => {
+      expect(valveAction(payload)).toEqual({ action: 'close' });
+    },
+  );
+
+  it.each([
+    '',
+    ' ',
+    'opened',
+    'OPEN CLOSE',
+    'not open',
+    'o pen',
+    'STOP',
+    'ON',
+    '1',
+    'true',
+    '"open"',
+    '["open"]',
+    '[{"action":"open"}]',
+    '{"action":["open"]}',
+    '{"action":[["close"]]}',
+    '{"action":{"action":"open"}}',
+    '{"action":true}',
+    '{"action":null}',
+    '{"Action":"open"}',
+    '{"open":true}',
+    '{"action":"open"',
+    '{"action":"op\u0000en"}',
+    '{"__proto__":{"action":"open"}}',
+    '{}',
+    '{',
+    'null',
+    'ＯＰＥＮ',
+    'оpen',
+    'open\u0000',
+  ])('of %j is refused', (payload) => {
+    expect(valveAction(payload)).toBeNull();
+  });
+
+  it('moves the valve only for what says so, whatever comes', () => {
+    const words = fc.constantFrom(
+      'open',
+      'close',
+      'OPEN',
+      'Close',
+      'opening',
+      'action',
+      '{',
+      '}',
+      '"',
+      ':',
+      ' ',
+    );
+    const payload = fc.oneof(
+      fc.string(),
+      fc.array(words, { maxLength: 7 }).map((parts) => parts.join('')),
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+      fc.jsonValue().map((value) => JSON.stringify({ action: value })),
+      fc.uint8Array().map((bytes) => Buffer.from(bytes).toString('utf8')),
+    );
+    const plain = /^(open|close)$/i;
+    fc.assert(
+      fc.property(payload, (text) => {
+        const action = valveAction(text);
+        if (action === null) {
+          expect(text.trim()).not.toMatch(plain);
+          return;
+        }
+        const said = plain.test(text.trim()) ? text.trim() : JSON.parse(text).action;
+        expect(action).toEqual({ action: said.toLowerCase() });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('says in its refusal what it got, cut where it is long', () => {
+    expect(asked(sonic, 'valve/set', 'ajar')).toBe('must be OPEN or CLOSE, or {"action":"open"}; got "ajar"');
+    expect(asked(sonic, 'valve/set', '')).toMatch(/; got an empty message$/);
+    expect(asked(sonic, 'valve/set', 'x'.repeat(100_000))).toMatch(/; got "x{60}…"$/);
+    expect(asked(sonic, 'valve/set', 'a\nb')).toMatch(/; got "a\\nb"$/);
+  });
+
+  it('is refused where control.valves is off, whatever it says', () => {
+    for (const payload of ['OPEN', 'junk']) {
+      expect(parseCommand(sonic, 'valve/set', payload, { ...everything, valves: false })).toEqual({
+        refusal: 'not permitted: control.valves is off in the configuration',
+      });
+    }
+  });
+});
+
+describe('a command to the bridge', () => {
+  it.each(['', 'PRESS', '{"any":"thing"}', '\u0000'])('to refresh is anything, such as %j', (payload) => {
+    expect(asked(bridge, 'refresh', payload)).toEqual({ order: 'refresh' });
+  });
+
+  it.each(['debug', 'info', 'warn', 'error', ' warn\n'])('sets the log level to %j', (payload) => {
+    expect(asked(bridge, 'log_level/set', payload)).toEqual({
+      order: 'set_log_level',
+      level: payload.trim(),
+    });
+  });
+
+  it.each(['', 'trace', 'INFO', 'silent', 'constructor', '{"level":"info"}'])(
+    'does not set the log level to %j',
+    (payload) => {
+      expect(asked(bridge, 'log_level/set', payload)).toMatch(
+        /^must be one of debug, info, warn, error; got /,
+      );
+    },
+  );
+
+  it('is not limited by control', () => {
+    const nothing = Object.fromEntries(Object.keys(everything).map((key) => [key, false]));
+    const control = { ...everything, ...nothing };
+    expect(parseCommand(bridge, 'refresh', '', control)).toEqual({ order: { order: 'refresh' } });
+  });
+});
+
+describe('commands', () => {
+  it.each([
+    [sonic, 'refresh'],
+    [sonic, ''],
+    [sonic, 'valve'],
+    [sonic, 'valve/set/more'],
+    [sonic, 'constructor'],
+    [propertyView(), 'valve/set'],
+    [signalView(), 'valve/set'],
+    [bridge, 'valve/set'],
+  ])('that do not exist are refused: $kind %s', (view, path) => {
+    expect(asked(view, path, 'OPEN')).toBe(`there is no command ${path}`);
+    expect(isCommandPath(view.kind, path)).toBe(false);
+  });
+
+  it('are known by their paths', () => {
+    expect(isCommandPath('sonic', 'valve/set')).toBe(true);
+    expect(isCommandPath('bridge', 'refresh')).toBe(true);
+    expect(isCommandPath('bridge', 'log_level/set')).toBe(true);
+  });
+
+  it('are subscribed to one by one, so that what the bridge publishes never comes back', () => {
+    expect(commandFilters(topics)).toEqual([
+      'sonic2mqtt/bridge/refresh',
+      'sonic2mqtt/bridge/log_level/set',
+      'sonic2mqtt/sonic/+/valve/set',
+    ]);
+  });
+
+  it('need the section of control that their operation names', () => {
+    const control = { ...everything, valves: false };
+    expect(forbiddenBy('command_valve', control)).toBe('valves');
+    expect(forbiddenBy('command_valve', everything)).toBeNull();
+    expect(forbiddenBy('act_on_incident', control)).toBeNull();
+    expect(forbiddenBy('list_sonics', control)).toBeNull();
+    expect(forbiddenBy(null, control)).toBeNull();
+  });
+});

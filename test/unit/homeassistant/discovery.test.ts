@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { discoveryOf, platformOf, shortened, viewId } from '../../../src/homeassistant/discovery.ts';
+import type { DeviceView } from '../../../src/model/devices.ts';
+import {
+  aProperty,
+  aSignal,
+  aSonic,
+  bridgeView,
+  propertyView,
+  signalView,
+  sonicView,
+  topics,
+  wholeHouse,
+} from '../../support/views.ts';
+
+const announced = (view: DeviceView) => discoveryOf(view, topics, () => true, '1.2.3');
+
+describe('a device', () => {
+  it('is described with what is known of it, below the one above it', () => {
+    expect(announced(bridgeView()).device).toEqual({
+      identifiers: ['sonic2mqtt_bridge'],
+      name: 'sonic2mqtt',
+      manufacturer: 'sonic2mqtt',
+      model: 'Bridge',
+      sw_version: '1.2.3',
+    });
+    expect(announced(propertyView()).device).toEqual({
+      identifiers: ['sonic2mqtt_property-1'],
+      name: 'Holiday home',
+      model: 'Property',
+      via_device: 'sonic2mqtt_bridge',
+    });
+    expect(announced(signalView()).device).toEqual({
+      identifiers: ['sonic2mqtt_signal-1'],
+      name: 'Cellar hub',
+      model: 'Signal',
+      serial_number: 'SG-77',
+      sw_version: '2.3.4',
+      via_device: 'sonic2mqtt_property-1',
+    });
+    expect(announced(sonicView()).device).toEqual({
+      identifiers: ['sonic2mqtt_sonic-1'],
+      name: 'Kitchen',
+      model: 'Sonic',
+      serial_number: 'SN-42',
+      via_device: 'sonic2mqtt_signal-1',
+    });
+  });
+
+  it('is below the bridge while the one above it is not known', () => {
+    const parent = { via_device: 'sonic2mqtt_bridge' };
+    expect(announced(signalView({ propertyId: null })).device).toMatchObject(parent);
+    expect(announced(sonicView({ signal: null })).device).toMatchObject(parent);
+  });
+
+  it.each([null, '', '  ', '\ud83d'])('named %j is called after its kind', (name) => {
+    const names = [
+      announced(propertyView({ property: aProperty({ name }) })),
+      announced(signalView({ signal: aSignal({ name }) })),
+      announced(sonicView({ sonic: aSonic({ name }) })),
+    ].map(({ device }) => device['name']);
+    expect(names).toEqual(['Property', 'Signal', 'Sonic']);
+  });
+
+  it.each([null, '', '\ud83d'])('whose serial number and version are %j has none', (text) => {
+    const { device } = announced(signalView({ signal: aSignal({ serial_no: text, version: text }) }));
+    expect(Object.keys(device)).toEqual(['identifiers', 'name', 'model', 'via_device']);
+  });
+
+  it('is called by the beginning of a very long name', () => {
+    const { device } = announced(sonicView({ sonic: aSonic({ name: ` ${'tap '.repeat(25_000)}` }) }));
+    expect(device['name']).toBe('tap '.repeat(25));
+  });
+
+  it('is known by the id of its record', () => {
+    expect(wholeHouse.map(viewId)).toEqual(['', 'property-1', 'signal-1', 'sonic-1']);
+  });
+});
+
+describe('a component', () => {
+  it('of the valve says all that Home Assistant needs', () => {
+    expect(announced(sonicView()).components['valve_valve']).toEqual({
+      platform: 'valve',
+      unique_id: 'sonic2mqtt_sonic-1_valve',
+      name: null,
+      device_class: 'water',
+      state_topic: 'sonic2mqtt/sonic/sonic-1/homeassistant',
+      value_template: '{{ value_json.valve }}',
+      command_topic: 'sonic2mqtt/sonic/sonic-1/valve/set',
+      retain: false,
+      availability: [
+        { topic: 'sonic2mqtt/bridge/state' },
+        { topic: 'sonic2mqtt/bridge/cloud' },
+        { topic: 'sonic2mqtt/sonic/sonic-1/availability' },
+      ],
+      availability_mode: 'all',
+      qos: 1,
+    });
+  });
+
+  it('of an incident sensor has the record as attributes', () => {
+    expect(announced(sonicView()).components['binary_sensor_incident_low_temperature']).toEqual({
+      platform: 'binary_sensor',
+      unique_id: 'sonic2mqtt_sonic-1_incident_low_temperature',
+      name: 'Low temperature',
+      device_class: 'cold',
+      state_topic: 'sonic2mqtt/sonic/sonic-1/homeassistant',
+      value_template: '{{ value_json.incident_low_temperature }}',
+      json_attributes_topic: 'sonic2mqtt/sonic/sonic-1/incidents',
+      json_attributes_template: '{{ (value_json.open.low_temperature or {}) | tojson }}',
+      qos: 1,
+    });
+  });
+
+  it('of the incident event reads its own topic', () => {
+    expect(announced(signalView()).components['event_incident']).toMatchObject({
+      state_topic: 'sonic2mqtt/signal/signal-1/incident',
+    });
+  });
+
+  it('tells its platform by its id, and none for an id of another origin', () => {
+    for (const view of wholeHouse) {
+      for (const [id, { platform }] of Object.entries(announced(view).components)) {
+        expect(platformOf(id)).toBe(platform);
+      }
+    }
+    expect(platformOf('climate_kitchen')).toBeNull();
+    expect(platformOf('valve')).toBeNull();
+  });
+});
+
+it.each([
+  ['tap', 2, 'ta'],
+  ['tap', 3, 'tap'],
+  ['a💧b', 2, 'a'],
+  ['a💧b', 3, 'a💧'],
+  ['\ud83d tap \udca7', 100, ' tap '],
+  ['', 5, ''],
+])('%j is shortened to %i characters without a broken one: %j', (text, longest, short) => {
+  expect(shortened(text, longest)).toBe(short);
+});

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isoFromUnixSeconds, measurementOf } from '../../../src/model/telemetry.ts';
+import { someTelemetry } from '../../support/views.ts';
+
+describe('a measurement', () => {
+  it('turns ml/min, mbar and Unix seconds into what people read', () => {
+    expect(measurementOf(someTelemetry())).toEqual({
+      flowLMin: 7.64,
+      pressureBar: 3.252,
+      waterTemperatureC: 17.1,
+      probedAt: '2021-06-11T12:28:02.000Z',
+    });
+  });
+
+  it('keeps zero apart from unknown', () => {
+    const nothing = { pressure: null, water_flow: null, water_temp: null, probed_at: null };
+    expect(measurementOf(nothing)).toEqual({
+      flowLMin: null,
+      pressureBar: null,
+      waterTemperatureC: null,
+      probedAt: null,
+    });
+    const still = { pressure: 0, water_flow: 0, water_temp: 0, probed_at: 0 };
+    expect(measurementOf(still)).toEqual({
+      flowLMin: 0,
+      pressureBar: 0,
+      waterTemperatureC: 0,
+      probedAt: null,
+    });
+  });
+
+  it('shows no more digits than the device can have meant', () => {
+    const { pressureBar, flowLMin } = measurementOf(someTelemetry({ pressure: 3_252.49, water_flow: 0.3 }));
+    expect([pressureBar, flowLMin]).toEqual([3.252, 0]);
+  });
+});
+
+describe('a time in Unix seconds', () => {
+  it.each([
+    [1, '1970-01-01T00:00:01.000Z'],
+    [1_622_972_033, '2021-06-06T09:33:53.000Z'],
+    [253_402_300_799, '9999-12-31T23:59:59.000Z'],
+    [253_402_300_800, null],
+    [1_623_414_482_000, null],
+    [0, null],
+    [-1, null],
+    [Number.NaN, null],
+    [Number.POSITIVE_INFINITY, null],
+    [null, null],
+  ])('of %s reads %s', (seconds, text) => {
+    expect(isoFromUnixSeconds(seconds)).toBe(text);
+  });
+
+  it('is for any number a time of four-digit years or nothing', () => {
+    fc.assert(
+      fc.property(fc.double(), (seconds) => {
+        expect(isoFromUnixSeconds(seconds) ?? '2000-01-01T00:00:00.000Z').toMatch(
+          /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/{unit,contract,e2e}/**/*.test.ts'],
+    globalSetup: ['test/support/build.ts'],
+    // The end-to-end tests mostly wait for the programs they have started.
+    maxWorkers: 3,
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
+  },
+});
