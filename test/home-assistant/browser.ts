@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'undici';
 import { z } from 'zod';
 import { startProcess } from '../support/childProcess.ts';
 import { temporaryFolder } from '../support/program.ts';
-import { waitFor } from '../support/waitFor.ts';
 
 const reply = z.object({
   id: z.number().optional(),
@@ -68,20 +68,25 @@ export async function takePicture(options: {
   sessionId = z.object({ sessionId: z.string() }).parse(attached).sessionId;
   await command('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
   const evaluated = z.object({ result: z.object({ value: z.string().optional() }) });
-  await waitFor(
-    async () => {
-      const { value = '' } = evaluated.parse(
-        await command('Runtime.evaluate', { expression: pageText }),
-      ).result;
-      return texts.every((text) => value.includes(text));
-    },
-    { what: `${texts.join(', ')} on ${url}`, timeoutMs: 60_000, intervalMs: 250 },
-  );
+  /** What of the page's text is missing; while the page goes from one address to the next, the reason. */
+  const missing = async () => {
+    try {
+      const answer = evaluated.parse(await command('Runtime.evaluate', { expression: pageText }));
+      const { value = '' } = answer.result;
+      return texts.filter((text) => !value.includes(text)).join(', ');
+    } catch (error) {
+      return String(error);
+    }
+  };
+  let left = await missing();
+  const deadline = performance.now() + 60_000;
+  while (left !== '' && performance.now() < deadline) {
+    await pause(250);
+    left = await missing();
+  }
+  if (left !== '') throw new Error(`waited a minute in vain for what is missing on ${url}: ${left}`);
   // Icons come after the texts that they stand beside.
-  await command('Runtime.evaluate', {
-    expression: 'new Promise((resolve) => setTimeout(resolve, 2000))',
-    awaitPromise: true,
-  });
+  await pause(2_000);
   const { data } = z.object({ data: z.string() }).parse(await command('Page.captureScreenshot'));
   writeFileSync(file, Buffer.from(data, 'base64'));
   socket.close();
