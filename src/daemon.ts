@@ -129,7 +129,7 @@ export class Daemon {
     const name = process.env['HEARTBEAT_SOCKET'];
     if (!name) return;
     try {
-      await serveHeartbeat(name, () => this.#bridge.status, this.#stopping.signal);
+      await serveHeartbeat(name, () => this.#bridge.status ?? 'starting', this.#stopping.signal);
     } catch (error) {
       this.#log.warn(`The health check ${name} is not served: ${String(error)}`);
     }

@@ -32,8 +32,9 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       settings: present(world.settings.get(propertyId)),
       notifications: present(world.notifications.get(propertyId)),
       incidents,
+      areIncidentsKnown: true,
     },
-    signal: { kind: 'signal', signal, propertyId, incidents: [] },
+    signal: { kind: 'signal', signal, propertyId, isUnread: false, incidents: [], areIncidentsKnown: true },
     sonic: {
       kind: 'sonic',
       sonic,
@@ -44,6 +45,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       travelTimeS: 6.1,
       telemetry: present(world.telemetry(sonic.id)),
       incidents,
+      areIncidentsKnown: true,
     },
   };
 }

@@ -6,7 +6,7 @@ const summaryEveryMs = 3_600_000;
 
 /**
  * Tells the log of something that comes and goes: one line when it fails, one an hour while it stays away (and one
- * when the reason changes), one when it is back. An evening without internet is a handful of lines, not thousands.
+ * when the gist of the reason changes), one when it is back. An evening without internet is a handful of lines, not thousands.
  */
 export class Outage {
   readonly #clock: Clock;
@@ -14,7 +14,7 @@ export class Outage {
   readonly #what: string;
   #since: number | null = null;
   #saidAt = 0;
-  #reason = '';
+  #gist = '';
   #failures = 0;
 
   /** The log lines start with `what`: "MQTT broker localhost:1883". */
@@ -24,12 +24,12 @@ export class Outage {
     this.#what = what;
   }
 
-  /** Notes a failure, with its reason in words. */
-  failed(reason: string): void {
+  /** Notes a failure, with its reason in words; another one is said only if its gist differs too. */
+  failed(reason: string, gist = reason): void {
     const now = this.#clock.monotonic();
     this.#since ??= now;
     this.#failures += 1;
-    if (reason !== this.#reason) {
+    if (gist !== this.#gist) {
       this.#log.warn(`${this.#what}: ${reason}. Trying again until it works`);
     } else if (now - this.#saidAt >= summaryEveryMs) {
       const awayFor = describeDuration(now - this.#since);
@@ -38,7 +38,7 @@ export class Outage {
       this.#log.debug(`${this.#what}: ${reason}`);
       return;
     }
-    this.#reason = reason;
+    this.#gist = gist;
     this.#saidAt = now;
   }
 
@@ -49,6 +49,6 @@ export class Outage {
     this.#log.info(`${this.#what}: back after ${awayFor} (${this.#failures} failed attempts)`);
     this.#since = null;
     this.#failures = 0;
-    this.#reason = '';
+    this.#gist = '';
   }
 }

@@ -148,7 +148,7 @@ export class Bridge {
 
   /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
   async start(): Promise<void> {
-    this.#monitor.look();
+    this.#monitor.start();
     await this.#poller.start();
     if (this.#isStopped) return;
     if (this.#store.isWhole) {
@@ -174,8 +174,8 @@ export class Bridge {
     await this.#poller.stop();
   }
 
-  /** How the bridge fares, in a word. */
-  get status(): HealthStatus {
+  /** How the bridge fares, in a word; null until that is known. */
+  get status(): HealthStatus | null {
     return this.#monitor.status;
   }
 
@@ -230,13 +230,14 @@ export class Bridge {
 
   #plan(): BridgePlan {
     const { topics } = this.#options;
+    const health = this.#monitor.payload;
     return {
       view: this.#bridgeView(),
       messages: [
         // The cloud's word first: an old "online" must not make old values available.
         { topic: topics.bridge('cloud'), payload: this.#monitor.isCloudFresh ? 'online' : 'offline' },
         { topic: topics.bridge('state'), payload: 'online' },
-        { topic: topics.bridge('health'), payload: JSON.stringify(this.#monitor.payload) },
+        ...(health === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(health) }]),
         { topic: topics.bridge('info'), payload: JSON.stringify(this.#info()) },
       ],
     };

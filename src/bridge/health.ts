@@ -8,13 +8,21 @@ export type Slice = (typeof slices)[number];
 /** The slices whose age decides whether what is shown is fresh: a valve's position, and whether there is a leak. */
 const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
 
+/** Why a poll went wrong, or not all the way. */
+export interface Failure {
+  readonly kind: CloudErrorKind | 'incomplete';
+  readonly words: string;
+  /** The words without what varies from one such failure to the next: only another gist is news. */
+  readonly gist: string;
+}
+
 /** How the polls of a slice went. */
 export interface SliceRecord {
   /** Wall clock, ms; null before the first. */
   readonly lastSuccessAt: number | null;
   /** Monotonic clock, ms; until then the last success counts as fresh. */
   readonly freshUntil: number;
-  readonly failure: { readonly kind: CloudErrorKind | 'incomplete'; readonly words: string } | null;
+  readonly failure: Failure | null;
   readonly consecutiveFailures: number;
 }
 
@@ -36,7 +44,7 @@ export interface Symptoms {
   readonly rejectedUntil: number | null;
   /** Wall clock, ms, until which the cloud asked to wait. */
   readonly limitedUntil: number | null;
-  /** Records that could not be read, and the like, in words. */
+  /** Records that could not be read, in words. */
   readonly dataProblems: readonly string[];
   /** In words; null when the ledger works. */
   readonly ledgerProblem: string | null;
@@ -50,7 +58,7 @@ export interface Symptoms {
 export interface Judgement {
   readonly status: HealthStatus;
   readonly reason: string | null;
-  /** What is wrong, one thing each, without naming the schedules that it befell. */
+  /** What is wrong, one thing each, without naming the schedules that it befell; the same while it is no news. */
   readonly problems: readonly string[];
 }
 
@@ -59,23 +67,21 @@ const mostProblemsShown = 10;
 
 /** Judges the symptoms; the gravest gives the status and the words. */
 export function judge(symptoms: Symptoms): Judgement {
-  const failing = failuresByWords(symptoms);
-  const shown = [...failing].map(([words, befallen]) => `${befallen.join(', ')}: ${words}`);
-  const problems = [...failing.keys()];
+  const failing = failuresByGist(symptoms);
+  const shown = failing.map(([{ words }, befallen]) => `${befallen.join(', ')}: ${words}`);
+  const problems = failing.map(([{ gist }]) => gist);
   if (symptoms.rejectedUntil !== null) {
     const reason = `the cloud rejected the e-mail or the password; next attempt at ${iso(symptoms.rejectedUntil)}, or as soon as a password file changes`;
     return { status: 'auth_failed', reason, problems };
   }
-  const isAuth = slices.some((slice) => symptoms.slices[slice].failure?.kind === 'auth');
-  if (isAuth) return { status: 'auth_failed', reason: shown.join('; '), problems };
-  const isAway = vitalSlices.every((slice) => symptoms.slices[slice].failure?.kind === 'unavailable');
-  if (isAway) {
-    return { status: 'cloud_unreachable', reason: symptoms.slices.sonics.failure?.words ?? null, problems };
+  if (isWhollyFailing(symptoms, 'auth')) return { status: 'auth_failed', reason: shown.join('; '), problems };
+  if (isWhollyFailing(symptoms, 'unavailable')) {
+    return { status: 'cloud_unreachable', reason: failing[0]?.[0].words ?? null, problems };
   }
   const others = [...symptoms.dataProblems, symptoms.ledgerProblem, symptoms.emptiness].filter(
     (problem) => problem !== null,
   );
-  const wrong = [...shown, ...others];
+  const wrong = [...(isUnpolled(symptoms) ? ['waiting for the cloud to answer'] : []), ...shown, ...others];
   return {
     status: wrong.length === 0 ? 'ok' : 'degraded',
     reason: [...wrong, ...symptoms.notes].slice(0, mostProblemsShown).join('; ') || null,
@@ -83,13 +89,33 @@ export function judge(symptoms: Symptoms): Judgement {
   };
 }
 
-function failuresByWords(symptoms: Symptoms): Map<string, Slice[]> {
-  const failures = new Map<string, Slice[]>();
+/** Whether what matters fails in this way; at first, whether all that was polled does. */
+function isWhollyFailing(symptoms: Symptoms, kind: CloudErrorKind): boolean {
+  const records = slices.map((slice) => symptoms.slices[slice]);
+  const vital = vitalSlices.map((slice) => symptoms.slices[slice]).filter(wasPolled);
+  const judged = vital.length > 0 ? vital : records.filter(wasPolled);
+  return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
+}
+
+function isUnpolled(symptoms: Symptoms): boolean {
+  return !slices.some((slice) => wasPolled(symptoms.slices[slice]));
+}
+
+function wasPolled({ lastSuccessAt, failure }: SliceRecord): boolean {
+  return lastSuccessAt !== null || failure !== null;
+}
+
+/** Each distinct failure, and the slices that it befell. */
+function failuresByGist(symptoms: Symptoms): [Failure, Slice[]][] {
+  const failures = new Map<string, [Failure, Slice[]]>();
   for (const slice of slices) {
-    const words = symptoms.slices[slice].failure?.words;
-    if (words !== undefined) failures.set(words, [...(failures.get(words) ?? []), slice]);
+    const { failure } = symptoms.slices[slice];
+    if (failure === null) continue;
+    const known = failures.get(failure.gist);
+    if (known) known[1].push(slice);
+    else failures.set(failure.gist, [failure, [slice]]);
   }
-  return failures;
+  return [...failures.values()];
 }
 
 /**
@@ -128,10 +154,16 @@ export function healthPayload(symptoms: Symptoms): object {
 export function healthFingerprint(symptoms: Symptoms): string {
   const outcomes = slices.map((slice) => {
     const { lastSuccessAt, failure } = symptoms.slices[slice];
-    return [lastSuccessAt !== null, failure?.words ?? null];
+    return [lastSuccessAt !== null, failure?.kind ?? null, failure?.gist ?? null];
   });
-  const { status, reason } = judge(symptoms);
-  return JSON.stringify([status, reason, outcomes, iso(symptoms.limitedUntil)]);
+  const { status, problems } = judge(symptoms);
+  return JSON.stringify([
+    status,
+    problems,
+    outcomes,
+    iso(symptoms.rejectedUntil),
+    iso(symptoms.limitedUntil),
+  ]);
 }
 
 function iso(atMs: number | null): string | null {

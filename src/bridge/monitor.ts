@@ -16,6 +16,9 @@ import {
 import type { Ledger } from './ledger.ts';
 import type { Store } from './store.ts';
 
+/** A cloud that takes longer to give its first answer is worth a word. */
+const firstAnswerMs = 2_000;
+
 /** What the monitor tells its owner. */
 export interface MonitorEvents {
   /** Something that it shows has changed. */
@@ -39,12 +42,13 @@ export class Monitor {
   readonly #log: Log;
   readonly #cloudOutage: Outage;
   readonly #saidProblems = new Set<string>();
-  #judgement: Judgement = { status: 'ok', reason: null, problems: [] };
-  #payload: object = {};
+  #judgement: Judgement | null = null;
+  #payload: object | null = null;
   #fingerprint = '';
   #isCloudFresh = false;
   #isStopped = false;
   #cancelStaleTimer: () => void = () => {};
+  #cancelFirstLook: () => void = () => {};
 
   constructor(watched: Watched, events: MonitorEvents, clock: Clock, log: Log) {
     this.#watched = watched;
@@ -54,8 +58,9 @@ export class Monitor {
     this.#cloudOutage = new Outage(clock, log, 'Cloud');
   }
 
-  get status(): HealthStatus {
-    return this.#judgement.status;
+  /** Null until the cloud has answered, or has had the time to. */
+  get status(): HealthStatus | null {
+    return this.#judgement?.status ?? null;
   }
 
   /** Whether what is shown can be trusted to be the cloud's present word. */
@@ -63,14 +68,20 @@ export class Monitor {
     return this.#isCloudFresh;
   }
 
-  /** The payload of `bridge/health`; the same until an outcome changes. */
-  get payload(): object {
+  /** The payload of `bridge/health`; the same until an outcome changes, null while there is nothing to say. */
+  get payload(): object | null {
     return this.#payload;
+  }
+
+  /** Judges without an answer of the cloud, should none come soon. */
+  start(): void {
+    this.#cancelFirstLook = this.#clock.after(firstAnswerMs, () => this.look());
   }
 
   /** Judges anew; to be called after each poll. */
   look(): void {
     if (this.#isStopped) return;
+    this.#cancelFirstLook();
     const symptoms = this.#symptoms();
     const before = this.#judgement;
     this.#judgement = judge(symptoms);
@@ -82,13 +93,14 @@ export class Monitor {
       this.#events.changed();
     }
     const { status, reason } = this.#judgement;
-    if (status === 'auth_failed' && before.status !== status) this.#events.tell('auth_failed', { reason });
+    if (status === 'auth_failed' && before?.status !== status) this.#events.tell('auth_failed', { reason });
     this.#lookAtFreshness();
   }
 
   /** Says nothing more. */
   stop(): void {
     this.#isStopped = true;
+    this.#cancelFirstLook();
     this.#cancelStaleTimer();
   }
 
@@ -102,7 +114,9 @@ export class Monitor {
     if (!isFresh) {
       this.#log.warn('The cloud has said nothing new for too long: values are shown as unavailable');
     }
-    this.#events.tell(isFresh ? 'cloud_online' : 'cloud_offline', { reason: this.#judgement.reason });
+    this.#events.tell(isFresh ? 'cloud_online' : 'cloud_offline', {
+      reason: this.#judgement?.reason ?? null,
+    });
     this.#events.changed();
   }
 
@@ -113,7 +127,7 @@ export class Monitor {
     if (isOver) this.#saidProblems.clear();
     for (const problem of problems) this.#saidProblems.add(problem);
     if (status === 'cloud_unreachable' || status === 'auth_failed') {
-      this.#cloudOutage.failed(reason ?? status);
+      this.#cloudOutage.failed(reason ?? status, `${status} ${problems.join()}`);
       return;
     }
     this.#cloudOutage.recovered();
@@ -125,14 +139,17 @@ export class Monitor {
   #symptoms(): Symptoms {
     const { client, ledger, records } = this.#watched;
     const { status, nextAttemptAt } = client.sessionState();
+    const problems = client.problems();
+    const wordsOf = (level: 'info' | 'warn') =>
+      problems.filter((problem) => problem.level === level).map(({ words }) => words);
     return {
       slices: records(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
-      dataProblems: client.problems(),
+      dataProblems: wordsOf('warn'),
       ledgerProblem: ledger.problem,
       emptiness: this.#emptiness(),
-      notes: this.#notes(),
+      notes: [...this.#notes(), ...wordsOf('info')],
     };
   }
 

@@ -5,7 +5,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isConnected } from '../model/devices.ts';
-import { neverPolled, type Slice, type SliceRecord, slices } from './health.ts';
+import { type Failure, neverPolled, type Slice, type SliceRecord, slices } from './health.ts';
 import { Recurring, type Schedule } from './schedule.ts';
 import type { Happening, Reading, Store } from './store.ts';
 
@@ -30,8 +30,8 @@ const telemetryAtOnce = 2;
 /** How long the first show of the devices waits for their telemetry. */
 const telemetryPatienceMs = 2_000;
 
-/** How a poll went: null is well; incomplete still took in what could be read. */
-type Outcome = { readonly kind: 'incomplete'; readonly words: string } | null;
+/** How a poll went: null is well; what is incomplete was still taken in as far as it could be read. */
+type Outcome = Failure | null;
 
 /** Asks the cloud, slice by slice, each by its own schedule; the only one that writes what the cloud said. */
 export class Poller {
@@ -125,13 +125,16 @@ export class Poller {
   async #poll(slice: Slice): Promise<boolean> {
     const startedAt = this.#clock.monotonic();
     const before = this.#records[slice];
-    let failure: SliceRecord['failure'];
+    // Without sonics there is nobody to ask.
+    if (slice === 'telemetry' && this.#records.sonics.lastSuccessAt === null) return true;
+    let failure: Outcome;
     try {
       failure = await this.#polls[slice]();
     } catch (error) {
       if (this.#stopping.signal.aborted) return true;
       failure = this.#failureOf(error);
       if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${slice} went wrong`);
+      this.#store.missed(slice, startedAt);
     }
     const isRead = failure === null || failure.kind === 'incomplete';
     this.#records[slice] = {
@@ -145,11 +148,16 @@ export class Poller {
     return failure === null;
   }
 
-  #failureOf(error: unknown): SliceRecord['failure'] {
-    if (!(error instanceof CloudError)) return { kind: 'unreadable', words: wordsOf(error) };
+  #failureOf(error: unknown): Failure {
+    if (!(error instanceof CloudError)) {
+      return { kind: 'unreadable', words: wordsOf(error), gist: wordsOf(error) };
+    }
     // Its words count the time to the next attempt, which the session's state tells once for all.
     const isRejected = error.kind === 'auth' && this.#client.sessionState().status === 'rejected';
-    return { kind: error.kind, words: isRejected ? 'not signed in' : error.message };
+    const { kind, message, gist } = error;
+    return isRejected
+      ? { kind, words: 'not signed in', gist: 'not signed in' }
+      : { kind, words: message, gist };
   }
 
   /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
@@ -175,9 +183,7 @@ export class Poller {
     const crawl = await this.#client.crawl(call, { signal: this.#stopping.signal });
     if (this.#stopping.signal.aborted) return null;
     this.#events.happened(take({ records: crawl.records, isComplete: crawl.complete, startedAt }));
-    return crawl.complete
-      ? null
-      : { kind: 'incomplete', words: crawl.problem ?? 'not everything could be read' };
+    return crawl.complete ? null : incomplete(crawl.problem ?? 'not everything could be read');
   }
 
   async #pollProperties(): Promise<Outcome> {
@@ -186,7 +192,7 @@ export class Poller {
     );
     const problems = await Promise.all(this.#store.ids('property').map((id) => this.#pollProperty(id)));
     const words = [outcome?.words, ...problems].filter((problem) => problem);
-    return words.length === 0 ? null : { kind: 'incomplete', words: [...new Set(words)].join('; ') };
+    return words.length === 0 ? null : incomplete([...new Set(words)].join('; '));
   }
 
   /** What hangs on one property; a guest may not read all of it, which is no failure. */
@@ -220,16 +226,21 @@ export class Poller {
   }
 
   async #pollTelemetry(): Promise<Outcome> {
-    const ids = this.#store.ids('sonic').filter((id) => this.#isLinked(id));
+    const startedAt = this.#clock.monotonic();
+    const all = this.#store.ids('sonic');
+    const ids = all.filter((id) => this.#isLinked(id));
+    for (const id of all) if (!this.#isLinked(id)) this.#store.missedTelemetry(id, startedAt);
     const failures: unknown[] = [];
     const next = async (): Promise<void> => {
       for (let id = ids.shift(); id !== undefined && !this.#stopping.signal.aborted; id = ids.shift()) {
         if (this.#client.availability('read_telemetry') !== 'available') return;
         try {
           const call = { operation: 'read_telemetry', params: { sonic_id: id } } as const;
-          this.#store.setTelemetry(id, await this.#client.call(call, { signal: this.#stopping.signal }));
+          const telemetry = await this.#client.call(call, { signal: this.#stopping.signal });
+          this.#store.setTelemetry(id, telemetry, this.#clock.monotonic());
         } catch (error) {
           failures.push(error);
+          this.#store.missedTelemetry(id, startedAt);
         }
       }
     };
@@ -242,13 +253,17 @@ export class Poller {
     if (failures.length === wanted && wanted > 0) throw failures[0];
     return failures.length === 0
       ? null
-      : { kind: 'incomplete', words: `${failures.length} of ${wanted} sonics: ${wordsOf(failures[0])}` };
+      : incomplete(`${failures.length} of ${wanted} sonics: ${wordsOf(failures[0])}`);
   }
 
   /** A sonic whose radio link is down measures nothing. */
   #isLinked(id: string): boolean {
     return isConnected(this.#store.sonicView(id)?.sonic.radio_connection ?? null) !== false;
   }
+}
+
+function incomplete(words: string): Failure {
+  return { kind: 'incomplete', words, gist: 'incomplete' };
 }
 
 function fulfilled<T>(result: PromiseSettledResult<T>): T | null {

@@ -1,4 +1,4 @@
-/** When each sonic was last brought by a reading; all times are ms of the monotonic clock. */
+/** When each sonic, or signal, was last brought by a reading; all times are ms of the monotonic clock. */
 export class Sightings {
   readonly #seenAt = new Map<string, number>();
   /** When a sonic was last read by itself: a list that was begun earlier knows less. */
@@ -23,7 +23,7 @@ export class Sightings {
     return startedAt < (this.#readAt.get(id) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Notes an incomplete reading begun at that time; the ids that have now been missed for longer than allowed. */
+  /** Notes that a reading begun at that time failed or was incomplete; the ids that have now been missed for longer than allowed. */
   missed(startedAt: number, allowedMs: number): string[] {
     const overdue = [...this.#seenAt]
       .filter(([id, seenAt]) => startedAt - seenAt > allowedMs && !this.#unread.has(id))
@@ -36,7 +36,7 @@ export class Sightings {
     return this.#unread.has(id);
   }
 
-  /** Forgets a sonic that is gone. */
+  /** Forgets one that is gone. */
   forget(id: string): void {
     for (const collection of [this.#seenAt, this.#readAt, this.#unread]) collection.delete(id);
   }

@@ -11,6 +11,7 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedCommand } from '../model/valve.ts';
 import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
+import type { Slice } from './health.ts';
 import { Ownership } from './ownership.ts';
 import { Sightings } from './sightings.ts';
 import { Valves } from './valves.ts';
@@ -39,7 +40,7 @@ export type Happening =
 export interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
-  /** How long incomplete readings may miss a sonic before it counts as unread, in ms. */
+  /** How long something may be missed by readings before it counts as unread, in ms. */
   readonly staleAfterMs: number;
 }
 
@@ -59,6 +60,10 @@ export class Store {
 
   readonly #valves = new Valves();
   readonly #sightings = new Sightings();
+  readonly #signalSightings = new Sightings();
+  readonly #telemetryReadAt = new Map<string, number>();
+  /** When the last complete reading of the open incidents was begun; null while they are not all known. */
+  #incidentsReadAt: number | null = null;
   readonly #absences = new Map<string, number>();
   readonly #wholeKinds = new Set<string>();
 
@@ -101,6 +106,10 @@ export class Store {
   /** Takes in the signals. */
   replaceSignals(reading: Reading<Signal>): Happening[] {
     const records = reading.records.filter((signal) => this.#isSignalSelected(signal.id));
+    for (const { id } of records) {
+      if (this.#signalSightings.seen(id, reading.startedAt)) this.touch('signal', id);
+    }
+    if (!reading.isComplete) this.missed('signals', reading.startedAt);
     return this.#replace('signal', this.#signals, { ...reading, records });
   }
 
@@ -117,10 +126,7 @@ export class Store {
       if (this.#sightings.seen(sonic.id, reading.startedAt)) this.touch('sonic', sonic.id);
     }
     // A page that fails again and again leaves its sonics as they were: old values must not pass for the present.
-    const missed = reading.isComplete
-      ? []
-      : this.#sightings.missed(reading.startedAt, this.#options.staleAfterMs);
-    for (const id of missed) this.touch('sonic', id);
+    if (!reading.isComplete) this.missed('sonics', reading.startedAt);
     return this.#replace('sonic', this.#sonics, { ...reading, records });
   }
 
@@ -132,10 +138,31 @@ export class Store {
     if (update(this.#sonics, sonic.id, sonic)) this.touch('sonic', sonic.id);
   }
 
-  /** Takes in a sonic's telemetry. */
-  setTelemetry(sonicId: string, telemetry: Telemetry): void {
-    if (this.#sonics.has(sonicId) && update(this.#telemetry, sonicId, telemetry))
-      this.touch('sonic', sonicId);
+  /** Takes in a sonic's telemetry, read at that time in ms of the monotonic clock. */
+  setTelemetry(sonicId: string, telemetry: Telemetry, readAt: number): void {
+    if (!this.#sonics.has(sonicId)) return;
+    this.#telemetryReadAt.set(sonicId, readAt);
+    if (update(this.#telemetry, sonicId, telemetry)) this.touch('sonic', sonicId);
+  }
+
+  /** Notes that a sonic's telemetry could not be read at that time; old values must not pass for the present. */
+  missedTelemetry(sonicId: string, at: number): void {
+    const telemetry = this.#telemetry.get(sonicId);
+    if (!telemetry || !this.#isOverdue(this.#telemetryReadAt.get(sonicId), at)) return;
+    const unread = { ...telemetry, pressure: null, water_flow: null, water_temp: null };
+    if (update(this.#telemetry, sonicId, unread)) this.touch('sonic', sonicId);
+  }
+
+  /** Notes that a slice could not be read at that time, or not all of it: what was read too long ago is unread. */
+  missed(slice: Slice, at: number): void {
+    const { staleAfterMs } = this.#options;
+    if (slice === 'sonics') {
+      for (const id of this.#sightings.missed(at, staleAfterMs)) this.touch('sonic', id);
+    } else if (slice === 'signals') {
+      for (const id of this.#signalSightings.missed(at, staleAfterMs)) this.touch('signal', id);
+    } else if (slice === 'incidents' && this.#incidentsReadAt !== null) {
+      if (this.#isOverdue(this.#incidentsReadAt, at)) this.#setIncidentsReadAt(null);
+    }
   }
 
   /** Forgets all telemetry: the cloud does not offer it. */
@@ -166,7 +193,8 @@ export class Store {
         happenings.push({ event: 'incident_closed', record: told.get(id) ?? { ...incident, open: false } });
       }
       this.#wholeKinds.add('incident');
-    }
+      this.#setIncidentsReadAt(reading.startedAt);
+    } else this.missed('incidents', reading.startedAt);
     return happenings;
   }
 
@@ -203,6 +231,7 @@ export class Store {
       settings: this.#settings.get(id) ?? null,
       notifications: this.#notifications.get(id) ?? null,
       incidents: this.#incidentsOf(`property/${id}`),
+      areIncidentsKnown: this.#incidentsReadAt !== null,
     };
   }
 
@@ -214,7 +243,9 @@ export class Store {
       kind: 'signal',
       signal,
       propertyId: this.#ownership.of(id),
+      isUnread: this.#signalSightings.isUnread(id),
       incidents: this.#incidentsOf(`signal/${id}`),
+      areIncidentsKnown: this.#incidentsReadAt !== null,
     };
   }
 
@@ -232,6 +263,7 @@ export class Store {
       travelTimeS: this.#valves.travelTimeS(id),
       telemetry: this.#telemetry.get(id) ?? null,
       incidents: this.#incidentsOf(`sonic/${id}`),
+      areIncidentsKnown: this.#incidentsReadAt !== null,
     };
   }
 
@@ -363,11 +395,23 @@ export class Store {
       this.#notifications.delete(id);
       for (const signalId of this.#ownership.forget(id)) this.#touchSignal(signalId);
     }
+    if (kind === 'signal') this.#signalSightings.forget(id);
     if (kind === 'sonic') {
       this.#telemetry.delete(id);
+      this.#telemetryReadAt.delete(id);
       this.#sightings.forget(id);
       this.#valves.forget(id);
     }
+  }
+
+  #isOverdue(readAt: number | undefined, at: number): boolean {
+    return readAt !== undefined && at - readAt > this.#options.staleAfterMs;
+  }
+
+  #setIncidentsReadAt(readAt: number | null): void {
+    const isNews = (readAt === null) !== (this.#incidentsReadAt === null);
+    this.#incidentsReadAt = readAt;
+    if (isNews) this.touchAll();
   }
 
   #isSelected(property: Property): boolean {

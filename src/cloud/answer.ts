@@ -45,17 +45,18 @@ export function judgeStatus(
   const { status } = answer;
   if (status < 300) return null;
   if (status < 400) {
-    const target = shorten(answer.header('location') ?? 'nowhere');
-    return new CloudError('unreadable', name, `the cloud answered ${status}, a redirect to ${target}`, {
-      status,
-    });
+    const target = shorten(hide(answer.header('location') ?? 'nowhere'));
+    const gist = `the cloud answered ${status}, a redirect`;
+    return new CloudError('unreadable', name, `${gist} to ${target}`, { status, gist });
   }
   const [kind, meaning] =
     meanings[status] ??
     (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'the cloud is in trouble']);
-  const said = hide(messageOf(answer.body));
-  return new CloudError(kind, name, `the cloud answered ${status} (${meaning})${said ? `: ${said}` : ''}`, {
+  const gist = `the cloud answered ${status} (${meaning})`;
+  const said = messageOf(hide(answer.body));
+  return new CloudError(kind, name, said ? `${gist}: ${said}` : gist, {
     status,
+    gist,
     retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
     mayHaveActed: kind === 'unavailable',
   });
@@ -76,19 +77,29 @@ export function isRouteGone(row: AnyOperation, status: number | undefined, hasWo
   return isUncertain && (status === 405 || status === 501 || (status === 404 && !hasWorked));
 }
 
-/** What a good answer holds: the record, a `Page`, or null; throws `unreadable` where it is not as promised. */
-export function readAnswer(name: OperationName, answer: Answer, report: Report): unknown {
+/**
+ * What a good answer holds: the record, a `Page`, or null; throws `unreadable`, with secrets hidden, where it is not
+ * as promised.
+ */
+export function readAnswer(
+  name: OperationName,
+  answer: Answer,
+  report: Report,
+  hide: (text: string) => string,
+): unknown {
   const { reply, session } = operationRow(name);
   if (reply.kind === 'none') return null;
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
-  const unreadable = (what: string) =>
-    new CloudError('unreadable', name, `the cloud's answer ${what}`, { status });
+  const unreadable = (what: string, detail = '') => {
+    const gist = `the cloud's answer ${what}`;
+    return new CloudError('unreadable', name, detail ? `${gist}: ${detail}` : gist, { status, gist });
+  };
   const body = parseJson(answer.body);
   if (body === undefined) {
     if (answer.body.trim() === '') throw unreadable('is empty');
     // Whatever it is, it may hold a token that nobody has been told to hide.
-    throw unreadable(session ? 'is not JSON' : `is not JSON: ${shorten(answer.body)}`);
+    throw unreadable('is not JSON', session ? '' : shorten(hide(answer.body)));
   }
   if (reply.kind === 'page') {
     const page = readPage(reply.read, body, report);
@@ -139,7 +150,7 @@ function asCount(value: number | null): number | null {
   return Number.isSafeInteger(value) && value !== null && value >= 0 ? value : null;
 }
 
-/** What an error body says to people: its `message` or `error`; empty where it says nothing. */
+/** What an error's body says to people: its `message` or `error`; empty where it says nothing. */
 function messageOf(body: string): string {
   const parsed = parseJson(body);
   if (typeof parsed !== 'object' || parsed === null) return '';

@@ -3,7 +3,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Log, Secrets } from '../base/log.ts';
 import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
 import { type Crawl, crawlPages } from './crawl.ts';
-import { DataProblems } from './dataProblems.ts';
+import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
 import { GivenUp, orAborted } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { Priority } from './limiter.ts';
@@ -54,10 +54,15 @@ export type Availability = 'available' | 'unavailable' | 'off';
 
 /** One call on its way. */
 interface Errand extends Sending {
+  readonly hearing: Hearing;
   readonly onAnswer: (status: number) => void;
-  /** Whether a new session has been waited for: that is done once. */
+  /** Whether it has waited for a session: the time of one sign-in more is given once. */
+  hasWaited: boolean;
+  /** Whether it came by a new session after a 401: that is done once. */
   hasRenewed: boolean;
 }
+
+const untried = { hasWaited: false, hasRenewed: false };
 
 /** The cloud, as the rest of the program knows it; every failure is a `CloudError`. */
 export class CloudClient {
@@ -101,7 +106,10 @@ export class CloudClient {
     call: Call<Name>,
     options: CallOptions = {},
   ): Promise<ReplyOf<Name>> {
-    return (await this.#do(call, options)) as ReplyOf<Name>;
+    const hearing = this.#problems.listen(call.operation, (call as UncheckedCall).params);
+    const reply = await this.#do(call, options, hearing);
+    hearing.end();
+    return reply as ReplyOf<Name>;
   }
 
   /** Reads a whole list; throws only where not even its first page can be read. */
@@ -109,7 +117,8 @@ export class CloudClient {
     call: Call<Name>,
     options: CallOptions = {},
   ): Promise<Crawl<RecordOf<Name>>> {
-    const { operation, query } = call as UncheckedCall & { operation: Name };
+    const { operation, query, params } = call as UncheckedCall & { operation: Name };
+    const hearing = this.#problems.listen(operation, params);
     let startedAt: number | undefined;
     const onSend = () => {
       startedAt ??= this.#clock.now();
@@ -118,14 +127,16 @@ export class CloudClient {
       operation,
       workers: this.#options.maxConcurrency,
       readPage: async (page) => {
-        const reply = await this.#do({ ...call, query: { ...(query as object), page } }, options, onSend);
+        const paged = { ...call, query: { ...(query as object), page } };
+        const reply = await this.#do(paged, options, hearing, onSend);
         return reply as Page<RecordOf<Name> & { id: string }>;
       },
     });
     if (options.signal?.aborted || this.#sender.isClosed) {
       throw new CloudError('unavailable', operation, 'given up by its caller', { mayHaveActed: false });
     }
-    if (notice !== null) this.#problems.report('info', operation, notice);
+    if (notice !== null) hearing.report('info', notice);
+    if (problem === null) hearing.end();
     return { records, complete: problem === null, problem, startedAt: startedAt ?? this.#clock.now() };
   }
 
@@ -142,8 +153,8 @@ export class CloudClient {
     return this.#session.state;
   }
 
-  /** The latest distinct oddities of the cloud's data, in words. */
-  problems(): readonly string[] {
+  /** What is odd in the cloud's latest answers. */
+  problems(): readonly DataProblem[] {
     return this.#problems.latest();
   }
 
@@ -158,7 +169,12 @@ export class CloudClient {
     await this.#sender.close();
   }
 
-  async #do(call: UncheckedCall, options: CallOptions, onSend = () => {}): Promise<unknown> {
+  async #do(
+    call: UncheckedCall,
+    options: CallOptions,
+    hearing: Hearing,
+    onSend = () => {},
+  ): Promise<unknown> {
     const request = encodeCall(call, this.#options.routes);
     const name = call.operation as OperationName;
     if (this.#gone.has(name)) {
@@ -167,7 +183,7 @@ export class CloudClient {
     const isChange = operationRow(name).retry === 'never';
     const priority: Priority = isChange ? 'command' : (options.priority ?? 'poll');
     const { onAnswer = () => {} } = options;
-    const errand = { name, request, priority, onSend, onAnswer, hasRenewed: false };
+    const errand = { name, request, priority, hearing, onSend, onAnswer, ...untried };
     try {
       return await this.#sender.withDeadline(options.signal, (deadline) => {
         // A poll waits for its turn as long as it takes; its time starts when it is sent.
@@ -199,7 +215,7 @@ export class CloudClient {
 
   async #attempt(errand: Errand): Promise<unknown> {
     const { name } = errand;
-    if (name === 'sign_in') return this.#read(name, await this.#sender.send(errand, () => null));
+    if (name === 'sign_in') return this.#read(errand, await this.#sender.send(errand, () => null));
 
     const renewal = this.#session.renewalDue(errand.priority === 'command');
     if (renewal !== null) await this.#waitFor(renewal, errand);
@@ -212,11 +228,12 @@ export class CloudClient {
     let answer = await this.#sender.send(errand, token);
     if (answer.status === 401 && !errand.hasRenewed) {
       await this.#waitFor(this.#session.replace(used), errand);
+      errand.hasRenewed = true;
       answer = await this.#sender.send(errand, token);
       if (answer.status === 401) this.#session.noteFutileRenewal();
     }
     errand.onAnswer(answer.status);
-    const value = this.#read(name, answer);
+    const value = this.#read(errand, answer);
     if (name === 'refresh_token') this.#session.adopt(value as SessionReply);
     if (name === 'sign_out') this.#session.forget();
     return value;
@@ -225,8 +242,8 @@ export class CloudClient {
   /** Waits for a new session; a command is given the time of one sign-in more. */
   async #waitFor(renewal: Promise<void>, errand: Errand): Promise<void> {
     const { priority, deadline } = errand;
-    if (priority === 'command' && !errand.hasRenewed) deadline.extend(this.#options.requestTimeoutMs);
-    errand.hasRenewed = true;
+    if (priority === 'command' && !errand.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
+    errand.hasWaited = true;
     await orAborted(renewal, deadline.signal);
   }
 
@@ -236,6 +253,7 @@ export class CloudClient {
   ): Promise<SessionReply> {
     const name = call.operation;
     const request = encodeCall(call, this.#options.routes);
+    const hearing = this.#problems.listen(name, {});
     try {
       return await this.#sender.withDeadline(undefined, async (deadline) => {
         deadline.set(this.#options.requestTimeoutMs);
@@ -244,20 +262,22 @@ export class CloudClient {
           request,
           priority: 'command',
           deadline,
+          hearing,
           onSend: () => {},
           onAnswer: () => {},
-          hasRenewed: true,
+          ...untried,
         };
-        return this.#read(name, await this.#sender.send(errand, () => token)) as SessionReply;
+        return this.#read(errand, await this.#sender.send(errand, () => token)) as SessionReply;
       });
     } catch (error) {
       throw toCloudError(name, error);
     }
   }
 
-  #read(name: OperationName, answer: Answer): unknown {
+  #read({ name, hearing }: Pick<Errand, 'name' | 'hearing'>, answer: Answer): unknown {
     const { log, secrets } = this.#options;
-    const error = judgeStatus(name, answer, this.#clock.now(), (text) => secrets.hide(text));
+    const hide = (text: string) => secrets.hide(text);
+    const error = judgeStatus(name, answer, this.#clock.now(), hide);
     if (error) {
       if (!isRouteGone(operationRow(name), error.status, this.#worked.has(name))) throw error;
       this.#gone.add(name);
@@ -267,7 +287,7 @@ export class CloudClient {
       throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
     }
     this.#worked.add(name);
-    return readAnswer(name, answer, (level, notice) => this.#problems.report(level, name, notice));
+    return readAnswer(name, answer, (level, notice) => hearing.report(level, hide(notice)), hide);
   }
 }
 
@@ -275,7 +295,9 @@ export class CloudClient {
 function toCloudError(name: OperationName, error: unknown): unknown {
   if (error instanceof NoAnswer) {
     const { kind, message, mayHaveActed, timedOut } = error;
-    return new CloudError(kind, name, message, { mayHaveActed, timedOut, cause: error });
+    // How long it took is another each time.
+    const gist = timedOut ? 'timeout' : message;
+    return new CloudError(kind, name, message, { mayHaveActed, timedOut, gist, cause: error });
   }
   if (error instanceof GivenUp) {
     const { timedOut } = error;

@@ -75,6 +75,8 @@ class Reading<T extends { readonly id: string }> {
   #haveTotalsChanged = false;
   #last = { page: 0, isFull: false };
   #firstSize = 0;
+  /** Records of each page, the unreadable ones too. */
+  readonly #sizes = new Map<number, number>();
   #isCutOff = false;
 
   private constructor(list: PagedList<T>) {
@@ -115,7 +117,7 @@ class Reading<T extends { readonly id: string }> {
 
   /** Whether it ended where a list ends, and nothing moved. */
   isWhole(): boolean {
-    return this.#repeated === 0 && !this.#last.isFull;
+    return this.#repeated === 0 && !this.#last.isFull && !this.#hasHole();
   }
 
   holdsSameAs(other: Reading<T>): boolean {
@@ -187,6 +189,18 @@ class Reading<T extends { readonly id: string }> {
     return answer;
   }
 
+  /** Whether records are lacking where the list should have some: a total alone may lie, but not with the pages. */
+  #hasHole(): boolean {
+    const { entries, pages } = this.#totals ?? {};
+    if (this.#entries >= (entries ?? 0)) return false;
+    const sizes = [...this.#sizes];
+    const lastWithRecords = Math.max(...sizes.map(([page, size]) => (size > 0 ? page : 0)));
+    const fullSize = Math.max(...sizes.map(([, size]) => size));
+    return sizes.some(
+      ([page, size]) => (page < lastWithRecords && size < fullSize) || (page <= (pages ?? 1) && size === 0),
+    );
+  }
+
   #bringsNews(answer: Page<T>): boolean {
     return answer.records.some(({ id }) => !this.byId.has(id));
   }
@@ -194,6 +208,7 @@ class Reading<T extends { readonly id: string }> {
   #take(page: number, answer: Page<T>): void {
     const size = answer.records.length + answer.dropped;
     this.#entries += size;
+    this.#sizes.set(page, size);
     this.#nameless += answer.nameless;
     for (const record of answer.records) {
       if (this.byId.has(record.id)) this.#repeated++;

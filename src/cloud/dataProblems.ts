@@ -1,30 +1,67 @@
 import type { Log } from '../base/log.ts';
 import type { OperationName } from './operations.ts';
 
-const maxRemembered = 200;
+/** Something odd in the cloud's data: `warn` where something is lost by it, `info` where it was tolerated. */
+export interface DataProblem {
+  readonly level: 'info' | 'warn';
+  readonly words: string;
+}
+
+/** Hears what is odd in the answers to one question. */
+export interface Hearing {
+  report(level: DataProblem['level'], notice: string): void;
+  /** All answers are there: what was odd the last time, and is not now, is forgotten. */
+  end(): void;
+}
+
+const maxLogged = 200;
+const maxQuestions = 200;
 const maxShown = 20;
 
-/** What is odd in the cloud's answers: each oddity is logged once, and the latest are kept for health. */
+/** What is odd in the cloud's answers: each oddity is logged once, and kept as long as the answers show it. */
 export class DataProblems {
   readonly #log: Log;
-  readonly #seen = new Set<string>();
+  readonly #logged = new Set<string>();
+  readonly #byQuestion = new Map<string, ReadonlyMap<string, DataProblem>>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  report(level: 'info' | 'warn', operation: OperationName, notice: string): void {
-    const problem = `${operation}: ${notice}`;
-    if (this.#seen.has(problem) || this.#seen.size >= maxRemembered) return;
-    this.#seen.add(problem);
-    this.#log[level](`The cloud's data is odd: ${problem}`);
-    if (this.#seen.size === maxRemembered) {
-      this.#log.warn(`The cloud's data was odd in ${maxRemembered} ways; further ones are not logged`);
-    }
+  /** Listens to the answers to an operation with these parameters. */
+  listen(operation: OperationName, params: unknown): Hearing {
+    const question = `${operation} ${JSON.stringify(params ?? {})}`;
+    const heard = new Map<string, DataProblem>();
+    return {
+      report: (level, notice) => {
+        const words = `${operation}: ${notice}`;
+        if (heard.size < maxShown) heard.set(words, { level, words });
+        this.#remember(question, new Map([...(this.#byQuestion.get(question) ?? []), ...heard]));
+        this.#logOnce(level, words);
+      },
+      end: () => this.#remember(question, heard),
+    };
   }
 
-  /** The latest distinct problems, oldest first. */
-  latest(): readonly string[] {
-    return [...this.#seen].slice(-maxShown);
+  /** The distinct problems of the latest answers, oldest first. */
+  latest(): readonly DataProblem[] {
+    const distinct = new Map([...this.#byQuestion.values()].flatMap((problems) => [...problems]));
+    return [...distinct.values()].slice(-maxShown);
+  }
+
+  #remember(question: string, problems: ReadonlyMap<string, DataProblem>): void {
+    this.#byQuestion.delete(question);
+    if (problems.size > 0) this.#byQuestion.set(question, problems);
+    const [oldest] = this.#byQuestion.keys();
+    if (this.#byQuestion.size > maxQuestions && oldest !== undefined) this.#byQuestion.delete(oldest);
+  }
+
+  #logOnce(level: DataProblem['level'], words: string): void {
+    if (this.#logged.has(words) || this.#logged.size >= maxLogged) return;
+    this.#logged.add(words);
+    this.#log[level](`The cloud's data is odd: ${words}`);
+    if (this.#logged.size === maxLogged) {
+      this.#log.warn(`The cloud's data was odd in ${maxLogged} ways; further ones are not logged`);
+    }
   }
 }

@@ -24,12 +24,16 @@ export interface CloudErrorDetails {
   readonly mayHaveActed?: boolean | undefined;
   /** Whether the deadline ended the call. */
   readonly timedOut?: boolean | undefined;
+  /** The message without what varies from one such error to the next; the message, unless given. */
+  readonly gist?: string | undefined;
   readonly cause?: unknown;
 }
 
 /** The one error family of the cloud room; its message is a sentence for people and holds no secret. */
 export class CloudError extends Error {
   readonly kind: CloudErrorKind;
+  /** Tells two causes apart, and two occurrences of one not. */
+  readonly gist: string;
   readonly operation: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -40,6 +44,7 @@ export class CloudError extends Error {
     super(message, { cause: details.cause });
     this.name = 'CloudError';
     this.kind = kind;
+    this.gist = details.gist ?? message;
     this.operation = operation;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;

@@ -50,10 +50,12 @@ const passwordCheckMs = 2_000;
 export class Session {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
-  readonly #renew = singleFlight(() => this.#refreshOrSignIn());
+  readonly #renew = singleFlight(() => this.#renewWhenAllowed());
   #stored: StoredSession | null = null;
   #renewEarlyFrom = Number.NEGATIVE_INFINITY;
   #noRenewalBefore = Number.NEGATIVE_INFINITY;
+  /** What the cloud answered when it asked to wait, and until when. */
+  #asked: { readonly until: number; readonly error: CloudError } | null = null;
   #rejections: Rejections | null = null;
   #triedPassword: string | undefined;
   #isAttemptAsked = false;
@@ -106,7 +108,7 @@ export class Session {
   async replace(refused: string | null): Promise<void> {
     if (this.token !== null && this.token !== refused) return;
     if (this.token !== null && this.#clock.monotonic() < this.#noRenewalBefore) {
-      throw this.#authError('the cloud refused a new session a moment ago');
+      throw this.#authError('the cloud refuses even a session that it has just given');
     }
     await this.#renew();
   }
@@ -155,6 +157,26 @@ export class Session {
     this.#options.memory.save(session);
   }
 
+  /** What the cloud asked to wait is waited, also by those that would only ask again. */
+  async #renewWhenAllowed(): Promise<void> {
+    const leftMs = (this.#asked?.until ?? 0) - this.#clock.monotonic();
+    if (this.#asked && leftMs > 0) {
+      const { kind, message, gist, status } = this.#asked.error;
+      const words = `${message}; the cloud asks to wait another ${describeDuration(leftMs)}`;
+      const details = { status, gist, retryAfterMs: leftMs, mayHaveActed: false };
+      throw new CloudError(kind, 'sign_in', words, details);
+    }
+    this.#asked = null;
+    try {
+      await this.#refreshOrSignIn();
+    } catch (error) {
+      if (error instanceof CloudError && error.retryAfterMs) {
+        this.#asked = { until: this.#clock.monotonic() + error.retryAfterMs, error };
+      }
+      throw error;
+    }
+  }
+
   async #refreshOrSignIn(): Promise<void> {
     const { token } = this;
     if (token !== null) {
@@ -164,6 +186,8 @@ export class Session {
         return;
       } catch (error) {
         if (!isRefusal(error)) throw error;
+        // It is of no use any more, so nobody need ask with it while a sign-in fails.
+        if (error instanceof CloudError && error.status === 401) this.#keep(null);
       }
     }
     await this.#signIn();
@@ -220,7 +244,7 @@ export class Session {
       nextAttemptAt === null
         ? ''
         : `; next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or when the password changes`;
-    return new CloudError('auth', 'sign_in', words + next, { status, mayHaveActed: false });
+    return new CloudError('auth', 'sign_in', words + next, { status, gist: words, mayHaveActed: false });
   }
 
   #readPassword(): string {
@@ -271,11 +295,12 @@ function isRefusal(error: unknown): boolean {
 function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
   const isPassable = kind === 'unavailable' || kind === 'rateLimited' || kind === 'unreadable';
-  const hint = status === 404 || status === 405 ? '; is cloud.base_url right?' : '';
+  const hint = status === 404 || status === 405 ? ' (is cloud.base_url right?)' : '';
+  const gist = `cannot sign in${hint}: ${error.gist}`;
   return new CloudError(
     isPassable ? kind : kind === 'invalid' || kind === 'unsupported' ? 'auth' : 'unavailable',
     'sign_in',
-    `cannot sign in: ${error.message}${hint}`,
-    { status, retryAfterMs, timedOut, mayHaveActed: false, cause: error },
+    `cannot sign in${hint}: ${error.message}`,
+    { status, retryAfterMs, timedOut, gist, mayHaveActed: false, cause: error },
   );
 }

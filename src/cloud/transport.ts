@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
@@ -28,6 +29,13 @@ const maxBodyBytes = 16 * 1024 * 1024;
 // Where the status says it all, the body is only worth a glance for a message.
 const maxGlanceBytes = 64 * 1024;
 const maxGlanceMs = 500;
+
+const unpackers = new Map([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+]);
 
 /** One pool of kept-alive connections to the cloud. */
 export class Transport {
@@ -190,6 +198,28 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#abort();
   }
 
+  /** The body as text; some proxies pack it although nobody asked for that. */
+  #body(problem: NoAnswer | null): Pick<Answer, 'body' | 'bodyProblem'> {
+    const bytes = Buffer.concat(this.#chunks);
+    const coding = this.#head?.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
+    const isPacked = coding !== 'identity' && coding !== '';
+    if (!isPacked || problem !== null) {
+      return { body: isPacked ? '' : new TextDecoder().decode(bytes), bodyProblem: problem };
+    }
+    try {
+      const unpack = unpackers.get(coding);
+      if (!unpack) throw new Error('an unknown packing');
+      const limit = { maxOutputLength: this.#isBodyWanted() ? maxBodyBytes : maxGlanceBytes };
+      return { body: new TextDecoder().decode(unpack(bytes, limit)), bodyProblem: null };
+    } catch (cause) {
+      const words = `the answer's body is packed (content-encoding ${JSON.stringify(coding.slice(0, 40))}) and cannot be unpacked`;
+      return {
+        body: '',
+        bodyProblem: new NoAnswer(words, { kind: 'unreadable', mayHaveActed: true, cause }),
+      };
+    }
+  }
+
   #isBodyWanted(): boolean {
     return this.#request.wantsBody && this.#head !== undefined && this.#head.status < 300;
   }
@@ -208,8 +238,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isSettled = true;
     this.#cancelGlance();
     if (this.#head) {
-      const body = new TextDecoder().decode(Buffer.concat(this.#chunks));
-      this.#settle({ ...this.#head, body, bodyProblem: problem });
+      this.#settle({ ...this.#head, ...this.#body(problem) });
     } else {
       this.#settle(problem ?? new NoAnswer('the answer has no status', { mayHaveActed: true }));
     }

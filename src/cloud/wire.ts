@@ -229,7 +229,7 @@ function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues = {}): Reader<
       };
     }
     const badId = 'id' in value && typeof value.id === 'string' && !safeId.test(value.id);
-    const reason = badId ? `has an id that is not safe in a topic: ${shorten(value.id)}` : notices.join(', ');
+    const reason = badId ? `has an id that is not safe in a topic: ${shown(value.id)}` : notices.join(', ');
     return { ok: false, reason, unsafeId: badId };
   };
 }
@@ -238,14 +238,15 @@ function unknownValues(record: unknown, knownValues: KnownValues): string[] {
   const notices: string[] = [];
   for (const [field, known] of Object.entries(knownValues)) {
     const value = (record as Record<string, unknown>)[field];
-    if (typeof value === 'string' && !known.includes(value)) notices.push(`${field} says ${shorten(value)}`);
+    if (typeof value === 'string' && !known.includes(value)) notices.push(`${field} says ${shown(value)}`);
   }
   return notices;
 }
 
-function shorten(value: unknown): string {
-  const shown = JSON.stringify(value) ?? 'nothing';
-  return shown.length > 80 ? `${shown.slice(0, 80)}…` : shown;
+/** The value in words. Nothing is cut: half a secret could not be recognised and hidden. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 80 ? `something of ${text.length} characters` : text;
 }
 
 /** The envelope of a list (interface document 2.1); its counts are hints, its records are read one by one. */

@@ -1,5 +1,5 @@
-import { newestByType, unknownIncident } from '../model/incidents.ts';
-import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
+import { hasOpen, openCount, unknownIncident, type WithIncidents } from '../model/incidents.ts';
+import { type IncidentType, incidentTypes } from '../model/records.ts';
 import type { BinarySensorRow, EventRow, SensorRow } from './row.ts';
 
 type Shown = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'category' | 'icon'>;
@@ -63,10 +63,6 @@ const shownByType: Readonly<Record<IncidentType, Shown>> = {
   },
 };
 
-interface WithIncidents {
-  readonly incidents: readonly Incident[];
-}
-
 /** The binary sensor of an incident type: on while one is open, with the newest record as attributes. */
 export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncidents> {
   return {
@@ -74,7 +70,7 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
     key: `incident_${type}`,
     needs: 'cloud',
     ...shownByType[type],
-    value: (view) => newestByType(view.incidents)[type] !== null,
+    value: (view) => hasOpen(view, (incident) => incident.type === type),
     attributes: { path: 'incidents', expression: `value_json.open.${type} or {}` },
   };
 }
@@ -98,5 +94,5 @@ export const openIncidents: SensorRow<WithIncidents> = {
   needs: 'cloud',
   icon: 'mdi:alert-circle-outline',
   stateClass: 'measurement',
-  value: (view) => view.incidents.length,
+  value: openCount,
 };

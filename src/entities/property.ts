@@ -1,5 +1,5 @@
 import type { PropertyView } from '../model/devices.ts';
-import { highestSeverity } from '../model/incidents.ts';
+import { hasOpen, highestSeverity } from '../model/incidents.ts';
 import { severities } from '../model/records.ts';
 import { openIncidents } from './incidents.ts';
 import type { EntityRow } from './row.ts';
@@ -12,7 +12,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
     name: 'Problem',
     needs: 'cloud',
     deviceClass: 'problem',
-    value: ({ incidents }) => incidents.length > 0,
+    value: (view) => hasOpen(view),
   },
   {
     ...openIncidents,
@@ -27,7 +27,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
     icon: 'mdi:alert-outline',
     deviceClass: 'enum',
     options: ['none', ...severities],
-    value: ({ incidents }) => (incidents.length === 0 ? 'none' : highestSeverity(incidents)),
+    value: (view) => (hasOpen(view) === false ? 'none' : highestSeverity(view.incidents)),
   },
   {
     component: 'sensor',

@@ -11,7 +11,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     name: 'Cloud connection',
     needs: 'cloud',
     deviceClass: 'connectivity',
-    value: ({ signal }) => isConnected(signal.cloud_connection),
+    value: ({ signal, isUnread }) => (isUnread ? null : isConnected(signal.cloud_connection)),
   },
   openIncidents,
   incidentEvent,

@@ -1,6 +1,12 @@
 import type { Offers } from '../entities/row.ts';
 import { type DeviceKind, type DeviceView, isSignalReachable, isSonicReachable } from '../model/devices.ts';
-import { highestSeverity, newestByType, newestFirst } from '../model/incidents.ts';
+import {
+  highestSeverity,
+  newestByType,
+  newestFirst,
+  openCount,
+  type WithIncidents,
+} from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { type Discovery, discoveryOf, rowsOf, shortened, statesPath, viewId } from './discovery.ts';
@@ -79,29 +85,29 @@ function documents(view: DeviceView, below: Below, own: (value: unknown) => Mess
         ...(view.settings === null ? [] : [below('settings', view.settings)]),
         ...(view.notifications === null ? [] : [below('notifications', view.notifications)]),
         below('incidents', {
-          open_count: view.incidents.length,
+          open_count: openCount(view),
           highest_severity: highestSeverity(view.incidents),
           open: newestFirst(view.incidents).slice(0, mostOpenIncidents),
         }),
       ];
     case 'signal':
       return [
-        below('availability', isSignalReachable(view.signal) ? 'online' : 'offline'),
+        below('availability', isSignalReachable(view.signal) && !view.isUnread ? 'online' : 'offline'),
         own({ ...view.signal, property_id: view.propertyId }),
-        below('incidents', openByType(view.incidents)),
+        below('incidents', openByType(view)),
       ];
     case 'sonic':
       return [
         below('availability', isSonicReachable(view) ? 'online' : 'offline'),
         own({ ...view.sonic, property_id: view.propertyId, valve: view.valve }),
         ...(view.telemetry === null ? [] : [below('telemetry', telemetryShown(view.telemetry))]),
-        below('incidents', openByType(view.incidents)),
+        below('incidents', openByType(view)),
       ];
   }
 }
 
-function openByType(incidents: readonly Incident[]) {
-  return { open_count: incidents.length, open: newestByType(incidents) };
+function openByType(view: WithIncidents) {
+  return { open_count: openCount(view), open: newestByType(view.incidents) };
 }
 
 function telemetryShown(telemetry: Parameters<typeof measurementOf>[0]) {

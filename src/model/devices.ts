@@ -28,6 +28,8 @@ export interface SonicView {
   readonly telemetry: Telemetry | null;
   /** Open ones only. */
   readonly incidents: readonly Incident[];
+  /** Whether no other incident is open: all were read, and not too long ago. */
+  readonly areIncidentsKnown: boolean;
 }
 
 /** A signal, with the open incidents that name it and no known sonic. */
@@ -35,7 +37,9 @@ export interface SignalView {
   readonly kind: 'signal';
   readonly signal: Signal;
   readonly propertyId: string | null;
+  readonly isUnread: boolean;
   readonly incidents: readonly Incident[];
+  readonly areIncidentsKnown: boolean;
 }
 
 /** A property, with the open incidents of everything in it. */
@@ -45,6 +49,7 @@ export interface PropertyView {
   readonly settings: PropertySettings | null;
   readonly notifications: NotificationSettings | null;
   readonly incidents: readonly Incident[];
+  readonly areIncidentsKnown: boolean;
 }
 
 /** How the bridge fares, worst last. */
@@ -55,7 +60,8 @@ export type HealthStatus = (typeof healthStatuses)[number];
 export interface BridgeView {
   readonly kind: 'bridge';
   readonly version: string;
-  readonly status: HealthStatus;
+  /** Null until the cloud has answered, or has had the time to. */
+  readonly status: HealthStatus | null;
   readonly isCloudFresh: boolean;
   readonly logLevel: string;
   /** ISO 8601; refreshed now and then, not at each poll. */

@@ -33,6 +33,25 @@ export function newestByType(incidents: readonly Incident[]): Record<string, Inc
   return Object.fromEntries(newest);
 }
 
+/** What is known of the open incidents of something. */
+export interface WithIncidents {
+  readonly incidents: readonly Incident[];
+  readonly areIncidentsKnown: boolean;
+}
+
+/** How many incidents are open; null while not all of them are known. */
+export function openCount({ incidents, areIncidentsKnown }: WithIncidents): number | null {
+  return areIncidentsKnown ? incidents.length : null;
+}
+
+/** Whether an incident like this is open; null where none is known, but one may be. */
+export function hasOpen(
+  { incidents, areIncidentsKnown }: WithIncidents,
+  isLike: (incident: Incident) => boolean = () => true,
+): boolean | null {
+  return incidents.some(isLike) || (areIncidentsKnown ? false : null);
+}
+
 /** The highest of the known severities; null when none is known. */
 export function highestSeverity(incidents: readonly Incident[]): (typeof severities)[number] | null {
   return (

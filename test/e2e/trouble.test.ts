@@ -68,7 +68,64 @@ describe('bad data from the cloud', () => {
   });
 });
 
+describe('a cloud that keeps a list to itself', () => {
+  it('is not taken to have no incident: whether there is a leak is unknown', async () => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 1, faults: [fault('error=403@list_incidents')] },
+    });
+    const [id] = house.simulator.world.sonics.ids;
+    const shown = await house.watcher.waitForTopic(
+      `sonic2mqtt/sonic/${id}/homeassistant`,
+      () => true,
+      10_000,
+    );
+    expect(JSON.parse(shown)).toMatchObject({
+      valve: 'open',
+      incident_long_flow_alert: null,
+      open_incidents: null,
+    });
+    expect(house.json(`sonic/${id}/incidents`)).toMatchObject({ open_count: null });
+    expect(house.watcher.last.get('sonic2mqtt/bridge/cloud')).toBe('online');
+    house.simulator.setFaults([]);
+    await waitFor(() => house.json(`sonic/${id}/homeassistant`).open_incidents !== null, {
+      what: 'the incidents',
+      timeoutMs: 10_000,
+    });
+  });
+
+  it('has its devices shown as unavailable once what is known of them is too old', async () => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 1 },
+      config: { stale_after: '1s' },
+    });
+    const [id] = house.simulator.world.sonics.ids;
+    const availability = `sonic2mqtt/sonic/${id}/availability`;
+    await house.watcher.waitForTopic(availability, (text) => text === 'online', 10_000);
+    house.simulator.setFaults([fault('error=403@list_sonics'), fault('error=500@read_telemetry')]);
+    await house.watcher.waitForTopic(availability, (text) => text === 'offline', 15_000);
+    await waitFor(() => house.json(`sonic/${id}/telemetry`).flow_l_min === null, {
+      what: 'the telemetry to be unknown',
+      timeoutMs: 15_000,
+    });
+    house.simulator.setFaults([]);
+    await house.watcher.waitForTopic(availability, (text) => text === 'online', 15_000);
+  });
+});
+
 describe('a cloud that is away', () => {
+  it('is not called well before it has answered', async () => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 1, faults: [fault('hang')] },
+      config: { cloud: { request_timeout: '1s' } },
+    });
+    await untilStatus(house, 'cloud_unreachable');
+    const told = house.watcher.messages
+      .filter(({ topic, text }) => topic === 'sonic2mqtt/bridge/health' && text !== '')
+      .map(({ text }) => JSON.parse(text).status);
+    expect(told).not.toContain('ok');
+    expect(health(house).schedules).toMatchObject({ telemetry: { last_success: null } });
+  });
+
   it('makes values unavailable after a while, changes none, and is back by itself', async () => {
     const house = await startHouse({
       cloud: { properties: 1, signals: 1, sonics: 1 },

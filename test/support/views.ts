@@ -142,6 +142,7 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     travelTimeS: 12.5,
     telemetry: someTelemetry(),
     incidents: [anIncident()],
+    areIncidentsKnown: true,
     ...changes,
   };
 }
@@ -149,7 +150,15 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
 /** A signal of which everything is known. */
 export function signalView(changes: Partial<SignalView> = {}): SignalView {
   const incident = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
-  return { kind: 'signal', signal: aSignal(), propertyId: 'property-1', incidents: [incident], ...changes };
+  return {
+    kind: 'signal',
+    signal: aSignal(),
+    propertyId: 'property-1',
+    isUnread: false,
+    incidents: [incident],
+    areIncidentsKnown: true,
+    ...changes,
+  };
 }
 
 /** A property of which everything is known. */
@@ -160,6 +169,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     settings: someSettings(),
     notifications: someNotifications(),
     incidents: [anIncident()],
+    areIncidentsKnown: true,
     ...changes,
   };
 }
@@ -244,14 +254,20 @@ export const situations: readonly Situation[] = [
   {
     name: 'nothing is known',
     views: [
-      bridgeView({ status: 'ok', isCloudFresh: false, lastUpdate: null, requestsLastHour: 0 }),
+      bridgeView({ status: null, isCloudFresh: false, lastUpdate: null, requestsLastHour: 0 }),
       propertyView({
         property: nothingKnown(aProperty()),
         settings: null,
         notifications: null,
         incidents: [],
+        areIncidentsKnown: false,
       }),
-      signalView({ signal: nothingKnown(aSignal()), propertyId: null, incidents: [] }),
+      signalView({
+        signal: nothingKnown(aSignal()),
+        propertyId: null,
+        incidents: [],
+        areIncidentsKnown: false,
+      }),
       sonicView({
         sonic: nothingKnown(aSonic()),
         signal: null,
@@ -261,6 +277,7 @@ export const situations: readonly Situation[] = [
         travelTimeS: null,
         telemetry: null,
         incidents: [],
+        areIncidentsKnown: false,
       }),
     ],
     offers: everything,

@@ -33,6 +33,12 @@ it('a reason that is new is said at once', () => {
   ]);
 });
 
+it('a reason that only words the same thing otherwise is not said', () => {
+  const { lines, outage } = newOutage();
+  for (let request = 0; request < 5; request++) outage.failed(`status 500, request ${request}`, 'status 500');
+  expect(lines.messages).toEqual(['warn: The broker: status 500, request 0. Trying again until it works']);
+});
+
 it('what works all the time is not worth a line', () => {
   const { lines, outage } = newOutage();
   outage.recovered();

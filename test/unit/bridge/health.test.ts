@@ -7,12 +7,13 @@ import {
   neverPolled,
   type SliceRecord,
   type Symptoms,
+  slices,
 } from '../../../src/bridge/health.ts';
 
 const good: SliceRecord = { lastSuccessAt: 1_000, freshUntil: 5_000, failure: null, consecutiveFailures: 0 };
 const bad = (kind: NonNullable<SliceRecord['failure']>['kind'], words = `${kind} in words`): SliceRecord => ({
   ...good,
-  failure: { kind, words },
+  failure: { kind, words, gist: words },
   consecutiveFailures: 1,
 });
 const well: Symptoms = {
@@ -54,6 +55,30 @@ describe('health', () => {
     expect(judge(refused).status).toBe('degraded');
   });
 
+  it('is cloud_unreachable from the first poll on that finds nobody', () => {
+    const nothing = { ...well.slices };
+    for (const slice of slices) nothing[slice] = neverPolled;
+    const first = { ...bad('unavailable'), lastSuccessAt: null };
+    expect(judge(withSlices({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
+    expect(judge(withSlices({ ...nothing, properties: good, sonics: first })).status).toBe(
+      'cloud_unreachable',
+    );
+  });
+
+  it('says that it waits before there was any answer', () => {
+    const nothing = { ...well.slices };
+    for (const slice of slices) nothing[slice] = neverPolled;
+    expect(judge(withSlices(nothing))).toEqual({
+      status: 'degraded',
+      reason: 'waiting for the cloud to answer',
+      problems: [],
+    });
+  });
+
+  it('is degraded, not auth_failed, by one list that the cloud refuses although the session is good', () => {
+    expect(judge(withSlices({ incidents: bad('auth') })).status).toBe('degraded');
+  });
+
   it('is auth_failed when the credentials are rejected, whatever else is wrong, and says when it is tried again', () => {
     const symptoms = {
       ...withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
@@ -61,7 +86,7 @@ describe('health', () => {
     };
     expect(judge(symptoms)).toMatchObject({ status: 'auth_failed' });
     expect(judge(symptoms).reason).toContain('1970-01-01T00:00:00.000Z');
-    expect(judge(withSlices({ sonics: bad('auth') })).status).toBe('auth_failed');
+    expect(judge(withSlices({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe('auth_failed');
   });
 
   it.each([
@@ -100,6 +125,11 @@ describe('health', () => {
     const stillFailing = withSlices({ sonics: { ...bad('unavailable'), consecutiveFailures: 7 } });
     expect(healthFingerprint(stillFailing)).toBe(healthFingerprint(failing));
     expect(healthFingerprint(failing)).not.toBe(healthFingerprint(well));
+    const otherWords = withSlices({
+      sonics: { ...good, failure: { kind: 'unavailable', words: 'request 7', gist: 'unavailable in words' } },
+    });
+    expect(healthFingerprint(otherWords)).toBe(healthFingerprint(failing));
+    expect(healthFingerprint(withSlices({ sonics: bad('unreadable') }))).not.toBe(healthFingerprint(failing));
   });
 });
 

@@ -52,6 +52,7 @@ const incident = (id: string, fields: Partial<Incident> = {}): Incident => ({
   ...fields,
 });
 
+const staleAfterMs = 100;
 let time = 0;
 const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplete: true, startedAt: time++ });
 const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
@@ -62,7 +63,7 @@ let changes: number;
 /** A store that knows one property with one signal and two sonics. */
 function furnish(selection: readonly string[] = []): void {
   changes = 0;
-  store = new Store({ selection, staleAfterMs: 100 }, () => {
+  store = new Store({ selection, staleAfterMs }, () => {
     changes += 1;
   });
   store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
@@ -206,12 +207,43 @@ describe('the store', () => {
 
   it('takes in telemetry of known sonics only, and forgets it when the cloud has none', () => {
     const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1_700_000_000 };
-    store.setTelemetry('kitchen', telemetry);
-    store.setTelemetry('nobody', telemetry);
+    store.setTelemetry('kitchen', telemetry, 0);
+    store.setTelemetry('nobody', telemetry, 0);
     expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
     store.dropTelemetry();
     expect(store.sonicView('kitchen')?.telemetry).toBeNull();
   });
+
+  it('shows no measurement that is too old, but when it was made', () => {
+    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1_700_000_000 };
+    store.setTelemetry('kitchen', telemetry, 1_000);
+    store.missedTelemetry('kitchen', 1_000 + staleAfterMs);
+    expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
+    store.missedTelemetry('kitchen', 1_001 + staleAfterMs);
+    expect(store.sonicView('kitchen')?.telemetry).toEqual({
+      pressure: null,
+      water_flow: null,
+      water_temp: null,
+      probed_at: 1_700_000_000,
+    });
+    store.missedTelemetry('bath', 1_001 + staleAfterMs);
+    expect(store.sonicView('bath')?.telemetry).toBeNull();
+  });
+
+  it.each(['signals', 'sonics'] as const)(
+    'counts %s as unread that nobody could read for too long',
+    (slice) => {
+      const isUnread = () =>
+        slice === 'signals' ? store.signalView('hub')?.isUnread : store.sonicView('kitchen')?.isUnread;
+      store.missed(slice, time);
+      expect(isUnread()).toBe(false);
+      store.missed(slice, time + staleAfterMs);
+      expect(isUnread()).toBe(true);
+      if (slice === 'signals') store.replaceSignals(complete([signal('hub')]));
+      else store.replaceSonics(complete([sonic('kitchen', 'hub')]));
+      expect(isUnread()).toBe(false);
+    },
+  );
 
   it('follows a signal that moves to another property, and forgets what a removed property owned', () => {
     expect(store.sonicView('kitchen')?.propertyId).toBe('home');
@@ -269,6 +301,27 @@ describe('incidents in the store', () => {
       { event: 'incident_closed', record: { ...changed, open: false } },
     ]);
     expect(store.incident('leak')).toBeNull();
+  });
+
+  it('are not all known before a complete reading, nor when the last one is too old', () => {
+    const areKnown = () => store.sonicView('kitchen')?.areIncidentsKnown;
+    store = new Store({ selection: [], staleAfterMs }, () => {});
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub')]));
+    store.takeDirty();
+    expect(areKnown()).toBe(false);
+    store.replaceIncidents(incomplete([incident('leak', { sonic_id: 'kitchen' })]));
+    expect(areKnown()).toBe(false);
+    expect(store.sonicView('kitchen')?.incidents).toHaveLength(1);
+    store.replaceIncidents(complete([]));
+    expect(areKnown()).toBe(true);
+    expect(store.takeDirty().sonic).toContain('bath');
+    store.missed('incidents', time - 1 + staleAfterMs);
+    expect(areKnown()).toBe(true);
+    store.missed('incidents', time + staleAfterMs);
+    expect(areKnown()).toBe(false);
+    expect(store.takeDirty().sonic).toContain('bath');
+    store.replaceIncidents(complete([]));
+    expect(areKnown()).toBe(true);
   });
 
   it('that a cloud lists although they are resolved are not open', () => {

@@ -233,7 +233,10 @@ describe('odd data', () => {
       expect(await client.call(readSonic)).toMatchObject({ valve_state: 'ajar', radio_rssi: null, extra: 1 });
     }
     expect(client.problems()).toHaveLength(2);
-    expect(client.problems().join()).toContain('read_sonic: valve_state says "ajar"');
+    expect(client.problems()).toContainEqual({
+      level: 'info',
+      words: 'read_sonic: valve_state says "ajar"',
+    });
     expect(lines.filter((line) => line.includes('data is odd'))).toHaveLength(2);
   });
 
@@ -246,6 +249,29 @@ describe('odd data', () => {
     expect(lines.filter((line) => line.includes('"a/b\\"') || line.includes('a/b'))).toHaveLength(1);
   });
 
+  it('is forgotten when the next answer is right again, and that of others is not', async () => {
+    const answers = [{ id: 's-1', valve_state: 'ajar' }, { id: 's-2', battery: 'flat' }, { id: 's-1' }];
+    const { client } = await startBench(() => ({ json: answers.shift() }), { session });
+    for (const sonic_id of ['s-1', 's-2', 's-1']) {
+      await client.call({ operation: 'read_sonic', params: { sonic_id } });
+    }
+    expect(client.problems().map(({ words }) => words)).toEqual(['read_sonic: battery says "flat"']);
+  });
+
+  it('of a list is forgotten with its next complete reading', async () => {
+    const lists = [[{ id: 'a/b' }], [{ id: 's-1' }]];
+    const { client } = await startBench(
+      () => ({ json: { data: lists.shift(), total_entries: 1, total_pages: 1 } }),
+      {
+        session,
+      },
+    );
+    await client.crawl(listSonics);
+    expect(client.problems()).toMatchObject([{ level: 'warn' }]);
+    await client.crawl(listSonics);
+    expect(client.problems()).toEqual([]);
+  });
+
   it('is bounded in what it leaves behind', async () => {
     let count = 0;
     const { client, lines } = await startBench(
@@ -254,7 +280,9 @@ describe('odd data', () => {
         session,
       },
     );
-    for (let calls = 0; calls < 230; calls++) await client.call(readSonic);
+    for (let calls = 0; calls < 230; calls++) {
+      await client.call({ operation: 'read_sonic', params: { sonic_id: `s-${calls}` } });
+    }
     expect(client.problems()).toHaveLength(20);
     expect(lines.filter((line) => line.includes('data is odd'))).toHaveLength(200);
   });
@@ -335,5 +363,51 @@ describe('closing', () => {
     expect(performance.now() - startedAt).toBeLessThan(200);
     expect(await errorOf(client.call(readSonic))).toMatchObject({ message: 'the client is closed' });
     expect(stub.sessionRequests).toEqual([]);
+  });
+});
+
+describe('an answer that shows a secret', () => {
+  const secret = `${'a-long-token-of-the-cloud-'.repeat(9)}end`;
+  const kept = { token: secret, since: Date.now() };
+
+  it.each([
+    ['as a page', { text: `<html>${secret} and secret-password` }],
+    ['in a redirect', { status: 302, headers: { location: `https://other.example/?token=${secret}` } }],
+    ['in an error', { status: 422, json: { message: `no ${secret}` } }],
+    ['in an id', { json: { id: `/${secret}` } }],
+  ])('%s hides it in the error', async (_, answer) => {
+    const { client, secrets, lines } = await startBench(() => answer, { session: kept });
+    secrets.add('secret-password');
+    const { message } = await errorOf(client.call(readSonic));
+    for (const part of [secret.slice(0, 30), 'secret-password']) {
+      expect(message).not.toContain(part);
+      expect(lines.join()).not.toContain(part);
+    }
+  });
+
+  it('in a field hides it in what is kept for health', async () => {
+    const odd = { id: 's-1', valve_state: secret, battery: 'secret-password' };
+    const { client, secrets } = await startBench(() => ({ json: odd }), { session: kept });
+    secrets.add('secret-password');
+    await client.call(readSonic);
+    expect(client.problems().map(({ words }) => words)).toEqual([
+      `read_sonic: valve_state says something of ${secret.length + 2} characters`,
+      'read_sonic: battery says "[hidden]"',
+    ]);
+  });
+});
+
+describe('what the cloud says with an error', () => {
+  it('is in its words and not in its gist, which is the same each time', async () => {
+    let count = 0;
+    const { client } = await startBench(() => ({ status: 422, json: { message: `request ${count++}` } }), {
+      session,
+    });
+    const errors = [await errorOf(client.call(readSonic)), await errorOf(client.call(readSonic))];
+    expect(errors.map(({ message }) => message)).toEqual([
+      'the cloud answered 422 (the values are not accepted): request 0',
+      'the cloud answered 422 (the values are not accepted): request 1',
+    ]);
+    expect(new Set(errors.map(({ gist }) => gist)).size).toBe(1);
   });
 });

@@ -135,8 +135,31 @@ describe('totals that lie', () => {
     const result = await crawl((page) => envelope(all, page, { total_entries: 50 }));
     expect(result).toMatchObject({ complete: true, ids: idsOf(all) });
     expect(result.client.problems()).toEqual([
-      "list_sonics: the list's totals are wrong: 37 records read, 50 announced",
+      {
+        level: 'info',
+        words: "list_sonics: the list's totals are wrong: 37 records read, 50 announced",
+      },
     ]);
+  });
+
+  it.each([
+    ['every page is empty', [0, 0, 0]],
+    ['the first page is empty', [0, 10, 5]],
+    ['a page in the middle is empty', [10, 0, 5]],
+    ['a page in the middle is short', [10, 4, 5]],
+    ['the last page is empty', [10, 10, 0]],
+  ])('less than the pages: %s, and however often it is read, something is missing', async (_, sizes) => {
+    const all = sonics(25);
+    const announced = { total_entries: 25, total_pages: 3, page_size: 10 };
+    const result = await crawl((page) => ({
+      json: {
+        data: all.slice(10 * (page - 1)).slice(0, sizes[page - 1] ?? 0),
+        page_number: page,
+        ...announced,
+      },
+    }));
+    expect(result.complete).toBe(false);
+    expect(result.problem).toMatch(/records read, 25 announced/);
   });
 
   it('high in pages: the empty ones are not all asked for', async () => {
@@ -202,7 +225,7 @@ describe('unreadable records', () => {
     const all = [...sonics(12), { id: 'a/b' }];
     const result = await crawl((page) => pageOf(all, page));
     expect(result).toMatchObject({ complete: true, ids: idsOf(sonics(12)) });
-    expect(result.client.problems().join()).toContain('a/b');
+    expect(JSON.stringify(result.client.problems())).toContain('a/b');
   });
 
   it('filling a page do not end it', async () => {

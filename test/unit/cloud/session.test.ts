@@ -46,6 +46,26 @@ describe('a client without a session', () => {
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
   });
 
+  it.each(['3600', new Date(Date.now() + 3_600_000).toUTCString()])(
+    'waits as long as the cloud asks before it signs in again (Retry-After: %s)',
+    async (retryAfter) => {
+      const clock = new FakeClock(Date.now());
+      const { client, stub } = await startBench(() => sonic, { clock });
+      stub.sessionHandler = () => ({ status: 429, headers: { 'retry-after': retryAfter } });
+      const error = await errorOf(client.call(closeValve));
+      expect(error).toMatchObject({ kind: 'rateLimited', mayHaveActed: false });
+      stub.sessionHandler = () => undefined;
+      clock.advance(hourMs - minuteMs);
+      expect((await errorOf(client.call(closeValve))).message).toMatch(
+        /asks to wait another (60|59) s|1 min/,
+      );
+      expect(names(stub.sessionRequests)).toEqual(['sign_in']);
+      clock.advance(2 * minuteMs);
+      await expect(client.call(closeValve)).resolves.toBeNull();
+      expect(names(stub.sessionRequests)).toEqual(['sign_in', 'sign_in']);
+    },
+  );
+
   it.each([404, 405, 418])(
     'takes a %i at sign-in for a wrong address, never for a missing device',
     async (status) => {
@@ -53,7 +73,7 @@ describe('a client without a session', () => {
       stub.sessionHandler = () => ({ status });
       const error = await errorOf(client.call(readSonic));
       expect(error.kind).toBe('unavailable');
-      expect(error.message).toMatch(/^cannot sign in: /);
+      expect(error.message).toMatch(/^cannot sign in/);
       expect(client.availability('read_sonic')).toBe('available');
     },
   );
@@ -109,6 +129,29 @@ describe('a token', () => {
     expect(names(stub.sessionRequests)).toEqual(['refresh_token']);
     expect(stub.sessionRequests[0]).toMatchObject({ token: 'kept', body: {} });
     expect(memory.session?.token).toBe('token-1');
+  });
+
+  it('that is dead, while a sign-in fails, is the cloud being away and not a wrong password', async () => {
+    const { client, stub } = await startBench(({ token }) => (token === 'kept' ? { status: 401 } : sonic), {
+      session: { token: 'kept', since: Date.now() },
+    });
+    stub.sessionHandler = ({ path }) => ({ status: path.endsWith('refresh_token') ? 401 : 500 });
+    const error = await errorOf(client.call(readSonic));
+    expect(error).toMatchObject({ kind: 'unavailable', status: 500 });
+    expect(error.message).toMatch(/^cannot sign in: the cloud answered 500/);
+    expect(stub.requests).toHaveLength(1);
+    stub.sessionHandler = () => undefined;
+    await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
+  });
+
+  it('that could not be renewed for a moment is renewed at the next attempt of the same call', async () => {
+    const { client, stub } = await startBench(({ token }) => (token === 'kept' ? { status: 401 } : sonic), {
+      session: { token: 'kept', since: Date.now() },
+    });
+    const answers = [{ fault: 'cut' as const }];
+    stub.sessionHandler = () => answers.shift();
+    await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
+    expect(names(stub.sessionRequests)).toEqual(['refresh_token', 'refresh_token']);
   });
 
   it('that is older than nine days is renewed before a poll, but a command does not wait for it', async () => {

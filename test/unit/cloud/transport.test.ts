@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
@@ -281,15 +281,35 @@ describe('nonsense', () => {
     expect(bodyProblem?.kind).toBe('unreadable');
   });
 
-  it('is passed on where it is compressed without being asked', async () => {
-    const zipped = gzipSync('{}');
+  /** Sends a body with a coding that nobody has asked for. */
+  async function packed(coding: string, body: Buffer) {
     const { port } = await serve((socket) => {
       socket.once('data', () => {
-        socket.write(http(`200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${zipped.length}`));
-        socket.write(zipped);
+        socket.write(http(`200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}`));
+        socket.write(body);
       });
     });
-    expect((await send(connect(`http://127.0.0.1:${port}`))).body).not.toBe('{}');
+    return send(connect(`http://127.0.0.1:${port}`));
+  }
+
+  it.each([
+    ['gzip', gzipSync('{}')],
+    ['Deflate', deflateSync('{}')],
+    ['br', brotliCompressSync('{}')],
+  ])('is unpacked where a proxy has packed it: %s', async (coding, body) => {
+    expect(await packed(coding, body)).toMatchObject({ body: '{}', bodyProblem: null });
+  });
+
+  it.each([
+    ['broken', 'gzip', Buffer.from('{}')],
+    ['of a kind that is not known', 'zip', Buffer.from('{}')],
+    ['of a kind with a name of JavaScript', 'constructor', Buffer.from('{}')],
+    ['a bomb', 'gzip', gzipSync(Buffer.alloc(17 * 1024 * 1024))],
+  ])('is said to be unreadable where the packing is %s', async (_, coding, bytes) => {
+    const { body, bodyProblem } = await packed(coding, bytes);
+    expect(body).toBe('');
+    expect(bodyProblem).toMatchObject({ kind: 'unreadable' });
+    expect(bodyProblem?.message).toContain('cannot be unpacked');
   });
 
   it('in a token ends the request before it is sent', async () => {

@@ -161,6 +161,24 @@ describe('incidents', () => {
     expect(shown('sonic', 'open_incidents', view)).toBe(2);
   });
 
+  it('that are not all known leave it open whether there is one', () => {
+    const unknown = { areIncidentsKnown: false, incidents: [] };
+    for (const type of incidentTypes) {
+      expect(shown('sonic', `incident_${type}`, sonicView(unknown))).toBeNull();
+    }
+    expect(shown('sonic', 'open_incidents', sonicView(unknown))).toBeNull();
+    for (const key of ['problem', 'open_incidents', 'highest_severity']) {
+      expect(shown('property', key, propertyView(unknown))).toBeNull();
+    }
+    const one = {
+      areIncidentsKnown: false,
+      incidents: [anIncident({ type: 'high_humidity', severity: 'low' })],
+    };
+    expect(shown('sonic', 'incident_high_humidity', sonicView(one))).toBe(true);
+    expect(shown('property', 'problem', propertyView(one))).toBe(true);
+    expect(shown('property', 'highest_severity', propertyView(one))).toBe('low');
+  });
+
   it('make a problem of the property that has any', () => {
     expect(shown('property', 'problem', propertyView())).toBe(true);
     expect(shown('property', 'problem', propertyView({ incidents: [] }))).toBe(false);
