@@ -169,10 +169,20 @@ export class Monitor {
   /** Facts that a householder may wonder about; nothing is wrong. */
   #notes(): string[] {
     const { store } = this.#watched;
-    const names = store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
-    if (names.length === 0 || store.counts().signals === 0) return [];
-    return [`no signal (hub) in ${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`];
+    const { properties, signals } = store.counts();
+    const bare = signals === 0 ? [] : store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
+    const unmatched = properties === 0 ? [] : store.unmatchedSelection();
+    return [
+      ...(bare.length === 0 ? [] : [`no signal (hub) in ${some(bare)}`]),
+      ...(unmatched.length === 0
+        ? []
+        : [`filters.properties: the account has no property ${some(unmatched)}`]),
+    ];
   }
+}
+
+function some(names: readonly string[]): string {
+  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`;
 }
 
 /** The next attempt moves by a millisecond each time it is asked for; nobody wants to be told. */

@@ -336,6 +336,15 @@ export class Store {
     return this.#options.selection.length > 0;
   }
 
+  /** Names and ids in the selection that no property has; empty while not all properties are known. */
+  unmatchedSelection(): string[] {
+    if (!this.#wholeKinds.has('property')) return [];
+    const properties = [...this.#properties.values()];
+    return this.#options.selection.filter(
+      (wanted) => !properties.some(({ id, name }) => wanted === id || wanted === name),
+    );
+  }
+
   /** What changed since the last time this was asked. */
   takeDirty(): Dirty {
     return this.#dirty.take();

@@ -332,6 +332,13 @@ describe('incidents in the store', () => {
 });
 
 describe('a selection of properties', () => {
+  it('is told what it selects in vain', () => {
+    furnish(['Home', 'Holiday home']);
+    expect(store.unmatchedSelection()).toEqual(['Holiday home']);
+    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    expect(store.unmatchedSelection()).toEqual([]);
+  });
+
   it.each(['Home', 'home'])('by name or id (%s) leaves everything else out', (wanted) => {
     furnish([wanted]);
     expect(store.ids('property')).toEqual(['home']);
@@ -341,5 +348,6 @@ describe('a selection of properties', () => {
       complete([incident('mine', { sonic_id: 'bath' }), incident('theirs', { sonic_id: 'shed' })]),
     );
     expect(happenings).toMatchObject([{ record: { id: 'mine' } }]);
+    expect(store.unmatchedSelection()).toEqual([]);
   });
 });
