@@ -27,9 +27,10 @@ const retainedWords: Readonly<Record<string, string>> = {
     'the record of the cloud, with `property_id` and `valve`: `open`, `opening`, `closing`, `closed` or null',
   'sonic/{id}/availability':
     '`online` or `offline`: its radio link and the connection of its signal; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
-  'sonic/{id}/telemetry': 'flow, pressure and temperature, where the cloud offers them',
+  'sonic/{id}/telemetry':
+    'flow, pressure and temperature, where the cloud offers them; null once they are older than `stale_after`',
   'sonic/{id}/incidents':
-    'its open incidents: the newest of each type, or null; types beyond the known twenty are added',
+    'its open incidents: the newest of each type, or null; types beyond the known twenty are added; `open_count` is null while not all open incidents could be read',
   'signal/{id}': 'the record of the cloud, with `property_id`',
   'signal/{id}/availability': '`online` or `offline`: its connection to the cloud',
   'signal/{id}/incidents': 'as for a sonic: the incidents of this signal that name no known sonic',
