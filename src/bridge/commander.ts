@@ -3,6 +3,7 @@ import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import type { BrokerMessage } from '../broker/connection.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, Control } from '../cloud/operations.ts';
 import type { BridgeOrder } from '../entities/row.ts';
@@ -112,7 +113,8 @@ export class Commander {
 
   /** Sends nothing more. */
   stop(): void {
-    this.#stopping.abort(new Error('the bridge stops'));
+    const words = 'the bridge was stopped before the cloud answered; it may still be carried out';
+    this.#stopping.abort(new GivenUp(words, false));
   }
 
   #commandValve(topic: string, call: ValveCall): void {
@@ -173,15 +175,18 @@ export class Commander {
   ): Promise<void> {
     const startedAt = this.#clock.monotonic();
     const signal = AbortSignal.any([newer, this.#stopping.signal]);
-    const until = startedAt + this.#options.confirmTimeoutMs;
+    const { confirmTimeoutMs, confirmIntervalMs, requestTimeoutMs } = this.#options;
+    const until = startedAt + confirmTimeoutMs;
     while (this.#clock.monotonic() < until) {
       try {
-        const waitMs = Math.min(this.#options.confirmIntervalMs, until - this.#clock.monotonic());
+        const waitMs = Math.min(confirmIntervalMs, until - this.#clock.monotonic());
         await sleep(this.#clock, Math.max(1, waitMs), signal);
         const readAt = this.#clock.monotonic();
+        // The last one is given its time too.
+        const leftMs = Math.max(until - readAt, confirmIntervalMs);
         const sonic = await this.#client.call(
           { operation: 'read_sonic', params: { sonic_id: id } },
-          { priority: 'command', signal },
+          { priority: 'command', signal, timeoutMs: Math.min(requestTimeoutMs, leftMs) },
         );
         if (signal.aborted) return;
         this.#store.setSonic(sonic, readAt);

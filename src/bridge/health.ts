@@ -5,7 +5,7 @@ import type { HealthStatus } from '../model/devices.ts';
 export const slices = ['properties', 'signals', 'sonics', 'incidents', 'telemetry'] as const;
 export type Slice = (typeof slices)[number];
 
-/** The slices whose age decides whether what is shown is fresh: a valve's position, and whether there is a leak. */
+/** What the bridge is there for, first what matters most: a valve's position, and whether there is a leak. */
 const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
 
 /** Why a poll went wrong, or not all the way. */
@@ -78,7 +78,7 @@ export function judge(symptoms: Symptoms): Judgement {
   if (isWhollyFailing(symptoms, 'unavailable')) {
     return { status: 'cloud_unreachable', reason: failing[0]?.[0].words ?? null, problems };
   }
-  const others = [...symptoms.dataProblems, symptoms.ledgerProblem, symptoms.emptiness].filter(
+  const others = [symptoms.ledgerProblem, symptoms.emptiness, ...symptoms.dataProblems].filter(
     (problem) => problem !== null,
   );
   const wrong = [...(isUnpolled(symptoms) ? ['waiting for the cloud to answer'] : []), ...shown, ...others];
@@ -119,16 +119,14 @@ function failuresByGist(symptoms: Symptoms): [Failure, Slice[]][] {
 }
 
 /**
- * Until when the cloud's data counts as fresh, in ms of the monotonic clock: as long as each vital slice does that
- * the cloud has not refused for good.
+ * Until when the cloud's data counts as fresh, in ms of the monotonic clock: that of the first vital slice that the
+ * cloud has not refused for good. The other slices grow old by themselves, each in the store.
  */
 export function freshUntil(records: Readonly<Record<Slice, SliceRecord>>): number {
   const judged = vitalSlices
     .map((slice) => records[slice])
-    .filter(({ failure }) => failure === null || !refusals.includes(failure.kind));
-  return judged.length === 0
-    ? Number.NEGATIVE_INFINITY
-    : Math.min(...judged.map((record) => record.freshUntil));
+    .find(({ failure }) => failure === null || !refusals.includes(failure.kind));
+  return judged?.freshUntil ?? Number.NEGATIVE_INFINITY;
 }
 
 /** The payload of `bridge/health`. */

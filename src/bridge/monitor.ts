@@ -114,9 +114,8 @@ export class Monitor {
     if (!isFresh) {
       this.#log.warn('The cloud has said nothing new for too long: values are shown as unavailable');
     }
-    this.#events.tell(isFresh ? 'cloud_online' : 'cloud_offline', {
-      reason: this.#judgement?.reason ?? null,
-    });
+    if (isFresh) this.#events.tell('cloud_online', { reason: null });
+    else this.#events.tell('cloud_offline', { reason: this.#judgement?.reason ?? null });
     this.#events.changed();
   }
 

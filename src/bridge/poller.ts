@@ -5,6 +5,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isConnected } from '../model/devices.ts';
+import type { Incident } from '../model/records.ts';
 import { type Failure, neverPolled, type Slice, type SliceRecord, slices } from './health.ts';
 import { Recurring, type Schedule } from './schedule.ts';
 import type { Happening, Reading, Store } from './store.ts';
@@ -26,6 +27,9 @@ export interface PollerEvents {
 
 /** Telemetry is asked for sonic by sonic; so many at a time leave room for the lists. */
 const telemetryAtOnce = 2;
+
+/** When more incidents vanish from the list at once, the list is believed. */
+const mostIncidentsAsked = 20;
 
 /** How long the first show of the devices waits for their telemetry. */
 const telemetryPatienceMs = 2_000;
@@ -56,10 +60,7 @@ export class Poller {
       this.#pollList({ operation: 'list_signals' }, (reading) => this.#store.replaceSignals(reading)),
     sonics: () =>
       this.#pollList({ operation: 'list_sonics' }, (reading) => this.#store.replaceSonics(reading)),
-    incidents: () =>
-      this.#pollList({ operation: 'list_incidents', query: { open: true } }, (reading) =>
-        this.#store.replaceIncidents(reading),
-      ),
+    incidents: () => this.#pollIncidents(),
     telemetry: () => this.#pollTelemetry(),
   };
 
@@ -175,14 +176,37 @@ export class Poller {
     }
   }
 
+  /** An incident that the list of open ones misses is asked for: only the cloud's own word closes it. */
+  async #pollIncidents(): Promise<Outcome> {
+    return this.#pollList({ operation: 'list_incidents', query: { open: true } }, async (reading) => {
+      const missing = reading.isComplete ? this.#store.incidentsMissingFrom(reading.records) : [];
+      const asked = missing.slice(0, mostIncidentsAsked).map((incident) => this.#readMissing(incident));
+      const found = (await Promise.all(asked)).filter((incident) => incident !== null);
+      return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
+    });
+  }
+
+  /** The incident as it is now, or as it was known where the cloud does not answer; null if it is no more. */
+  async #readMissing(incident: Incident): Promise<Incident | null> {
+    const call = { operation: 'read_incident', params: { incident_id: incident.id } } as const;
+    try {
+      return await this.#client.call(call, { signal: this.#stopping.signal });
+    } catch (error) {
+      const isGone = error instanceof CloudError && ['notFound', 'forbidden'].includes(error.kind);
+      return isGone ? null : incident;
+    }
+  }
+
   async #pollList<Name extends ListName>(
     call: Call<Name>,
-    take: (reading: Reading<RecordOf<Name>>) => Happening[],
+    take: (reading: Reading<RecordOf<Name>>) => Happening[] | Promise<Happening[]>,
   ): Promise<Outcome> {
     const startedAt = this.#clock.monotonic();
     const crawl = await this.#client.crawl(call, { signal: this.#stopping.signal });
     if (this.#stopping.signal.aborted) return null;
-    this.#events.happened(take({ records: crawl.records, isComplete: crawl.complete, startedAt }));
+    const happenings = await take({ records: crawl.records, isComplete: crawl.complete, startedAt });
+    if (this.#stopping.signal.aborted) return null;
+    this.#events.happened(happenings);
     return crawl.complete ? null : incomplete(crawl.problem ?? 'not everything could be read');
   }
 
@@ -231,26 +255,30 @@ export class Poller {
     const ids = all.filter((id) => this.#isLinked(id));
     for (const id of all) if (!this.#isLinked(id)) this.#store.missedTelemetry(id, startedAt);
     const failures: unknown[] = [];
+    const without: unknown[] = [];
+    const { signal } = this.#stopping;
     const next = async (): Promise<void> => {
-      for (let id = ids.shift(); id !== undefined && !this.#stopping.signal.aborted; id = ids.shift()) {
+      for (let id = ids.shift(); id !== undefined && !signal.aborted; id = ids.shift()) {
         if (this.#client.availability('read_telemetry') !== 'available') return;
         try {
           const call = { operation: 'read_telemetry', params: { sonic_id: id } } as const;
-          const telemetry = await this.#client.call(call, { signal: this.#stopping.signal });
+          const telemetry = await this.#client.call(call, { signal, isOneOfMany: true });
           this.#store.setTelemetry(id, telemetry, this.#clock.monotonic());
         } catch (error) {
-          failures.push(error);
+          const isMissing = error instanceof CloudError && error.kind === 'notFound';
+          (isMissing ? without : failures).push(error);
           this.#store.missedTelemetry(id, startedAt);
         }
       }
     };
     const wanted = ids.length;
     await Promise.all(Array.from({ length: telemetryAtOnce }, next));
+    if (without.length === wanted && wanted > 0) this.#client.giveUp('read_telemetry');
     if (this.#client.availability('read_telemetry') !== 'available') {
       this.#store.dropTelemetry();
       return null;
     }
-    if (failures.length === wanted && wanted > 0) throw failures[0];
+    if (without.length + failures.length === wanted && wanted > 0) throw failures[0] ?? without[0];
     return failures.length === 0
       ? null
       : incomplete(`${failures.length} of ${wanted} sonics: ${wordsOf(failures[0])}`);

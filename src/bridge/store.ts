@@ -171,6 +171,12 @@ export class Store {
     this.#telemetry.clear();
   }
 
+  /** Incidents that were open and that this list does not name. */
+  incidentsMissingFrom(listed: readonly Incident[]): Incident[] {
+    const ids = new Set(listed.map(({ id }) => id));
+    return [...this.#incidents.values()].filter(({ id }) => !ids.has(id));
+  }
+
   /** Takes in the open incidents; one that a complete reading does not list is closed. */
   replaceIncidents(reading: Reading<Incident>): Happening[] {
     const happenings: Happening[] = [];

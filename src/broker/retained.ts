@@ -13,7 +13,8 @@ export class Retained {
   readonly #connection: Connection;
   readonly #log: Log;
   readonly #digests = new Map<string, string | null>();
-  readonly #refused = new Set<string>();
+  /** What the broker did not take, and whether it is wanted: then the message before it is better than none. */
+  readonly #refused = new Map<string, boolean>();
   readonly #inFlight = new Set<Promise<void>>();
 
   constructor(connection: Connection, log: Log) {
@@ -52,9 +53,11 @@ export class Retained {
     for (const topic of this.#digests.keys()) this.#digests.set(topic, null);
   }
 
-  /** Topics whose content is not known, or that were to be deleted and may not be. */
+  /** Topics whose content is not known and that nobody wants, or that were to be deleted and may not be. */
   unknownTopics(): string[] {
-    return [...this.#digests].filter(([, digest]) => digest === null).map(([topic]) => topic);
+    return [...this.#digests]
+      .filter(([topic, digest]) => digest === null && this.#refused.get(topic) !== true)
+      .map(([topic]) => topic);
   }
 
   /** Waits until everything put so far is acknowledged or lost. */
@@ -81,8 +84,10 @@ export class Retained {
 
   #lost(topic: string, digest: string | null, error: unknown): void {
     if (this.#digests.get(topic) === digest) this.#digests.set(topic, null);
-    if (error instanceof BrokerAway || this.#refused.has(topic)) return;
-    this.#refused.add(topic);
+    if (error instanceof BrokerAway) return;
+    const isSaid = this.#refused.has(topic);
+    this.#refused.set(topic, digest !== null);
+    if (isSaid) return;
     this.#log.warn(
       `The MQTT broker did not take ${topic}: ${error instanceof Error ? error.message : String(error)}`,
     );

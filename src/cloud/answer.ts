@@ -70,11 +70,11 @@ export function retryAfterOf(answer: Answer, nowMs: number): number | null {
 
 /**
  * Whether the cloud's error shows that a route does not exist. Only routes that nobody has published, or that are
- * beyond the interface document, are given up; a 404 of one that has answered before is about a record.
+ * beyond the interface document, are given up; a 404 may be about a record only.
  */
-export function isRouteGone(row: AnyOperation, status: number | undefined, hasWorked: boolean): boolean {
+export function isRouteGone(row: AnyOperation, status: number | undefined, isAboutRecord: boolean): boolean {
   const isUncertain = row.provenance === 'assumed' || (row.number === null && !row.session);
-  return isUncertain && (status === 405 || status === 501 || (status === 404 && !hasWorked));
+  return isUncertain && (status === 405 || status === 501 || (status === 404 && !isAboutRecord));
 }
 
 /**
@@ -103,11 +103,11 @@ export function readAnswer(
   }
   if (reply.kind === 'page') {
     const page = readPage(reply.read, body, report);
-    if (typeof page === 'string') throw unreadable(page);
+    if (typeof page === 'string') throw unreadable('is not as promised', page);
     return page;
   }
   const read = reply.read(body);
-  if (!read.ok) throw unreadable(read.reason);
+  if (!read.ok) throw unreadable('is not as promised', hide(read.reason));
   for (const notice of read.notices) report('info', notice);
   return read.value;
 }
@@ -131,7 +131,7 @@ function readPage(readRecord: AnyReader, body: unknown, report: Report): Page<un
       for (const notice of read.notices) report('info', notice);
     } else {
       if (!read.unsafeId) nameless++;
-      report('warn', `a record is left out: it ${read.reason}`);
+      report('warn', `a record is left out: ${read.reason}`);
     }
   }
   const { data, page_number, page_size, total_entries, total_pages } = envelope.value;

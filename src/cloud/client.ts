@@ -38,6 +38,8 @@ export interface CallOptions {
   /** `poll` unless given; what changes something is always a `command`, so that it is never done late. */
   readonly priority?: Priority;
   readonly signal?: AbortSignal;
+  /** The same is asked for many records: a 404 is about this one, and not about the route. */
+  readonly isOneOfMany?: boolean;
   /** How long a command may take, in ms, where some of its time is already gone. */
   readonly timeoutMs?: number;
   /** Told the status of the answer that counts, good or bad. */
@@ -54,6 +56,7 @@ export type Availability = 'available' | 'unavailable' | 'off';
 
 /** One call on its way. */
 interface Errand extends Sending {
+  readonly isOneOfMany: boolean;
   readonly hearing: Hearing;
   readonly onAnswer: (status: number) => void;
   /** Whether it has waited for a session: the time of one sign-in more is given once. */
@@ -145,6 +148,11 @@ export class CloudClient {
     return this.#gone.has(name) ? 'unavailable' : 'available';
   }
 
+  /** Gives a route up that was a 404 for each of many records; one that has ever answered is kept. */
+  giveUp(name: OperationName): void {
+    if (!this.#worked.has(name)) this.#noteGone(name, 404);
+  }
+
   traffic(): Traffic {
     return this.#sender.traffic();
   }
@@ -183,7 +191,8 @@ export class CloudClient {
     const isChange = operationRow(name).retry === 'never';
     const priority: Priority = isChange ? 'command' : (options.priority ?? 'poll');
     const { onAnswer = () => {} } = options;
-    const errand = { name, request, priority, hearing, onSend, onAnswer, ...untried };
+    const { isOneOfMany = false } = options;
+    const errand = { name, request, priority, hearing, onSend, onAnswer, isOneOfMany, ...untried };
     try {
       return await this.#sender.withDeadline(options.signal, (deadline) => {
         // A poll waits for its turn as long as it takes; its time starts when it is sent.
@@ -265,6 +274,7 @@ export class CloudClient {
           hearing,
           onSend: () => {},
           onAnswer: () => {},
+          isOneOfMany: false,
           ...untried,
         };
         return this.#read(errand, await this.#sender.send(errand, () => token)) as SessionReply;
@@ -274,20 +284,26 @@ export class CloudClient {
     }
   }
 
-  #read({ name, hearing }: Pick<Errand, 'name' | 'hearing'>, answer: Answer): unknown {
-    const { log, secrets } = this.#options;
+  #read({ name, hearing, isOneOfMany }: Errand, answer: Answer): unknown {
+    const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = judgeStatus(name, answer, this.#clock.now(), hide);
     if (error) {
-      if (!isRouteGone(operationRow(name), error.status, this.#worked.has(name))) throw error;
-      this.#gone.add(name);
-      log.info(
-        `The cloud does not offer ${name} (${error.status}); it is not asked again until the next start`,
-      );
+      const isAboutRecord = isOneOfMany || this.#worked.has(name);
+      if (!isRouteGone(operationRow(name), error.status, isAboutRecord)) throw error;
+      this.#noteGone(name, error.status);
       throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
     }
     this.#worked.add(name);
     return readAnswer(name, answer, (level, notice) => hearing.report(level, hide(notice)), hide);
+  }
+
+  #noteGone(name: OperationName, status: number | undefined): void {
+    if (this.#gone.has(name)) return;
+    this.#gone.add(name);
+    this.#options.log.info(
+      `The cloud does not offer ${name} (${status}); it is not asked again until the next start`,
+    );
   }
 }
 

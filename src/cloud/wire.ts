@@ -183,6 +183,9 @@ export interface SessionReply {
 
 const session = z.looseObject({ token_details: z.string().min(1) });
 
+/** Longer texts are cut where they are shown to people. */
+const longestText = 1_000;
+
 type KnownValues = Readonly<Record<string, readonly string[]>>;
 
 /** Readers of one record or answer each. */
@@ -208,10 +211,9 @@ export const readers = {
 function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues = {}): Reader<T> {
   return (value) => {
     const first = schema.safeParse(value);
-    if (first.success)
-      return { ok: true, value: first.data, notices: unknownValues(first.data, knownValues) };
+    if (first.success) return { ok: true, value: first.data, notices: oddities(first.data, knownValues) };
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return { ok: false, reason: 'is not an object', unsafeId: false };
+      return { ok: false, reason: 'it is not an object', unsafeId: false };
     }
     const notices: string[] = [];
     const mended: Record<string, unknown> = { ...value };
@@ -225,17 +227,23 @@ function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues = {}): Reader<
       return {
         ok: true,
         value: second.data,
-        notices: [...notices, ...unknownValues(second.data, knownValues)],
+        notices: [...notices, ...oddities(second.data, knownValues)],
       };
     }
     const badId = 'id' in value && typeof value.id === 'string' && !safeId.test(value.id);
-    const reason = badId ? `has an id that is not safe in a topic: ${shown(value.id)}` : notices.join(', ');
+    const reason = badId ? `its id is not safe in a topic: ${shown(value.id)}` : notices.join(', ');
     return { ok: false, reason, unsafeId: badId };
   };
 }
 
-function unknownValues(record: unknown, knownValues: KnownValues): string[] {
+/** What is kept as it came, although nobody knows the word or would read it to its end. */
+function oddities(record: unknown, knownValues: KnownValues): string[] {
   const notices: string[] = [];
+  for (const [field, value] of Object.entries(record as object)) {
+    if (typeof value === 'string' && value.length > longestText) {
+      notices.push(`${field} has ${value.length} characters`);
+    }
+  }
   for (const [field, known] of Object.entries(knownValues)) {
     const value = (record as Record<string, unknown>)[field];
     if (typeof value === 'string' && !known.includes(value)) notices.push(`${field} says ${shown(value)}`);

@@ -49,6 +49,7 @@ export function topicsUnder(base: string, discoveryPrefix: string): Topics {
     stateFilters: [
       ...['property', 'signal', 'sonic'].flatMap((kind) => [`${base}/${kind}/+`, `${base}/${kind}/+/+`]),
       `${base}/incident/+`,
+      `${base}/bridge/homeassistant`,
     ],
     discoveryFilter: `${discoveryPrefix}/device/+/config`,
   };

@@ -16,10 +16,15 @@ export function eventTypeOf(incident: Incident): IncidentType | typeof unknownIn
 /** The newest first, by time of detection; ties and unknown times by id, so that the order is stable. */
 export function newestFirst(incidents: readonly Incident[]): Incident[] {
   return incidents.toSorted((left, right) => {
-    const [later, earlier] = [right.detected_at ?? '', left.detected_at ?? ''];
+    const [later, earlier] = [detectedAt(right), detectedAt(left)];
     if (later !== earlier) return later < earlier ? -1 : 1;
     return left.id < right.id ? -1 : 1;
   });
+}
+
+function detectedAt({ detected_at: text }: Incident): number {
+  const at = Date.parse(text ?? '');
+  return Number.isNaN(at) ? Number.NEGATIVE_INFINITY : at;
 }
 
 /** The newest incident of each type: all twenty types present, null where none is open, unknown types added. */

@@ -100,6 +100,12 @@ describe('health', () => {
     });
   });
 
+  it('names what is missing altogether before oddities, of which there may be many', () => {
+    const dataProblems = Array.from({ length: 20 }, (_, index) => `oddity ${index}`);
+    const { reason } = judge({ ...well, dataProblems, ledgerProblem: 'disk full', emptiness: 'no sonic' });
+    expect(reason).toMatch(/^disk full; no sonic; oddity 0/);
+  });
+
   it('is ok with a note of what is no fault', () => {
     expect(judge({ ...well, notes: ['no signal (hub) in Shop'] })).toMatchObject({
       status: 'ok',
@@ -134,13 +140,14 @@ describe('health', () => {
 });
 
 describe('freshness', () => {
-  it('ends with the older of valves and incidents', () => {
-    expect(freshUntil(withSlices({ incidents: { ...good, freshUntil: 4_000 } }).slices)).toBe(4_000);
+  it('ends with that of the valves: the other lists grow old by themselves', () => {
+    expect(freshUntil(withSlices({ sonics: { ...good, freshUntil: 4_000 } }).slices)).toBe(4_000);
+    expect(freshUntil(withSlices({ incidents: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
     expect(freshUntil(withSlices({ telemetry: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
   });
 
   it('does not hang on what the cloud refuses for good', () => {
-    expect(freshUntil(withSlices({ incidents: { ...bad('forbidden'), freshUntil: 1 } }).slices)).toBe(5_000);
+    expect(freshUntil(withSlices({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).slices)).toBe(5_000);
     expect(freshUntil(withSlices({ sonics: bad('forbidden'), incidents: bad('unsupported') }).slices)).toBe(
       Number.NEGATIVE_INFINITY,
     );

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Connection } from '../../../src/broker/connection.ts';
 import { Retained } from '../../../src/broker/retained.ts';
 import { brokerKinds, connected, startEmbedded } from '../../support/brokers.ts';
+import { logLines } from '../../support/logLines.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../../support/mqttWatcher.ts';
 import { settle } from '../../support/passTime.ts';
@@ -113,6 +115,23 @@ describe('retained messages', () => {
     expect((await watchTopics(url, 'a')).last.get('a')).toBe('2');
   });
 
+  it('that a broker does not take leave what it had before, and those to be deleted stay to be deleted', async () => {
+    const publish = () => Promise.reject(new Error('packet too large'));
+    const lines = logLines('info');
+    const retained = new Retained({ isConnected: true, publish } as unknown as Connection, lines.log);
+    for (const topic of ['wanted', 'unwanted']) retained.found(topic);
+    for (let times = 0; times < 2; times++) {
+      await retained.put('wanted', 'x');
+      await retained.clear('unwanted');
+      await retained.settle();
+    }
+    expect(retained.unknownTopics()).toEqual(['unwanted']);
+    expect(lines.messages).toEqual([
+      'warn: The MQTT broker did not take wanted: packet too large',
+      'warn: The MQTT broker did not take unwanted: packet too large',
+    ]);
+  });
+
   onMosquitto('wait for acknowledgements when there are many, so that memory is bounded', async () => {
     const mosquitto = await startMosquitto();
     const { connection, lines } = await connected(mosquitto.url);
@@ -190,6 +209,7 @@ describe('retained messages', () => {
     expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([
       'warn: The MQTT broker did not take forbidden: Publish error: Not authorized',
     ]);
-    expect(retained.unknownTopics()).toEqual(['forbidden']);
+    expect(retained.isKnown('forbidden')).toBe(false);
+    expect(retained.unknownTopics()).toEqual([]);
   });
 });

@@ -225,7 +225,40 @@ describe('an operation beyond the document', () => {
   });
 });
 
+describe('an operation that is asked for many records', () => {
+  it('stays on after a 404 for one, and goes off when its caller gives it up, unless it has answered', async () => {
+    const answers = [{ status: 404 }, { json: { pressure: 3252 } }];
+    const { client, lines } = await startBench(() => answers.shift() ?? { status: 404 }, { session });
+    const options = { isOneOfMany: true };
+    expect(await errorOf(client.call(readTelemetry, options))).toMatchObject({ kind: 'notFound' });
+    expect(client.availability('read_telemetry')).toBe('available');
+    await client.call(readTelemetry, options);
+    client.giveUp('read_telemetry');
+    expect(client.availability('read_telemetry')).toBe('available');
+
+    const other = await startBench(() => ({ status: 404 }), { session });
+    await errorOf(other.client.call(readTelemetry, options));
+    for (let times = 0; times < 2; times++) other.client.giveUp('read_telemetry');
+    expect(other.client.availability('read_telemetry')).toBe('unavailable');
+    expect([...lines, ...other.lines].filter((line) => line.includes('does not offer'))).toHaveLength(1);
+  });
+
+  it('goes off at once where the cloud has no such method', async () => {
+    const { client } = await startBench(() => ({ status: 501 }), { session });
+    await errorOf(client.call(readTelemetry, { isOneOfMany: true }));
+    expect(client.availability('read_telemetry')).toBe('unavailable');
+  });
+});
+
 describe('odd data', () => {
+  it('is said where a text is so long that it is cut for people', async () => {
+    const { client } = await startBench(() => ({ json: { id: 's-1', name: 'x'.repeat(102_400) } }), {
+      session,
+    });
+    expect((await client.call(readSonic)).name).toHaveLength(102_400);
+    expect(client.problems()).toEqual([{ level: 'info', words: 'read_sonic: name has 102400 characters' }]);
+  });
+
   it('is read all the same, told once, and kept for health', async () => {
     const odd = { id: 's-1', valve_state: 'ajar', radio_rssi: 'strong', extra: 1 };
     const { client, lines } = await startBench(() => ({ json: odd }), { session });

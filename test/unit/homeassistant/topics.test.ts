@@ -72,12 +72,12 @@ describe('what is looked for at the start', () => {
     new RegExp(`^${filter.replaceAll('+', '[^/]+')}$`).test(topic);
   const isFound = (topic: string) => topics.stateFilters.some((filter) => takes(filter, topic));
 
-  it.each(['sonic/a1', 'sonic/a1/telemetry', 'signal/s/incidents', 'property/p/settings', 'incident/i'])(
-    'finds %s',
-    (path) => {
-      expect(isFound(`home/water/${path}`)).toBe(true);
-    },
-  );
+  it.each([
+    ...['sonic/a1', 'sonic/a1/telemetry', 'signal/s/incidents', 'property/p/settings', 'incident/i'],
+    'bridge/homeassistant',
+  ])('finds %s', (path) => {
+    expect(isFound(`home/water/${path}`)).toBe(true);
+  });
 
   it.each(['sonic/a1/valve/set', 'bridge/state', 'bridge/log_level/set', 'bridge/refresh'])(
     'leaves %s alone',

@@ -42,6 +42,12 @@ describe('several incidents', () => {
     expect(newestFirst(given).map(({ id }) => id)).toEqual(['recent', 'old', 'undated']);
   });
 
+  it('are ordered by the time itself, however it is written', () => {
+    const times = ['2025-01-01T10:00:00.123Z', '2025-01-01T10:00:00Z', '2025-01-01T11:00:00+02:00', 'once'];
+    const incidents = times.map((detected_at) => anIncident({ id: detected_at, detected_at }));
+    expect(newestFirst(incidents.toReversed()).map(({ id }) => id)).toEqual(times);
+  });
+
   it('are in one order only, in whichever order they come', () => {
     const incident = fc.record({
       id: fc.uuid(),
