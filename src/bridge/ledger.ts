@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { Log } from '../base/log.ts';
@@ -108,7 +108,7 @@ export class Ledger {
       if (this.#problem) this.#log.info(`The data directory ${this.#directory} can be written again`);
       this.#problem = null;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = describe(error);
       const problem = `the data directory cannot be used, so nothing is remembered over a restart (${reason})`;
       if (this.#problem === null) this.#log.warn(`data_dir ${this.#directory}: ${problem}`);
       this.#problem = problem;
@@ -128,6 +128,7 @@ export class Ledger {
     this.#log.warn(`${this.#path} is not readable; it is put aside as ${aside} and started anew`);
     try {
       renameSync(this.#path, aside);
+      chmodSync(aside, 0o600);
     } catch {
       // A directory that cannot be written is said when the file is written.
     }
@@ -137,6 +138,12 @@ export class Ledger {
   get #path(): string {
     return join(this.#directory, fileName);
   }
+}
+
+/** Without the name of the temporary file, which is another each time. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message.replace(/,.*$/s, '');
 }
 
 /** Not by mkdir's own recursion, which never ends where the system makes no folders, as in /proc. */

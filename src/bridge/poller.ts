@@ -54,6 +54,12 @@ export class Poller {
     telemetry: neverPolled,
   };
   readonly #stopping = new AbortController();
+  #isStarted = false;
+  #onReached: () => void = () => {};
+  /** Resolves when a list could be read for the first time, and when this is stopped. */
+  readonly #reached = new Promise<void>((resolve) => {
+    this.#onReached = resolve;
+  });
   readonly #polls: Readonly<Record<Slice, () => Promise<Outcome>>> = {
     properties: () => this.#pollProperties(),
     signals: () =>
@@ -90,16 +96,32 @@ export class Poller {
     };
   }
 
-  /** Polls everything once, resolving after that, and from then on by the schedules. */
+  /**
+   * Polls everything, resolving after the first time that the cloud showed anything, and from then on by the
+   * schedules.
+   */
   async start(): Promise<void> {
+    await this.#round((slice) => this.#recurring[slice].start());
+    await this.#reached;
+    // What failed while the cloud was away, or at its edge, is tried once more before anything is shown without it.
+    const unread = slices.filter((slice) => this.#records[slice].lastSuccessAt === null);
+    const isMissing = (slice: Slice) =>
+      // Telemetry that only takes its time is not asked for twice.
+      unread.includes(slice === 'telemetry' ? 'sonics' : slice) && !this.#stopping.signal.aborted;
+    await this.#round(async (slice) => {
+      if (isMissing(slice)) await this.#recurring[slice].run();
+    });
+    this.#isStarted = true;
+  }
+
+  async #round(poll: (slice: Slice) => Promise<void>): Promise<void> {
     // Which property a signal belongs to is told by the property: asked first, nothing is shown twice.
-    await this.#recurring.properties.start();
-    const lists = ['signals', 'sonics', 'incidents'] as const;
-    await Promise.all(lists.map((slice) => this.#recurring[slice].start()));
+    await poll('properties');
+    await Promise.all((['signals', 'sonics', 'incidents'] as const).map(poll));
     // Telemetry decides which entities a sonic has; but that of thousands takes its time.
     await new Promise<void>((resolve) => {
       const cancel = this.#clock.after(telemetryPatienceMs, resolve);
-      void this.#recurring.telemetry.start().then(() => {
+      void poll('telemetry').then(() => {
         cancel();
         resolve();
       });
@@ -114,6 +136,7 @@ export class Poller {
   /** Polls no more; what is under way is given up. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the bridge stops'));
+    this.#onReached();
     await Promise.all(slices.map((slice) => this.#recurring[slice].stop()));
   }
 
@@ -144,7 +167,11 @@ export class Poller {
       failure,
       consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
     };
-    if (failure === null && before.failure?.kind === 'unavailable') this.#retryFailing(slice);
+    if (isRead && slice !== 'telemetry') this.#onReached();
+    if (this.#isStarted && failure === null) {
+      if (before.failure?.kind === 'unavailable') this.#retryFailing(slice);
+      if (slice === 'sonics' && before.lastSuccessAt === null) this.#recurring.telemetry.request();
+    }
     this.#events.polled();
     return failure === null;
   }
@@ -228,8 +255,8 @@ export class Poller {
       this.#client.call({ operation: 'read_notification_settings', params }, { signal }),
       this.#client.crawl({ operation: 'list_property_signals', params }, { signal }),
     ]);
-    this.#store.setPropertyDetails(id, fulfilled(settings), fulfilled(notifications));
-    const owned = fulfilled(signals);
+    this.#store.setPropertyDetails(id, shown(settings), shown(notifications));
+    const owned = signals.status === 'fulfilled' ? signals.value : null;
     if (owned) {
       const isNews = this.#store.setOwnedSignals(
         id,
@@ -242,9 +269,7 @@ export class Poller {
       }
     }
     const failed = [settings, notifications, signals].find(
-      (each) =>
-        each.status === 'rejected' &&
-        !(each.reason instanceof CloudError && each.reason.kind === 'forbidden'),
+      (each) => each.status === 'rejected' && !isRefusal(each.reason),
     );
     return failed?.status === 'rejected' ? wordsOf(failed.reason) : (owned?.problem ?? null);
   }
@@ -267,7 +292,8 @@ export class Poller {
         } catch (error) {
           const isMissing = error instanceof CloudError && error.kind === 'notFound';
           (isMissing ? without : failures).push(error);
-          this.#store.missedTelemetry(id, startedAt);
+          if (isMissing) this.#store.setTelemetry(id, null, startedAt);
+          else this.#store.missedTelemetry(id, startedAt);
         }
       }
     };
@@ -294,8 +320,14 @@ function incomplete(words: string): Failure {
   return { kind: 'incomplete', words, gist: 'incomplete' };
 }
 
-function fulfilled<T>(result: PromiseSettledResult<T>): T | null {
-  return result.status === 'fulfilled' ? result.value : null;
+/** What was read; null where the cloud does not show it, undefined where that is not known. */
+function shown<T>(result: PromiseSettledResult<T>): T | null | undefined {
+  if (result.status === 'fulfilled') return result.value;
+  return isRefusal(result.reason) ? null : undefined;
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof CloudError && (error.kind === 'forbidden' || error.kind === 'unsupported');
 }
 
 function wordsOf(error: unknown): string {

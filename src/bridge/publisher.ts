@@ -44,6 +44,8 @@ export class Publisher {
   /** When a device was last announced, in ms of the monotonic clock, by discovery topic. */
   readonly #announcedAt = new Map<string, number>();
   readonly #later = new Map<string, () => void>();
+  /** Topics that are left as they are, since it is not known yet what should be there. */
+  readonly #undecided = new Set<string>();
   #areDevicesReady = false;
   #isAllWanted = false;
   #isSweepDue = false;
@@ -133,10 +135,12 @@ export class Publisher {
       }
       await this.#publishBridge();
       if (!this.#areDevicesReady) continue;
+      // What comes while this pass is under way is not published with it, and must not be swept after it.
+      const isWhole = this.#store.isWhole;
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
       this.#onPublished();
-      if (this.#isSweepDue && this.#store.isWhole && connection === this.#connections) await this.#sweep();
+      if (this.#isSweepDue && isWhole && connection === this.#connections) await this.#sweep();
     }
   }
 
@@ -169,12 +173,14 @@ export class Publisher {
   }
 
   async #publishDevice(view: DeviceView): Promise<void> {
-    const { discovery, messages } = planDevice(view, this.#context);
+    const { discovery, messages, undecided } = planDevice(view, this.#context);
     if (discovery) await this.#publishDiscovery(discovery.topic, discovery.payload, view);
     const planned = new Set(messages.map(({ topic }) => topic));
     for (const { topic, payload } of messages) await this.#retained.put(topic, payload);
     for (const topic of this.#deviceTopics(view.kind, viewId(view))) {
-      if (!planned.has(topic)) await this.#retained.clear(topic);
+      if (undecided.includes(topic)) this.#undecided.add(topic);
+      else this.#undecided.delete(topic);
+      if (!planned.has(topic) && !undecided.includes(topic)) await this.#retained.clear(topic);
     }
   }
 
@@ -214,7 +220,10 @@ export class Publisher {
     this.#announcedAt.delete(discovery);
     // Home Assistant drops the device with its discovery message; the rest follows.
     await this.#retained.clear(discovery);
-    for (const topic of this.#deviceTopics(kind, id)) await this.#retained.clear(topic);
+    for (const topic of this.#deviceTopics(kind, id)) {
+      this.#undecided.delete(topic);
+      await this.#retained.clear(topic);
+    }
   }
 
   /**
@@ -224,7 +233,7 @@ export class Publisher {
   async #sweep(): Promise<void> {
     if (!this.#connection.isConnected) return;
     this.#isSweepDue = false;
-    const stale = this.#retained.unknownTopics();
+    const stale = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
     for (const topic of stale) await this.#retained.clear(topic);
     if (stale.length > 0)
       this.#log.info(`Deleted ${stale.length} retained messages of what is no longer there`);

@@ -54,6 +54,11 @@ export class Recurring {
       });
       this.#watchClock(this.#clock.now() - this.#clock.monotonic());
     }
+    await this.run();
+  }
+
+  /** Runs as soon as it can, resolving after that. */
+  async run(): Promise<void> {
     this.request();
     await this.#idle;
   }

@@ -50,12 +50,13 @@ const readingsUntilGone = 2;
 /** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
 export class Store {
   readonly #properties = new Map<string, Property>();
-  readonly #settings = new Map<string, PropertySettings>();
-  readonly #notifications = new Map<string, NotificationSettings>();
+  readonly #settings = new Map<string, PropertySettings | null>();
+  readonly #notifications = new Map<string, NotificationSettings | null>();
   readonly #signals = new Map<string, Signal>();
   readonly #ownership = new Ownership();
   readonly #sonics = new Map<string, Sonic>();
-  readonly #telemetry = new Map<string, Telemetry>();
+  readonly #telemetry = new Map<string, Telemetry | null>();
+  #isTelemetryOffered = true;
   readonly #incidents = new Map<string, Incident>();
 
   readonly #valves = new Valves();
@@ -86,14 +87,16 @@ export class Store {
     return this.#replace('property', this.#properties, { ...reading, records });
   }
 
-  /** Takes in a property's settings and notification settings; null leaves what is known. */
+  /** Takes in a property's settings and notification settings: null, it shows none; undefined, nobody knows. */
   setPropertyDetails(
     id: string,
-    settings: PropertySettings | null,
-    notifications: NotificationSettings | null,
+    settings: PropertySettings | null | undefined,
+    notifications: NotificationSettings | null | undefined,
   ): void {
-    if (settings && update(this.#settings, id, settings)) this.touch('property', id);
-    if (notifications && update(this.#notifications, id, notifications)) this.touch('property', id);
+    if (settings !== undefined && update(this.#settings, id, settings)) this.touch('property', id);
+    if (notifications !== undefined && update(this.#notifications, id, notifications)) {
+      this.touch('property', id);
+    }
   }
 
   /** Takes in which signals a property has; says whether that was news. */
@@ -138,9 +141,14 @@ export class Store {
     if (update(this.#sonics, sonic.id, sonic)) this.touch('sonic', sonic.id);
   }
 
-  /** Takes in a sonic's telemetry, read at that time in ms of the monotonic clock. */
-  setTelemetry(sonicId: string, telemetry: Telemetry, readAt: number): void {
+  /** Takes in a sonic's telemetry, read at that time in ms of the monotonic clock; null, the cloud has none. */
+  setTelemetry(sonicId: string, telemetry: Telemetry | null, readAt: number): void {
     if (!this.#sonics.has(sonicId)) return;
+    // A sonic that has ever measured anything goes on doing so.
+    if (telemetry === null && this.#telemetry.get(sonicId)) {
+      this.missedTelemetry(sonicId, readAt);
+      return;
+    }
     this.#telemetryReadAt.set(sonicId, readAt);
     if (update(this.#telemetry, sonicId, telemetry)) this.touch('sonic', sonicId);
   }
@@ -167,8 +175,10 @@ export class Store {
 
   /** Forgets all telemetry: the cloud does not offer it. */
   dropTelemetry(): void {
-    for (const id of this.#telemetry.keys()) this.touch('sonic', id);
+    if (!this.#isTelemetryOffered) return;
+    this.#isTelemetryOffered = false;
     this.#telemetry.clear();
+    for (const id of this.#sonics.keys()) this.touch('sonic', id);
   }
 
   /** Incidents that were open and that this list does not name. */
@@ -234,8 +244,8 @@ export class Store {
     return {
       kind: 'property',
       property,
-      settings: this.#settings.get(id) ?? null,
-      notifications: this.#notifications.get(id) ?? null,
+      settings: this.#settings.get(id),
+      notifications: this.#notifications.get(id),
       incidents: this.#incidentsOf(`property/${id}`),
       areIncidentsKnown: this.#incidentsReadAt !== null,
     };
@@ -267,7 +277,7 @@ export class Store {
       isUnread: this.#sightings.isUnread(id),
       valve: this.#valves.shown(sonic),
       travelTimeS: this.#valves.travelTimeS(id),
-      telemetry: this.#telemetry.get(id) ?? null,
+      telemetry: this.#isTelemetryOffered ? this.#telemetry.get(id) : null,
       incidents: this.#incidentsOf(`sonic/${id}`),
       areIncidentsKnown: this.#incidentsReadAt !== null,
     };
@@ -514,9 +524,10 @@ export class Store {
 }
 
 /** Keeps the record's identity when nothing changed; says whether anything did. */
-function update<T extends object>(map: Map<string, T>, id: string, record: T): boolean {
+function update<T extends object | null>(map: Map<string, T>, id: string, record: T): boolean {
   const before = map.get(id);
-  if (before && isSameRecord(before, record)) return false;
+  if (before === record) return false;
+  if (before && record && isSameRecord(before, record)) return false;
   map.set(id, record);
   return true;
 }

@@ -71,8 +71,9 @@ export async function check(context: CommandContext): Promise<number> {
 function cloudSteps(url: URL, timeoutMs: number, client: CloudClient): Step[] {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-  const count = async (operation: ListName) => {
-    const { records, problem } = await client.crawl({ operation } as Parameters<typeof client.crawl>[0]);
+  const count = async (operation: ListName, query?: { open: boolean }) => {
+    const call = { operation, ...(query && { query }) } as Parameters<typeof client.crawl>[0];
+    const { records, problem } = await client.crawl(call);
     if (problem) throw new Error(`${operation}: ${problem}`);
     return records.length;
   };
@@ -118,15 +119,12 @@ function cloudSteps(url: URL, timeoutMs: number, client: CloudClient): Step[] {
         const properties = await count('list_properties');
         const signals = await count('list_signals');
         const sonics = await count('list_sonics');
-        const { records: incidents } = await client.crawl({
-          operation: 'list_incidents',
-          query: { open: true },
-        });
+        const incidents = await count('list_incidents', { open: true });
         const found = [
           counted(properties, 'property', 'properties'),
           counted(signals, 'signal'),
           counted(sonics, 'sonic'),
-          counted(incidents.length, 'open incident'),
+          counted(incidents, 'open incident'),
         ].join(', ');
         const empty = await propertiesWithoutSignals(client);
         const notes = [

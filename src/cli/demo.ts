@@ -17,26 +17,29 @@ export async function demo({ options, print, signal }: CommandContext): Promise<
   const level = logLevelOption(options['log-level']) ?? 'info';
   const secrets = new Secrets();
   const log = createLog({ level, format: 'pretty', secrets });
-  const directory = mkdtempSync(join(tmpdir(), 'sonic2mqtt-demo-'));
   const simulator = new Simulator();
   await simulator.start();
   const broker = await listen(port);
-  const config = configSchema.parse({
-    cloud: { base_url: simulator.url, ...demoCredentials },
-    mqtt: { url: `mqtt://127.0.0.1:${broker.port}`, protocol_version: 4 },
-    schedules: { incidents: '5s', sonics: '5s', telemetry: '10s', signals: '10s' },
-    valve: { confirm_interval: '500ms' },
-    data_dir: directory,
-  });
-  const daemon = new Daemon(config, log, secrets);
-  await Promise.race([daemon.start().then(() => daemon.shown), aborted(signal)]);
-  const [sonic] = simulator.world.sonics.values();
-  if (!signal.aborted && sonic) print(welcome(broker.port, sonic.id, sonic.name ?? 'its first'));
-  await aborted(signal);
-  await daemon.stop();
-  await broker.broker.stop();
-  await simulator.stop();
-  rmSync(directory, { recursive: true, force: true });
+  const directory = mkdtempSync(join(tmpdir(), 'sonic2mqtt-demo-'));
+  try {
+    const config = configSchema.parse({
+      cloud: { base_url: simulator.url, ...demoCredentials },
+      mqtt: { url: `mqtt://127.0.0.1:${broker.port}`, protocol_version: 4 },
+      schedules: { incidents: '5s', sonics: '5s', telemetry: '10s', signals: '10s' },
+      valve: { confirm_interval: '500ms' },
+      data_dir: directory,
+    });
+    const daemon = new Daemon(config, log, secrets);
+    await Promise.race([daemon.start().then(() => daemon.shown), aborted(signal)]);
+    const [sonic] = simulator.world.sonics.values();
+    if (!signal.aborted && sonic) print(welcome(broker.port, sonic.id, sonic.name ?? 'its first'));
+    await aborted(signal);
+    await daemon.stop();
+    await broker.broker.stop();
+    await simulator.stop();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
   return exitStatus.done;
 }
 

@@ -68,12 +68,15 @@ const scheduleMessage = 'must be a duration such as 30s or a cron expression of 
 const shortestInterval = '100ms';
 
 /** A duration or a cron expression. */
-export const schedule = z.string({ error: scheduleMessage }).transform((written, context): Schedule => {
-  const read = parseSchedule(written);
-  if (!read) return refuse(context, scheduleMessage);
-  const isBearable = read.kind === 'cron' || isWithin(read.everyMs, shortestInterval, longestDuration);
-  return isBearable ? read : refuse(context, `must be from ${shortestInterval} to ${longestDuration}`);
-});
+export const schedule = z
+  .string({ error: scheduleMessage })
+  .meta({ pattern: '^\\s*(\\d+(\\.\\d+)?(ms|s|m|h)|\\S+(\\s+\\S+){4,5})\\s*$' })
+  .transform((written, context): Schedule => {
+    const read = parseSchedule(written);
+    if (!read) return refuse(context, scheduleMessage);
+    const isBearable = read.kind === 'cron' || isWithin(read.everyMs, shortestInterval, longestDuration);
+    return isBearable ? read : refuse(context, `must be from ${shortestInterval} to ${longestDuration}`);
+  });
 
 const emailMessage = 'must be an e-mail address';
 
@@ -82,45 +85,62 @@ export const email = z.string({ error: emailMessage }).regex(/^[^\s@]+@[^\s@]+$/
 
 const webMessage = 'must be a URL that begins with https:// or http://';
 
+const webPattern = '^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s?#]+\\s*$';
+
 /** Address of a web service or page; no query, fragment or credentials. Ends without a slash once read. */
-export const webUrl = z.string({ error: webMessage }).transform((written, context) => {
-  const url = URL.parse(written);
-  if (!url?.hostname || !['http:', 'https:'].includes(url.protocol)) return refuse(context, webMessage);
-  if (url.username || url.password) return refuse(context, 'must not hold a user name or password');
-  if (/[?#]/.test(written)) return refuse(context, 'must not have a query or fragment (? or #)');
-  return written.trim().replace(/\/+$/, '');
-});
+export const webUrl = z
+  .string({ error: webMessage })
+  .meta({ pattern: webPattern })
+  .transform((written, context) => {
+    const url = URL.parse(written);
+    if (!url?.hostname || !['http:', 'https:'].includes(url.protocol)) return refuse(context, webMessage);
+    if (url.username || url.password) return refuse(context, 'must not hold a user name or password');
+    if (/[?#]/.test(written)) return refuse(context, 'must not have a query or fragment (? or #)');
+    return written.trim().replace(/\/+$/, '');
+  });
 
 const brokerMessage = 'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://';
 
+const brokerPattern = '^\\s*([Mm][Qq][Tt][Tt]|[Ww][Ss])[Ss]?://[^\\s#]+\\s*$';
+
 /** Address of a broker. */
-export const brokerUrl = z.string({ error: brokerMessage }).transform((written, context) => {
-  const address = written.trim();
-  if (!/^(mqtts?|wss?):\/\//i.test(address)) return refuse(context, brokerMessage);
-  const url = URL.parse(address);
-  // What breaks a URL is most often a # or / in a password.
-  if (!url?.hostname || url.hash) {
-    return refuse(context, 'is not a valid URL; user name and password can be given as options');
-  }
-  return address;
-});
+export const brokerUrl = z
+  .string({ error: brokerMessage })
+  .meta({ pattern: brokerPattern })
+  .transform((written, context) => {
+    const address = written.trim();
+    if (!/^(mqtts?|wss?):\/\//i.test(address)) return refuse(context, brokerMessage);
+    const url = URL.parse(address);
+    // What breaks a URL is most often a # or / in a password.
+    if (!url?.hostname || url.hash) {
+      return refuse(context, 'is not a valid URL; user name and password can be given as options');
+    }
+    return address;
+  });
 
 const listenMessage = 'must be host:port, such as 127.0.0.1:8099';
 
+const listenPattern = '^\\s*(\\[[\\dA-Fa-f:.]+\\]|[^\\s:\\[\\]]+):\\d{1,5}\\s*$';
+
 /** Where to listen, as host:port; an IPv6 address stands in brackets. */
-export const listenAddress = z.string({ error: listenMessage }).transform((written, context) => {
-  const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(written.trim());
-  const host = match?.[1] ?? match?.[2];
-  const number = Number(match?.[3]);
-  if (host === undefined || number > 65_535) return refuse(context, listenMessage);
-  return { host, port: number };
-});
+export const listenAddress = z
+  .string({ error: listenMessage })
+  .meta({ pattern: listenPattern })
+  .transform((written, context) => {
+    const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(written.trim());
+    const host = match?.[1] ?? match?.[2];
+    const number = Number(match?.[3]);
+    if (host === undefined || number > 65_535) return refuse(context, listenMessage);
+    return { host, port: number };
+  });
 
 /** An MQTT topic that can be published under: no wildcards, no empty levels. */
-export const topic = text.superRefine((written, context) => {
-  const fault = topicFault(written);
-  if (fault) context.addIssue({ code: 'custom', message: fault });
-});
+export const topic = text
+  .meta({ pattern: '^[^+#\\s$/][^+#\\s/]*(/[^+#\\s/]+)*$' })
+  .superRefine((written, context) => {
+    const fault = topicFault(written);
+    if (fault) context.addIssue({ code: 'custom', message: fault });
+  });
 
 function topicFault(written: string): string | null {
   if (/[+#]/.test(written)) return 'must not hold + or #, which are wildcards';

@@ -7,10 +7,11 @@ import type { EntityRow } from './row.ts';
 
 const valveStateOptions = [...valveStates, 'other'] as const;
 
+// As long as that is not known, what Home Assistant has from an earlier run stays.
 const hasTelemetry = (view: SonicView) => view.telemetry !== null;
 
 function measured<Name extends keyof Measurement>(view: SonicView, name: Name): Measurement[Name] | null {
-  return view.telemetry === null ? null : measurementOf(view.telemetry)[name];
+  return view.telemetry ? measurementOf(view.telemetry)[name] : null;
 }
 
 /** THE TABLE of a sonic's entities, in the order in which a person reads them. */

@@ -32,6 +32,8 @@ export interface DevicePlan {
   readonly discovery: { readonly topic: string; readonly payload: Discovery } | null;
   /** Availability first, so that a state never shows for a device that is away. */
   readonly messages: readonly Message[];
+  /** Topics of which it is not known yet whether they should have a message: what is there stays. */
+  readonly undecided: readonly string[];
 }
 
 /** A property keeps at most so many open incidents in one message. */
@@ -70,7 +72,14 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
         }
       : null,
     messages: [...documents(view, below, own), ...states],
+    undecided: undecidedPaths(view).map((path) => topics.below(view.kind, id, path)),
   };
+}
+
+function undecidedPaths(view: DeviceView): string[] {
+  if (view.kind === 'sonic') return view.telemetry === undefined ? ['telemetry'] : [];
+  if (view.kind !== 'property') return [];
+  return (['settings', 'notifications'] as const).filter((path) => view[path] === undefined);
 }
 
 type Below = (path: string, value: unknown) => Message;
@@ -82,8 +91,8 @@ function documents(view: DeviceView, below: Below, own: (value: unknown) => Mess
     case 'property':
       return [
         own(view.property),
-        ...(view.settings === null ? [] : [below('settings', view.settings)]),
-        ...(view.notifications === null ? [] : [below('notifications', view.notifications)]),
+        ...(view.settings ? [below('settings', view.settings)] : []),
+        ...(view.notifications ? [below('notifications', view.notifications)] : []),
         below('incidents', {
           open_count: openCount(view),
           highest_severity: highestSeverity(view.incidents),
@@ -100,7 +109,7 @@ function documents(view: DeviceView, below: Below, own: (value: unknown) => Mess
       return [
         below('availability', isSonicReachable(view) ? 'online' : 'offline'),
         own({ ...view.sonic, property_id: view.propertyId, valve: view.valve }),
-        ...(view.telemetry === null ? [] : [below('telemetry', telemetryShown(view.telemetry))]),
+        ...(view.telemetry ? [below('telemetry', telemetryShown(view.telemetry))] : []),
         below('incidents', openByType(view)),
       ];
   }

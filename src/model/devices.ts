@@ -25,7 +25,8 @@ export interface SonicView {
   readonly valve: Valve | null;
   /** Seconds from the last confirmed command to its confirmation; null before the first. */
   readonly travelTimeS: number | null;
-  readonly telemetry: Telemetry | null;
+  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  readonly telemetry: Telemetry | null | undefined;
   /** Open ones only. */
   readonly incidents: readonly Incident[];
   /** Whether no other incident is open: all were read, and not too long ago. */
@@ -46,8 +47,9 @@ export interface SignalView {
 export interface PropertyView {
   readonly kind: 'property';
   readonly property: Property;
-  readonly settings: PropertySettings | null;
-  readonly notifications: NotificationSettings | null;
+  /** Null where the cloud does not show them, undefined as long as it could not be asked. */
+  readonly settings: PropertySettings | null | undefined;
+  readonly notifications: NotificationSettings | null | undefined;
   readonly incidents: readonly Incident[];
   readonly areIncidentsKnown: boolean;
 }

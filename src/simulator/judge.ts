@@ -73,8 +73,9 @@ function answer(cloud: Cloud, request: RawRequest): Answer {
   const row = operationRow(name);
   const token = /^Bearer +(\S+)$/i.exec(request.authorization ?? '')?.[1] ?? '';
   // An expired token can still be refreshed (interface document 5.4): the handler judges it.
-  const isOpen = name === 'sign_in' || name === 'refresh_token';
-  if (!isOpen && !cloud.sessions.isValid(token)) return denied;
+  const isLetIn =
+    name === 'sign_in' || (name === 'refresh_token' && token !== '') || cloud.sessions.isValid(token);
+  if (!isLetIn) return denied;
   const asked = { params, query: readQuery(row, query), body: readBody(row, request), token, ...cloud };
   // Its parts were read by the row's own path and schemas, which is where the handler's types come from.
   return present(cloud, name, row, asked as unknown as Asked<OperationName>);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { incidentTypes } from '../../src/model/records.ts';
 import { fault, type House, startHouse } from '../support/house.ts';
@@ -193,6 +194,64 @@ describe('what vanishes', () => {
     house.startBridge();
     await waitFor(() => topics().length === 0, { what: 'the sonic to be swept', timeoutMs: 10_000 });
     expect(house.watcher.last.has('homeassistant/device/sonic2mqtt_other/config')).toBe(true);
+  });
+
+  it.each([
+    ['the whole cloud is away', ['error=503']],
+    ['a property does not show its settings', ['error=500@read_property_settings']],
+    ['no telemetry can be read', ['error=500@read_telemetry']],
+  ])('is not what cannot be read yet: %s at a start, and all is kept', async (_, faults) => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 2 },
+      config: { cloud: { request_timeout: '300ms' } },
+    });
+    const isComplete = () => retainedTopics(house).some((topic) => topic.includes('/incident/'));
+    await waitFor(isComplete, { what: 'the house', timeoutMs: 10_000 });
+    await house.bridge.stop();
+    house.simulator.setFaults(faults.map(fault));
+    const kept = retainedTopics(house).toSorted();
+    const from = house.watcher.messages.length;
+    house.startBridge();
+    await house.watcher.waitForTopic(
+      'sonic2mqtt/bridge/health',
+      (text) => ['cloud_unreachable', 'degraded'].includes(JSON.parse(text).status),
+      15_000,
+    );
+    await pause(1_000);
+    house.simulator.setFaults([]);
+    await house.watcher.waitForTopic(
+      'sonic2mqtt/bridge/health',
+      (text) => JSON.parse(text).status === 'ok',
+      20_000,
+    );
+    await polls(house, 1, 3);
+    const since = house.watcher.messages.slice(from);
+    expect(since.filter(({ topic, text }) => text === '' && kept.includes(topic))).toEqual([]);
+    expect(house.bridge.stderr).not.toMatch(/withdrawing|Deleted/);
+    expect(retainedTopics(house)).toEqual(expect.arrayContaining(kept));
+    // Nor is anything shown without what it belongs to, only because that came later.
+    const records = since.filter(({ topic }) => /^sonic2mqtt\/(sonic|signal)\/[^/]+$/.test(topic));
+    expect(records.filter(({ text }) => text.includes('"property_id":null'))).toEqual([]);
+  });
+
+  it('is not the telemetry of a sonic that is out of reach at a start', async () => {
+    const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const [id = ''] = house.simulator.world.sonics.ids;
+    const telemetry = `sonic2mqtt/sonic/${id}/telemetry`;
+    const discovery = `homeassistant/device/sonic2mqtt_${id}/config`;
+    await house.watcher.waitForTopic(telemetry, () => true, 10_000);
+    await house.bridge.stop();
+    house.simulator.world.dropRadio(id);
+    house.startBridge();
+    await house.watcher.waitForTopic(
+      `sonic2mqtt/sonic/${id}/availability`,
+      (text) => text === 'offline',
+      10_000,
+    );
+    await polls(house, 1, 3);
+    expect(house.watcher.last.has(telemetry)).toBe(true);
+    expect(house.watcher.last.get(discovery)).toContain('"sensor_flow"');
+    expect(house.bridge.stderr).not.toMatch(/withdrawing|Deleted/);
   });
 
   it('is withdrawn from Home Assistant first when an entity goes, since leaving it out would keep it', async () => {

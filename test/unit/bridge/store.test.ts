@@ -227,6 +227,8 @@ describe('the store', () => {
       probed_at: 1_700_000_000,
     });
     store.missedTelemetry('bath', 1_001 + staleAfterMs);
+    expect(store.sonicView('bath')?.telemetry).toBeUndefined();
+    store.setTelemetry('bath', null, 0);
     expect(store.sonicView('bath')?.telemetry).toBeNull();
   });
 
