@@ -57,6 +57,7 @@ describe('the ledger', () => {
       expect(ledger.loadSession()).toBeNull();
       expect(lines.join()).toContain('put aside');
       expect(readFileSync(`${file}.unreadable`, 'utf8')).toBe(text);
+      expect(statSync(`${file}.unreadable`).mode & 0o777).toBe(0o600);
       expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ session: null, announced: [] });
     },
   );
@@ -69,6 +70,9 @@ describe('the ledger', () => {
     await ledger.noteAnnounced(['incident-1']);
     expect(ledger.hasAnnounced('incident-1')).toBe(true);
     expect(ledger.problem).toContain('cannot be used');
+    const { problem } = ledger;
+    await ledger.noteAnnounced(['incident-2']);
+    expect(ledger.problem).toBe(problem);
     expect(lines.filter((line) => line.includes('cannot be used'))).toHaveLength(1);
 
     const { rmSync } = await import('node:fs');

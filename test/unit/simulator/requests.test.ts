@@ -54,6 +54,13 @@ describe('a session', () => {
     expect((await visitor.ask('PUT', '/user-service/auth/refresh_token', { token })).status).toBe(200);
   });
 
+  it('cannot be refreshed without a bearer token', async () => {
+    const body = { refresh_token: visitor.token };
+    const heard = await visitor.ask('PUT', '/user-service/auth/refresh_token', { body, token: null });
+    expect(heard.status).toBe(401);
+    expect(await statusOf(visitor.token)).toBe(200);
+  });
+
   it('expires after two weeks and can still be refreshed then', async () => {
     clock.advance(14 * 24 * 3_600_000 - 1);
     expect(await statusOf(visitor.token)).toBe(200);
