@@ -7,6 +7,8 @@ import { ConfigError } from './config/load.ts';
 /** A stop takes about two seconds at most; whatever hangs then is left behind. */
 const stopLimitMs = 4_500;
 
+const parentCheckMs = 500;
+
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const complain = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -21,16 +23,27 @@ async function main(): Promise<number> {
     return exitStatus.done;
   }
   const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      // Asked twice, a person does not want to wait.
-      if (stopping.signal.aborted) process.exit(exitStatus.failed);
-      stopping.abort();
-      const status = command.isLasting ? exitStatus.done : exitStatus.failed;
-      setTimeout(() => process.exit(status), stopLimitMs).unref();
-    });
-  }
+  const stop = () => {
+    // Asked twice, a person does not want to wait.
+    if (stopping.signal.aborted) process.exit(exitStatus.failed);
+    stopping.abort();
+    const status = command.isLasting ? exitStatus.done : exitStatus.failed;
+    setTimeout(() => process.exit(status), stopLimitMs).unref();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+  if (process.env['npm_lifecycle_event']) stopWithParent(stop);
   return command.run({ options, env: process.env, cwd: process.cwd(), print, signal: stopping.signal });
+}
+
+/** The shell of `npm start` ends at a SIGTERM without passing it on: its end is the only sign. */
+function stopWithParent(stop: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop();
+  }, parentCheckMs);
+  timer.unref();
 }
 
 // A reader that has seen enough, such as `head`, is no failure.

@@ -6,7 +6,8 @@ const summaryEveryMs = 3_600_000;
 
 /**
  * Tells the log of something that comes and goes: one line when it fails, one an hour while it stays away (and one
- * when the gist of the reason changes), one when it is back. An evening without internet is a handful of lines, not thousands.
+ * when the gist of the reason changes), one when it is back. An evening without internet is a handful of lines, not
+ * thousands.
  */
 export class Outage {
   readonly #clock: Clock;

@@ -118,15 +118,27 @@ function failuresByGist(symptoms: Symptoms): [Failure, Slice[]][] {
   return [...failures.values()];
 }
 
-/**
- * Until when the cloud's data counts as fresh, in ms of the monotonic clock: that of the first vital slice that the
- * cloud has not refused for good. The other slices grow old by themselves, each in the store.
- */
+/** The slice by which freshness is judged: the first vital one that the cloud has not refused for good. */
+export function judgedSlice(records: Readonly<Record<Slice, SliceRecord>>): Slice | null {
+  const isRefused = (slice: Slice) => refusals.includes(records[slice].failure?.kind ?? '');
+  return vitalSlices.find((slice) => !isRefused(slice)) ?? null;
+}
+
+/** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */
 export function freshUntil(records: Readonly<Record<Slice, SliceRecord>>): number {
-  const judged = vitalSlices
-    .map((slice) => records[slice])
-    .find(({ failure }) => failure === null || !refusals.includes(failure.kind));
-  return judged?.freshUntil ?? Number.NEGATIVE_INFINITY;
+  const judged = judgedSlice(records);
+  return judged === null ? Number.NEGATIVE_INFINITY : records[judged].freshUntil;
+}
+
+/**
+ * Whether what this slice brought grows old by itself. Where the slice by which freshness is judged fails too, the
+ * cloud is away: that makes everything unavailable, and changes no value.
+ */
+export function growsOldAlone(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): boolean {
+  const judged = judgedSlice(records);
+  if (judged === null) return true;
+  const { failure } = records[judged];
+  return slice !== judged && (failure === null || failure.kind === 'incomplete');
 }
 
 /** The payload of `bridge/health`. */

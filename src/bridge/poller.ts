@@ -6,7 +6,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isConnected } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
-import { type Failure, neverPolled, type Slice, type SliceRecord, slices } from './health.ts';
+import { type Failure, growsOldAlone, neverPolled, type Slice, type SliceRecord, slices } from './health.ts';
 import { Recurring, type Schedule } from './schedule.ts';
 import type { Happening, Reading, Store } from './store.ts';
 
@@ -158,7 +158,6 @@ export class Poller {
       if (this.#stopping.signal.aborted) return true;
       failure = this.#failureOf(error);
       if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${slice} went wrong`);
-      this.#store.missed(slice, startedAt);
     }
     const isRead = failure === null || failure.kind === 'incomplete';
     this.#records[slice] = {
@@ -167,6 +166,7 @@ export class Poller {
       failure,
       consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
     };
+    if (!isRead && growsOldAlone(slice, this.#records)) this.#store.missed(slice, startedAt);
     if (isRead && slice !== 'telemetry') this.#onReached();
     if (this.#isStarted && failure === null) {
       if (before.failure?.kind === 'unavailable') this.#retryFailing(slice);
@@ -276,9 +276,7 @@ export class Poller {
 
   async #pollTelemetry(): Promise<Outcome> {
     const startedAt = this.#clock.monotonic();
-    const all = this.#store.ids('sonic');
-    const ids = all.filter((id) => this.#isLinked(id));
-    for (const id of all) if (!this.#isLinked(id)) this.#store.missedTelemetry(id, startedAt);
+    const ids = this.#store.ids('sonic').filter((id) => this.#isLinked(id));
     const failures: unknown[] = [];
     const without: unknown[] = [];
     const { signal } = this.#stopping;
@@ -293,7 +291,7 @@ export class Poller {
           const isMissing = error instanceof CloudError && error.kind === 'notFound';
           (isMissing ? without : failures).push(error);
           if (isMissing) this.#store.setTelemetry(id, null, startedAt);
-          else this.#store.missedTelemetry(id, startedAt);
+          else if (growsOldAlone('telemetry', this.#records)) this.#store.missedTelemetry(id, startedAt);
         }
       }
     };

@@ -23,7 +23,7 @@ export class Sightings {
     return startedAt < (this.#readAt.get(id) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Notes that a reading begun at that time failed or was incomplete; the ids that have now been missed for longer than allowed. */
+  /** Notes a reading begun at that time that was incomplete or failed; the ids missed for longer than allowed. */
   missed(startedAt: number, allowedMs: number): string[] {
     const overdue = [...this.#seenAt]
       .filter(([id, seenAt]) => startedAt - seenAt > allowedMs && !this.#unread.has(id))

@@ -12,7 +12,9 @@ import type {
 import type { AcceptedCommand } from '../model/valve.ts';
 import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
 import type { Slice } from './health.ts';
+import { Measurements } from './measurements.ts';
 import { Ownership } from './ownership.ts';
+import { isSameRecord } from './sameRecord.ts';
 import { Sightings } from './sightings.ts';
 import { Valves } from './valves.ts';
 
@@ -55,14 +57,12 @@ export class Store {
   readonly #signals = new Map<string, Signal>();
   readonly #ownership = new Ownership();
   readonly #sonics = new Map<string, Sonic>();
-  readonly #telemetry = new Map<string, Telemetry | null>();
-  #isTelemetryOffered = true;
+  readonly #measurements: Measurements;
   readonly #incidents = new Map<string, Incident>();
 
   readonly #valves = new Valves();
   readonly #sightings = new Sightings();
   readonly #signalSightings = new Sightings();
-  readonly #telemetryReadAt = new Map<string, number>();
   /** When the last complete reading of the open incidents was begun; null while they are not all known. */
   #incidentsReadAt: number | null = null;
   readonly #absences = new Map<string, number>();
@@ -76,6 +76,7 @@ export class Store {
 
   constructor(options: StoreOptions, onChange: () => void) {
     this.#options = options;
+    this.#measurements = new Measurements(options.staleAfterMs);
     this.#onChange = onChange;
   }
 
@@ -144,21 +145,12 @@ export class Store {
   /** Takes in a sonic's telemetry, read at that time in ms of the monotonic clock; null, the cloud has none. */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, readAt: number): void {
     if (!this.#sonics.has(sonicId)) return;
-    // A sonic that has ever measured anything goes on doing so.
-    if (telemetry === null && this.#telemetry.get(sonicId)) {
-      this.missedTelemetry(sonicId, readAt);
-      return;
-    }
-    this.#telemetryReadAt.set(sonicId, readAt);
-    if (update(this.#telemetry, sonicId, telemetry)) this.touch('sonic', sonicId);
+    if (this.#measurements.set(sonicId, telemetry, readAt)) this.touch('sonic', sonicId);
   }
 
-  /** Notes that a sonic's telemetry could not be read at that time; old values must not pass for the present. */
+  /** Notes that a sonic's telemetry could not be read at that time. */
   missedTelemetry(sonicId: string, at: number): void {
-    const telemetry = this.#telemetry.get(sonicId);
-    if (!telemetry || !this.#isOverdue(this.#telemetryReadAt.get(sonicId), at)) return;
-    const unread = { ...telemetry, pressure: null, water_flow: null, water_temp: null };
-    if (update(this.#telemetry, sonicId, unread)) this.touch('sonic', sonicId);
+    if (this.#measurements.missed(sonicId, at)) this.touch('sonic', sonicId);
   }
 
   /** Notes that a slice could not be read at that time, or not all of it: what was read too long ago is unread. */
@@ -169,15 +161,13 @@ export class Store {
     } else if (slice === 'signals') {
       for (const id of this.#signalSightings.missed(at, staleAfterMs)) this.touch('signal', id);
     } else if (slice === 'incidents' && this.#incidentsReadAt !== null) {
-      if (this.#isOverdue(this.#incidentsReadAt, at)) this.#setIncidentsReadAt(null);
+      if (at - this.#incidentsReadAt > staleAfterMs) this.#setIncidentsReadAt(null);
     }
   }
 
   /** Forgets all telemetry: the cloud does not offer it. */
   dropTelemetry(): void {
-    if (!this.#isTelemetryOffered) return;
-    this.#isTelemetryOffered = false;
-    this.#telemetry.clear();
+    if (!this.#measurements.drop()) return;
     for (const id of this.#sonics.keys()) this.touch('sonic', id);
   }
 
@@ -277,7 +267,7 @@ export class Store {
       isUnread: this.#sightings.isUnread(id),
       valve: this.#valves.shown(sonic),
       travelTimeS: this.#valves.travelTimeS(id),
-      telemetry: this.#isTelemetryOffered ? this.#telemetry.get(id) : null,
+      telemetry: this.#measurements.of(id),
       incidents: this.#incidentsOf(`sonic/${id}`),
       areIncidentsKnown: this.#incidentsReadAt !== null,
     };
@@ -422,15 +412,10 @@ export class Store {
     }
     if (kind === 'signal') this.#signalSightings.forget(id);
     if (kind === 'sonic') {
-      this.#telemetry.delete(id);
-      this.#telemetryReadAt.delete(id);
+      this.#measurements.forget(id);
       this.#sightings.forget(id);
       this.#valves.forget(id);
     }
-  }
-
-  #isOverdue(readAt: number | undefined, at: number): boolean {
-    return readAt !== undefined && at - readAt > this.#options.staleAfterMs;
   }
 
   #setIncidentsReadAt(readAt: number | null): void {
@@ -530,17 +515,4 @@ function update<T extends object | null>(map: Map<string, T>, id: string, record
   if (before && record && isSameRecord(before, record)) return false;
   map.set(id, record);
   return true;
-}
-
-function isSameRecord(left: object, right: object): boolean {
-  if (left === right) return true;
-  const [before, after] = [Object.entries(left), Object.entries(right)];
-  if (before.length !== after.length) return false;
-  const values = right as Record<string, unknown>;
-  return before.every(([key, value]) => {
-    const other = values[key];
-    if (Object.is(value, other)) return true;
-    if (typeof value !== 'object' || typeof other !== 'object') return false;
-    return JSON.stringify(value) === JSON.stringify(other);
-  });
 }

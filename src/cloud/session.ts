@@ -55,7 +55,7 @@ export class Session {
   #renewEarlyFrom = Number.NEGATIVE_INFINITY;
   #noRenewalBefore = Number.NEGATIVE_INFINITY;
   /** What the cloud answered when it asked to wait, and until when. */
-  #asked: { readonly until: number; readonly error: CloudError } | null = null;
+  #pause: { readonly until: number; readonly error: CloudError } | null = null;
   #rejections: Rejections | null = null;
   #triedPassword: string | undefined;
   #isAttemptAsked = false;
@@ -159,19 +159,19 @@ export class Session {
 
   /** What the cloud asked to wait is waited, also by those that would only ask again. */
   async #renewWhenAllowed(): Promise<void> {
-    const leftMs = (this.#asked?.until ?? 0) - this.#clock.monotonic();
-    if (this.#asked && leftMs > 0) {
-      const { kind, message, gist, status } = this.#asked.error;
+    const leftMs = (this.#pause?.until ?? 0) - this.#clock.monotonic();
+    if (this.#pause && leftMs > 0) {
+      const { kind, message, gist, status } = this.#pause.error;
       const words = `${message}; the cloud asks to wait another ${describeDuration(leftMs)}`;
       const details = { status, gist, retryAfterMs: leftMs, mayHaveActed: false };
       throw new CloudError(kind, 'sign_in', words, details);
     }
-    this.#asked = null;
+    this.#pause = null;
     try {
       await this.#refreshOrSignIn();
     } catch (error) {
       if (error instanceof CloudError && error.retryAfterMs) {
-        this.#asked = { until: this.#clock.monotonic() + error.retryAfterMs, error };
+        this.#pause = { until: this.#clock.monotonic() + error.retryAfterMs, error };
       }
       throw error;
     }

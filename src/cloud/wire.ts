@@ -201,14 +201,15 @@ export const readers = {
     radio_connection: connectionStates,
   }),
   telemetry: reader<Telemetry>(telemetry),
-  session: reader<SessionReply>(session),
+  // Nobody is shown any of it.
+  session: reader<SessionReply>(session, null),
 } as const;
 
 /**
  * A reader that keeps unknown keys and words, turns a field of the wrong type into null, and gives up only on
  * what is no object or has no usable id.
  */
-function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues = {}): Reader<T> {
+function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): Reader<T> {
   return (value) => {
     const first = schema.safeParse(value);
     if (first.success) return { ok: true, value: first.data, notices: oddities(first.data, knownValues) };
@@ -237,8 +238,9 @@ function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues = {}): Reader<
 }
 
 /** What is kept as it came, although nobody knows the word or would read it to its end. */
-function oddities(record: unknown, knownValues: KnownValues): string[] {
+function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   const notices: string[] = [];
+  if (knownValues === null) return notices;
   for (const [field, value] of Object.entries(record as object)) {
     if (typeof value === 'string' && value.length > longestText) {
       notices.push(`${field} has ${value.length} characters`);

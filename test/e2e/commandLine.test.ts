@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { version } from '../../src/base/version.ts';
+import { startProcess } from '../support/childProcess.ts';
 import { fault, startHouse } from '../support/house.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
@@ -154,6 +156,21 @@ describe('demo', () => {
     await watcher.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'closed', 15_000);
     expect(watcher.messages.some(({ text }) => JSON.parse(text).valve === 'closing')).toBe(true);
     expect((await demo.stop('SIGINT')).code).toBe(0);
+  });
+
+  it('ends with the shell of npm, which passes no signal on', async () => {
+    const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+    const script = `"${process.execPath}" "${main}" demo --port 0; exit`;
+    const shell = startProcess('sh', ['-c', script], {
+      env: { ...process.env, npm_lifecycle_event: 'demo' },
+    });
+    const [, port] = await shell.waitForOutput(/-p (\d+) -v/);
+    const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/bridge/state');
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
+    shell.signal('SIGTERM');
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
+    // Its output is at its end when the demo itself has ended.
+    await shell.ended();
   });
 
   it('says which port is taken, and exits with 1', async () => {

@@ -149,6 +149,20 @@ describe('valve safety', () => {
     expect(house.simulator.requests.count('command_valve')).toBe(1);
   });
 
+  it('says not_confirmed in time although the cloud hangs when it is asked about the valve', async () => {
+    const house = await houseWithOneValve({
+      config: {
+        cloud: { request_timeout: '30s' },
+        valve: { confirm_timeout: '700ms', confirm_interval: '100ms' },
+      },
+    });
+    const { set } = theSonic(house);
+    house.simulator.setFaults([fault('hang@read_sonic'), fault('hang@list_sonics')]);
+    await house.watcher.publish(set, 'CLOSE');
+    await waitFor(() => outcomes(house).length === 2, { what: 'both outcomes', timeoutMs: 10_000 });
+    expect(outcomes(house)).toMatchObject([{ status: 'ok' }, { status: 'error', reason: 'not_confirmed' }]);
+  });
+
   it('keeps the last settled position through a pressure test, and shows nothing for a faulty valve', async () => {
     const house = await houseWithOneValve();
     const { id, topic } = theSonic(house);

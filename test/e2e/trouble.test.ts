@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
 import { fault, type House, quick, startHouse } from '../support/house.ts';
@@ -136,8 +137,16 @@ describe('a cloud that is away', () => {
     await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`);
     house.simulator.setFaults([fault('error=503')]);
     await untilStatus(house, 'cloud_unreachable');
+    const isState = (topic: string) => !/^sonic2mqtt\/bridge\/|\/incident$/.test(topic);
+    const known = () => [...house.watcher.last].filter(([topic]) => isState(topic));
+    const before = known();
     await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'offline', 10_000);
+    // Long enough for each list, and the telemetry, to grow old and to be asked for in vain again.
+    await pause(3_000);
+    expect(known()).toEqual(before);
     expect(house.json(`sonic/${id}`).valve).toBe('open');
+    expect(house.json(`sonic/${id}/incidents`).open_count).toBe(1);
+    expect(house.json(`sonic/${id}/telemetry`).flow_l_min).not.toBeNull();
     expect(house.watcher.last.get(`sonic2mqtt/sonic/${id}/availability`)).toBe('online');
     expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('online');
     house.simulator.setFaults([]);

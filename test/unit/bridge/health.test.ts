@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   freshUntil,
+  growsOldAlone,
   healthFingerprint,
   healthPayload,
   judge,
@@ -151,6 +152,20 @@ describe('freshness', () => {
     expect(freshUntil(withSlices({ sonics: bad('forbidden'), incidents: bad('unsupported') }).slices)).toBe(
       Number.NEGATIVE_INFINITY,
     );
+  });
+
+  it.each([
+    ['incidents', {}, true],
+    ['telemetry', {}, true],
+    ['signals', { sonics: bad('incomplete') }, true],
+    ['signals', { sonics: bad('unavailable') }, false],
+    ['incidents', { sonics: bad('auth') }, false],
+    ['sonics', {}, false],
+    ['sonics', { sonics: bad('forbidden') }, true],
+    ['incidents', { sonics: bad('forbidden') }, false],
+    ['sonics', { sonics: bad('forbidden'), incidents: bad('forbidden') }, true],
+  ] as const)('of %s alone is lost only while the cloud is there: %j, %s', (slice, changes, expected) => {
+    expect(growsOldAlone(slice, withSlices(changes).slices)).toBe(expected);
   });
 
   it('has not begun before the first poll', () => {

@@ -59,17 +59,11 @@ describe('an incident that the list of open ones misses', () => {
     return { ...bench, names };
   }
 
-  it('stays open while the cloud itself says that it is', async () => {
-    const { store, poller, stub, names } = await startWith({ json: leak });
-    poller.refresh();
-    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/incidents/leak'));
-    await waitFor(() => asked().length === 2, { what: 'the second question' });
-    expect(store.incident('leak')).toMatchObject({ open: true });
-    expect(names()).toEqual(['incident_opened']);
-  });
-
-  it('stays open while nobody knows', async () => {
-    const { store, poller, stub, names } = await startWith({ status: 422 });
+  it.each([
+    ['the cloud itself says that it is', { json: leak }],
+    ['nobody knows', { status: 422 }],
+  ])('stays open while %s', async (_, answer) => {
+    const { store, poller, stub, names } = await startWith(answer);
     poller.refresh();
     const asked = () => stub.requests.filter(({ path }) => path.endsWith('/incidents/leak'));
     await waitFor(() => asked().length === 2, { what: 'the second question' });

@@ -1,0 +1,218 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CloudError } from '../../../src/cloud/errors.ts';
+import type { Call } from '../../../src/cloud/operations.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { startBench } from '../../support/testClient.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const session = { token: 'kept', since: Date.now() };
+const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as const;
+const listSonics = { operation: 'list_sonics' } as const;
+const closeValve = {
+  operation: 'command_valve',
+  params: { sonic_id: 's-1' },
+  body: { action: 'close' },
+} as const;
+
+function errorOf(promise: Promise<unknown>): Promise<CloudError> {
+  return promise.then(
+    () => expect.fail('it was answered'),
+    (error) => error,
+  );
+}
+
+describe('odd data', () => {
+  it('is said where a text is so long that it is cut for people', async () => {
+    const { client } = await startBench(() => ({ json: { id: 's-1', name: 'x'.repeat(102_400) } }), {
+      session,
+    });
+    expect((await client.call(readSonic)).name).toHaveLength(102_400);
+    expect(client.problems()).toEqual([{ level: 'info', words: 'read_sonic: name has 102400 characters' }]);
+  });
+
+  it('is read all the same, told once, and kept for health', async () => {
+    const odd = { id: 's-1', valve_state: 'ajar', radio_rssi: 'strong', extra: 1 };
+    const { client, lines } = await startBench(() => ({ json: odd }), { session });
+    for (let count = 0; count < 3; count++) {
+      expect(await client.call(readSonic)).toMatchObject({ valve_state: 'ajar', radio_rssi: null, extra: 1 });
+    }
+    expect(client.problems()).toHaveLength(2);
+    expect(client.problems()).toContainEqual({
+      level: 'info',
+      words: 'read_sonic: valve_state says "ajar"',
+    });
+    expect(lines.filter((line) => line.includes('data is odd'))).toHaveLength(2);
+  });
+
+  it('in one record of a list costs that record', async () => {
+    const data = [{ id: 'a/b' }, 7, { id: 's-1' }, { name: 'nobody' }];
+    const { client, lines } = await startBench(() => ({ json: { data, page_number: 1 } }), { session });
+    const page = await client.call(listSonics);
+    expect(page).toMatchObject({ dropped: 3, nameless: 2, pageNumber: 1, totalEntries: null });
+    expect(page.records.map(({ id }) => id)).toEqual(['s-1']);
+    expect(lines.filter((line) => line.includes('"a/b\\"') || line.includes('a/b'))).toHaveLength(1);
+  });
+
+  it('is forgotten when the next answer is right again, and that of others is not', async () => {
+    const answers = [{ id: 's-1', valve_state: 'ajar' }, { id: 's-2', battery: 'flat' }, { id: 's-1' }];
+    const { client } = await startBench(() => ({ json: answers.shift() }), { session });
+    for (const sonic_id of ['s-1', 's-2', 's-1']) {
+      await client.call({ operation: 'read_sonic', params: { sonic_id } });
+    }
+    expect(client.problems().map(({ words }) => words)).toEqual(['read_sonic: battery says "flat"']);
+  });
+
+  it('of a list is forgotten with its next complete reading', async () => {
+    const lists = [[{ id: 'a/b' }], [{ id: 's-1' }]];
+    const { client } = await startBench(
+      () => ({ json: { data: lists.shift(), total_entries: 1, total_pages: 1 } }),
+      {
+        session,
+      },
+    );
+    await client.crawl(listSonics);
+    expect(client.problems()).toMatchObject([{ level: 'warn' }]);
+    await client.crawl(listSonics);
+    expect(client.problems()).toEqual([]);
+  });
+
+  it('is bounded in what it leaves behind', async () => {
+    let count = 0;
+    const { client, lines } = await startBench(
+      () => ({ json: { id: 's-1', valve_state: `odd ${count++}` } }),
+      {
+        session,
+      },
+    );
+    for (let calls = 0; calls < 230; calls++) {
+      await client.call({ operation: 'read_sonic', params: { sonic_id: `s-${calls}` } });
+    }
+    expect(client.problems()).toHaveLength(20);
+    expect(lines.filter((line) => line.includes('data is odd'))).toHaveLength(200);
+  });
+});
+
+describe('hostile answers', () => {
+  it('bring whole characters only', async () => {
+    const text = '{"id":"a","name":"Half \\ud83d of it, and a whole \\ud83d\\ude00","extra":["\\udc00"]}';
+    const { client } = await startBench(() => ({ status: 200, text }), { session, clock: new FakeClock() });
+    expect(await client.call(readSonic)).toMatchObject({
+      name: 'Half \ufffd of it, and a whole 😀',
+      extra: ['\ufffd'],
+    });
+  });
+
+  it('never bring anything but a record, a page, null or a CloudError', async () => {
+    let answer = {};
+    const { client } = await startBench(() => answer, { session, clock: new FakeClock() });
+    const anything = fc.oneof(
+      fc.record({ status: fc.integer({ min: 200, max: 599 }), text: fc.string({ unit: 'binary' }) }),
+      fc.record({ status: fc.constantFrom(200, 422), json: fc.jsonValue() }),
+      fc.record({
+        status: fc.constant(200),
+        json: fc.record({
+          data: fc.array(fc.oneof(fc.jsonValue(), fc.record({ id: fc.jsonValue() }))),
+          page_number: fc.jsonValue(),
+          total_entries: fc.jsonValue(),
+        }),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        anything,
+        fc.constantFrom<Call>(closeValve, readSonic, listSonics),
+        async (given, call) => {
+          // What is asked again would wait for the clock.
+          fc.pre(![401, 408, 429].includes(given.status) && given.status < 500);
+          answer = given;
+          try {
+            expect(await client.call(call)).not.toBeUndefined();
+          } catch (error) {
+            expect(error).toBeInstanceOf(CloudError);
+            expect((error as CloudError).message).not.toMatch(/\p{Cc}/u);
+            expect((error as CloudError).message.length).toBeLessThan(400);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('come to a clear end where the call names no operation', async () => {
+    const { client } = await startBench();
+    const call = { operation: 'constructor' } as unknown as Call;
+    expect(await errorOf(client.call(call))).toMatchObject({ kind: 'invalid' });
+  });
+});
+
+describe('closing', () => {
+  it('ends everything within milliseconds: what hangs, what waits, what would be retried', async () => {
+    const { client, stub } = await startBench(
+      ({ path }) => (path.endsWith('/s-1') ? { fault: 'hang' } : { status: 503 }),
+      {
+        session,
+        maxRequestsPerMinute: 3,
+      },
+    );
+    const slow = { ...readSonic, params: { sonic_id: 'slow' } };
+    const calls = [...Array.from({ length: 10 }, () => readSonic), slow].map((call) =>
+      errorOf(client.call(call)),
+    );
+    await waitFor(() => stub.requests.length === 3, { what: 'requests under way' });
+    const startedAt = performance.now();
+    await client.close();
+    for (const error of await Promise.all(calls)) {
+      expect(error).toMatchObject({ kind: 'unavailable', message: 'the client is closed' });
+    }
+    expect(performance.now() - startedAt).toBeLessThan(200);
+    expect(await errorOf(client.call(readSonic))).toMatchObject({ message: 'the client is closed' });
+    expect(stub.sessionRequests).toEqual([]);
+  });
+});
+
+describe('an answer that shows a secret', () => {
+  const secret = `${'a-long-token-of-the-cloud-'.repeat(9)}end`;
+  const kept = { token: secret, since: Date.now() };
+
+  it.each([
+    ['as a page', { text: `<html>${secret} and secret-password` }],
+    ['in a redirect', { status: 302, headers: { location: `https://other.example/?token=${secret}` } }],
+    ['in an error', { status: 422, json: { message: `no ${secret}` } }],
+    ['in an id', { json: { id: `/${secret}` } }],
+  ])('%s hides it in the error', async (_, answer) => {
+    const { client, secrets, lines } = await startBench(() => answer, { session: kept });
+    secrets.add('secret-password');
+    const { message } = await errorOf(client.call(readSonic));
+    for (const part of [secret.slice(0, 30), 'secret-password']) {
+      expect(message).not.toContain(part);
+      expect(lines.join()).not.toContain(part);
+    }
+  });
+
+  it('in a field hides it in what is kept for health', async () => {
+    const odd = { id: 's-1', valve_state: secret, battery: 'secret-password' };
+    const { client, secrets } = await startBench(() => ({ json: odd }), { session: kept });
+    secrets.add('secret-password');
+    await client.call(readSonic);
+    expect(client.problems().map(({ words }) => words)).toEqual([
+      `read_sonic: valve_state says something of ${secret.length + 2} characters`,
+      'read_sonic: battery says "[hidden]"',
+    ]);
+  });
+});
+
+describe('what the cloud says with an error', () => {
+  it('is in its words and not in its gist, which is the same each time', async () => {
+    let count = 0;
+    const { client } = await startBench(() => ({ status: 422, json: { message: `request ${count++}` } }), {
+      session,
+    });
+    const errors = [await errorOf(client.call(readSonic)), await errorOf(client.call(readSonic))];
+    expect(errors.map(({ message }) => message)).toEqual([
+      'the cloud answered 422 (the values are not accepted): request 0',
+      'the cloud answered 422 (the values are not accepted): request 1',
+    ]);
+    expect(new Set(errors.map(({ gist }) => gist)).size).toBe(1);
+  });
+});
