@@ -119,7 +119,7 @@ function failuresByGist(symptoms: Symptoms): [Failure, Slice[]][] {
 }
 
 /** The slice by which freshness is judged: the first vital one that the cloud has not refused for good. */
-export function judgedSlice(records: Readonly<Record<Slice, SliceRecord>>): Slice | null {
+function judgedSlice(records: Readonly<Record<Slice, SliceRecord>>): Slice | null {
   const isRefused = (slice: Slice) => refusals.includes(records[slice].failure?.kind ?? '');
   return vitalSlices.find((slice) => !isRefused(slice)) ?? null;
 }
