@@ -5,9 +5,9 @@ const rooms = {
   config: ['base'],
   cloud: ['base', 'model'],
   entities: ['model', 'cloud/operations.ts'],
-  homeassistant: ['model', 'entities', 'cloud/operations.ts'],
+  homeassistant: ['model', 'entities', 'cloud/operations.ts', 'cloud/catalogue.ts', 'cloud/request.ts'],
   broker: ['base'],
-  simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/wire.ts'],
+  simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/wire.ts'],
   bridge: ['base', 'model', 'cloud', 'entities', 'homeassistant', 'broker'],
 };
 

@@ -30,7 +30,7 @@ export class Daemon {
     this.#log = log;
     this.#topics = topicsOf(config);
     const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
-    this.#ledger = new Ledger(config.data_dir, account, log);
+    this.#ledger = new Ledger(config.data_dir, account, log, clock);
     this.#client = new CloudClient({
       ...clientOptions(config, log, secrets, clock),
       memory: {
@@ -43,7 +43,11 @@ export class Daemon {
       {
         ...brokerOptions(config, secrets),
         will: { topic: this.#topics.bridge('state'), payload: 'offline' },
-        subscriptions: [...commandFilters(this.#topics), config.homeassistant.status_topic],
+        subscriptions: [
+          ...commandFilters(this.#topics),
+          this.#topics.requestFilter,
+          config.homeassistant.status_topic,
+        ],
       },
       {
         connected: () => this.#bridge.brokerConnected(),

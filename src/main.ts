@@ -13,13 +13,13 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const complain = (line: string) => process.stderr.write(`${line}\n`);
 
 async function main(): Promise<number> {
-  const { name, command, isNamed, options } = parseArguments(process.argv.slice(2));
+  const { name, command, isNamed, options, words } = parseArguments(process.argv.slice(2));
   if (options['version']) {
     print(version);
     return exitStatus.done;
   }
   if (options['help']) {
-    print(isNamed ? await commandHelp(name) : programHelp());
+    print(isNamed ? await commandHelp(name, words) : programHelp());
     return exitStatus.done;
   }
   const stopping = new AbortController();
@@ -32,7 +32,8 @@ async function main(): Promise<number> {
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
   if (process.env['npm_lifecycle_event']) stopWithParent(stop);
-  return command.run({ options, env: process.env, cwd: process.cwd(), print, signal: stopping.signal });
+  const { signal } = stopping;
+  return command.run({ options, words, env: process.env, cwd: process.cwd(), print, complain, signal });
 }
 
 /** The shell of `npm start` ends at a SIGTERM without passing it on: its end is the only sign. */
@@ -52,10 +53,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  process.exit(await main());
+  const status = await main();
+  // An exit would cut off what a slow reader has not taken yet.
+  process.stdout.write('', () => process.exit(status));
 } catch (error) {
   if (error instanceof UsageError) {
-    complain(`sonic2mqtt: ${error.message}\nSee sonic2mqtt --help`);
+    complain(`sonic2mqtt: ${error.message}\nSee sonic2mqtt ${error.see}`);
     process.exit(exitStatus.badUsage);
   }
   if (error instanceof ConfigError) {

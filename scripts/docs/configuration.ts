@@ -1,31 +1,14 @@
-import { slices } from '../../src/bridge/health.ts';
-import { type Control, operationRow } from '../../src/cloud/operations.ts';
 import { variableOf } from '../../src/config/environment.ts';
 import { configJsonSchema } from '../../src/config/jsonSchema.ts';
 import { type OptionRow, optionRows, secretPaths } from '../../src/config/schema.ts';
 import { isTree, valueAt } from '../../src/config/tree.ts';
-import { entityTable } from '../../src/entities/tables.ts';
-import { deviceKinds } from '../../src/model/devices.ts';
 import { code, codeBlock, generatedNote, table } from './markdown.ts';
 
 /** What the configuration takes already and nothing in the bridge reads. */
 const waiting = ['http.', 'shard.'];
 
-const controlsInUse: ReadonlySet<Control | undefined> = new Set(
-  deviceKinds
-    .flatMap((kind) => entityTable(kind))
-    .map((row) => ('command' in row ? row.command.operation : null))
-    .map((operation) => (operation === null ? undefined : operationRow(operation).control)),
-);
-
 /** Whether an option changes anything yet. */
-function isInUse(path: string): boolean {
-  if (waiting.some((start) => path.startsWith(start))) return false;
-  const [section, name = ''] = path.split('.');
-  if (section === 'control') return [...controlsInUse].some((control) => control === name);
-  if (section === 'schedules') return name === 'timezone' || slices.some((slice) => slice === name);
-  return true;
-}
+const isInUse = (path: string) => !waiting.some((start) => path.startsWith(start));
 
 const requiredUnless: Readonly<Record<string, string>> = {
   'cloud.password': '**required**, or `password_file`',
@@ -44,7 +27,7 @@ function meaningOf({ path, description }: OptionRow): string {
 /** What an option takes, in a word or two. */
 function kindOf({ path, type }: OptionRow): string {
   const schema = valueAt(
-    configJsonSchema(),
+    configJsonSchema([]),
     path.split('.').flatMap((step) => ['properties', step]),
   );
   const about = isTree(schema) ? schema : {};
@@ -80,7 +63,7 @@ export function configurationPage(): string {
     .toSorted((left, right) => Number(left === '') - Number(right === ''))
     .map((section) => {
       const rows = optionRows.filter((row) => sectionOf(row) === section);
-      const about = valueAt(configJsonSchema(), [
+      const about = valueAt(configJsonSchema([]), [
         ...section.split('.').flatMap((step) => ['properties', step]),
         'description',
       ]);

@@ -1,8 +1,13 @@
 import type { Clock } from '../../src/base/clock.ts';
+import { dayAt, monthAfter, monthOf } from '../../src/model/calendar.ts';
 import type { PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import { isOpen } from '../../src/model/incidents.ts';
+import { type PressureTestDays, pressureTestsOn } from '../../src/model/pressureTests.ts';
+import { type Usage, type UsageRecord, usageOn, withReading } from '../../src/model/usage.ts';
 import { settledValve, valveShown } from '../../src/model/valve.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
+import { testsByDay } from '../../src/simulator/testLog.ts';
+import type { World } from '../../src/simulator/world.ts';
 
 /** When all examples happen. */
 export const exampleTime = '2026-11-20T07:30:00.000Z';
@@ -31,10 +36,19 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       property: present(world.properties.get(propertyId)),
       settings: present(world.settings.get(propertyId)),
       notifications: present(world.notifications.get(propertyId)),
+      accepted: {},
       incidents,
       areIncidentsKnown: true,
     },
-    signal: { kind: 'signal', signal, propertyId, isUnread: false, incidents: [], areIncidentsKnown: true },
+    signal: {
+      kind: 'signal',
+      signal,
+      propertyId,
+      isUnread: false,
+      hub: null,
+      incidents: [],
+      areIncidentsKnown: true,
+    },
     sonic: {
       kind: 'sonic',
       sonic,
@@ -44,8 +58,33 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       isUnread: false,
       travelTimeS: 6.1,
       telemetry: present(world.telemetry(sonic.id)),
+      usage: exampleUsage(world, sonic.id),
+      pressureTests: examplePressureTests(world, sonic.id),
+      pressureTestJobId: null,
       incidents,
       areIncidentsKnown: true,
     },
   };
+}
+
+/** As after the first reading of the month and of the one before. */
+function exampleUsage(world: World, sonicId: string): Usage {
+  const day = dayAt(world.now, world.timezoneOf(world.propertyOf(sonicId)));
+  const presentMonth = monthOf(day.date);
+  let record: UsageRecord | null = null;
+  for (const month of [presentMonth, monthAfter(presentMonth, -1)]) {
+    const [year, number] = month.split('-').map(Number);
+    const { daily } = world.usage(sonicId, { year, month: number });
+    record = withReading(record, { month, daily, presentMonth, readAt: world.now });
+  }
+  const { days, ...usage } = usageOn(day, present(record), false);
+  // Two months of days tell no more than three days do.
+  return { ...usage, days: Object.fromEntries(Object.entries(days).slice(-3)) };
+}
+
+function examplePressureTests(world: World, sonicId: string): PressureTestDays {
+  const timezone = world.timezoneOf(world.propertyOf(sonicId));
+  world.addPressureTest(sonicId, { source: 'schedule' });
+  const tests = testsByDay(world.pressureTestsOf(sonicId), timezone);
+  return pressureTestsOn(dayAt(world.now, timezone).date, tests, false);
 }

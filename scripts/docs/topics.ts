@@ -3,15 +3,16 @@ import { healthPayload, neverPolled, type SliceRecord } from '../../src/bridge/h
 import { operationNames } from '../../src/cloud/operations.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { redactedConfig } from '../../src/config/secrets.ts';
-import type { EntityRow } from '../../src/entities/row.ts';
-import { entityTable } from '../../src/entities/tables.ts';
+import { settableLogLevels } from '../../src/entities/bridge.ts';
+import { commandFilters } from '../../src/homeassistant/command.ts';
 import { statesPath } from '../../src/homeassistant/discovery.ts';
 import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
 import { topicsUnder } from '../../src/homeassistant/topics.ts';
-import { type BridgeView, deviceKinds } from '../../src/model/devices.ts';
+import type { BridgeView } from '../../src/model/devices.ts';
 import { eventTypeOf } from '../../src/model/incidents.ts';
 import { exampleHome, exampleTime } from './exampleHome.ts';
 import { code, codeBlock, generatedNote, json, table } from './markdown.ts';
+import { requestsSection } from './requests.ts';
 
 const base = 'sonic2mqtt';
 
@@ -29,6 +30,10 @@ const retainedWords: Readonly<Record<string, string>> = {
     '`online` or `offline`: its radio link and the connection of its signal; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
   'sonic/{id}/telemetry':
     'flow, pressure and temperature, where the cloud offers them; null once they are older than `stale_after`',
+  'sonic/{id}/usage':
+    'the water that ran through it, in litres, where the cloud tells: `today`, `yesterday` and `month` by the calendar of the property, whose day began at `last_reset`; `total` is the sum since the first day read, which follows corrections of past days up and down, and is null until this month and last were read once and while `data_dir` cannot be used; `days` are this month and last; `updated_at` is when the figures last changed',
+  'sonic/{id}/pressure_tests':
+    'its pressure tests, where the cloud tells: `last_day` with a test, `today_count`, the ids of the tests of the last 60 days by date, and `job_id` of the last test that the bridge has started',
   'sonic/{id}/incidents':
     'its open incidents: the newest of each type, or null; types beyond the known twenty are added; `open_count` is null while not all open incidents could be read',
   'signal/{id}': 'the record of the cloud, with `property_id`',
@@ -58,12 +63,21 @@ const bridge: BridgeView = {
   logLevel: 'info',
   lastUpdate: exampleTime,
   requestsLastHour: 296,
+  applianceCategories: null,
 };
 
 function health(): object {
   const polled: SliceRecord = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
   return healthPayload({
-    slices: { properties: polled, signals: polled, sonics: polled, incidents: polled, telemetry: polled },
+    slices: {
+      properties: polled,
+      signals: polled,
+      sonics: polled,
+      incidents: polled,
+      telemetry: polled,
+      usage: polled,
+      pressure_tests: polled,
+    },
     rejectedUntil: null,
     limitedUntil: null,
     dataProblems: [],
@@ -86,6 +100,7 @@ function info(): object {
     requests_last_hour: bridge.requestsLastHour,
     counts: { properties: 2, signals: 3, sonics: 4, open_incidents: 1 },
     operations: Object.fromEntries(operationNames.slice(0, 3).map((name) => [name, 'available'])),
+    appliance_categories: [{ id: 'shower', name: 'Shower' }],
     configuration: { cloud },
   };
 }
@@ -148,26 +163,54 @@ interface CommandTopic {
   readonly words: string;
 }
 
-const commandWords: Readonly<Record<string, string>> = {
-  'sonic/{id}/valve/set': 'moves the valve',
-  'bridge/refresh': 'polls everything now',
-  'bridge/log_level/set': 'sets the level of the log until the next start',
+const action = '`resolve`, `snooze` or another action that is offered';
+const anyName = 'the name';
+const fields = 'a JSON object of several fields';
+const field = '`ON` or `OFF`, `true` or `false`, a number, or text';
+const onOff = '`ON` or `OFF`';
+
+/** What each command topic takes, and what it does. */
+const commandWords: Readonly<Record<string, readonly [payload: string, words: string]>> = {
+  'sonic/{id}/valve/set': ['`OPEN` or `CLOSE`, in any case, or `{"action":"open"}`', 'moves the valve'],
+  'sonic/{id}/pressure_test/start': ['anything', 'starts a pressure test'],
+  'sonic/{id}/incidents/action': [
+    action,
+    'does it to each open incident that offers it; `resolve` is whichever of `resolve` and `dismiss` is offered',
+  ],
+  'sonic/{id}/name/set': [anyName, 'renames the sonic'],
+  'signal/{id}/incidents/action': [action, 'likewise, for the incidents of the signal'],
+  'signal/{id}/name/set': [anyName, 'renames the signal'],
+  'property/{id}/incidents/action': [action, 'likewise, for everything in the property'],
+  'property/{id}/name/set': [anyName, 'renames the property'],
+  'property/{id}/active/set': [onOff, 'makes the property active or not'],
+  'property/{id}/set': [fields, 'changes the record of the property'],
+  'property/{id}/settings/{field}/set': [field, 'changes one setting'],
+  'property/{id}/settings/set': [fields, 'changes several settings, all or none'],
+  'property/{id}/notifications/{field}/set': [field, 'changes one notification setting'],
+  'property/{id}/notifications/set': [fields, 'changes several notification settings, all or none'],
+  'property/{id}/leak_protection/set': [onOff, 'switches leak protection on or off'],
+  'property/{id}/push/set': [onOff, 'switches push messages on or off'],
+  'incident/{id}/action': ['an action that the incident offers', 'does it to this incident'],
+  'bridge/refresh': ['anything', 'polls everything now'],
+  'bridge/log_level/set': [
+    settableLogLevels.map(code).join(', '),
+    'sets the level of the log until the next start',
+  ],
 };
 
-/** Every topic that takes commands, from the entity tables. */
+/** Every topic that takes commands. */
 export function commandTopics(): readonly CommandTopic[] {
-  return deviceKinds
-    .flatMap((kind) => entityTable(kind).map((row): [string, EntityRow<never>] => [kind, row]))
-    .flatMap(([kind, row]) => {
-      if (!('command' in row)) return [];
-      const topic = `${kind}/${kind === 'bridge' ? '' : '{id}/'}${row.command.path}`;
-      return [{ topic, payload: payloadOf(row), words: commandWords[topic] ?? '' }];
-    });
-}
-
-function payloadOf(row: Extract<EntityRow<never>, { readonly command: unknown }>): string {
-  if (row.component === 'valve') return '`OPEN` or `CLOSE`, in any case, or `{"action":"open"}`';
-  return row.component === 'select' ? row.options.map(code).join(', ') : 'anything';
+  const filters = commandFilters(topicsUnder(base, 'homeassistant'));
+  const topics = filters.map((filter) =>
+    filter
+      .slice(base.length + 1)
+      .replace('+', '{id}')
+      .replace('+', '{field}'),
+  );
+  const strangers = topics.filter((topic) => !(topic in commandWords));
+  if (strangers.length > 0)
+    throw new Error(`scripts/docs/topics.ts has no words for ${strangers.join(', ')}`);
+  return Object.entries(commandWords).map(([topic, [payload, words]]) => ({ topic, payload, words }));
 }
 
 const remarks: Readonly<Record<string, string>> = {
@@ -224,6 +267,7 @@ poll publishes nothing. What is gone from the cloud loses its topics after two c
 the same valve came before it was sent); \`reason\` says in words why, where it is not \`ok\`, and \`http_status\` is what the
 cloud answered, if it did. A valve that has not done as it was told within \`valve.confirm_timeout\` gives a second event,
 \`error\` with the reason \`not_confirmed\`.`,
+    ...requestsSection,
     '## Home Assistant',
     `One retained message for each device, \`homeassistant/device/sonic2mqtt_{id}/config\` (\`sonic2mqtt_bridge\` for the bridge),
 announces its [entities](entities.md); \`homeassistant.discovery_prefix\` sets its beginning. The states of the entities

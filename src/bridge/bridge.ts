@@ -1,22 +1,28 @@
 import type { Random } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { version } from '../base/version.ts';
 import type { BrokerMessage, Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
+import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { type Control, type OperationName, operationNames } from '../cloud/operations.ts';
+import { type OperationName, operationNames } from '../cloud/operations.ts';
 import type { BridgeOrder } from '../entities/row.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, HealthStatus } from '../model/devices.ts';
 import { Announcer } from './announcer.ts';
-import { Commander, type CommanderOptions } from './commander.ts';
+import { Answers } from './answers.ts';
+import { Changes } from './changes.ts';
+import { Commander, type CommanderOptions, type Outcome } from './commander.ts';
+import { Extras } from './extras.ts';
+import { growsOldAlone } from './health.ts';
 import { takeInventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
 import { Poller, type PollerOptions } from './poller.ts';
 import { type BridgePlan, Publisher } from './publisher.ts';
+import { Requests } from './requests.ts';
 import { type Happening, Store } from './store.ts';
 
 export interface BridgeOptions {
@@ -47,6 +53,9 @@ export interface BridgeParts {
 /** Figures that change all the time are published so often, lest a quiet poll publish anything. */
 const figuresEveryMs = 900_000;
 
+/** How long the first show of the devices waits for what nothing depends on. */
+const extrasPatienceMs = 1_000;
+
 /** Home Assistant is given its messages anew within this time of its birth, less than an event waits. */
 const birthJitterMs = 1_500;
 
@@ -57,6 +66,10 @@ export class Bridge {
   readonly #store: Store;
   readonly #poller: Poller;
   readonly #commander: Commander;
+  readonly #changes: Changes;
+  readonly #extras: Extras;
+  readonly #stopping = new AbortController();
+  readonly #requests: Requests;
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
   readonly #monitor: Monitor;
@@ -88,8 +101,15 @@ export class Bridge {
     this.#poller = new Poller(
       client,
       this.#store,
+      ledger,
       options.poller,
-      { happened: (happenings) => this.#happened(happenings), polled: () => this.#monitor.look() },
+      {
+        happened: (happenings) => this.#happened(happenings),
+        polled: (slice) => {
+          this.#monitor.look();
+          if (slice === 'properties') void this.#extras.read();
+        },
+      },
       clock,
       random,
       log,
@@ -110,7 +130,52 @@ export class Bridge {
       {
         bridgeView: () => this.#bridgeView(),
         carryOut: (order) => this.#carryOut(order),
+        change: (errand) => this.#changes.take(errand),
+        tell: (outcome) => this.#tellOutcome(outcome),
+      },
+      clock,
+      log,
+    );
+    this.#changes = new Changes(
+      client,
+      this.#store,
+      options.commander,
+      {
+        happened: (happenings) => this.#happened(happenings),
+        changed: (slice) => this.#poller.request(slice),
+        offersChanged: () => this.#offersChanged(),
+      },
+      clock,
+      log,
+    );
+    this.#extras = new Extras(
+      client,
+      this.#store,
+      {
+        allowedMs: options.poller.staleAfterMs,
+        isCloudThere: () => growsOldAlone('properties', this.#poller.records),
+        onChange: () => this.#publisher.wake(),
+        signal: this.#stopping.signal,
+      },
+      clock,
+      log,
+    );
+    this.#requests = new Requests(
+      client,
+      this.#store,
+      this.#commander,
+      new Answers(connection, log),
+      {
+        topics: options.topics,
+        control: options.control,
+        statusTopic: options.statusTopic,
+        requestTimeoutMs: options.commander.requestTimeoutMs,
+      },
+      {
         tell: (outcome) => this.#tell('command', outcome),
+        happened: (happenings) => this.#happened(happenings),
+        changed: (slice) => this.#poller.request(slice),
+        offersChanged: () => this.#offersChanged(),
       },
       clock,
       log,
@@ -150,6 +215,7 @@ export class Bridge {
   async start(): Promise<void> {
     this.#monitor.start();
     await this.#poller.start();
+    await this.#extrasRead();
     if (this.#isStopped) return;
     if (this.#store.isWhole) {
       const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
@@ -168,7 +234,10 @@ export class Bridge {
     this.#monitor.stop();
     this.#cancelFigures();
     this.#cancelBirth();
+    this.#requests.stop();
     this.#commander.stop();
+    this.#changes.stop();
+    this.#stopping.abort(new Error('the bridge stops'));
     this.#announcer.stop();
     this.#publisher.stop();
     await this.#poller.stop();
@@ -192,6 +261,7 @@ export class Bridge {
       if (message.payload === 'online') this.#homeAssistantStarted();
       return;
     }
+    this.#requests.take(message);
     this.#commander.take(message);
   }
 
@@ -199,6 +269,12 @@ export class Bridge {
   refresh(): void {
     this.#parts.client.signInNow();
     this.#poller.refresh();
+  }
+
+  /** They decide which entities there are; but those of thousands take their time. */
+  async #extrasRead(): Promise<void> {
+    const patience = sleep(this.#parts.clock, extrasPatienceMs, this.#stopping.signal).catch(() => {});
+    await Promise.race([this.#extras.settled(), patience]);
   }
 
   #carryOut(order: BridgeOrder): void {
@@ -250,6 +326,7 @@ export class Bridge {
       status: this.#monitor.status,
       isCloudFresh: this.#monitor.isCloudFresh,
       logLevel: this.#parts.log.level,
+      applianceCategories: this.#extras.applianceCategories,
       ...this.#figures,
     };
   }
@@ -262,6 +339,7 @@ export class Bridge {
       last_update: this.#figures.lastUpdate,
       requests_last_hour: this.#figures.requestsLastHour,
       counts: this.#store.counts(),
+      appliance_categories: this.#extras.applianceCategories ?? null,
       operations: Object.fromEntries(operations),
       configuration: this.#options.shownConfiguration,
     };
@@ -285,6 +363,12 @@ export class Bridge {
       forbiddenBy(operation, this.#options.control) === null &&
       this.#parts.client.availability(operation) === 'available'
     );
+  }
+
+  /** An operation is offered no more: said in `bridge/info`, and every device may lose entities. */
+  #offersChanged(): void {
+    this.#store.touchAll();
+    this.#publisher.wake();
   }
 
   #homeAssistantStarted(): void {
@@ -314,6 +398,16 @@ export class Bridge {
 
   #showDevices(): void {
     if (this.#isFirstRoundDone && this.#isInventoryTaken && !this.#isStopped) this.#publisher.devicesReady();
+  }
+
+  #tellOutcome(outcome: Outcome): void {
+    this.#tell('command', outcome);
+    const target = this.#options.topics.parse(outcome.topic);
+    // Whoever sent it may show already what was asked for.
+    const hasFailed = outcome.status === 'error' || outcome.status === 'refused';
+    if (!hasFailed || !target || target.kind === 'incident') return;
+    const { kind, id } = target;
+    if (kind === 'bridge' || this.#store.view(kind, id)) this.#publisher.showAgain(kind, id);
   }
 
   #tell(event: string, fields: object): void {

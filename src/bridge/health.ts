@@ -2,8 +2,25 @@ import type { CloudErrorKind } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 
 /** What is polled, each with a schedule of its own. */
-export const slices = ['properties', 'signals', 'sonics', 'incidents', 'telemetry'] as const;
+export const slices = [
+  'properties',
+  'signals',
+  'sonics',
+  'incidents',
+  'telemetry',
+  'usage',
+  'pressure_tests',
+] as const;
 export type Slice = (typeof slices)[number];
+
+/** What is asked for sonic by sonic. */
+export const sonicSlices = ['telemetry', 'usage', 'pressure_tests'] as const satisfies readonly Slice[];
+export type SonicSlice = (typeof sonicSlices)[number];
+
+/** Whether the slice is asked for sonic by sonic. */
+export function isSonicSlice(slice: Slice): slice is SonicSlice {
+  return sonicSlices.some((each) => each === slice);
+}
 
 /** What the bridge is there for, first what matters most: a valve's position, and whether there is a leak. */
 const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
@@ -14,6 +31,11 @@ export interface Failure {
   readonly words: string;
   /** The words without what varies from one such failure to the next: only another gist is news. */
   readonly gist: string;
+}
+
+/** What could not be read, of a slice that was taken in as far as it could be. */
+export function incomplete(words: string): Failure {
+  return { kind: 'incomplete', words, gist: 'incomplete' };
 }
 
 /** How the polls of a slice went. */

@@ -1,8 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { StoredSession } from '../cloud/session.ts';
+import { mergedRecords, readUsageRecord, type UsageRecord } from '../model/usage.ts';
 
 /** Whose session it is; another account's is never used. */
 export interface Account {
@@ -14,7 +16,12 @@ interface Content {
   session: (StoredSession & Account) | null;
   /** Ids of open incidents that were announced. */
   announced: string[];
+  /** By the sonic's id. */
+  usage: Record<string, UsageRecord>;
 }
+
+/** Usage can be read again, so it need not wear out a memory card. */
+const usageEveryMs = 60_000;
 
 const fileName = 'ledger.json';
 
@@ -23,23 +30,33 @@ export class Ledger {
   readonly #directory: string;
   readonly #account: Account;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #announced = new Set<string>();
+  readonly #usage = new Map<string, UsageRecord>();
+  /** Sonics whose usage was read from the file or written to it. */
+  readonly #remembered = new Set<string>();
   #session: StoredSession | null = null;
   #isDirty = true;
   /** One after the other; each takes in all that was said before it began. */
   #writes: Promise<void> = Promise.resolve();
   #problem: string | null = null;
+  #hasWritten = false;
+  /** The text of the file when it was last looked at; null where it could not be read. */
+  #seenText: string | null | undefined;
+  #cancelUsageTimer: (() => void) | null = null;
 
-  constructor(directory: string, account: Account, log: Log) {
+  constructor(directory: string, account: Account, log: Log, clock: Clock = systemClock) {
     this.#directory = directory;
     this.#account = account;
     this.#log = log;
+    this.#clock = clock;
   }
 
   /** Reads the file and finds out whether it can be written; never throws: without a file it works without memory. */
   async open(): Promise<void> {
     const content = this.#read();
     for (const id of content.announced) this.#announced.add(id);
+    this.#takeUsage(content);
     const { session } = content;
     if (session && session.baseUrl === this.#account.baseUrl && session.email === this.#account.email) {
       this.#session = { token: session.token, since: session.since };
@@ -85,8 +102,40 @@ export class Ledger {
     return [...this.#announced];
   }
 
+  /** What was read of a sonic's water; null for one that was never read. */
+  usageOf(sonicId: string): UsageRecord | null {
+    return this.#usage.get(sonicId) ?? null;
+  }
+
+  /** Whether a sonic's usage will still be known after a restart. */
+  remembersUsage(sonicId: string): boolean {
+    return this.#problem === null || this.#remembered.has(sonicId);
+  }
+
+  /** Keeps what was read of a sonic's water: on disk soon where it is news, else with whatever is written next. */
+  keepUsage(sonicId: string, record: UsageRecord, isNews: boolean): void {
+    this.#usage.set(sonicId, record);
+    this.#isDirty = true;
+    if (!isNews) return;
+    this.#cancelUsageTimer ??= this.#clock.after(usageEveryMs, () => void this.flush());
+  }
+
+  /** Forgets a sonic that is gone for good. */
+  forgetUsage(sonicId: string): void {
+    this.#usage.delete(sonicId);
+    this.#remembered.delete(sonicId);
+    this.#isDirty = true;
+  }
+
+  /** Sonics of which usage is kept, with when they were last read, in ms since 1970. */
+  keptUsage(): { readonly sonicId: string; readonly readAt: number }[] {
+    return [...this.#usage].map(([sonicId, { readAt }]) => ({ sonicId, readAt }));
+  }
+
   /** Resolves once everything is on disk, or cannot be. */
   flush(): Promise<void> {
+    this.#cancelUsageTimer?.();
+    this.#cancelUsageTimer = null;
     this.#writes = this.#writes.then(() => (this.#isDirty ? this.#write() : undefined));
     return this.#writes;
   }
@@ -98,16 +147,23 @@ export class Ledger {
 
   async #write(): Promise<void> {
     this.#isDirty = false;
+    // A folder that is there only now, as a disk that was mounted late, may hold what an earlier run has kept.
+    if (!this.#hasWritten && this.#problem !== null) this.#takeUsage(this.#read());
     const content: Content = {
       session: this.#session && { ...this.#account, ...this.#session },
       announced: [...this.#announced],
+      usage: Object.fromEntries(this.#usage),
     };
     try {
       makeFolder(this.#directory);
-      await writeFileAtomic(this.#path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+      await writeFileAtomic(this.#path, `${JSON.stringify(content)}\n`, { mode: 0o600 });
+      this.#hasWritten = true;
+      this.#seenText = undefined;
+      for (const id of Object.keys(content.usage)) this.#remembered.add(id);
       if (this.#problem) this.#log.info(`The data directory ${this.#directory} can be written again`);
       this.#problem = null;
     } catch (error) {
+      this.#isDirty = true;
       const reason = describe(error);
       const problem = `the data directory cannot be used, so nothing is remembered over a restart (${reason})`;
       if (this.#problem === null) this.#log.warn(`data_dir ${this.#directory}: ${problem}`);
@@ -115,14 +171,25 @@ export class Ledger {
     }
   }
 
+  #takeUsage({ usage }: Content): void {
+    for (const [id, kept] of Object.entries(usage)) {
+      const read = this.#usage.get(id);
+      this.#usage.set(id, read ? mergedRecords(kept, read) : kept);
+      this.#remembered.add(id);
+    }
+  }
+
   #read(): Content {
-    let text: string;
+    let text: string | null = null;
     try {
       text = readFileSync(this.#path, 'utf8');
-    } catch {
-      return { session: null, announced: [] };
+    } catch (error) {
+      // A file that must not be read must not be replaced either.
+      if (isAbsent(error)) return nothingKept();
     }
-    const content = parse(text);
+    if (text === this.#seenText) return nothingKept();
+    this.#seenText = text;
+    const content = text === null ? null : parse(text, (id) => this.#sayDamaged(id));
     if (content) return content;
     const aside = `${this.#path}.unreadable`;
     this.#log.warn(`${this.#path} is not readable; it is put aside as ${aside} and started anew`);
@@ -132,7 +199,11 @@ export class Ledger {
     } catch {
       // A directory that cannot be written is said when the file is written.
     }
-    return { session: null, announced: [] };
+    return nothingKept();
+  }
+
+  #sayDamaged(sonicId: string): void {
+    this.#log.warn(`${this.#path}: the usage of sonic ${sonicId} is damaged; it is counted anew`);
   }
 
   get #path(): string {
@@ -153,7 +224,16 @@ function makeFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 });
 }
 
-function parse(text: string): Content | null {
+function nothingKept(): Content {
+  return { session: null, announced: [], usage: {} };
+}
+
+function isAbsent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+function parse(text: string, onDamaged: (sonicId: string) => void): Content | null {
   try {
     const value: Partial<Content> | null = JSON.parse(text);
     if (typeof value !== 'object' || value === null || !Array.isArray(value.announced)) return null;
@@ -162,8 +242,20 @@ function parse(text: string): Content | null {
     return {
       session: isSession ? session : null,
       announced: value.announced.filter((id) => typeof id === 'string'),
+      usage: readUsage(value.usage, onDamaged),
     };
   } catch {
     return null;
   }
+}
+
+/** A damaged entry costs only its own sonic. */
+function readUsage(value: unknown, onDamaged: (sonicId: string) => void): Record<string, UsageRecord> {
+  const usage: [string, UsageRecord][] = [];
+  for (const [id, entry] of Object.entries(typeof value === 'object' && value !== null ? value : {})) {
+    const record = readUsageRecord(entry);
+    if (record) usage.push([id, record]);
+    else onDamaged(id);
+  }
+  return Object.fromEntries(usage);
 }

@@ -30,6 +30,11 @@ export class Ownership {
     return signalId === null ? null : (this.#owners.get(signalId) ?? null);
   }
 
+  /** The signals that belong to any property. */
+  signalIds(): string[] {
+    return [...this.#owners.keys()];
+  }
+
   /** Whether it is known of each of these properties that it has no signal; those of which it is. */
   without(propertyIds: Iterable<string>): string[] {
     const owners = new Set(this.#owners.values());

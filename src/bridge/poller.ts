@@ -4,10 +4,22 @@ import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
-import { isConnected } from '../model/devices.ts';
-import type { Incident } from '../model/records.ts';
-import { type Failure, growsOldAlone, neverPolled, type Slice, type SliceRecord, slices } from './health.ts';
+import type { Incident, Sonic } from '../model/records.ts';
+import {
+  type Failure,
+  growsOldAlone,
+  incomplete,
+  isSonicSlice,
+  neverPolled,
+  type Slice,
+  type SliceRecord,
+  type SonicSlice,
+  slices,
+  sonicSlices,
+} from './health.ts';
+import type { Ledger } from './ledger.ts';
 import { Recurring, type Schedule } from './schedule.ts';
+import { SonicPolls } from './sonicPolls.ts';
 import type { Happening, Reading, Store } from './store.ts';
 
 export interface PollerOptions {
@@ -22,17 +34,14 @@ export interface PollerOptions {
 export interface PollerEvents {
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A slice was polled, well or not. */
-  readonly polled: () => void;
+  readonly polled: (slice: Slice) => void;
 }
-
-/** Telemetry is asked for sonic by sonic; so many at a time leave room for the lists. */
-const telemetryAtOnce = 2;
 
 /** When more incidents vanish from the list at once, the list is believed. */
 const mostIncidentsAsked = 20;
 
-/** How long the first show of the devices waits for their telemetry. */
-const telemetryPatienceMs = 2_000;
+/** How long the first show of the devices waits for what is asked for sonic by sonic. */
+const sonicPatienceMs = 2_000;
 
 /** How a poll went: null is well; what is incomplete was still taken in as far as it could be read. */
 type Outcome = Failure | null;
@@ -52,7 +61,11 @@ export class Poller {
     sonics: neverPolled,
     incidents: neverPolled,
     telemetry: neverPolled,
+    usage: neverPolled,
+    pressure_tests: neverPolled,
   };
+  readonly #sonicPolls: SonicPolls;
+  readonly #longestPeriodsMs = new Map<SonicSlice, number>();
   readonly #stopping = new AbortController();
   #isStarted = false;
   #onReached: () => void = () => {};
@@ -64,15 +77,17 @@ export class Poller {
     properties: () => this.#pollProperties(),
     signals: () =>
       this.#pollList({ operation: 'list_signals' }, (reading) => this.#store.replaceSignals(reading)),
-    sonics: () =>
-      this.#pollList({ operation: 'list_sonics' }, (reading) => this.#store.replaceSonics(reading)),
+    sonics: () => this.#pollList({ operation: 'list_sonics' }, (reading) => this.#takeSonics(reading)),
     incidents: () => this.#pollIncidents(),
-    telemetry: () => this.#pollTelemetry(),
+    telemetry: () => this.#sonicPolls.poll('telemetry'),
+    usage: () => this.#sonicPolls.poll('usage'),
+    pressure_tests: () => this.#sonicPolls.poll('pressure_tests'),
   };
 
   constructor(
     client: CloudClient,
     store: Store,
+    ledger: Ledger,
     options: PollerOptions,
     events: PollerEvents,
     clock: Clock,
@@ -85,6 +100,19 @@ export class Poller {
     this.#events = events;
     this.#clock = clock;
     this.#log = log;
+    const { timezone, staleAfterMs } = options;
+    this.#sonicPolls = new SonicPolls(
+      client,
+      store,
+      ledger,
+      { timezone, staleAfterMs, signal: this.#stopping.signal },
+      {
+        periodMs: (slice) => this.#periodMs(slice),
+        growsOldAlone: (slice) => growsOldAlone(slice, this.#records),
+        newDay: () => this.#recurring.usage.request(),
+      },
+      clock,
+    );
     const recurring = (slice: Slice) =>
       new Recurring(() => this.#poll(slice), options.schedules[slice], options.timezone, clock, random);
     this.#recurring = {
@@ -93,6 +121,8 @@ export class Poller {
       sonics: recurring('sonics'),
       incidents: recurring('incidents'),
       telemetry: recurring('telemetry'),
+      usage: recurring('usage'),
+      pressure_tests: recurring('pressure_tests'),
     };
   }
 
@@ -106,22 +136,23 @@ export class Poller {
     // What failed while the cloud was away, or at its edge, is tried once more before anything is shown without it.
     const unread = slices.filter((slice) => this.#records[slice].lastSuccessAt === null);
     const isMissing = (slice: Slice) =>
-      // Telemetry that only takes its time is not asked for twice.
-      unread.includes(slice === 'telemetry' ? 'sonics' : slice) && !this.#stopping.signal.aborted;
+      // What only takes its time is not asked for twice.
+      unread.includes(isSonicSlice(slice) ? 'sonics' : slice) && !this.#stopping.signal.aborted;
     await this.#round(async (slice) => {
       if (isMissing(slice)) await this.#recurring[slice].run();
     });
     this.#isStarted = true;
+    this.#sonicPolls.start();
   }
 
   async #round(poll: (slice: Slice) => Promise<void>): Promise<void> {
     // Which property a signal belongs to is told by the property: asked first, nothing is shown twice.
     await poll('properties');
     await Promise.all((['signals', 'sonics', 'incidents'] as const).map(poll));
-    // Telemetry decides which entities a sonic has; but that of thousands takes its time.
+    // It decides which entities a sonic has; but asking for thousands takes its time.
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(telemetryPatienceMs, resolve);
-      void poll('telemetry').then(() => {
+      const cancel = this.#clock.after(sonicPatienceMs, resolve);
+      void Promise.all(sonicSlices.map(poll)).then(() => {
         cancel();
         resolve();
       });
@@ -130,13 +161,20 @@ export class Poller {
 
   /** Polls everything as soon as it can. */
   refresh(): void {
+    this.#sonicPolls.hurry();
     for (const slice of slices) this.#recurring[slice].request();
+  }
+
+  /** Polls one slice as soon as it can. */
+  request(slice: Slice): void {
+    this.#recurring[slice].request();
   }
 
   /** Polls no more; what is under way is given up. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the bridge stops'));
     this.#onReached();
+    this.#sonicPolls.stop();
     await Promise.all(slices.map((slice) => this.#recurring[slice].stop()));
   }
 
@@ -150,7 +188,7 @@ export class Poller {
     const startedAt = this.#clock.monotonic();
     const before = this.#records[slice];
     // Without sonics there is nobody to ask.
-    if (slice === 'telemetry' && this.#records.sonics.lastSuccessAt === null) return true;
+    if (isSonicSlice(slice) && this.#records.sonics.lastSuccessAt === null) return true;
     let failure: Outcome;
     try {
       failure = await this.#polls[slice]();
@@ -167,12 +205,14 @@ export class Poller {
       consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
     };
     if (!isRead && growsOldAlone(slice, this.#records)) this.#store.missed(slice, startedAt);
-    if (isRead && slice !== 'telemetry') this.#onReached();
+    if (isRead && !isSonicSlice(slice)) this.#onReached();
     if (this.#isStarted && failure === null) {
       if (before.failure?.kind === 'unavailable') this.#retryFailing(slice);
-      if (slice === 'sonics' && before.lastSuccessAt === null) this.#recurring.telemetry.request();
+      if (slice === 'sonics' && before.lastSuccessAt === null) {
+        for (const each of sonicSlices) this.#recurring[each].request();
+      }
     }
-    this.#events.polled();
+    this.#events.polled(slice);
     return failure === null;
   }
 
@@ -201,6 +241,16 @@ export class Poller {
         this.#recurring[slice].request();
       }
     }
+  }
+
+  /** What a sonic that is new has used and tested is read soon. */
+  #takeSonics(reading: Reading<Sonic>): Happening[] {
+    const happenings = this.#store.replaceSonics(reading);
+    if (happenings.some(({ event }) => event === 'device_added')) {
+      this.#recurring.usage.request();
+      this.#recurring.pressure_tests.request();
+    }
+    return happenings;
   }
 
   /** An incident that the list of open ones misses is asked for: only the cloud's own word closes it. */
@@ -242,6 +292,7 @@ export class Poller {
       this.#store.replaceProperties(reading),
     );
     const problems = await Promise.all(this.#store.ids('property').map((id) => this.#pollProperty(id)));
+    this.#sonicPolls.refreshDays();
     const words = [outcome?.words, ...problems].filter((problem) => problem);
     return words.length === 0 ? null : incomplete([...new Set(words)].join('; '));
   }
@@ -249,13 +300,14 @@ export class Poller {
   /** What hangs on one property; a guest may not read all of it, which is no failure. */
   async #pollProperty(id: string): Promise<string | null> {
     const { signal } = this.#stopping;
+    const startedAt = this.#clock.monotonic();
     const params = { property_id: id };
     const [settings, notifications, signals] = await Promise.allSettled([
       this.#client.call({ operation: 'read_property_settings', params }, { signal }),
       this.#client.call({ operation: 'read_notification_settings', params }, { signal }),
       this.#client.crawl({ operation: 'list_property_signals', params }, { signal }),
     ]);
-    this.#store.setPropertyDetails(id, shown(settings), shown(notifications));
+    this.#store.setPropertyDetails(id, shown(settings), shown(notifications), startedAt);
     const owned = signals.status === 'fulfilled' ? signals.value : null;
     if (owned) {
       const isNews = this.#store.setOwnedSignals(
@@ -274,48 +326,14 @@ export class Poller {
     return failed?.status === 'rejected' ? wordsOf(failed.reason) : (owned?.problem ?? null);
   }
 
-  async #pollTelemetry(): Promise<Outcome> {
-    const startedAt = this.#clock.monotonic();
-    const ids = this.#store.ids('sonic').filter((id) => this.#isLinked(id));
-    const failures: unknown[] = [];
-    const without: unknown[] = [];
-    const { signal } = this.#stopping;
-    const next = async (): Promise<void> => {
-      for (let id = ids.shift(); id !== undefined && !signal.aborted; id = ids.shift()) {
-        if (this.#client.availability('read_telemetry') !== 'available') return;
-        try {
-          const call = { operation: 'read_telemetry', params: { sonic_id: id } } as const;
-          const telemetry = await this.#client.call(call, { signal, isOneOfMany: true });
-          this.#store.setTelemetry(id, telemetry, this.#clock.monotonic());
-        } catch (error) {
-          const isMissing = error instanceof CloudError && error.kind === 'notFound';
-          (isMissing ? without : failures).push(error);
-          if (isMissing) this.#store.setTelemetry(id, null, startedAt);
-          else if (growsOldAlone('telemetry', this.#records)) this.#store.missedTelemetry(id, startedAt);
-        }
-      }
-    };
-    const wanted = ids.length;
-    await Promise.all(Array.from({ length: telemetryAtOnce }, next));
-    if (without.length === wanted && wanted > 0) this.#client.giveUp('read_telemetry');
-    if (this.#client.availability('read_telemetry') !== 'available') {
-      this.#store.dropTelemetry();
-      return null;
-    }
-    if (without.length + failures.length === wanted && wanted > 0) throw failures[0] ?? without[0];
-    return failures.length === 0
-      ? null
-      : incomplete(`${failures.length} of ${wanted} sonics: ${wordsOf(failures[0])}`);
+  /** From one poll to the next, as far as that has shown: a cron expression tells of no more than the next. */
+  #periodMs(slice: SonicSlice): number {
+    const now = this.#clock.monotonic();
+    const dueMs = this.#recurring[slice].dueAfter(now) - now;
+    const periodMs = Math.max(dueMs, this.#longestPeriodsMs.get(slice) ?? 0);
+    this.#longestPeriodsMs.set(slice, periodMs);
+    return periodMs;
   }
-
-  /** A sonic whose radio link is down measures nothing. */
-  #isLinked(id: string): boolean {
-    return isConnected(this.#store.sonicView(id)?.sonic.radio_connection ?? null) !== false;
-  }
-}
-
-function incomplete(words: string): Failure {
-  return { kind: 'incomplete', words, gist: 'incomplete' };
 }
 
 /** What was read; null where the cloud does not show it, undefined where that is not known. */

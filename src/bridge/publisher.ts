@@ -2,7 +2,13 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
-import { type Component, type Discovery, platformOf, viewId } from '../homeassistant/discovery.ts';
+import {
+  type Component,
+  type Discovery,
+  platformOf,
+  statesPath,
+  viewId,
+} from '../homeassistant/discovery.ts';
 import {
   devicePaths,
   type Message,
@@ -46,6 +52,8 @@ export class Publisher {
   readonly #later = new Map<string, () => void>();
   /** Topics that are left as they are, since it is not known yet what should be there. */
   readonly #undecided = new Set<string>();
+  /** Devices whose states are published again although they are as they were, by the topic of their states. */
+  readonly #again = new Set<string>();
   #areDevicesReady = false;
   #isAllWanted = false;
   #isSweepDue = false;
@@ -90,6 +98,13 @@ export class Publisher {
   publishAll(): void {
     this.#connections += 1;
     this.#isAllWanted = true;
+    this.wake();
+  }
+
+  /** Publishes the states of a device's entities again: whoever sent a command that failed sees what still is. */
+  showAgain(kind: DeviceKind, id: string): void {
+    this.#again.add(this.#context.topics.below(kind, id, statesPath));
+    if (kind !== 'bridge') this.#store.touch(kind, id);
     this.wake();
   }
 
@@ -176,7 +191,10 @@ export class Publisher {
     const { discovery, messages, undecided } = planDevice(view, this.#context);
     if (discovery) await this.#publishDiscovery(discovery.topic, discovery.payload, view);
     const planned = new Set(messages.map(({ topic }) => topic));
-    for (const { topic, payload } of messages) await this.#retained.put(topic, payload);
+    for (const { topic, payload } of messages) {
+      if (this.#again.delete(topic)) this.#retained.unknown(topic);
+      await this.#retained.put(topic, payload);
+    }
     for (const topic of this.#deviceTopics(view.kind, viewId(view))) {
       if (undecided.includes(topic)) this.#undecided.add(topic);
       else this.#undecided.delete(topic);

@@ -1,8 +1,6 @@
 /** When each sonic, or signal, was last brought by a reading; all times are ms of the monotonic clock. */
 export class Sightings {
   readonly #seenAt = new Map<string, number>();
-  /** When a sonic was last read by itself: a list that was begun earlier knows less. */
-  readonly #readAt = new Map<string, number>();
   /** Missed by readings for too long: what is known of them is old. */
   readonly #unread = new Set<string>();
 
@@ -10,17 +8,6 @@ export class Sightings {
   seen(id: string, startedAt: number): boolean {
     this.#seenAt.set(id, startedAt);
     return this.#unread.delete(id);
-  }
-
-  /** Notes that it was read by itself; says whether it was unread. */
-  readAlone(id: string, startedAt: number): boolean {
-    this.#readAt.set(id, startedAt);
-    return this.seen(id, startedAt);
-  }
-
-  /** Whether a list begun at that time knows less than is known already. */
-  isOlder(id: string, startedAt: number): boolean {
-    return startedAt < (this.#readAt.get(id) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Notes a reading begun at that time that was incomplete or failed; the ids missed for longer than allowed. */
@@ -38,6 +25,7 @@ export class Sightings {
 
   /** Forgets one that is gone. */
   forget(id: string): void {
-    for (const collection of [this.#seenAt, this.#readAt, this.#unread]) collection.delete(id);
+    this.#seenAt.delete(id);
+    this.#unread.delete(id);
   }
 }

@@ -1,6 +1,8 @@
 import type { DeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { isOpen } from '../model/incidents.ts';
+import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
+  HubDetail,
   Incident,
   NotificationSettings,
   Property,
@@ -9,11 +11,15 @@ import type {
   Sonic,
   Telemetry,
 } from '../model/records.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
+import type { Usage } from '../model/usage.ts';
 import type { AcceptedCommand } from '../model/valve.ts';
 import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
 import type { Slice } from './health.ts';
 import { Measurements } from './measurements.ts';
 import { Ownership } from './ownership.ts';
+import { PerDevice } from './perDevice.ts';
+import { Precedence } from './precedence.ts';
 import { isSameRecord } from './sameRecord.ts';
 import { Sightings } from './sightings.ts';
 import { Valves } from './valves.ts';
@@ -54,15 +60,21 @@ export class Store {
   readonly #properties = new Map<string, Property>();
   readonly #settings = new Map<string, PropertySettings | null>();
   readonly #notifications = new Map<string, NotificationSettings | null>();
+  readonly #acceptedSettings = new Map<string, AcceptedSettings>();
+  readonly #hubs = new PerDevice<HubDetail>();
   readonly #signals = new Map<string, Signal>();
   readonly #ownership = new Ownership();
   readonly #sonics = new Map<string, Sonic>();
   readonly #measurements: Measurements;
+  readonly #usage = new PerDevice<Usage>();
+  readonly #pressureTests = new PerDevice<PressureTestDays>();
+  readonly #pressureTestJobs = new Map<string, string>();
   readonly #incidents = new Map<string, Incident>();
 
   readonly #valves = new Valves();
   readonly #sightings = new Sightings();
   readonly #signalSightings = new Sightings();
+  readonly #precedence = new Precedence();
   /** When the last complete reading of the open incidents was begun; null while they are not all known. */
   #incidentsReadAt: number | null = null;
   readonly #absences = new Map<string, number>();
@@ -84,20 +96,29 @@ export class Store {
 
   /** Takes in the properties. */
   replaceProperties(reading: Reading<Property>): Happening[] {
-    const records = reading.records.filter((property) => this.#isSelected(property));
+    const records = reading.records
+      .filter((property) => this.#isSelected(property))
+      .map((property) => this.#newest('property', this.#properties, property, reading.startedAt));
     return this.#replace('property', this.#properties, { ...reading, records });
   }
 
-  /** Takes in a property's settings and notification settings: null, it shows none; undefined, nobody knows. */
+  /**
+   * Takes in a property's settings and notification settings as they were read from that time on: null, it shows
+   * none; undefined, nobody knows.
+   */
   setPropertyDetails(
     id: string,
     settings: PropertySettings | null | undefined,
     notifications: NotificationSettings | null | undefined,
+    startedAt: number,
   ): void {
-    if (settings !== undefined && update(this.#settings, id, settings)) this.touch('property', id);
-    if (notifications !== undefined && update(this.#notifications, id, notifications)) {
-      this.touch('property', id);
-    }
+    const isNew = <T extends object | null>(kind: string, map: Map<string, T>, read: T | undefined) =>
+      read !== undefined && !this.#precedence.isOlder(kind, id, startedAt) && update(map, id, read);
+    const areNew = [
+      isNew('settings', this.#settings, settings),
+      isNew('notifications', this.#notifications, notifications),
+    ];
+    if (areNew.includes(true)) this.touch('property', id);
   }
 
   /** Takes in which signals a property has; says whether that was news. */
@@ -109,7 +130,9 @@ export class Store {
 
   /** Takes in the signals. */
   replaceSignals(reading: Reading<Signal>): Happening[] {
-    const records = reading.records.filter((signal) => this.#isSignalSelected(signal.id));
+    const records = reading.records
+      .filter((signal) => this.#isSignalSelected(signal.id))
+      .map((signal) => this.#newest('signal', this.#signals, signal, reading.startedAt));
     for (const { id } of records) {
       if (this.#signalSightings.seen(id, reading.startedAt)) this.touch('signal', id);
     }
@@ -117,14 +140,34 @@ export class Store {
     return this.#replace('signal', this.#signals, { ...reading, records });
   }
 
+  /** Takes in what the cloud says of a signal as a hub; null, it has none. */
+  setHub(signalId: string, hub: HubDetail | null): void {
+    if (this.#hubs.set(signalId, hub)) this.touch('signal', signalId);
+  }
+
+  /** Forgets what it said: it could not be read, and what is old must not pass for the present. */
+  missedHub(signalId: string): void {
+    if (!this.#hubs.of(signalId)) return;
+    this.#hubs.forget(signalId);
+    this.touch('signal', signalId);
+  }
+
+  /** Forgets all hubs: the cloud does not offer them. */
+  dropHubs(): void {
+    if (!this.#hubs.drop()) return;
+    for (const id of this.#signals.keys()) this.touch('signal', id);
+  }
+
+  /** Signals that are known, listed or not, in the selected properties. */
+  ownedSignalIds(): string[] {
+    return this.#ownership.signalIds();
+  }
+
   /** Takes in the sonics; one that was read singly since this reading was begun keeps its newer state. */
   replaceSonics(reading: Reading<Sonic>): Happening[] {
     const records = reading.records
       .filter((sonic) => this.#isSignalSelected(sonic.signal_id))
-      .map((sonic) => {
-        const isOlder = this.#sightings.isOlder(sonic.id, reading.startedAt);
-        return (isOlder && this.#sonics.get(sonic.id)) || sonic;
-      });
+      .map((sonic) => this.#newest('sonic', this.#sonics, sonic, reading.startedAt));
     for (const sonic of records) {
       this.#valves.note(sonic);
       if (this.#sightings.seen(sonic.id, reading.startedAt)) this.touch('sonic', sonic.id);
@@ -137,7 +180,8 @@ export class Store {
   /** Takes in one sonic that was read by itself. */
   setSonic(sonic: Sonic, startedAt: number): void {
     if (!this.#sonics.has(sonic.id)) return;
-    if (this.#sightings.readAlone(sonic.id, startedAt)) this.touch('sonic', sonic.id);
+    this.#precedence.heard('sonic', sonic.id, startedAt);
+    if (this.#sightings.seen(sonic.id, startedAt)) this.touch('sonic', sonic.id);
     this.#valves.note(sonic);
     if (update(this.#sonics, sonic.id, sonic)) this.touch('sonic', sonic.id);
   }
@@ -171,6 +215,35 @@ export class Store {
     for (const id of this.#sonics.keys()) this.touch('sonic', id);
   }
 
+  /** Shows a sonic's water usage; null, the cloud has none. */
+  setUsage(sonicId: string, usage: Usage | null): void {
+    if (this.#sonics.has(sonicId) && this.#usage.set(sonicId, usage)) this.touch('sonic', sonicId);
+  }
+
+  /** Shows no usage: the cloud does not offer it. */
+  dropUsage(): void {
+    if (!this.#usage.drop()) return;
+    for (const id of this.#sonics.keys()) this.touch('sonic', id);
+  }
+
+  /** Shows a sonic's pressure tests; null, the cloud has none. */
+  setPressureTests(sonicId: string, tests: PressureTestDays | null): void {
+    if (this.#sonics.has(sonicId) && this.#pressureTests.set(sonicId, tests)) this.touch('sonic', sonicId);
+  }
+
+  /** Shows no pressure tests: the cloud does not offer them. */
+  dropPressureTests(): void {
+    if (!this.#pressureTests.drop()) return;
+    for (const id of this.#sonics.keys()) this.touch('sonic', id);
+  }
+
+  /** Notes the pressure test that this bridge has started last. */
+  notePressureTestJob(sonicId: string, jobId: string): void {
+    if (!this.#sonics.has(sonicId)) return;
+    this.#pressureTestJobs.set(sonicId, jobId);
+    this.touch('sonic', sonicId);
+  }
+
   /** Incidents that were open and that this list does not name. */
   incidentsMissingFrom(listed: readonly Incident[]): Incident[] {
     const ids = new Set(listed.map(({ id }) => id));
@@ -180,7 +253,10 @@ export class Store {
   /** Takes in the open incidents; one that a complete reading does not list is closed. */
   replaceIncidents(reading: Reading<Incident>): Happening[] {
     const happenings: Happening[] = [];
-    const open = reading.records.filter((incident) => isOpen(incident) && this.#isIncidentSelected(incident));
+    const isOlder = ({ id }: Incident) => this.#precedence.isOlder('incident', id, reading.startedAt);
+    const open = reading.records.filter(
+      (incident) => isOpen(incident) && this.#isIncidentSelected(incident) && !isOlder(incident),
+    );
     for (const incident of open) {
       const before = this.#incidents.get(incident.id);
       if (before && isSameRecord(before, incident)) continue;
@@ -193,15 +269,64 @@ export class Store {
       const openIds = new Set(open.map(({ id }) => id));
       const told = new Map(reading.records.map((incident) => [incident.id, incident]));
       for (const [id, incident] of this.#incidents) {
-        if (openIds.has(id)) continue;
-        this.#incidents.delete(id);
-        this.#touchIncident(incident);
-        happenings.push({ event: 'incident_closed', record: told.get(id) ?? { ...incident, open: false } });
+        if (openIds.has(id) || isOlder(incident)) continue;
+        happenings.push(this.#close(incident, told.get(id) ?? { ...incident, open: false }));
       }
       this.#wholeKinds.add('incident');
+      this.#precedence.forgetBefore('incident', reading.startedAt);
       this.#setIncidentsReadAt(reading.startedAt);
     } else this.missed('incidents', reading.startedAt);
     return happenings;
+  }
+
+  // ---- changes ------------------------------------------------------------------------------------------------
+  // What the cloud answered to a change at that time, in ms of the monotonic clock, as far as the answer tells.
+
+  setProperty(id: string, answer: Property, at: number): void {
+    if (!this.#takeAnswer('property', this.#properties, id, answer, at)) return;
+    this.#touchWithNeighbours('property', id);
+  }
+
+  setSignal(id: string, answer: Signal, at: number): void {
+    if (this.#takeAnswer('signal', this.#signals, id, answer, at)) this.#touchSignal(id);
+  }
+
+  setChangedSonic(id: string, answer: Sonic, at: number): void {
+    const before = this.#sonics.get(id);
+    if (before) this.setSonic({ ...merged(before, answer), id }, at);
+  }
+
+  setSettings(propertyId: string, answer: PropertySettings, at: number): void {
+    if (!this.#properties.has(propertyId)) return;
+    if (this.#takeAnswer('settings', this.#settings, propertyId, answer, at))
+      this.touch('property', propertyId);
+  }
+
+  setNotifications(propertyId: string, answer: NotificationSettings, at: number): void {
+    if (!this.#properties.has(propertyId)) return;
+    if (this.#takeAnswer('notifications', this.#notifications, propertyId, answer, at)) {
+      this.touch('property', propertyId);
+    }
+  }
+
+  setIncident(id: string, answer: Incident, at: number): Happening[] {
+    const before = this.#incidents.get(id);
+    this.#precedence.heard('incident', id, at);
+    if (!before) return [];
+    const incident = { ...merged(before, answer), id };
+    if (!isOpen(incident)) return [this.#close(before, incident)];
+    if (isSameRecord(before, incident)) return [];
+    this.#touchIncident(before);
+    this.#incidents.set(id, incident);
+    this.#touchIncident(incident);
+    return [{ event: 'incident_changed', record: incident }];
+  }
+
+  /** Notes settings that the cloud accepted and does not show. */
+  noteAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
+    if (!this.#properties.has(propertyId)) return;
+    this.#acceptedSettings.set(propertyId, { ...this.#acceptedSettings.get(propertyId), ...settings });
+    this.touch('property', propertyId);
   }
 
   // ---- valve commands -----------------------------------------------------------------------------------------
@@ -236,6 +361,7 @@ export class Store {
       property,
       settings: this.#settings.get(id),
       notifications: this.#notifications.get(id),
+      accepted: this.#acceptedSettings.get(id) ?? {},
       incidents: this.#incidentsOf(`property/${id}`),
       areIncidentsKnown: this.#incidentsReadAt !== null,
     };
@@ -250,6 +376,7 @@ export class Store {
       signal,
       propertyId: this.#ownership.of(id),
       isUnread: this.#signalSightings.isUnread(id),
+      hub: this.#hubs.of(id),
       incidents: this.#incidentsOf(`signal/${id}`),
       areIncidentsKnown: this.#incidentsReadAt !== null,
     };
@@ -268,6 +395,9 @@ export class Store {
       valve: this.#valves.shown(sonic),
       travelTimeS: this.#valves.travelTimeS(id),
       telemetry: this.#measurements.of(id),
+      usage: this.#usage.of(id),
+      pressureTests: this.#pressureTests.of(id),
+      pressureTestJobId: this.#pressureTestJobs.get(id) ?? null,
       incidents: this.#incidentsOf(`sonic/${id}`),
       areIncidentsKnown: this.#incidentsReadAt !== null,
     };
@@ -283,6 +413,12 @@ export class Store {
       case 'sonic':
         return this.sonicView(id);
     }
+  }
+
+  /** The time zone of the property in which a sonic is; null while that is not known. */
+  timezoneOf(sonicId: string): string | null {
+    const propertyId = this.#ownership.of(this.#sonics.get(sonicId)?.signal_id ?? null);
+    return (propertyId !== null && this.#settings.get(propertyId)?.timezone) || null;
   }
 
   /** A device in a log line: its name, if it has one, and its id. */
@@ -405,17 +541,56 @@ export class Store {
 
   #forget(kind: CloudDeviceKind, id: string): void {
     this.#absences.delete(`${kind}/${id}`);
+    this.#precedence.forget(kind, id);
     if (kind === 'property') {
       this.#settings.delete(id);
       this.#notifications.delete(id);
+      this.#acceptedSettings.delete(id);
+      this.#precedence.forget('settings', id);
+      this.#precedence.forget('notifications', id);
       for (const signalId of this.#ownership.forget(id)) this.#touchSignal(signalId);
     }
-    if (kind === 'signal') this.#signalSightings.forget(id);
+    if (kind === 'signal') {
+      this.#signalSightings.forget(id);
+      this.#hubs.forget(id);
+    }
     if (kind === 'sonic') {
       this.#measurements.forget(id);
+      this.#usage.forget(id);
+      this.#pressureTests.forget(id);
+      this.#pressureTestJobs.delete(id);
       this.#sightings.forget(id);
       this.#valves.forget(id);
     }
+  }
+
+  /** The record of a list, or the known one where the list knows less. */
+  #newest<T extends { readonly id: string }>(
+    kind: CloudDeviceKind,
+    map: ReadonlyMap<string, T>,
+    record: T,
+    startedAt: number,
+  ): T {
+    return (this.#precedence.isOlder(kind, record.id, startedAt) && map.get(record.id)) || record;
+  }
+
+  /** Takes in the answer to a change of what is known; says whether it was news. */
+  #takeAnswer<T extends object>(
+    kind: string,
+    map: Map<string, T> | Map<string, T | null>,
+    id: string,
+    answer: T,
+    at: number,
+  ): boolean {
+    const before = map.get(id);
+    this.#precedence.heard(kind, id, at);
+    return before ? update(map as Map<string, T>, id, merged(before, answer)) : false;
+  }
+
+  #close(before: Incident, record: Incident): Happening {
+    this.#incidents.delete(before.id);
+    this.#touchIncident(before);
+    return { event: 'incident_closed', record };
   }
 
   #setIncidentsReadAt(readAt: number | null): void {
@@ -515,4 +690,10 @@ function update<T extends object | null>(map: Map<string, T>, id: string, record
   if (before && record && isSameRecord(before, record)) return false;
   map.set(id, record);
   return true;
+}
+
+/** The answer to a change; what it does not tell is as it was. */
+function merged<T extends object>(before: T, answer: T): T {
+  const told = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
+  return { ...before, ...Object.fromEntries(told) };
 }

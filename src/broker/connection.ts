@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { connect, type IClientOptions, type ISubscriptionRequest, type MqttClient } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
@@ -31,6 +32,17 @@ export interface BrokerMessage {
   readonly payload: string;
   /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
   readonly isRetained: boolean;
+  /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
+  readonly isText: boolean;
+  /** Where its sender wants an answer, and what is to go with that (MQTT 5). */
+  readonly responseTopic?: string;
+  readonly correlationData?: Buffer;
+}
+
+export interface PublishOptions {
+  readonly retain: boolean;
+  /** Of the request that this answers; seen with MQTT 5 only. */
+  readonly correlationData?: Buffer | undefined;
 }
 
 /** What a connection tells its owner. */
@@ -100,10 +112,11 @@ export class Connection {
   }
 
   /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
-  publish(topic: string, payload: string, options: { readonly retain: boolean }): Promise<void> {
+  publish(topic: string, payload: string, options: PublishOptions): Promise<void> {
     const client = this.#client;
     if (!client) return Promise.reject(new BrokerAway());
-    const bytes = Buffer.byteLength(payload) + Buffer.byteLength(topic) + 16;
+    const { retain, correlationData } = options;
+    const bytes = Buffer.byteLength(payload) + overheadBytes(topic, correlationData);
     if (bytes > this.#largestPacket) {
       return Promise.reject(
         new Error(`${topic} has ${bytes} bytes; the broker takes ${this.#largestPacket}`),
@@ -111,12 +124,18 @@ export class Connection {
     }
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
-      client.publish(topic, payload, { qos: 1, retain: options.retain }, (error) => {
+      const properties = correlationData && this.#version === 5 ? { properties: { correlationData } } : {};
+      client.publish(topic, payload, { qos: 1, retain, ...properties }, (error) => {
         this.#pending.delete(reject);
         if (error) reject(error);
         else resolve();
       });
     });
+  }
+
+  /** How many bytes of payload the broker takes at most with this topic. */
+  roomFor(topic: string, correlationData?: Buffer): number {
+    return this.#largestPacket - overheadBytes(topic, correlationData);
   }
 
   /**
@@ -236,7 +255,15 @@ export class Connection {
         );
       });
       client.on('message', (topic, payload, packet) => {
-        const message = { topic, payload: payload.toString('utf8'), isRetained: packet.retain === true };
+        const { responseTopic, correlationData } = packet.properties ?? {};
+        const message: BrokerMessage = {
+          topic,
+          payload: payload.toString('utf8'),
+          isRetained: packet.retain === true,
+          isText: isUtf8(payload),
+          ...(responseTopic !== undefined && { responseTopic }),
+          ...(correlationData !== undefined && { correlationData }),
+        };
         if (this.#scan && !this.#isOwnSubscription(topic)) this.#scan(message);
         else if (wasConnected) this.#events.message(message);
         else early.push(message);
@@ -328,6 +355,11 @@ const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
 export function describeUrl(url: string): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
+}
+
+/** What a message costs besides its payload, at most. */
+function overheadBytes(topic: string, correlationData: Buffer | undefined): number {
+  return Buffer.byteLength(topic) + 16 + (correlationData ? correlationData.length + 8 : 0);
 }
 
 function matches(filter: string, topic: string): boolean {

@@ -48,6 +48,11 @@ export class Retained {
     if (!this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
+  /** Forgets what was published at the topic, if anything was: the next message is published even if it is the same. */
+  unknown(topic: string): void {
+    if (this.#digests.has(topic)) this.#digests.set(topic, null);
+  }
+
   /** Forgets what was published, since the broker may have lost it; the topics stay known, to be swept. */
   forget(): void {
     for (const topic of this.#digests.keys()) this.#digests.set(topic, null);

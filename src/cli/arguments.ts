@@ -3,7 +3,8 @@ import { nearest } from '../base/nearest.ts';
 import { type Command, UsageError } from './command.ts';
 import { type CommandName, commands } from './commands.ts';
 
-const globalOptions = {
+/** What every command takes. */
+export const globalOptions = {
   config: { type: 'string' },
   'log-level': { type: 'string' },
   version: { type: 'boolean' },
@@ -17,6 +18,8 @@ export interface Arguments {
   /** Whether a command was named; without one, help is about the program. */
   readonly isNamed: boolean;
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  /** What the command reads itself. */
+  readonly words: readonly string[];
 }
 
 /** Reads a command line without the program's name; throws UsageError, with a "did you mean". */
@@ -28,14 +31,16 @@ export function parseArguments(argv: readonly string[]): Arguments {
     throw new UsageError(`there is no command ${name}${didYouMean(name, Object.keys(commands))}`);
   const command: Command = commands[name];
   const allOptions = { ...globalOptions, ...command.options };
+  const given = argv.filter((_, index) => index !== first);
+  const words = command.readsOwnWords ? given.filter((_, index) => !isGlobal(given, index)) : [];
   try {
     const { values } = parseArgs({
-      args: argv.filter((_, index) => index !== first),
+      args: command.readsOwnWords ? given.filter((_, index) => isGlobal(given, index)) : given,
       options: allOptions,
       strict: true,
       allowPositionals: false,
     });
-    return { name, command, isNamed: word !== undefined, options: values as Arguments['options'] };
+    return { name, command, isNamed: word !== undefined, options: values as Arguments['options'], words };
   } catch (error) {
     throw new UsageError(`${name}: ${wordsOf(error, Object.keys(allOptions))}`);
   }
@@ -46,6 +51,13 @@ function isValue(before: string | undefined): boolean {
   if (before === undefined || !before.startsWith('--') || before.includes('=')) return false;
   const option = before.slice(2);
   return option !== 'version' && option !== 'help';
+}
+
+/** Whether the word is a global option, or the value of one. */
+function isGlobal(argv: readonly string[], index: number): boolean {
+  const isName = (word = '') =>
+    word === '-h' || Object.hasOwn(globalOptions, /^--([^=]+)/.exec(word)?.[1] ?? '');
+  return isName(argv[index]) || (isName(argv[index - 1]) && isValue(argv[index - 1]));
 }
 
 function isCommandName(word: string): word is CommandName {
@@ -87,14 +99,14 @@ export function programHelp(): string {
 }
 
 /** The help of one command. */
-export async function commandHelp(name: CommandName): Promise<string> {
+export async function commandHelp(name: CommandName, words: readonly string[] = []): Promise<string> {
   const { summary, usage, details }: Command = commands[name];
-  const lines = (await details?.()) ?? [];
+  const lines = (await details?.(words)) ?? [];
   return [
     `Usage: sonic2mqtt ${name} ${usage}`.trimEnd(),
     '',
     `  ${summary}`,
-    ...lines.map((line) => `  ${line}`),
+    ...lines.map((line) => `  ${line}`.trimEnd()),
     '',
     'Takes --config, --log-level, --version and --help too: see sonic2mqtt --help',
   ].join('\n');

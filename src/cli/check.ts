@@ -6,9 +6,11 @@ import { visitBroker } from '../broker/visit.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/noAnswer.ts';
-import type { ListName } from '../cloud/operations.ts';
+import type { Call, ListName } from '../cloud/operations.ts';
 import { ConfigError } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { brokerOptions, clientOptions } from '../daemon.ts';
+import type { Property } from '../model/records.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { setUp } from './setup.ts';
 
@@ -40,10 +42,7 @@ export async function check(context: CommandContext): Promise<number> {
     memory: { load: () => null, save: () => {} },
   });
   client.start(context.signal);
-  const cloud = await runInTurn(
-    cloudSteps(new URL(config.cloud.base_url), config.cloud.request_timeout, client),
-    report,
-  );
+  const cloud = await runInTurn(cloudSteps(config, client), report);
   if (client.sessionState().status === 'signed_in') {
     // The cloud keeps ten sessions per account at most: this one must not push out the bridge's.
     await client.call({ operation: 'sign_out' }).catch(() => {});
@@ -68,14 +67,15 @@ export async function check(context: CommandContext): Promise<number> {
   return cloud === null && broker === null ? exitStatus.done : exitStatus.failed;
 }
 
-function cloudSteps(url: URL, timeoutMs: number, client: CloudClient): Step[] {
+function cloudSteps({ cloud, filters }: Config, client: CloudClient): Step[] {
+  const url = new URL(cloud.base_url);
+  const timeoutMs = cloud.request_timeout;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-  const count = async (operation: ListName, query?: { open: boolean }) => {
-    const call = { operation, ...(query && { query }) } as Parameters<typeof client.crawl>[0];
+  const list = async <Name extends ListName>(call: Call<Name>) => {
     const { records, problem } = await client.crawl(call);
-    if (problem) throw new Error(`${operation}: ${problem}`);
-    return records.length;
+    if (problem) throw new Error(`${call.operation}: ${problem}`);
+    return records;
   };
   // One attempt for both steps: the cloud counts them.
   let attempt: Promise<unknown> | undefined;
@@ -116,20 +116,21 @@ function cloudSteps(url: URL, timeoutMs: number, client: CloudClient): Step[] {
     {
       name: 'account',
       run: async () => {
-        const properties = await count('list_properties');
-        const signals = await count('list_signals');
-        const sonics = await count('list_sonics');
-        const incidents = await count('list_incidents', { open: true });
+        const properties = await list({ operation: 'list_properties' });
+        const signals = await list({ operation: 'list_signals' });
+        const sonics = await list({ operation: 'list_sonics' });
+        const incidents = await list({ operation: 'list_incidents', query: { open: true } });
         const found = [
-          counted(properties, 'property', 'properties'),
-          counted(signals, 'signal'),
-          counted(sonics, 'sonic'),
-          counted(incidents, 'open incident'),
+          counted(properties.length, 'property', 'properties'),
+          counted(signals.length, 'signal'),
+          counted(sonics.length, 'sonic'),
+          counted(incidents.length, 'open incident'),
         ].join(', ');
-        const empty = await propertiesWithoutSignals(client);
+        const empty = await propertiesWithoutSignals(client, properties);
         const notes = [
-          ...(sonics === 0 ? ['there is no valve to show'] : []),
+          ...(sonics.length === 0 ? ['there is no valve to show'] : []),
           ...empty.map((name) => `no signal (hub) in ${name}`),
+          ...selectionNotes(filters.properties, properties),
         ];
         return [found, ...notes].join('; ');
       },
@@ -142,10 +143,26 @@ function wasAnswered(error: unknown): boolean {
   return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
 }
 
+/** What filters.properties makes of the account. */
+function selectionNotes(selection: readonly string[], properties: readonly Property[]): string[] {
+  if (selection.length === 0) return [];
+  const isNamed = (word: string) => properties.some(({ id, name }) => word === id || word === name);
+  const strangers = selection.filter((word) => !isNamed(word));
+  const selected = properties.filter(({ id, name }) =>
+    [id, name ?? id].some((word) => selection.includes(word)),
+  );
+  return [
+    `filters.properties selects ${selected.length} of ${counted(properties.length, 'property', 'properties')}`,
+    ...strangers.map((word) => `filters.properties: the account has no property ${word}`),
+  ];
+}
+
 /** Names of properties in which no valve can be, of the first twenty. */
-async function propertiesWithoutSignals(client: CloudClient): Promise<string[]> {
-  const { records } = await client.call({ operation: 'list_properties' });
-  const counted = records.slice(0, 20).map(async ({ id, name }) => {
+async function propertiesWithoutSignals(
+  client: CloudClient,
+  properties: readonly Property[],
+): Promise<string[]> {
+  const counted = properties.slice(0, 20).map(async ({ id, name }) => {
     const signals = await client.call({ operation: 'list_property_signals', params: { property_id: id } });
     return signals.records.length === 0 ? [name ?? id] : [];
   });

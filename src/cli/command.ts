@@ -4,10 +4,14 @@ import type { ParseArgsConfig } from 'node:util';
 export interface CommandContext {
   /** Option values as typed, by their name without the dashes. */
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  /** What was typed behind the name, for a command that reads its own words. */
+  readonly words: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   /** Data, on standard output. */
   readonly print: (line: string) => void;
+  /** What people should know, on standard error. */
+  readonly complain: (line: string) => void;
   /** Aborts on SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
 }
@@ -20,8 +24,10 @@ export interface Command {
   /** Its own options behind the name, as help shows them. */
   readonly usage: string;
   readonly options: NonNullable<ParseArgsConfig['options']>;
+  /** What it takes depends on what it is given, so that it reads its words itself, all but the global options. */
+  readonly readsOwnWords?: true;
   /** More lines of help. */
-  readonly details?: () => Promise<readonly string[]>;
+  readonly details?: (words: readonly string[]) => Promise<readonly string[]>;
   /** Loads what it needs and runs it; resolves to the exit status. */
   readonly run: (context: CommandContext) => Promise<number>;
 }
@@ -32,6 +38,13 @@ export const exitStatus = { done: 0, failed: 1, badUsage: 2, rejected: 3 } as co
 /** A command line that cannot be understood; its message is a sentence for people. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+  /** The arguments that say more. */
+  readonly see: string;
+
+  constructor(message: string, see = '--help') {
+    super(message);
+    this.see = see;
+  }
 }
 
 /** Resolves once the signal aborts. */

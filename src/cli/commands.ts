@@ -6,6 +6,7 @@ const simulated = {
   properties: { type: 'string' },
   signals: { type: 'string' },
   sonics: { type: 'string' },
+  'wifi-sonics': { type: 'string' },
 } as const;
 
 /** THE COMMANDS, in the order of the help. */
@@ -33,11 +34,19 @@ export const commands = {
     options: {},
     run: async (context) => (await import('./check.ts')).check(context),
   },
+  call: {
+    readsOwnWords: true,
+    summary: 'do one operation of the cloud, and print its answer as JSON',
+    usage: 'OPERATION [--NAME VALUE …] [--body JSON] [--all-pages] | --list',
+    options: {},
+    details: async (words) => (await import('./callHelp.ts')).callHelp(words),
+    run: async (context) => (await import('./call.ts')).call(context),
+  },
   simulate: {
     isLasting: true,
     summary: 'run the simulated cloud alone, for any client of the real one',
     usage:
-      '[--port N] [--seed N] [--properties N --signals N --sonics N] [--email E --password P] [--fault FAULT …]',
+      '[--port N] [--seed N] [--properties N --signals N --sonics N --wifi-sonics N] [--email E --password P] [--fault FAULT …]',
     options: {
       port: { type: 'string' },
       ...simulated,

@@ -1,6 +1,7 @@
+import { operationNames } from '../cloud/operations.ts';
 import { configJsonSchema } from '../config/jsonSchema.ts';
 
 /** What `sonic2mqtt schema` prints: the JSON Schema of the configuration file. */
 export function schemaCommand(): string {
-  return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+  return `${JSON.stringify(configJsonSchema(operationNames), null, 2)}\n`;
 }

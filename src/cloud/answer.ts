@@ -1,8 +1,10 @@
 import { CloudError, type CloudErrorKind } from './errors.ts';
+import { isTooDeep } from './nesting.ts';
+import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
 import type { Answer } from './transport.ts';
-import { readEnvelope } from './wire.ts';
+import { type Envelope, readEnvelope } from './wire.ts';
 
 /** One page of a list; null where the cloud did not say. */
 export interface Page<T> {
@@ -15,6 +17,17 @@ export interface Page<T> {
   readonly pageSize: number | null;
   readonly totalEntries: number | null;
   readonly totalPages: number | null;
+}
+
+/** A page in the words of the cloud (interface document 2.1). */
+export function envelopeOf(page: Page<unknown>): Envelope {
+  return {
+    data: page.records,
+    page_number: page.pageNumber,
+    page_size: page.pageSize,
+    total_entries: page.totalEntries,
+    total_pages: page.totalPages,
+  };
 }
 
 /** Hears of what is odd in an answer. */
@@ -45,7 +58,7 @@ export function judgeStatus(
   const { status } = answer;
   if (status < 300) return null;
   if (status < 400) {
-    const target = shorten(hide(answer.header('location') ?? 'nowhere'));
+    const target = oneLine(hide(answer.header('location') ?? 'nowhere'));
     const gist = `the cloud answered ${status}, a redirect`;
     return new CloudError('unreadable', name, `${gist} to ${target}`, { status, gist });
   }
@@ -88,7 +101,7 @@ export function readAnswer(
   hide: (text: string) => string,
 ): unknown {
   const { reply, session } = operationRow(name);
-  if (reply.kind === 'none') return null;
+  if (reply.kind === 'acknowledgement') return readAcknowledgement(reply.read, answer);
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
   const unreadable = (what: string, detail = '') => {
@@ -99,7 +112,7 @@ export function readAnswer(
   if (body === undefined) {
     if (answer.body.trim() === '') throw unreadable('is empty');
     // Whatever it is, it may hold a token that nobody has been told to hide.
-    throw unreadable('is not JSON', session ? '' : shorten(hide(answer.body)));
+    throw unreadable('is not JSON', session ? '' : oneLine(hide(answer.body)));
   }
   if (reply.kind === 'page') {
     const page = readPage(reply.read, body, report);
@@ -110,6 +123,11 @@ export function readAnswer(
   if (!read.ok) throw unreadable('is not as promised', hide(read.reason));
   for (const notice of read.notices) report('info', notice);
   return read.value;
+}
+
+function readAcknowledgement(read: AnyReader, { body, bodyProblem }: Answer): unknown {
+  const acknowledged = bodyProblem ? undefined : read(parseJson(body));
+  return acknowledged?.ok ? acknowledged.value : null;
 }
 
 type AnyReader = AnyOperation['reply'] extends infer Each
@@ -156,16 +174,8 @@ function messageOf(body: string): string {
   if (typeof parsed !== 'object' || parsed === null) return '';
   const { message, error } = parsed as Record<string, unknown>;
   const said = message ?? error ?? '';
-  return shorten(typeof said === 'string' ? said : (JSON.stringify(said) ?? ''));
-}
-
-/** One line of at most 200 characters without control characters. */
-function shorten(text: string): string {
-  const line = text
-    .slice(0, 1_000)
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim();
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+  if (typeof said === 'string') return oneLine(said);
+  return isTooDeep(said) ? '' : oneLine(JSON.stringify(said));
 }
 
 /** Only an escape can bring half a character, which other readers of JSON, Home Assistant among them, refuse. */

@@ -2,14 +2,14 @@ import type { Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log, Secrets } from '../base/log.ts';
 import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
-import { type Crawl, crawlPages } from './crawl.ts';
+import { type Crawl, crawlPages, type PageWatcher } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
 import { GivenUp, orAborted } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { Priority } from './limiter.ts';
 import { NoAnswer } from './noAnswer.ts';
 import { type Call, type ListName, type OperationName, operationRow, type RecordOf } from './operations.ts';
-import { encodeCall, type RouteOverrides, type UncheckedCall } from './request.ts';
+import { encodeCall, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
 import { retryWaitMs } from './retry.ts';
 import { Sender, type Sending, type Traffic } from './sender.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
@@ -40,10 +40,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** The same is asked for many records: a 404 is about this one, and not about the route. */
   readonly isOneOfMany?: boolean;
-  /** How long a command may take, in ms, where some of its time is already gone. */
+  /** How long it may take, in ms: a command has the request timeout unless given, a poll as long as it needs. */
   readonly timeoutMs?: number;
   /** Told the status of the answer that counts, good or bad. */
   readonly onAnswer?: (status: number) => void;
+}
+
+export interface CrawlOptions extends CallOptions {
+  readonly onPage?: PageWatcher;
 }
 
 /** What a call answers: a record, a page of records, or null. */
@@ -118,7 +122,7 @@ export class CloudClient {
   /** Reads a whole list; throws only where not even its first page can be read. */
   async crawl<Name extends ListName>(
     call: Call<Name>,
-    options: CallOptions = {},
+    options: CrawlOptions = {},
   ): Promise<Crawl<RecordOf<Name>>> {
     const { operation, query, params } = call as UncheckedCall & { operation: Name };
     const hearing = this.#problems.listen(operation, params);
@@ -129,6 +133,7 @@ export class CloudClient {
     const { records, problem, notice } = await crawlPages<RecordOf<Name> & { id: string }>({
       operation,
       workers: this.#options.maxConcurrency,
+      ...(options.onPage && { onPage: options.onPage }),
       readPage: async (page) => {
         const paged = { ...call, query: { ...(query as object), page } };
         const reply = await this.#do(paged, options, hearing, onSend);
@@ -195,8 +200,9 @@ export class CloudClient {
     const errand = { name, request, priority, hearing, onSend, onAnswer, isOneOfMany, ...untried };
     try {
       return await this.#sender.withDeadline(options.signal, (deadline) => {
-        // A poll waits for its turn as long as it takes; its time starts when it is sent.
-        if (priority === 'command') deadline.set(options.timeoutMs ?? this.#options.requestTimeoutMs);
+        // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
+        const { timeoutMs = priority === 'command' ? this.#options.requestTimeoutMs : null } = options;
+        if (timeoutMs !== null) deadline.set(timeoutMs);
         return this.#persist({ ...errand, deadline });
       });
     } catch (error) {
@@ -301,8 +307,9 @@ export class CloudClient {
   #noteGone(name: OperationName, status: number | undefined): void {
     if (this.#gone.has(name)) return;
     this.#gone.add(name);
+    const { method, path } = routeOf(name, this.#options.routes);
     this.#options.log.info(
-      `The cloud does not offer ${name} (${status}); it is not asked again until the next start`,
+      `The cloud does not offer ${name}: ${status} for ${method} ${path}. It is not asked again until the next start; if your cloud has it elsewhere, say so in cloud.routes.${name}`,
     );
   }
 }

@@ -26,7 +26,12 @@ export interface PagedList<T> {
   readonly workers: number;
   /** Reads the page of a number, 1 the first; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
+  /** Told how many pages were read so far, and how many are announced. */
+  readonly onPage?: PageWatcher;
 }
+
+/** Hears how far a crawl is; it starts again at 1 where a list has to be read twice. */
+export type PageWatcher = (read: number, announced: number | null) => void;
 
 const maxPages = 5_000;
 // A cloud that fails so often in one crawl is away; asking for the rest would only add to its trouble.
@@ -222,5 +227,6 @@ class Reading<T extends { readonly id: string }> {
     this.#totals ??= totals;
     if (totals.entries !== this.#totals.entries || totals.pages !== this.#totals.pages)
       this.#haveTotalsChanged = true;
+    this.#list.onPage?.(this.#sizes.size, this.#totals.pages);
   }
 }

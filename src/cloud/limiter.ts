@@ -19,6 +19,9 @@ export interface Turn {
 
 type Start = () => void;
 
+/** What commands may take beyond the budget before they should wait, as a share of it. */
+const overdraftShare = 0.25;
+
 /**
  * Who may send a request, and when. Commands go first, may overdraw the budget, and find a slot that polls leave
  * free; polls keep to a token bucket that holds one minute's requests.
@@ -32,6 +35,8 @@ export class Limiter {
   readonly #lanes = new Map<string, Set<Start>>();
   #inFlight = 0;
   #tokens: number;
+  /** What is left for commands while the tokens are used up; refilled more slowly, so that polls get on too. */
+  #overdraft: number;
   #filledAt: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: (() => void) | undefined;
@@ -42,6 +47,7 @@ export class Limiter {
     this.#pollSlots = Math.max(1, maxConcurrency - 1);
     this.#bucketSize = maxRequestsPerMinute;
     this.#tokens = maxRequestsPerMinute;
+    this.#overdraft = this.#mostOverdraft;
     this.#filledAt = clock.monotonic();
   }
 
@@ -82,6 +88,23 @@ export class Limiter {
     return Math.max(0, this.#pausedUntil - this.#clock.monotonic());
   }
 
+  /** Ms until the next poll may start, a slot being free; 0 if it may now. */
+  pollWaitMs(): number {
+    this.#fill();
+    const refillMs = ((1 - this.#tokens) / this.#bucketSize) * 60_000;
+    return Math.max(0, Math.ceil(Math.max(refillMs, this.pausedMs())));
+  }
+
+  /** Whether the budget is used up, and what commands may take beyond it as well: one that can wait should. */
+  isUsedUp(): boolean {
+    this.#fill();
+    return this.#tokens < 1 && this.#overdraft < 1;
+  }
+
+  get #mostOverdraft(): number {
+    return Math.max(1, this.#bucketSize * overdraftShare);
+  }
+
   #queue(priority: Priority, lane: string): Set<Start> {
     if (priority === 'command') return this.#commands;
     const queue = this.#lanes.get(lane) ?? new Set();
@@ -105,6 +128,7 @@ export class Limiter {
     if (!start || this.#inFlight >= this.#maxConcurrency) return false;
     this.#commands.delete(start);
     this.#fill();
+    if (this.#tokens < 1) this.#overdraft = Math.max(0, this.#overdraft - 1);
     // The debt is bounded, so that a flood of commands cannot silence the polls for long.
     this.#tokens = Math.max(-this.#bucketSize, this.#tokens - 1);
     start();
@@ -115,7 +139,7 @@ export class Limiter {
     this.#stopTimer();
     const [next] = this.#lanes;
     if (!next || this.#inFlight >= this.#pollSlots) return false;
-    const waitMs = this.#pollWaitMs();
+    const waitMs = this.pollWaitMs();
     if (waitMs > 0) {
       this.#cancelTimer = this.#clock.after(waitMs, () => this.#startNext());
       return false;
@@ -131,17 +155,11 @@ export class Limiter {
     return true;
   }
 
-  /** Ms until the next poll may start. */
-  #pollWaitMs(): number {
-    this.#fill();
-    const refillMs = ((1 - this.#tokens) / this.#bucketSize) * 60_000;
-    return Math.ceil(Math.max(refillMs, this.pausedMs()));
-  }
-
   #fill(): void {
     const now = this.#clock.monotonic();
     const earned = ((now - this.#filledAt) / 60_000) * this.#bucketSize;
     this.#tokens = Math.min(this.#bucketSize, this.#tokens + earned);
+    this.#overdraft = Math.min(this.#mostOverdraft, this.#overdraft + earned * overdraftShare);
     this.#filledAt = now;
   }
 

@@ -1,9 +1,13 @@
 import type { z } from 'zod';
 import { CloudError } from './errors.ts';
+import { type CallFault, faultsOf, meant, unknownNames } from './fields.ts';
+import { isTooDeep } from './nesting.ts';
+import { oneLine } from './oneLine.ts';
 import {
   type AnyOperation,
   isOperationName,
   type OperationName,
+  operationNames,
   operationRow,
   paramNames,
 } from './operations.ts';
@@ -38,7 +42,7 @@ export interface UncheckedCall {
 
 /** Reads `METHOD /path/{param}` for an operation; a text that says why not, where it is unusable. */
 export function readRoute(name: OperationName, override: string): Route | string {
-  const match = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*)$/.exec(override.trim());
+  const match = /^(GET|POST|PUT|PATCH|DELETE) (\/[!"$->@-~]*)$/.exec(override.trim());
   if (!match) return `${JSON.stringify(override)} is not METHOD /path`;
   const [, method, path] = match as unknown as [string, Route['method'], string];
   const known = paramNames(operationRow(name).path);
@@ -50,7 +54,7 @@ export function readRoute(name: OperationName, override: string): Route | string
 }
 
 /** The route in use; throws `unsupported` where it is switched off or its override cannot be read. */
-function routeOf(name: OperationName, overrides: RouteOverrides): Route {
+export function routeOf(name: OperationName, overrides: RouteOverrides): Route {
   const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   if (override === undefined) return operationRow(name);
   if (override === null) {
@@ -65,49 +69,65 @@ function routeOf(name: OperationName, overrides: RouteOverrides): Route {
   return route;
 }
 
+/** A call that was checked: encoded parameters, query and body, or what is wrong with them. */
+interface CheckedCall {
+  readonly params: ReadonlyMap<string, string>;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly faults: readonly CallFault[];
+}
+
+/** Checks a call against its row; every fault is in words. */
+export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operation'>): CheckedCall {
+  const faults: CallFault[] = [];
+  const params = checkParams(paramNames(row.path), call.params ?? {}, faults);
+  const query = check('query', row.query, call.query, faults);
+  const body = check('body', row.body, call.body, faults);
+  return { params, query, body, faults };
+}
+
 /** Checks a call against its row and encodes it; throws `invalid` with every fault in words. */
 export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): HttpRequest {
   const { operation: name } = call;
   if (!isOperationName(name)) {
-    throw new CloudError('invalid', String(name), `there is no operation ${String(name)}`, {
-      mayHaveActed: false,
-    });
+    const words = `there is no operation ${oneLine(String(name), 80)}${meant(String(name), operationNames)}`;
+    throw new CloudError('invalid', String(name), words, { mayHaveActed: false });
   }
   const row = operationRow(name);
   const route = routeOf(name, overrides);
-  const faults: string[] = [];
-  const params = checkParams(paramNames(row.path), call.params ?? {}, faults);
-  const query = check('query', row.query, call.query, faults);
-  const body = check('body', row.body, call.body, faults);
+  const { params, query, body, faults } = checkCall(row, call);
   if (faults.length > 0) {
-    throw new CloudError('invalid', name, faults.join('; '), { mayHaveActed: false });
+    throw new CloudError('invalid', name, faults.map(inWords).join('; '), { mayHaveActed: false });
   }
   const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
   return {
     method: route.method,
     path: path + encodeQuery(query),
     body: row.body ? JSON.stringify(body) : null,
-    wantsBody: row.reply.kind !== 'none',
+    wantsBody: row.reply.kind !== 'acknowledgement',
   };
 }
 
+function inWords({ place, name, words }: CallFault): string {
+  return name === null ? `${place} ${words}` : `${place}.${name} ${words}`;
+}
+
 /** The encoded value of each parameter; whatever is wrong with them is added to the faults. */
-function checkParams(names: readonly string[], params: unknown, faults: string[]): Map<string, string> {
+function checkParams(names: readonly string[], params: unknown, faults: CallFault[]): Map<string, string> {
   const encoded = new Map<string, string>();
-  if (typeof params !== 'object' || params === null) {
-    faults.push('params must be an object');
+  const fault = (name: string | null, words: string) => faults.push({ place: 'params', name, words });
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) {
+    fault(null, 'must be an object');
     return encoded;
   }
   const given: ReadonlyMap<string, unknown> = new Map(Object.entries(params));
-  for (const name of given.keys()) {
-    if (!names.includes(name)) faults.push(`there is no parameter ${name}`);
-  }
+  const strangers = [...given.keys()].filter((name) => !names.includes(name));
+  faults.push(...unknownNames('params', strangers, names));
   for (const name of names) {
     const value = given.get(name);
-    if (value === undefined) faults.push(`parameter ${name} is missing`);
-    else if (typeof value !== 'string' || !staysInSegment(value)) {
-      faults.push(`parameter ${name} is not an id`);
-    } else encoded.set(name, encodeURIComponent(value));
+    if (value === undefined) fault(name, 'is missing');
+    else if (typeof value !== 'string' || !staysInSegment(value)) fault(name, 'must be an id');
+    else encoded.set(name, encodeURIComponent(value));
   }
   return encoded;
 }
@@ -120,17 +140,33 @@ function staysInSegment(value: string): boolean {
   return value.length <= 256 && !/^[\s.]*$/.test(value) && !/[/\\%;\p{Cc}\p{Cs}]/u.test(value);
 }
 
-function check(what: string, schema: z.ZodType | undefined, value: unknown, faults: string[]): unknown {
+function check(
+  place: 'query' | 'body',
+  schema: z.ZodType | undefined,
+  value: unknown,
+  faults: CallFault[],
+): unknown {
   if (!schema) {
-    if (value !== undefined) faults.push(`it takes no ${what}`);
+    if (value !== undefined) faults.push({ place, name: null, words: 'is not taken by this operation' });
+    return undefined;
+  }
+  if (isTooDeep(value)) {
+    faults.push({ place, name: null, words: 'is nested too deeply' });
     return undefined;
   }
   const result = schema.safeParse(value ?? {});
-  if (result.success) return result.data;
-  for (const issue of result.error.issues) {
-    faults.push(`${[what, ...issue.path.map(String)].join('.')}: ${issue.message}`);
-  }
-  return undefined;
+  if (!result.success) faults.push(...faultsOf(place, schema, value, result.error));
+  // The one name that is left out of every object without a word.
+  else if (Object.hasOwn(value ?? {}, '__proto__')) faults.push(...unknownNames(place, ['__proto__'], []));
+  else if (place === 'query') faults.push(...halvesIn(result.data as object));
+  return result.data;
+}
+
+/** Faults of texts with half a surrogate pair, which no query can hold. */
+function halvesIn(query: object): CallFault[] {
+  return Object.entries(query)
+    .filter(([, value]) => /\p{Cs}/u.test(String(value)))
+    .map(([name]) => ({ place: 'query', name, words: 'must be of whole characters' }));
 }
 
 function encodeQuery(query: unknown): string {

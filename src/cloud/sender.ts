@@ -33,6 +33,10 @@ export interface Traffic {
   readonly requestsLastHour: number;
   /** Wall-clock ms until which the cloud asked to wait; null while it does not. */
   readonly limitedUntil: number | null;
+  /** How long the budget or the cloud's wish keeps the next poll waiting, in ms. */
+  readonly pollWaitMs: number;
+  /** Whether commands have used the budget up too, so that one that can wait should. */
+  readonly isUsedUp: boolean;
 }
 
 // Where a 429 does not say how long to wait.
@@ -70,6 +74,8 @@ export class Sender {
     return {
       requestsLastHour: this.#requests.total(),
       limitedUntil: pausedMs > 0 ? this.#clock.now() + pausedMs : null,
+      pollWaitMs: this.#limiter.pollWaitMs(),
+      isUsedUp: this.#limiter.isUsedUp(),
     };
   }
 

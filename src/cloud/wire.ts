@@ -1,18 +1,31 @@
 import { z } from 'zod';
 import {
+  type ApplianceCategories,
   batteryLevels,
+  type CustomerProperty,
   connectionStates,
+  type DailyUsage,
+  type HubDetail,
   type Incident,
+  type Invitation,
   incidentTypes,
+  type LeakProtection,
   type NotificationSettings,
+  type PressureTestJob,
+  type PressureTests,
   type Property,
   type PropertySettings,
+  type PushNotifications,
   type Signal,
   type Sonic,
+  type Status,
   severities,
   type Telemetry,
+  type User,
   valveStates,
 } from '../model/records.ts';
+import { notificationFields, settingsFields } from './bodies.ts';
+import { isTooDeep } from './nesting.ts';
 
 /** Ids that are safe in a path, a topic and a unique id; the bridge's own device is called bridge. */
 const safeId = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;
@@ -96,36 +109,6 @@ const telemetry = z.looseObject({
   probed_at: number,
 });
 
-const notificationFields = {
-  battery_too_low_to_move_handle: z.boolean(),
-  cloud_disconnection: z.boolean(),
-  device_handle_moved: z.boolean(),
-  health_check_failed: z.boolean(),
-  high_humidity: z.boolean(),
-  high_humidity_threshold: z.boolean(),
-  high_temperature: z.boolean(),
-  high_temperature_threshold: z.boolean(),
-  high_volume_threshold_litres: z.int().nonnegative(),
-  legionella_risk: z.boolean(),
-  long_flow_notification_delay_mins: z.int().nonnegative(),
-  low_battery_level: z.boolean(),
-  low_temperature: z.boolean(),
-  low_temperature_threshold: z.boolean(),
-  low_water_temperature: z.boolean(),
-  pressure_test_failed: z.boolean(),
-  pressure_test_skipped: z.boolean(),
-  radio_disconnection: z.boolean(),
-  water_presence_detected: z.boolean(),
-} as const;
-const settingsFields = {
-  auto_shut_off: z.boolean(),
-  pressure_tests_enabled: z.boolean(),
-  pressure_tests_schedule: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/, 'must be a time HH:MM:SS'),
-  timezone: z.string().min(1),
-  webhook_enabled: z.boolean(),
-  webhook_url: z.string(),
-} as const;
-
 // Replies must not be judged by the bounds that bodies have: whatever number the cloud holds is shown.
 const notifications = z.looseObject({
   ...tolerant(notificationFields, flag),
@@ -146,42 +129,27 @@ function tolerant<Fields extends object, Schema>(fields: Fields, schema: Schema)
   >;
 }
 
-/** Bodies of the updates of operations 8, 10, 12, 16 and 20: strict, any of the fields, at least one. */
-export const bodies = {
-  property: some({
-    active: z.boolean(),
-    address: z.string(),
-    city: z.string(),
-    country: z.string(),
-    created_at: z.string(),
-    lat: z.number(),
-    lng: z.number(),
-    name: z.string().min(1),
-    postcode: z.string(),
-    uprn: z.string(),
-  }),
-  notifications: some(notificationFields),
-  settings: some(settingsFields),
-  name: z.strictObject({ name: z.string().min(1) }),
-  incidentAction: z.strictObject({ action: z.string().min(1) }),
-  valveAction: z.strictObject({ action: z.enum(['open', 'close']) }),
-  credentials: z.strictObject({ email: z.email(), password: z.string().min(1) }),
-  refreshToken: z.strictObject({ refresh_token: z.string().min(1).optional() }),
-} as const;
-
-function some<Fields extends z.ZodRawShape>(fields: Fields) {
-  return z
-    .strictObject(fields)
-    .partial()
-    .refine((body) => Object.keys(body).length > 0, 'needs at least one field');
-}
-
 /** Interface document 2.8; user_details has no known fields that the bridge needs. */
 export interface SessionReply {
   readonly token_details: string;
 }
 
-const session = z.looseObject({ token_details: z.string().min(1) });
+const user = z.looseObject({ id: text, email: text, first_name: text, last_name: text });
+const status = z.looseObject({ status: text });
+const signedOut = z.looseObject({ success: flag });
+const customerProperty = z.looseObject({ id: text, name: text });
+const leakProtection = z.looseObject({ leak_protection_enabled: flag });
+const pushNotifications = z.looseObject({ push_enabled: flag });
+const invitation = z.looseObject({ invitation_id: text });
+const job = z.looseObject({ job_id: text });
+const hub = z.looseObject({ id: text, serial_no: text, status: text });
+const day = z.iso.date();
+const pressureTest = z.looseObject({ id: z.string() });
+const dayOfUsage = z.looseObject({ date: day, liters: z.number().nonnegative() });
+const category = z.looseObject({ id: z.string(), name: text });
+
+// A header takes nothing else (RFC 6750, 2.1).
+const session = z.looseObject({ token_details: z.string().regex(/^[!-~]+$/) });
 
 /** Longer texts are cut where they are shown to people. */
 const longestText = 1_000;
@@ -203,38 +171,107 @@ export const readers = {
   telemetry: reader<Telemetry>(telemetry),
   // Nobody is shown any of it.
   session: reader<SessionReply>(session, null),
+  signedOut: reader<{ readonly success: boolean | null }>(signedOut),
+  user: reader<User>(user),
+  status: reader<Status>(status),
+  customerProperty: reader<CustomerProperty>(customerProperty),
+  leakProtection: reader<LeakProtection>(leakProtection),
+  pushNotifications: reader<PushNotifications>(pushNotifications),
+  invitation: reader<Invitation>(invitation),
+  pressureTestJob: reader<PressureTestJob>(job),
+  hub: reader<HubDetail>(hub),
+  pressureTests: holder<PressureTests>('by_day', readTestsByDay),
+  dailyUsage: holder<DailyUsage>('daily', (value) => readEntries('day', dayOfUsage, value)),
+  applianceCategories: holder<ApplianceCategories>('categories', (value) =>
+    readEntries('category', category, value),
+  ),
 } as const;
 
 /**
- * A reader that keeps unknown keys and words, turns a field of the wrong type into null, and gives up only on
- * what is no object or has no usable id.
+ * A reader that keeps unknown keys and words, turns a field of the wrong type into null, leaves wrong entries of a list
+ * out, and gives up only on what is no object or has no usable id.
  */
 function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): Reader<T> {
+  const read = tolerantReader(schema);
+  return (value) => {
+    if (isTooDeep(value)) return tooDeep;
+    const each = read(value);
+    return each.ok ? { ...each, notices: [...each.notices, ...oddities(each.value, knownValues)] } : each;
+  };
+}
+
+const tooDeep = { ok: false, reason: 'it is nested too deeply', unsafeId: false } as const;
+
+function tolerantReader<T>(schema: z.ZodType<T>): Reader<T> {
   return (value) => {
     const first = schema.safeParse(value);
-    if (first.success) return { ok: true, value: first.data, notices: oddities(first.data, knownValues) };
+    if (first.success) return { ok: true, value: first.data, notices: [] };
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       return { ok: false, reason: 'it is not an object', unsafeId: false };
     }
-    const notices: string[] = [];
-    const mended: Record<string, unknown> = { ...value };
-    for (const issue of first.error.issues) {
-      const field = String(issue.path[0] ?? '');
-      mended[field] = null;
-      notices.push(`${field} is not as promised (${issue.message})`);
-    }
-    const second = schema.safeParse(mended);
-    if (second.success) {
-      return {
-        ok: true,
-        value: second.data,
-        notices: [...notices, ...oddities(second.data, knownValues)],
-      };
-    }
+    const { issues } = first.error;
+    const notices = new Map(
+      issues.map(({ path: [field], message }) => [field, `${String(field)} is not as promised (${message})`]),
+    );
+    const second = schema.safeParse(mend(value, issues));
+    if (second.success) return { ok: true, value: second.data, notices: [...notices.values()] };
     const badId = 'id' in value && typeof value.id === 'string' && !safeId.test(value.id);
-    const reason = badId ? `its id is not safe in a topic: ${shown(value.id)}` : notices.join(', ');
-    return { ok: false, reason, unsafeId: badId };
+    if (badId) {
+      return { ok: false, reason: `its id is not safe in a topic: ${shown(value.id)}`, unsafeId: true };
+    }
+    const reasons = new Set(second.error.issues.map(({ path: [field] }) => notices.get(field)));
+    return { ok: false, reason: [...reasons].join(', '), unsafeId: false };
   };
+}
+
+/** The object without what the issues are about: a field becomes null, a list loses entries. */
+function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string, unknown> {
+  const wrong = new Set(issues.map(({ path }) => path.slice(0, 2).join(' ')));
+  const mended = Object.entries(value).map(([field, held]: [string, unknown]): [string, unknown] => {
+    if (wrong.has(field)) return [field, null];
+    if (!Array.isArray(held)) return [field, held];
+    return [field, held.filter((_, index) => !wrong.has(`${field} ${index}`))];
+  });
+  return Object.fromEntries(mended);
+}
+
+const anyObject = z.looseObject({});
+
+/** What is usable of a list or table, and what was left out of it; null where it is none. */
+type Entries = { readonly good: unknown; readonly notices: readonly string[] } | null;
+
+/** A reader of an answer that holds one list or table of entries; a bad entry costs only itself. */
+function holder<T>(field: string, readHeld: (value: unknown) => Entries): Reader<T> {
+  return (value) => {
+    if (isTooDeep(value)) return tooDeep;
+    const { data: held } = anyObject.safeParse(value);
+    const entries = readHeld(held?.[field]);
+    if (!entries) return { ok: false, reason: `it has no ${field}`, unsafeId: false };
+    const { good, notices } = entries;
+    return { ok: true, value: { ...held, [field]: good } as T, notices };
+  };
+}
+
+function readEntries(what: string, schema: z.ZodType, value: unknown): Entries {
+  if (!Array.isArray(value)) return null;
+  const good = value.flatMap((each) => {
+    const read = schema.safeParse(each);
+    return read.success ? [read.data] : [];
+  });
+  const bad = value.length - good.length;
+  return { good, notices: bad === 0 ? [] : [`a ${what} is left out: it is not as promised`] };
+}
+
+function readTestsByDay(value: unknown): Entries {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const days: [string, unknown][] = [];
+  const notices: string[] = [];
+  for (const [date, tests] of Object.entries(value)) {
+    const entries = day.safeParse(date).success ? readEntries('pressure test', pressureTest, tests) : null;
+    if (entries) days.push([date, entries.good]);
+    notices.push(...(entries?.notices ?? ['a day is left out: it is not as promised']));
+  }
+  return { good: Object.fromEntries(days), notices: [...new Set(notices)] };
 }
 
 /** What is kept as it came, although nobody knows the word or would read it to its end. */
@@ -255,7 +292,7 @@ function oddities(record: unknown, knownValues: KnownValues | null): string[] {
 
 /** The value in words. Nothing is cut: half a secret could not be recognised and hidden. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
+  const text = (JSON.stringify(value) ?? 'nothing').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
   return text.length > 80 ? `something of ${text.length} characters` : text;
 }
 
@@ -277,4 +314,4 @@ const envelope = z.looseObject({
 });
 
 /** Reads the envelope of a list. */
-export const readEnvelope: Reader<Envelope> = reader<Envelope>(envelope);
+export const readEnvelope: Reader<Envelope> = tolerantReader<Envelope>(envelope);

@@ -2,7 +2,7 @@ import { type BridgeView, healthStatuses } from '../model/devices.ts';
 import type { EntityRow } from './row.ts';
 
 /** The levels that can be set while the bridge runs. */
-const settableLogLevels = ['debug', 'info', 'warn', 'error'] as const;
+export const settableLogLevels = ['debug', 'info', 'warn', 'error'] as const;
 
 /** THE TABLE of the bridge's own entities. */
 export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
@@ -78,5 +78,18 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     category: 'diagnostic',
     icon: 'mdi:tag-outline',
     value: (view) => view.version,
+  },
+  {
+    component: 'sensor',
+    key: 'appliance_categories',
+    name: 'Appliance categories',
+    needs: 'bridge',
+    category: 'diagnostic',
+    icon: 'mdi:washing-machine',
+    isDisabledByDefault: true,
+    stateClass: 'measurement',
+    exists: ({ applianceCategories }) => applianceCategories !== null,
+    value: ({ applianceCategories }) => applianceCategories?.length ?? null,
+    attributes: { path: 'info', expression: "{'categories': value_json.appliance_categories}" },
   },
 ];

@@ -1,6 +1,8 @@
+import type { Call } from '../cloud/operations.ts';
+import { endingAction, offeredActions } from '../model/incidentActions.ts';
 import { hasOpen, openCount, unknownIncident, type WithIncidents } from '../model/incidents.ts';
 import { type IncidentType, incidentTypes } from '../model/records.ts';
-import type { BinarySensorRow, EventRow, SensorRow } from './row.ts';
+import type { BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
 type Shown = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'category' | 'icon'>;
 
@@ -95,4 +97,58 @@ export const openIncidents: SensorRow<WithIncidents> = {
   icon: 'mdi:alert-circle-outline',
   stateClass: 'measurement',
   value: openCount,
+};
+
+/** Does something with each open incident that offers it. */
+export const incidentCommand: Command<WithIncidents, string> = {
+  path: 'incidents/action',
+  operation: 'act_on_incident',
+  order: actOnAll,
+};
+
+function actOnAll(
+  { incidents, areIncidentsKnown }: WithIncidents,
+  action: string,
+): readonly Call[] | Refusal {
+  const calls = incidents.flatMap((incident): Call[] => {
+    const offered = endingAction(incident, action);
+    return offered === null ? [] : [actOn(incident.id, offered)];
+  });
+  if (calls.length > 0) return calls;
+  const offered = offeredActions(incidents);
+  if (offered.length > 0)
+    return { refusal: `no open incident offers that; offered are ${offered.join(', ')}` };
+  if (incidents.length > 0) return { refusal: 'the open incidents offer no action' };
+  return {
+    refusal: areIncidentsKnown
+      ? 'there is no open incident'
+      : 'there is no open incident as far as is known: the cloud could not be read completely yet',
+  };
+}
+
+/** The call that does something with one incident. */
+export function actOn(incidentId: string, action: string): Call<'act_on_incident'> {
+  return { operation: 'act_on_incident', params: { incident_id: incidentId }, body: { action } };
+}
+
+/** Ends all open incidents. */
+export const resolveIncidents: ButtonRow<WithIncidents> = {
+  component: 'button',
+  key: 'resolve_incidents',
+  name: 'Resolve incidents',
+  needs: 'cloud',
+  icon: 'mdi:bell-check',
+  payload: 'resolve',
+  command: incidentCommand,
+};
+
+/** Has all open incidents keep quiet for a while. */
+export const snoozeIncidents: ButtonRow<WithIncidents> = {
+  component: 'button',
+  key: 'snooze_incidents',
+  name: 'Snooze incidents',
+  needs: 'cloud',
+  icon: 'mdi:bell-sleep',
+  payload: 'snooze',
+  command: incidentCommand,
 };

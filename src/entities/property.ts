@@ -1,8 +1,10 @@
 import type { PropertyView } from '../model/devices.ts';
 import { hasOpen, highestSeverity } from '../model/incidents.ts';
 import { severities } from '../model/records.ts';
-import { openIncidents } from './incidents.ts';
+import { openIncidents, resolveIncidents } from './incidents.ts';
+import { notificationEntities } from './notifications.ts';
 import type { EntityRow } from './row.ts';
+import { settingEntities } from './settings.ts';
 
 /** THE TABLE of a property's entities. */
 export const propertyEntities: readonly EntityRow<PropertyView>[] = [
@@ -29,6 +31,9 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
     options: ['none', ...severities],
     value: (view) => (hasOpen(view) === false ? 'none' : highestSeverity(view.incidents)),
   },
+  resolveIncidents,
+  ...settingEntities,
+  ...notificationEntities,
   {
     component: 'sensor',
     key: 'address',

@@ -12,8 +12,13 @@ export type BridgeOrder =
   | { readonly order: 'refresh' }
   | { readonly order: 'set_log_level'; readonly level: string };
 
-/** What a command comes to: a call of the cloud, or an order to the bridge. */
-export type Order = Call | BridgeOrder;
+/** What a command comes to: calls of the cloud, or an order to the bridge. */
+export type Order = Call | readonly Call[] | BridgeOrder;
+
+/** Why a command comes to nothing, in words for its sender. */
+export interface Refusal {
+  readonly refusal: string;
+}
 
 interface Common<View> {
   /** Part of the unique id and the component id: never changes. */
@@ -28,15 +33,31 @@ interface Common<View> {
   readonly exists?: (view: View) => boolean;
 }
 
-/** How a command reaches the row: its topic below the device's, and what it comes to. */
-interface Commanded<View, Input> {
-  readonly command: {
-    readonly path: string;
-    /** The operation it needs; what `control` forbids or the cloud does not offer has no entity. */
-    readonly operation: OperationName | null;
-    readonly order: (view: View, input: Input) => Order;
-  };
+/** A command: its topic below the device's, and what it comes to. */
+export interface Command<View, Input> {
+  readonly path: string;
+  /** The operation it needs; what `control` forbids or the cloud does not offer has no entity. */
+  readonly operation: OperationName | null;
+  readonly order: (view: View, input: Input) => Order | Refusal;
 }
+
+/** A command that sets one field: what it may be, the body of the operation says. */
+export interface FieldCommand {
+  readonly path: string;
+  readonly operation: FieldOperation;
+  /** A field of the operation's body. */
+  readonly field: string;
+}
+
+/** The operations that change single fields of a device; their one path parameter is the device's id. */
+export type FieldOperation =
+  | 'patch_property'
+  | 'patch_signal'
+  | 'patch_sonic'
+  | 'update_customer_notifications'
+  | 'update_notification_settings'
+  | 'update_property_configuration'
+  | 'update_property_settings';
 
 /** A retained document below the device's topic, and the Jinja expression that picks an object from it. */
 export interface Attributes {
@@ -52,8 +73,17 @@ type Measured =
   | { readonly deviceClass: 'signal_strength'; readonly unit: 'dBm'; readonly stateClass: 'measurement' }
   | { readonly deviceClass: 'duration'; readonly unit: 's' | 'min'; readonly stateClass?: 'measurement' }
   | { readonly deviceClass: 'volume_storage'; readonly unit: 'L'; readonly stateClass?: 'measurement' }
+  | { readonly deviceClass: 'water'; readonly unit: 'L'; readonly stateClass?: never }
   | { readonly stateClass: 'measurement' };
-type NumberSensor<View> = Measured & {
+/** Water that is counted: from the last reset on, or for ever. At most one row of a table has resets. */
+type Counted<View> = {
+  readonly deviceClass: 'water';
+  readonly unit: 'L';
+  readonly stateClass: 'total';
+  /** ISO 8601 with offset; null while it is not known. */
+  readonly lastReset?: (view: View) => string | null;
+};
+type NumberSensor<View> = (Measured | Counted<View>) & {
   readonly value: (view: View) => number | null;
   readonly precision?: number;
 };
@@ -62,8 +92,9 @@ type EnumSensor<View> = {
   readonly options: readonly string[];
   readonly value: (view: View) => string | null;
 };
-type TimestampSensor<View> = {
-  readonly deviceClass: 'timestamp';
+/** ISO 8601 with offset, or YYYY-MM-DD. */
+type TimeSensor<View> = {
+  readonly deviceClass: 'timestamp' | 'date';
   readonly value: (view: View) => string | null;
 };
 type TextSensor<View> = { readonly value: (view: View) => string | null };
@@ -72,7 +103,7 @@ export type SensorRow<View> = Common<View> & {
   readonly component: 'sensor';
   readonly category?: 'diagnostic';
   readonly attributes?: Attributes;
-} & (NumberSensor<View> | EnumSensor<View> | TimestampSensor<View> | TextSensor<View>);
+} & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View>);
 
 export type BinarySensorRow<View> = Common<View> & {
   readonly component: 'binary_sensor';
@@ -92,12 +123,12 @@ export type BinarySensorRow<View> = Common<View> & {
   readonly attributes?: Attributes;
 };
 
-export type ValveRow<View> = Common<View> &
-  Commanded<View, 'open' | 'close'> & {
-    readonly component: 'valve';
-    readonly deviceClass: 'water';
-    readonly value: (view: View) => Valve | null;
-  };
+export type ValveRow<View> = Common<View> & {
+  readonly component: 'valve';
+  readonly deviceClass: 'water';
+  readonly value: (view: View) => Valve | null;
+  readonly command: Command<View, 'open' | 'close'>;
+};
 
 export type EventRow<View> = Common<View> & {
   readonly component: 'event';
@@ -106,23 +137,45 @@ export type EventRow<View> = Common<View> & {
   readonly eventTypes: readonly string[];
 };
 
-export type ButtonRow<View> = Common<View> & Commanded<View, null> & { readonly component: 'button' };
+export type ButtonRow<View> = Common<View> & {
+  readonly component: 'button';
+  /** What Home Assistant sends; the command is given whatever was sent. */
+  readonly payload?: string;
+  readonly command: Command<View, string>;
+};
 
-export type SelectRow<View> = Common<View> &
-  Commanded<View, string> & {
-    readonly component: 'select';
-    readonly options: readonly string[];
-    readonly value: (view: View) => string | null;
-  };
+export type SelectRow<View> = Common<View> & {
+  readonly component: 'select';
+  /** What is offered besides the present value. */
+  readonly options: readonly string[];
+  readonly value: (view: View) => string | null;
+  readonly command: Command<View, string> | FieldCommand;
+};
+
+export type SwitchRow<View> = Common<View> & {
+  readonly component: 'switch';
+  readonly value: (view: View) => boolean | null;
+  readonly command: FieldCommand;
+};
+
+export type TextRow<View> = Common<View> & {
+  readonly component: 'text';
+  /** A regular expression in the words that Python and JavaScript share; what does not match is not shown. */
+  readonly pattern?: string;
+  readonly value: (view: View) => string | null;
+  readonly command: FieldCommand;
+};
+
+/** An entity that takes commands. */
+export type CommandRow<View> =
+  | ValveRow<View>
+  | ButtonRow<View>
+  | SelectRow<View>
+  | SwitchRow<View>
+  | TextRow<View>;
 
 /** An entity: one row, from which its discovery, state, command and documentation come. */
-export type EntityRow<View> =
-  | SensorRow<View>
-  | BinarySensorRow<View>
-  | ValveRow<View>
-  | EventRow<View>
-  | ButtonRow<View>
-  | SelectRow<View>;
+export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow<View> | CommandRow<View>;
 
 /** What can be offered: operations that `control` permits and the cloud has. */
 export type Offers = (operation: OperationName) => boolean;

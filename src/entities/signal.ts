@@ -1,6 +1,7 @@
 import { isConnected, type SignalView } from '../model/devices.ts';
 import { isoFromUnixSeconds } from '../model/telemetry.ts';
 import { incidentEvent, incidentSensor, openIncidents } from './incidents.ts';
+import { nameText } from './name.ts';
 import type { EntityRow } from './row.ts';
 
 /** THE TABLE of a signal's entities. */
@@ -16,6 +17,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
   openIncidents,
   incidentEvent,
   incidentSensor('cloud_disconnection'),
+  nameText('patch_signal', 'device', ({ signal }) => signal.name),
   {
     component: 'sensor',
     key: 'wifi_rssi',
@@ -64,5 +66,15 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     icon: 'mdi:chip',
     isDisabledByDefault: true,
     value: ({ signal }) => signal.modem_version,
+  },
+  {
+    component: 'sensor',
+    key: 'hub_status',
+    name: 'Hub status',
+    needs: 'device',
+    category: 'diagnostic',
+    icon: 'mdi:router-wireless',
+    exists: ({ hub }) => hub !== null,
+    value: ({ hub }) => hub?.status ?? null,
   },
 ];

@@ -2,13 +2,23 @@ import { isConnected, type SonicView } from '../model/devices.ts';
 import { batteryOption, batteryOptions, hasExternalPower, isBatteryLow } from '../model/power.ts';
 import { incidentTypes, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
-import { incidentEvent, incidentSensor, openIncidents } from './incidents.ts';
+import {
+  incidentEvent,
+  incidentSensor,
+  openIncidents,
+  resolveIncidents,
+  snoozeIncidents,
+} from './incidents.ts';
+import { nameText } from './name.ts';
 import type { EntityRow } from './row.ts';
 
 const valveStateOptions = [...valveStates, 'other'] as const;
 
 // As long as that is not known, what Home Assistant has from an earlier run stays.
 const hasTelemetry = (view: SonicView) => view.telemetry !== null;
+
+const hasUsage = (view: SonicView) => view.usage !== null;
+const hasPressureTests = (view: SonicView) => view.pressureTests !== null;
 
 function measured<Name extends keyof Measurement>(view: SonicView, name: Name): Measurement[Name] | null {
   return view.telemetry ? measurementOf(view.telemetry)[name] : null;
@@ -69,9 +79,75 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     exists: hasTelemetry,
     value: (view) => measured(view, 'waterTemperatureC'),
   },
+  {
+    component: 'sensor',
+    key: 'water_today',
+    name: 'Water today',
+    needs: 'device',
+    deviceClass: 'water',
+    unit: 'L',
+    stateClass: 'total',
+    precision: 1,
+    exists: hasUsage,
+    value: (view) => view.usage?.todayL ?? null,
+    lastReset: (view) => view.usage?.lastReset ?? null,
+  },
+  {
+    component: 'sensor',
+    key: 'water_yesterday',
+    name: 'Water yesterday',
+    needs: 'device',
+    deviceClass: 'water',
+    unit: 'L',
+    precision: 1,
+    exists: hasUsage,
+    value: (view) => view.usage?.yesterdayL ?? null,
+  },
+  {
+    component: 'sensor',
+    key: 'water_month',
+    name: 'Water this month',
+    needs: 'device',
+    deviceClass: 'water',
+    unit: 'L',
+    precision: 0,
+    exists: hasUsage,
+    value: (view) => view.usage?.monthL ?? null,
+  },
+  {
+    component: 'sensor',
+    key: 'water_total',
+    name: 'Water total',
+    needs: 'device',
+    deviceClass: 'water',
+    unit: 'L',
+    stateClass: 'total',
+    precision: 0,
+    exists: hasUsage,
+    value: (view) => view.usage?.totalL ?? null,
+  },
   openIncidents,
   incidentEvent,
+  resolveIncidents,
+  snoozeIncidents,
   ...incidentTypes.map(incidentSensor),
+  {
+    component: 'button',
+    key: 'pressure_test_start',
+    name: 'Start pressure test',
+    needs: 'device',
+    icon: 'mdi:gauge',
+    command: {
+      path: 'pressure_test/start',
+      operation: 'start_pressure_test',
+      order: (view) => ({
+        operation: 'start_pressure_test',
+        params: { thing_id: view.sonic.id },
+        body: { source: 'sonic2mqtt' },
+      }),
+    },
+  },
+  nameText('patch_sonic', 'device', ({ sonic }) => sonic.name),
   {
     component: 'binary_sensor',
     key: 'valve_problem',
@@ -89,6 +165,28 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     category: 'diagnostic',
     deviceClass: 'running',
     value: ({ sonic }) => (sonic.valve_state === null ? null : sonic.valve_state === 'pressure_test'),
+  },
+  {
+    component: 'sensor',
+    key: 'pressure_tests_today',
+    name: 'Pressure tests today',
+    needs: 'device',
+    category: 'diagnostic',
+    icon: 'mdi:gauge',
+    stateClass: 'measurement',
+    exists: hasPressureTests,
+    value: (view) => view.pressureTests?.todayCount ?? null,
+  },
+  {
+    component: 'sensor',
+    key: 'pressure_test_last_day',
+    name: 'Last pressure test',
+    needs: 'device',
+    category: 'diagnostic',
+    icon: 'mdi:gauge',
+    deviceClass: 'date',
+    exists: hasPressureTests,
+    value: (view) => view.pressureTests?.lastDay ?? null,
   },
   {
     component: 'sensor',

@@ -1,30 +1,59 @@
-import { type Control, type OperationName, operationRow } from '../cloud/operations.ts';
-import type { EntityRow, Order } from '../entities/row.ts';
+import type { Control } from '../cloud/catalogue.ts';
+import { type Call, type OperationName, operationRow } from '../cloud/operations.ts';
+import { checkCall } from '../cloud/request.ts';
+import { type FieldsCommand, plainCommands, type WordCommand } from '../entities/commands.ts';
+import { actOn } from '../entities/incidents.ts';
+import type { CommandRow, EntityRow, FieldCommand, FieldOperation, Order, Refusal } from '../entities/row.ts';
+import { settingReaders } from '../entities/settings.ts';
 import { entityTable } from '../entities/tables.ts';
 import { type DeviceKind, type DeviceView, deviceKinds } from '../model/devices.ts';
-import type { Topics } from './topics.ts';
+import { offeredAction } from '../model/incidentActions.ts';
+import type { Incident } from '../model/records.ts';
+import { viewId } from './discovery.ts';
+import type { TargetKind, Topics } from './topics.ts';
 
 /** What a command comes to, or why it is refused, in words for its sender. */
-export type ParsedCommand = { readonly order: Order } | { readonly refusal: string };
+export type ParsedCommand = { readonly order: Order } | Refusal;
 
-type CommandRow = Extract<EntityRow<DeviceView>, { readonly command: unknown }>;
+/** What takes the payloads of one path. */
+type Taker =
+  | CommandRow<DeviceView>
+  | { readonly component: 'field'; readonly command: FieldCommand }
+  | { readonly component: 'fields'; readonly command: FieldsCommand }
+  | { readonly component: 'word'; readonly command: WordCommand<DeviceView> };
 
-function commandRows(kind: DeviceKind): readonly CommandRow[] {
+/** Below an incident's topic. */
+const incidentPath = 'action';
+
+function commandRows(kind: DeviceKind): readonly CommandRow<DeviceView>[] {
   // Each table reads views of its own kind only, and is given no other.
   const table = entityTable(kind) as unknown as readonly EntityRow<DeviceView>[];
   return table.filter((row) => 'command' in row);
 }
 
-/** The filters to subscribe to, one for each command of each kind of device. */
-export function commandFilters(topics: Topics): string[] {
-  return deviceKinds.flatMap((kind) =>
-    commandRows(kind).map((row) => topics.below(kind, '+', row.command.path)),
-  );
+/** The paths below a device of this kind at which commands are taken; `+` is any field. */
+function commandPaths(kind: DeviceKind): readonly string[] {
+  const plain = plainCommands[kind].flatMap((command) => {
+    const hasFieldTopics = 'hasFieldTopics' in command && command.hasFieldTopics;
+    return [command.path, ...(hasFieldTopics ? [fieldPath(command, '+')] : [])];
+  });
+  const ofRows = commandRows(kind)
+    .map((row) => row.command.path)
+    .filter((path) => fieldOf(kind, path) === null);
+  return [...new Set([...ofRows, ...plain])];
 }
 
-/** Whether a path below a device of this kind takes commands. */
-export function isCommandPath(kind: DeviceKind, path: string): boolean {
-  return commandRows(kind).some((row) => row.command.path === path);
+/** The filters to subscribe to; no two take one topic, lest a broker deliver a command twice. */
+export function commandFilters(topics: Topics): string[] {
+  const ofDevices = deviceKinds.flatMap((kind) =>
+    commandPaths(kind).map((path) => topics.below(kind, '+', path)),
+  );
+  return [...ofDevices, topics.below('incident', '+', incidentPath)];
+}
+
+/** Whether a path below something of this kind takes commands. */
+export function isCommandPath(kind: TargetKind, path: string): boolean {
+  return kind === 'incident' ? path === incidentPath : takerOf(kind, path) !== null;
 }
 
 /** What the payload asks of the device at this path. */
@@ -34,26 +63,89 @@ export function parseCommand(
   payload: string,
   control: Readonly<Record<Control, boolean>>,
 ): ParsedCommand {
-  const row = commandRows(view.kind).find((each) => each.command.path === path);
-  if (!row) return { refusal: `there is no command ${path}` };
-  const forbidden = forbiddenBy(row.command.operation, control);
-  if (forbidden) return { refusal: `not permitted: control.${forbidden} is off in the configuration` };
-  switch (row.component) {
+  const taker = takerOf(view.kind, path);
+  if (!taker) return { refusal: `there is no command ${path}` };
+  const forbidden = forbiddenBy(taker.command.operation, control);
+  if (forbidden) return notPermitted(forbidden);
+  return ordered(taken(taker, view, payload));
+}
+
+/** What the payload asks of an incident: only what the incident itself offers. */
+export function parseIncidentCommand(
+  incident: Incident,
+  payload: string,
+  control: Readonly<Record<Control, boolean>>,
+): ParsedCommand {
+  const forbidden = forbiddenBy('act_on_incident', control);
+  if (forbidden) return notPermitted(forbidden);
+  const action = offeredAction(incident, payload);
+  if (action !== null) return { order: actOn(incident.id, action) };
+  const offered = incident.possible_actions;
+  return offered.length === 0
+    ? { refusal: 'the incident offers no action' }
+    : { refusal: `must be one of ${offered.join(', ')}; got ${quote(payload)}` };
+}
+
+function notPermitted(forbidden: Control): Refusal {
+  return { refusal: `not permitted: control.${forbidden} is off in the configuration` };
+}
+
+function ordered(order: Order | Refusal): ParsedCommand {
+  return 'refusal' in order ? order : { order };
+}
+
+function taken(taker: Taker, view: DeviceView, payload: string): Order | Refusal {
+  switch (taker.component) {
     case 'valve': {
       const action = valveAction(payload);
       return action
-        ? { order: row.command.order(view, action) }
+        ? taker.command.order(view, action)
         : { refusal: `must be OPEN or CLOSE, or {"action":"open"}; got ${quote(payload)}` };
     }
-    case 'button':
-      return { order: row.command.order(view, null) };
     case 'select': {
-      const option = row.options.find((each) => each === payload.trim());
+      if ('field' in taker.command) return setField(view, taker.command, payload);
+      const option = taker.options.find((each) => each === payload.trim());
       return option === undefined
-        ? { refusal: `must be one of ${row.options.join(', ')}; got ${quote(payload)}` }
-        : { order: row.command.order(view, option) };
+        ? { refusal: `must be one of ${taker.options.join(', ')}; got ${quote(payload)}` }
+        : taker.command.order(view, option);
+    }
+    case 'button':
+    case 'word':
+      return taker.command.order(view, payload);
+    case 'switch':
+    case 'text':
+    case 'field':
+      return setField(view, taker.command, payload);
+    case 'fields':
+      return setFields(view, taker.command, payload);
+  }
+}
+
+function takerOf(kind: DeviceKind, path: string): Taker | null {
+  const row = commandRows(kind).find((each) => each.command.path === path);
+  if (row) return row;
+  const plain = plainCommands[kind].find((each) => each.path === path);
+  if (!plain) return fieldOf(kind, path);
+  if ('hasFieldTopics' in plain) return { component: 'fields', command: plain };
+  // Each command reads views of its own kind only, and is given no other.
+  return { component: 'word', command: plain as WordCommand<DeviceView> };
+}
+
+/** The command at the topic of a single field, whether there is such a field or not. */
+function fieldOf(kind: DeviceKind, path: string): Extract<Taker, { readonly component: 'field' }> | null {
+  for (const command of plainCommands[kind]) {
+    if (!('hasFieldTopics' in command) || !command.hasFieldTopics) continue;
+    const [before = '', after = ''] = fieldPath(command, '+').split('+');
+    const field = path.slice(before.length, -after.length);
+    if (!field.includes('/') && path === before + field + after) {
+      return { component: 'field', command: { path, operation: command.operation, field } };
     }
   }
+  return null;
+}
+
+function fieldPath({ path }: FieldsCommand, field: string): string {
+  return path.replace(/set$/, `${field}/set`);
 }
 
 /** The section of `control` that forbids an operation; null when it is permitted. */
@@ -78,6 +170,80 @@ function actionIn(text: string): string {
   } catch {
     return '';
   }
+}
+
+// ---- fields -----------------------------------------------------------------------------------------------------
+
+function setField(view: DeviceView, { operation, field }: FieldCommand, payload: string): Call | Refusal {
+  const read = readField(view, operation, field, payload);
+  return 'refusal' in read ? read : fieldsCall(view, operation, { [field]: read.value });
+}
+
+function setFields(view: DeviceView, { operation }: FieldsCommand, payload: string): Call | Refusal {
+  const given = objectIn(payload);
+  if (!given) return { refusal: `must be a JSON object of fields; got ${quote(payload)}` };
+  const reads = Object.entries(given).map(
+    ([field, value]) => [field, readField(view, operation, field, value)] as const,
+  );
+  const refusals = reads.flatMap(([, read]) => ('refusal' in read ? [read.refusal] : []));
+  if (refusals.length > 0) return { refusal: refusals.join('; ') };
+  const values = reads.map(([field, read]) => [field, 'value' in read ? read.value : null] as const);
+  const call = fieldsCall(view, operation, Object.fromEntries(values));
+  const [fault] = checkCall(operationRow(operation), call).faults;
+  return fault ? { refusal: `the object ${fault.words}` } : call;
+}
+
+function objectIn(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The value as the operation takes it, from what was sent in any of the ways in which it can be. A refusal does not
+ * repeat what was sent, since an address may hold a secret.
+ */
+function readField(
+  view: DeviceView,
+  operation: FieldOperation,
+  field: string,
+  given: unknown,
+): { readonly value: unknown } | Refusal {
+  const row = operationRow(operation);
+  const reader = operation === 'update_property_settings' ? settingReaders.get(field) : undefined;
+  let words = '';
+  for (const meant of typeof given === 'string' ? meanings(given) : [given]) {
+    const value = reader && typeof meant === 'string' ? reader(meant) : meant;
+    if (typeof value === 'object' && value !== null && 'refusal' in value) {
+      return { refusal: `${field} ${value.refusal}` };
+    }
+    const [fault] = checkCall(row, fieldsCall(view, operation, { [field]: value })).faults;
+    if (!fault) return { value };
+    words = fault.words;
+  }
+  return { refusal: `${field.slice(0, 80)} ${words}` };
+}
+
+/** What a text can mean: ON and OFF, a number, or what it says. */
+function meanings(text: string): readonly unknown[] {
+  const trimmed = text.trim();
+  const flags: ReadonlyMap<string, boolean> = new Map([
+    ['on', true],
+    ['true', true],
+    ['off', false],
+    ['false', false],
+  ]);
+  const flag = flags.get(trimmed.toLowerCase());
+  const isNumber = /^[+-]?\d+(\.\d+)?$/.test(trimmed);
+  return [...(flag === undefined ? [] : [flag]), ...(isNumber ? [Number(trimmed)] : []), trimmed];
+}
+
+/** The call that sets these fields, and only these, of the device (cloud facts 3, partial updates). */
+function fieldsCall(view: DeviceView, operation: FieldOperation, body: object): Call {
+  return { operation, params: { [`${view.kind}_id`]: viewId(view) }, body } as unknown as Call;
 }
 
 function quote(payload: string): string {

@@ -1,4 +1,4 @@
-import { type EntityRow, hasEntity, type Need, type Offers } from '../entities/row.ts';
+import { type EntityRow, hasEntity, type Need, type Offers, type SelectRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 import { deviceIdentifier, type Topics } from './topics.ts';
@@ -22,7 +22,13 @@ interface Availability {
 /** The path below a device of the document that holds its entities' states. */
 export const statesPath = 'homeassistant';
 
-/** Home Assistant shows no more of a state, and a name beyond this is no name. */
+/** The key of that document for the time from which on a row counts. */
+export const lastResetKey = 'last_reset';
+
+/** Home Assistant shows no more of a state. */
+export const longestState = 255;
+
+/** A name beyond this is no name. */
 const longestName = 100;
 
 /** The id of a view's record; empty for the bridge. */
@@ -45,7 +51,7 @@ export function discoveryOf(view: DeviceView, topics: Topics, offers: Offers, ve
   const defaultNeed = view.kind === 'bridge' ? 'bridge' : 'cloud';
   const components: Record<string, Component> = {};
   for (const row of rowsOf(view, offers)) {
-    components[componentId(row)] = component(row, view.kind, id, topics, defaultNeed);
+    components[componentId(row)] = component(row, view, id, topics, defaultNeed);
   }
   return {
     device: device(view, version),
@@ -56,11 +62,15 @@ export function discoveryOf(view: DeviceView, topics: Topics, offers: Offers, ve
   };
 }
 
-/** The rows of a view's table that exist for it. */
-export function rowsOf<View extends DeviceView>(view: View, offers: Offers): readonly EntityRow<View>[] {
+/** The rows of a view's table. */
+export function allRowsOf<View extends DeviceView>(view: View): readonly EntityRow<View>[] {
   // The table of the view's own kind reads exactly this view; the compiler cannot follow the correlation.
-  const table = entityTable(view.kind) as unknown as readonly EntityRow<View>[];
-  return table.filter((row) => hasEntity(row, view, offers));
+  return entityTable(view.kind) as unknown as readonly EntityRow<View>[];
+}
+
+/** The rows of a view's table that exist for it. */
+function rowsOf<View extends DeviceView>(view: View, offers: Offers): readonly EntityRow<View>[] {
+  return allRowsOf(view).filter((row) => hasEntity(row, view, offers));
 }
 
 /** The id of a row's component: `{platform}_{key}`. */
@@ -151,13 +161,21 @@ function availability(need: Need, kind: DeviceKind, id: string, topics: Topics):
   }
 }
 
-function component<View>(
+/** What can be chosen: what the row offers, and what was chosen elsewhere. */
+function optionsOf<View>({ options, value }: SelectRow<View>, view: View): readonly string[] {
+  const present = value(view);
+  if (present === null || options.includes(present)) return options;
+  return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
+}
+
+function component<View extends DeviceView>(
   row: EntityRow<View>,
-  kind: DeviceKind,
+  view: View,
   id: string,
   topics: Topics,
   defaultNeed: Need,
 ): Component {
+  const { kind } = view;
   const state = {
     state_topic: topics.below(kind, id, statesPath),
     value_template: `{{ value_json.${row.key} }}`,
@@ -176,11 +194,18 @@ function component<View>(
     ...('value' in row && state),
     ...('path' in row && { state_topic: topics.below(kind, id, row.path), event_types: row.eventTypes }),
     ...('command' in row && { command_topic: topics.below(kind, id, row.command.path), retain: false }),
+    ...('payload' in row && { payload_press: row.payload }),
+    ...(row.component === 'text' && {
+      min: 0,
+      max: longestState,
+      ...(row.pattern && { pattern: row.pattern }),
+    }),
     ...('deviceClass' in row && { device_class: row.deviceClass }),
     ...('unit' in row && { unit_of_measurement: row.unit }),
     ...('stateClass' in row && { state_class: row.stateClass }),
+    ...('lastReset' in row && { last_reset_value_template: `{{ value_json.${lastResetKey} }}` }),
     ...('precision' in row && { suggested_display_precision: row.precision }),
-    ...('options' in row && { options: row.options }),
+    ...('options' in row && { options: row.component === 'select' ? optionsOf(row, view) : row.options }),
     ...('attributes' in row &&
       row.attributes && {
         json_attributes_topic: topics.below(kind, id, row.attributes.path),

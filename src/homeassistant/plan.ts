@@ -1,5 +1,11 @@
-import type { Offers } from '../entities/row.ts';
-import { type DeviceKind, type DeviceView, isSignalReachable, isSonicReachable } from '../model/devices.ts';
+import { hasEntity, type Offers, type TextRow } from '../entities/row.ts';
+import {
+  type DeviceKind,
+  type DeviceView,
+  isSignalReachable,
+  isSonicReachable,
+  type SonicView,
+} from '../model/devices.ts';
 import {
   highestSeverity,
   newestByType,
@@ -9,7 +15,17 @@ import {
 } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
-import { type Discovery, discoveryOf, rowsOf, shortened, statesPath, viewId } from './discovery.ts';
+import type { Usage } from '../model/usage.ts';
+import {
+  allRowsOf,
+  type Discovery,
+  discoveryOf,
+  lastResetKey,
+  longestState,
+  shortened,
+  statesPath,
+  viewId,
+} from './discovery.ts';
 import type { Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
@@ -43,7 +59,7 @@ const paths: Readonly<Record<DeviceKind, readonly string[]>> = {
   bridge: [statesPath],
   property: ['', 'settings', 'notifications', 'incidents', statesPath],
   signal: ['', 'availability', 'incidents', statesPath],
-  sonic: ['', 'availability', 'telemetry', 'incidents', statesPath],
+  sonic: ['', 'availability', 'telemetry', 'usage', 'pressure_tests', 'incidents', statesPath],
 };
 
 /** The paths below a device of this kind at which messages may be retained; empty is its record. */
@@ -77,7 +93,13 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
 }
 
 function undecidedPaths(view: DeviceView): string[] {
-  if (view.kind === 'sonic') return view.telemetry === undefined ? ['telemetry'] : [];
+  if (view.kind === 'sonic') {
+    return [
+      ...(view.telemetry === undefined ? ['telemetry'] : []),
+      ...(view.usage === undefined ? ['usage'] : []),
+      ...(view.pressureTests === undefined ? ['pressure_tests'] : []),
+    ];
+  }
   if (view.kind !== 'property') return [];
   return (['settings', 'notifications'] as const).filter((path) => view[path] === undefined);
 }
@@ -110,6 +132,8 @@ function documents(view: DeviceView, below: Below, own: (value: unknown) => Mess
         below('availability', isSonicReachable(view) ? 'online' : 'offline'),
         own({ ...view.sonic, property_id: view.propertyId, valve: view.valve }),
         ...(view.telemetry ? [below('telemetry', telemetryShown(view.telemetry))] : []),
+        ...(view.usage ? [below('usage', usageShown(view.usage))] : []),
+        ...pressureTestsShown(view).map((shown) => below('pressure_tests', shown)),
         below('incidents', openByType(view)),
       ];
   }
@@ -129,17 +153,40 @@ function telemetryShown(telemetry: Parameters<typeof measurementOf>[0]) {
   };
 }
 
-/** Home Assistant refuses longer states. */
-const longestState = 255;
+function usageShown(usage: Usage) {
+  return {
+    today: usage.todayL,
+    yesterday: usage.yesterdayL,
+    month: usage.monthL,
+    total: usage.totalL,
+    last_reset: usage.lastReset,
+    days: usage.days,
+    updated_at: usage.updatedAt,
+  };
+}
 
-/** The states of a device's entities by key, in the words that Home Assistant takes; null is unknown. */
+/** Where the cloud tells of no tests, one that was started here is still worth a message. */
+function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicView) {
+  if (tests === undefined || (tests === null && pressureTestJobId === null)) return [];
+  const { lastDay = null, todayCount = null, days = {} } = tests ?? {};
+  return [{ last_day: lastDay, today_count: todayCount, days, job_id: pressureTestJobId }];
+}
+
+/**
+ * The states of a device's entities by key, in the words that Home Assistant takes; null is unknown. Those that the
+ * device does not have are there too: Home Assistant warns of a missing key until it has withdrawn its entity.
+ */
 export function entityStates(
   view: DeviceView,
   { offers }: Pick<PlanContext, 'offers'>,
 ): Record<string, unknown> {
   const states: Record<string, unknown> = {};
-  for (const row of rowsOf(view, offers)) {
-    if ('value' in row) states[row.key] = stateWord(row.value(view));
+  for (const row of allRowsOf(view)) {
+    const isThere = hasEntity(row, view, offers);
+    if (row.component === 'text') states[row.key] = isThere ? shownText(row, view) : '';
+    else if ('value' in row) states[row.key] = isThere ? stateWord(row.value(view)) : null;
+    // Home Assistant skips an empty one, and warns of any other word that is no time.
+    if ('lastReset' in row) states[lastResetKey] = (isThere && row.lastReset?.(view)) || '';
   }
   return states;
 }
@@ -147,6 +194,12 @@ export function entityStates(
 function stateWord(value: string | number | boolean | null): string | number | null {
   if (typeof value === 'boolean') return value ? 'ON' : 'OFF';
   return typeof value === 'string' ? shortened(value, longestState) || null : value;
+}
+
+/** A text has no word for unknown, and Home Assistant fails on one that its pattern does not take. */
+function shownText<View>({ pattern, value }: TextRow<View>, view: View): string {
+  const text = shortened(value(view) ?? '', longestState);
+  return pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '';
 }
 
 /** The retained message of an open incident. */

@@ -1,8 +1,11 @@
 import type { DeviceKind } from '../model/devices.ts';
 
+/** What has topics of its own below it. */
+export type TargetKind = DeviceKind | 'incident';
+
 /** What a topic is about. */
 export interface Target {
-  readonly kind: DeviceKind;
+  readonly kind: TargetKind;
   /** Empty for the bridge. */
   readonly id: string;
   readonly path: string;
@@ -15,16 +18,24 @@ export interface Topics {
   /** A topic of the bridge: `bridge/state` and so on, by its last part. */
   bridge(path: string): string;
   /** The topic of a device's record. */
-  device(kind: DeviceKind, id: string): string;
+  device(kind: TargetKind, id: string): string;
   /** A topic below a device's. */
-  below(kind: DeviceKind, id: string, path: string): string;
+  below(kind: TargetKind, id: string, path: string): string;
   incident(id: string): string;
   /** The retained discovery message of a device. */
   discovery(kind: DeviceKind, id: string): string;
   /** Filters that find the retained messages of devices and incidents, and no command. */
   readonly stateFilters: readonly string[];
-  /** The device and the path below it that a topic names; null for a topic of something else. */
+  /** The device or incident and the path below it that a topic names; null for a topic of something else. */
   parse(topic: string): Target | null;
+  /** The filter that finds requests, one for each operation of the cloud. */
+  readonly requestFilter: string;
+  /** The operation that a request's topic names, as it came; null for the topic of something else. */
+  operationOf(topic: string): string | null;
+  /** Where a request is answered unless it says otherwise. */
+  response(operation: string): string;
+  /** Whether an answer may go there: to a topic by which neither this bridge nor Home Assistant lives. */
+  isOpenToAnswers(topic: string): boolean;
   /** The filter that finds discovery messages, of this bridge and of others. */
   readonly discoveryFilter: string;
 }
@@ -36,8 +47,10 @@ export function deviceIdentifier(kind: DeviceKind, id: string): string {
 
 /** The topics below a base topic and a discovery prefix, both without a slash at their ends. */
 export function topicsUnder(base: string, discoveryPrefix: string): Topics {
-  const device = (kind: DeviceKind, id: string) =>
+  const device = (kind: TargetKind, id: string) =>
     kind === 'bridge' ? `${base}/bridge` : `${base}/${kind}/${id}`;
+  const requests = `${device('bridge', '')}/request/`;
+  const responses = `${device('bridge', '')}/response/`;
   return {
     base,
     bridge: (path) => `${base}/bridge/${path}`,
@@ -47,10 +60,19 @@ export function topicsUnder(base: string, discoveryPrefix: string): Topics {
     discovery: (kind, id) => `${discoveryPrefix}/device/${deviceIdentifier(kind, id)}/config`,
     parse: (topic) => parseBelow(base, topic),
     stateFilters: [
-      ...['property', 'signal', 'sonic'].flatMap((kind) => [`${base}/${kind}/+`, `${base}/${kind}/+/+`]),
+      ...['signal', 'sonic'].flatMap((kind) => [`${base}/${kind}/+`, `${base}/${kind}/+/+`]),
+      `${base}/property/+`,
+      // Not all by one filter: it would take the command topic of several fields, which brokers may deliver twice then.
+      ...propertyDocuments.map((path) => `${base}/property/+/${path}`),
       `${base}/incident/+`,
       `${base}/bridge/homeassistant`,
     ],
+    requestFilter: `${requests}+`,
+    operationOf: (topic) => (topic.startsWith(requests) ? topic.slice(requests.length) : null),
+    response: (operation) => responses + operation,
+    isOpenToAnswers: (topic) =>
+      isTopicName(topic) &&
+      (isBelow(responses.slice(0, -1), topic) || !(isIn(base, topic) || isIn(discoveryPrefix, topic))),
     discoveryFilter: `${discoveryPrefix}/device/+/config`,
   };
 }
@@ -68,11 +90,30 @@ export function componentsOfDiscovery(topics: Topics, payload: string): string[]
   }
 }
 
+/**
+ * Whether a message may be published there. Control characters and noncharacters are allowed by the letter, but a
+ * broker may hang up on them, and topics that begin with `$` are its own.
+ */
+export function isTopicName(topic: string): boolean {
+  if (topic === '' || topic.startsWith('$') || Buffer.byteLength(topic) > 65_535) return false;
+  return !/[+#\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u.test(topic);
+}
+
+function isBelow(parent: string, topic: string): boolean {
+  return topic.startsWith(`${parent}/`);
+}
+
+function isIn(parent: string, topic: string): boolean {
+  return topic === parent || isBelow(parent, topic);
+}
+
+const propertyDocuments = ['settings', 'notifications', 'incidents', 'homeassistant'];
+
 function parseBelow(base: string, topic: string): Target | null {
   if (!topic.startsWith(`${base}/`)) return null;
   const [kind, ...rest] = topic.slice(base.length + 1).split('/');
   if (kind === 'bridge') return { kind, id: '', path: rest.join('/') };
-  if (kind !== 'property' && kind !== 'signal' && kind !== 'sonic') return null;
+  if (kind !== 'property' && kind !== 'signal' && kind !== 'sonic' && kind !== 'incident') return null;
   const [id, ...path] = rest;
   return id === undefined ? null : { kind, id, path: path.join('/') };
 }

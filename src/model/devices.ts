@@ -1,4 +1,7 @@
+import type { PressureTestDays } from './pressureTests.ts';
 import type {
+  ApplianceCategories,
+  HubDetail,
   Incident,
   NotificationSettings,
   Property,
@@ -7,6 +10,8 @@ import type {
   Sonic,
   Telemetry,
 } from './records.ts';
+import type { AcceptedSettings } from './settings.ts';
+import type { Usage } from './usage.ts';
 import type { Valve } from './valve.ts';
 
 /** What has a device in Home Assistant and topics of its own. */
@@ -27,6 +32,11 @@ export interface SonicView {
   readonly travelTimeS: number | null;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly telemetry: Telemetry | null | undefined;
+  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  readonly usage: Usage | null | undefined;
+  readonly pressureTests: PressureTestDays | null | undefined;
+  /** Of the last pressure test that this bridge has started; null before the first. */
+  readonly pressureTestJobId: string | null;
   /** Open ones only. */
   readonly incidents: readonly Incident[];
   /** Whether no other incident is open: all were read, and not too long ago. */
@@ -39,6 +49,8 @@ export interface SignalView {
   readonly signal: Signal;
   readonly propertyId: string | null;
   readonly isUnread: boolean;
+  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  readonly hub: HubDetail | null | undefined;
   readonly incidents: readonly Incident[];
   readonly areIncidentsKnown: boolean;
 }
@@ -50,6 +62,7 @@ export interface PropertyView {
   /** Null where the cloud does not show them, undefined as long as it could not be asked. */
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
+  readonly accepted: AcceptedSettings;
   readonly incidents: readonly Incident[];
   readonly areIncidentsKnown: boolean;
 }
@@ -69,6 +82,8 @@ export interface BridgeView {
   /** ISO 8601; refreshed now and then, not at each poll. */
   readonly lastUpdate: string | null;
   readonly requestsLastHour: number;
+  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  readonly applianceCategories: ApplianceCategories['categories'] | null | undefined;
 }
 
 export type DeviceView = BridgeView | PropertyView | SignalView | SonicView;

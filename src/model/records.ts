@@ -114,6 +114,71 @@ export interface Telemetry {
   readonly probed_at: number | null;
 }
 
+/** Interface document 2.8; water that ran on each day, in the time zone of the property. */
+export interface DailyUsage {
+  readonly daily: readonly {
+    /** YYYY-MM-DD. */
+    readonly date: string;
+    readonly liters: number;
+  }[];
+}
+
+/** Interface document 2.8; by YYYY-MM-DD. */
+export interface PressureTests {
+  readonly by_day: Readonly<Record<string, readonly { readonly id: string }[]>>;
+}
+
+/** Interface document 2.8. */
+export interface PressureTestJob {
+  readonly job_id: string | null;
+}
+
+/** Interface document 2.8. */
+export interface ApplianceCategories {
+  readonly categories: readonly { readonly id: string; readonly name: string | null }[];
+}
+
+/** Interface document 2.8. */
+export interface HubDetail {
+  readonly id: string | null;
+  readonly serial_no: string | null;
+  readonly status: string | null;
+}
+
+/** Interface document 2.8, with the names that operation 26 takes. */
+export interface User {
+  readonly id: string | null;
+  readonly email: string | null;
+  readonly first_name: string | null;
+  readonly last_name: string | null;
+}
+
+/** Interface document 2.8: what an accepted command is answered with. */
+export interface Status {
+  readonly status: string | null;
+}
+
+/** Interface document 2.8: the customer-app form of a property. */
+export interface CustomerProperty {
+  readonly id: string | null;
+  readonly name: string | null;
+}
+
+/** Interface document 4.2, operation 25. */
+export interface LeakProtection {
+  readonly leak_protection_enabled: boolean | null;
+}
+
+/** Interface document 4.2, operation 28. */
+export interface PushNotifications {
+  readonly push_enabled: boolean | null;
+}
+
+/** Interface document 2.8. */
+export interface Invitation {
+  readonly invitation_id: string | null;
+}
+
 /** Interface document 6.1, in its order. */
 export const incidentTypes = [
   'high_volume_alert',

@@ -39,14 +39,14 @@ const allWeights = happenings.reduce((sum, { weight }) => sum + weight, 0);
 
 /** Lets the world live: something every minute or two in a small one, more often in a large one, tests at night. */
 export function bringToLife(world: World, random: Random): void {
-  const meanMs = (1.5 * minuteMs) / Math.sqrt(Math.max(1, world.sonics.size / 4));
+  const meanMs = (1.5 * minuteMs) / Math.sqrt(Math.max(1, world.thingIds.length / 4));
   const wait = () => {
     world.agenda.after(meanMs * (0.5 + random()), () => {
       choose(random).happen(world, random);
       wait();
     });
   };
-  if (world.sonics.size > 0) wait();
+  if (world.thingIds.length > 0) wait();
   runNightlyTests(world, random);
 }
 
@@ -66,7 +66,7 @@ const spared = (ids: readonly string[]) => ids.slice(1);
 function passingIncident(types: readonly string[]) {
   return (world: World, random: Random) => {
     const type = pick(random, types);
-    const sonicId = pick(random, world.sonics.ids);
+    const sonicId = pick(random, world.thingIds);
     if (!type || !sonicId || world.openIncidentOf(type, sonicId)) return;
     const { id } = world.openIncident({ type, sonicId });
     world.agenda.after(between(random, 2, 6) * minuteMs, () => world.closeIncident(id));
@@ -74,7 +74,7 @@ function passingIncident(types: readonly string[]) {
 }
 
 function radioDrops(world: World, random: Random): void {
-  const sonicId = pick(random, spared(world.sonics.ids));
+  const sonicId = pick(random, spared(world.thingIds));
   if (!sonicId) return;
   world.dropRadio(sonicId);
   world.agenda.after(between(random, 1, 4) * minuteMs, () => world.connectRadio(sonicId));
@@ -89,7 +89,7 @@ function hubLosesCloud(world: World, random: Random): void {
 
 /** Somebody closes the valve at its handle, and opens it again some minutes later. */
 function handIsLaidOn(world: World, random: Random): void {
-  const sonicId = pick(random, spared(world.sonics.ids));
+  const sonicId = pick(random, spared(world.thingIds));
   if (!sonicId) return;
   const valve = world.valve(sonicId);
   if (!valve?.isResting || valve.settled === 'closed') return;
@@ -103,18 +103,18 @@ function handIsLaidOn(world: World, random: Random): void {
 
 /** One step down; a low one is an incident, sometimes too weak for the handle, and is replaced after a while. */
 function batteryRunsDown(world: World, random: Random): void {
-  const sonicId = pick(random, spared(world.sonics.ids));
+  const sonicId = pick(random, spared(world.thingIds));
   if (!sonicId) return;
   const valve = world.valve(sonicId);
   if (!valve) return;
-  const battery = world.sonics.get(sonicId)?.battery;
-  if (battery === 'high') world.sonics.change(sonicId, { battery: 'mid' });
+  const battery = world.things.get(sonicId)?.battery;
+  if (battery === 'high') world.changeSonic(sonicId, { battery: 'mid' });
   if (battery !== 'mid') return;
-  world.sonics.change(sonicId, { battery: 'low' });
+  world.changeSonic(sonicId, { battery: 'low' });
   valve.weak = random() < 0.3;
   const { id } = world.openIncident({ type: 'low_battery_level', sonicId });
   world.agenda.after(between(random, 5, 15) * minuteMs, () => {
-    world.sonics.change(sonicId, { battery: 'high' });
+    world.changeSonic(sonicId, { battery: 'high' });
     valve.weak = false;
     world.closeIncident(id);
     const stuck = world.openIncidentOf('battery_too_low_to_move_handle', sonicId);
@@ -123,8 +123,11 @@ function batteryRunsDown(world: World, random: Random): void {
 }
 
 function signalStrengthsChange(world: World, random: Random): void {
-  const sonicId = pick(random, world.sonics.ids);
+  const sonicId = pick(random, world.thingIds);
   const signalId = pick(random, world.signals.ids);
-  if (sonicId) world.sonics.change(sonicId, { radio_rssi: between(random, 120, 200) });
+  if (sonicId) world.changeSonic(sonicId, { radio_rssi: between(random, 120, 200) });
   if (signalId) world.signals.change(signalId, { wifi_rssi: -between(random, 42, 78) });
+  if (sonicId && world.wifiSonics.has(sonicId)) {
+    world.wifiSonics.change(sonicId, { wifi_rssi: -between(random, 42, 78) });
+  }
 }

@@ -18,6 +18,7 @@ const sonicNames = [
   'Guest bathroom',
   'Garage tap',
 ];
+const wifiSonicNames = ['Mains', 'Annexe', 'Barn', 'Summer house', 'Stable'];
 const timezones = ['Europe/London', 'Europe/Warsaw'];
 
 /** The name at that place of a list that starts again with numbers: `Kitchen`, …, `Kitchen 2`, … */
@@ -45,6 +46,23 @@ export function newProperty(index: number, random: Random, now: number): Propert
     lng: 3 + between(random, 0, 9_999) / 10_000,
     name: nameAt(propertyNames, index),
     postcode: `ZZ99 ${between(random, 1, 9)}ZZ`,
+    uprn: '',
+  };
+}
+
+/** A property of which no more is known than that it was created now. */
+export function blankProperty(id: string, now: number): Property {
+  return {
+    id,
+    active: true,
+    address: '',
+    city: '',
+    country: '',
+    created_at: new Date(now).toISOString(),
+    lat: null,
+    lng: null,
+    name: '',
+    postcode: '',
     uprn: '',
   };
 }
@@ -105,7 +123,7 @@ export function newSignal(index: number, random: Random, now: number): Signal {
 }
 
 /** A sonic that is connected and open; every other one has the limits of its offline shut-off. */
-export function newSonic(index: number, signalId: string, random: Random, now: number): Sonic {
+export function newSonic(index: number, signalId: string | null, random: Random, now: number): Sonic {
   return {
     id: uuid(random),
     name: nameAt(sonicNames, index),
@@ -122,5 +140,23 @@ export function newSonic(index: number, signalId: string, random: Random, now: n
       auto_shut_off_time_limit: 1_800,
       auto_shut_off_volume_limit: 150_000,
     }),
+  };
+}
+
+/** A sonic that needs no signal. */
+export interface WifiSonic extends Sonic {
+  readonly signal_id: null;
+  /** dBm. */
+  readonly wifi_rssi: number;
+}
+
+/** A Wi-Fi sonic that is connected and open. */
+export function newWifiSonic(index: number, random: Random, now: number): WifiSonic {
+  const sonic = newSonic(index, null, random, now);
+  return {
+    ...sonic,
+    name: nameAt(wifiSonicNames, index),
+    signal_id: null,
+    wifi_rssi: -between(random, 42, 78),
   };
 }

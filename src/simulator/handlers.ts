@@ -1,45 +1,11 @@
-import type { BodyOf, ListName, OperationName, ParamsOf, QueryOf, RecordOf } from '../cloud/operations.ts';
+import type { OperationName, QueryOf } from '../cloud/operations.ts';
 import type { Incident } from '../model/records.ts';
-import { isTimezone } from './pressureTests.ts';
+import type { Asked, Handlers, Listing } from './asked.ts';
+import { customerHandlers } from './customerHandlers.ts';
 import type { Records } from './records.ts';
-import type { Sessions } from './sessions.ts';
-import type { User } from './user.ts';
+import { actOnIncident, found, moveValve, mustNotBeGuest, Refusal } from './rules.ts';
 import type { World } from './world.ts';
-
-/** A well-formed request of an operation, and what it is asked of. */
-export interface Asked<Name extends OperationName> {
-  readonly params: ParamsOf<Name>;
-  readonly query: QueryOf<Name>;
-  readonly body: BodyOf<Name>;
-  /** The bearer token; valid unless the operation is a session's own. */
-  readonly token: string;
-  readonly world: World;
-  readonly sessions: Sessions;
-  readonly user: User;
-}
-
-/** The records that a list shows: their ids in order, and where they are. */
-export interface Listing<T = unknown> {
-  readonly ids: readonly string[];
-  readonly records: { get(id: string): T | undefined };
-}
-
-/** What a handler gives: the listing of a list operation, a record, or null for an answer without a body. */
-type Given<Name extends OperationName> = Name extends ListName
-  ? Listing<RecordOf<Name>>
-  : RecordOf<Name> extends null
-    ? object | null
-    : RecordOf<Name>;
-
-/** An answer with another status than 200; thrown. */
-export class Refusal extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
+import { isTimezone } from './zone.ts';
 
 /** The only values that the cloud takes (cloud facts 3). */
 const published = {
@@ -48,11 +14,13 @@ const published = {
 };
 
 /** One handler for each row of the catalogue. */
-export const handlers: { readonly [Name in OperationName]: (asked: Asked<Name>) => Given<Name> } = {
-  sign_in: ({ sessions, user, body }) => session(sessions.signIn(body.email, body.password), user),
-  refresh_token: ({ sessions, user, token, body }) =>
-    session(sessions.refresh(body.refresh_token ?? token), user),
-  validate_token: ({ user, token }) => session(token, user),
+export const handlers: Handlers<OperationName> = {
+  ...customerHandlers,
+
+  sign_in: ({ world, sessions, body }) => session(world, sessions.signIn(body.email, body.password)),
+  refresh_token: ({ world, sessions, token, body }) =>
+    session(world, sessions.refresh(body.refresh_token ?? token)),
+  validate_token: ({ world, token }) => session(world, token),
   sign_out: ({ sessions, token }) => {
     sessions.signOut(token);
     return { success: true };
@@ -61,14 +29,7 @@ export const handlers: { readonly [Name in OperationName]: (asked: Asked<Name>) 
   list_incidents: ({ world, query }) => incidents(world, query),
   read_incident: ({ world, params }) => found(world, world.incidents, params.incident_id),
   act_on_incident: ({ world, params: { incident_id }, body: { action } }) => {
-    const incident = found(world, world.incidents, incident_id);
-    mustNotBeGuest(world, world.propertyOf(incident.signal_id));
-    if (!world.actOnIncident(incident_id, action)) {
-      throw new Refusal(
-        422,
-        `action ${action} is not possible, only ${incident.possible_actions.join(', ')}`,
-      );
-    }
+    actOnIncident(world, incident_id, action);
     return found(world, world.incidents, incident_id);
   },
   list_property_incidents: ({ world, params: { property_id }, query }) => {
@@ -134,21 +95,31 @@ export const handlers: { readonly [Name in OperationName]: (asked: Asked<Name>) 
   update_sonic: renameSonic,
   patch_sonic: renameSonic,
   command_valve: ({ world, params: { sonic_id }, body: { action } }) => {
-    mustNotBeGuest(world, world.propertyOf(found(world, world.sonics, sonic_id).signal_id));
-    if (world.valve(sonic_id)?.testing) throw new Refusal(409, 'a pressure test is running');
-    world.commandValve(sonic_id, action);
+    found(world, world.sonics, sonic_id);
+    moveValve(world, sonic_id, action);
     return null;
   },
   read_telemetry: ({ world, params: { sonic_id } }) => {
-    const telemetry = world.telemetry(found(world, world.sonics, sonic_id).id);
-    if (!telemetry) throw new Refusal(404, 'not found');
-    return telemetry;
+    found(world, world.sonics, sonic_id);
+    return telemetry(world, sonic_id);
+  },
+
+  list_wifi_sonics: ({ world, query: { name } }) => listing(world.wifiSonics, named(name)),
+  read_wifi_sonic: ({ world, params }) => found(world, world.wifiSonics, params.sonic_id),
+  command_wifi_valve: ({ world, params: { sonic_id }, body: { action } }) => {
+    found(world, world.wifiSonics, sonic_id);
+    moveValve(world, sonic_id, action);
+    return null;
+  },
+  read_wifi_telemetry: ({ world, params: { sonic_id } }) => {
+    found(world, world.wifiSonics, sonic_id);
+    return telemetry(world, sonic_id);
   },
 };
 
-function session(token: string | null, user: User) {
+function session(world: World, token: string | null) {
   if (token === null) throw new Refusal(401, 'access denied');
-  return { token_details: token, user_details: user };
+  return { token_details: token, user_details: world.user };
 }
 
 function changeProperty({
@@ -170,9 +141,14 @@ function renameSignal({ world, params: { signal_id }, body }: Asked<'update_sign
 }
 
 function renameSonic({ world, params: { sonic_id }, body }: Asked<'update_sonic' | 'patch_sonic'>) {
-  mustNotBeGuest(world, world.propertyOf(found(world, world.sonics, sonic_id).signal_id));
+  found(world, world.sonics, sonic_id);
+  mustNotBeGuest(world, world.propertyOf(sonic_id));
   world.sonics.change(sonic_id, body);
   return found(world, world.sonics, sonic_id);
+}
+
+function telemetry(world: World, sonicId: string) {
+  return found(world, { get: (id) => world.telemetry(id) }, sonicId);
 }
 
 /** Newest first, as the cloud lists them. */
@@ -182,7 +158,7 @@ function incidents(world: World, { type, open }: QueryOf<'list_incidents'>, prop
     (incident: Incident) =>
       (type === undefined || incident.type === type) &&
       (open === undefined || incident.open === open) &&
-      (propertyId === undefined || world.propertyOf(incident.signal_id) === propertyId),
+      (propertyId === undefined || world.propertyOfIncident(incident) === propertyId),
   );
   return { ids: ids.toReversed(), records };
 }
@@ -199,16 +175,4 @@ function named(name: string | undefined) {
 
 function has(text: string | null, part: string): boolean {
   return (text ?? '').toLowerCase().includes(part.toLowerCase());
-}
-
-function found<T>(world: World, records: ReadonlyMap<string, T>, id: string): T {
-  const record = records.get(id);
-  if (record) return record;
-  throw world.isForeign(id) ? new Refusal(403, 'forbidden') : new Refusal(404, 'not found');
-}
-
-function mustNotBeGuest(world: World, propertyId: string | undefined): void {
-  if (propertyId !== undefined && world.roles.get(propertyId) === 'guest') {
-    throw new Refusal(403, 'a guest may not change anything');
-  }
 }

@@ -1,17 +1,17 @@
 import { type AnyOperation, type OperationName, operationRow } from '../cloud/operations.ts';
+import type { Asked, Listing } from './asked.ts';
 import type { Faults } from './faults.ts';
-import { type Asked, handlers, type Listing, Refusal } from './handlers.ts';
+import { handlers } from './handlers.ts';
 import { pageOf, spoilRecord } from './pages.ts';
 import { route } from './routes.ts';
+import { Refusal } from './rules.ts';
 import type { Sessions } from './sessions.ts';
-import type { User } from './user.ts';
 import type { World } from './world.ts';
 
 /** The cloud that answers. */
 export interface Cloud {
   readonly world: World;
   readonly sessions: Sessions;
-  readonly user: User;
   readonly faults: Faults;
   readonly pageSize: number;
 }
@@ -110,7 +110,7 @@ function readQuery(row: AnyOperation, query: URLSearchParams): unknown {
 }
 
 function readValue(key: string, text: string): unknown {
-  if (key === 'page') return /^\d+$/.test(text) ? Number(text) : text;
+  if (/^(page|month|year)$/.test(key)) return /^\d+$/.test(text) ? Number(text) : text;
   if (key === 'open') return text === 'true' ? true : text === 'false' ? false : text;
   return text;
 }
@@ -126,7 +126,10 @@ function readBody(row: AnyOperation, { contentType, text }: RawRequest): unknown
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    // What is nested too deeply to be written again must not get into a record.
+    JSON.stringify(value);
+    return value;
   } catch {
     throw new Refusal(400, 'the body is not JSON');
   }

@@ -1,7 +1,8 @@
 import type { OperationName } from '../cloud/operations.ts';
 import type { Envelope } from '../cloud/wire.ts';
+import type { Listing } from './asked.ts';
 import type { Faults } from './faults.ts';
-import { type Listing, Refusal } from './handlers.ts';
+import { Refusal } from './rules.ts';
 import type { World } from './world.ts';
 
 /** What decides how answers look. */
@@ -59,8 +60,9 @@ const longName = 'long name '.repeat(10_000);
 /** The record as it is shown: the last one of its kind is spoilt where a fault says so. */
 export function spoilRecord(world: World, faults: Faults, name: OperationName, record: unknown): unknown {
   if (typeof record !== 'object' || record === null || !('id' in record)) return record;
-  const { sonics, signals, properties, incidents } = world;
-  if (![sonics, signals, properties, incidents].some(({ ids }) => ids.at(-1) === record.id)) return record;
+  const { sonics, wifiSonics, signals, properties, incidents } = world;
+  const kinds = [sonics, wifiSonics, signals, properties, incidents];
+  if (!kinds.some(({ ids }) => ids.at(-1) === record.id)) return record;
   const words = faults.strike('unknown-enum', name) === null ? {} : unknownWords;
   const isNamed = 'name' in record && faults.strike('long-name', name) !== null;
   const spoilt = Object.entries(words).filter(([field]) => field in record);

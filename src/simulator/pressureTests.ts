@@ -1,9 +1,10 @@
 import type { Random } from '../base/backoff.ts';
 import { pick } from './random.ts';
+import type { PressureTest } from './testLog.ts';
 import type { World } from './world.ts';
+import { localTime } from './zone.ts';
 
 const minuteMs = 60_000;
-const testMs = 3 * minuteMs;
 const incidentMs = 6 * 60 * minuteMs;
 
 const outcomes = ['passed', 'passed', 'passed', 'passed', 'passed', 'passed', 'failed', 'skipped', 'aborted'];
@@ -22,65 +23,46 @@ export function runNightlyTests(world: World, random: Random): void {
 function isTestTime(world: World, propertyId: string): boolean {
   const settings = world.settings.get(propertyId);
   if (!settings?.pressure_tests_enabled || !settings.pressure_tests_schedule) return false;
-  return settings.pressure_tests_schedule.startsWith(timeOfDay(world.now, settings.timezone ?? 'UTC'));
+  const { time } = localTime(world.now, world.timezoneOf(propertyId));
+  return settings.pressure_tests_schedule.startsWith(time);
 }
 
 function testProperty(world: World, propertyId: string, random: Random): void {
-  for (const signalId of world.signalIdsOf(propertyId)) {
-    for (const sonicId of world.sonicIdsOf(signalId)) {
-      startPressureTest(world, sonicId, pick(random, outcomes));
-    }
+  for (const sonicId of world.thingIdsOf(propertyId)) {
+    const outcome = pick(random, outcomes);
+    if (world.valve(sonicId)?.testing) continue;
+    const test = outcome === 'skipped' ? null : startPressureTest(world, sonicId, schedule, outcome);
+    if (test === null) report(world, sonicId, 'skipped');
   }
 }
 
+const schedule = { source: 'schedule' };
+
 /**
  * Tests the pipe behind a sonic: its valve rests closed for some minutes and then returns to where it was. A test
- * that fails, is skipped or aborted is an incident; one that cannot begin is skipped.
+ * that fails or is aborted is an incident; null where it cannot begin.
  */
-function startPressureTest(world: World, sonicId: string, outcome = 'passed'): void {
+export function startPressureTest(
+  world: World,
+  sonicId: string,
+  request: { readonly source: string },
+  outcome = 'passed',
+): PressureTest | null {
   const valve = world.valve(sonicId);
-  if (!valve || valve.testing) return;
-  if (outcome === 'skipped' || !valve.isResting) {
-    report(world, sonicId, 'skipped');
-    return;
-  }
+  if (!valve?.isResting) return null;
   const before = valve.settled;
+  const test = world.addPressureTest(sonicId, request);
   valve.put('pressure_test');
-  world.agenda.after(outcome === 'aborted' ? testMs / 3 : testMs, () => {
-    if (!valve.testing) return;
+  world.agenda.after(outcome === 'aborted' ? world.pressureTestMs / 3 : world.pressureTestMs, () => {
+    // A hand may have ended it, and another one begun.
+    if (!valve.testing || world.pressureTestsOf(sonicId).at(-1) !== test) return;
     valve.put(before);
     if (outcome !== 'passed') report(world, sonicId, outcome);
   });
+  return test;
 }
 
 function report(world: World, sonicId: string, outcome: string): void {
   const { id } = world.openIncident({ type: `pressure_test_${outcome}`, sonicId });
   world.agenda.after(incidentMs, () => world.closeIncident(id));
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** HH:MM on a clock in that time zone. */
-function timeOfDay(now: number, timeZone: string): string {
-  let format = formats.get(timeZone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-GB', {
-      timeZone,
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    });
-    formats.set(timeZone, format);
-  }
-  return format.format(now);
-}
-
-/** Whether the word names a time zone. */
-export function isTimezone(word: string): boolean {
-  try {
-    timeOfDay(0, word);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -10,16 +10,17 @@ interface Token {
 
 /** Who may sign in, and the tokens that were handed out. */
 export class Sessions {
-  readonly #email: string;
   readonly #now: () => number;
   /** Oldest first. */
   readonly #tokens = new Map<string, Token>();
   #password: string | null;
+  /** Who may sign in. */
+  email: string;
   /** How long a token is good for, in ms. */
   lifetimeMs: number;
 
   constructor(email: string, password: string, lifetimeMs: number, now: () => number) {
-    this.#email = email;
+    this.email = email;
     this.#password = password;
     this.lifetimeMs = lifetimeMs;
     this.#now = now;
@@ -27,7 +28,7 @@ export class Sessions {
 
   /** A new token for the right credentials; null for others. */
   signIn(email: string, password: string): string | null {
-    const isRight = email.toLowerCase() === this.#email.toLowerCase() && password === this.#password;
+    const isRight = email.toLowerCase() === this.email.toLowerCase() && password === this.#password;
     return isRight ? this.#issue() : null;
   }
 

@@ -7,7 +7,6 @@ import { seededRandom } from './random.ts';
 import { RequestLog } from './requestLog.ts';
 import { createCloudServer } from './server.ts';
 import { Sessions } from './sessions.ts';
-import { newUser, type User } from './user.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulatorOptions {
@@ -21,6 +20,8 @@ export interface SimulatorOptions {
   readonly properties?: number;
   readonly signals?: number;
   readonly sonics?: number;
+  /** Sonics that need no signal; none unless given. */
+  readonly wifiSonics?: number;
   readonly email?: string;
   readonly password?: string;
   readonly faults?: readonly Fault[];
@@ -28,6 +29,8 @@ export interface SimulatorOptions {
   readonly pageSize?: number;
   /** From a valve command to the new position, in ms. */
   readonly valveTravelMs?: number;
+  /** How long the valve rests closed for a pressure test, in ms; three minutes unless given. */
+  readonly pressureTestMs?: number;
   /** Two weeks unless given (cloud facts 2). */
   readonly tokenLifetimeMs?: number;
   /** Nothing happens by itself, for tests: only commands and the world's methods change anything. */
@@ -48,7 +51,6 @@ export class Simulator {
   readonly #world: World;
   readonly #sessions: Sessions;
   readonly #faults: Faults;
-  readonly #user: User;
   /** Turns a monotonic time into world time, which thereby never jumps. */
   readonly #epochMs: number;
   readonly #stopping = new AbortController();
@@ -59,14 +61,25 @@ export class Simulator {
     const { properties = 2 } = options;
     const { signals = properties === 0 ? 0 : Math.max(3, properties) } = options;
     const { sonics = signals === 0 ? 0 : Math.max(4, signals) } = options;
+    const { wifiSonics = 0, pressureTestMs = 3 * 60_000 } = options;
     const { email = demoCredentials.email, password = demoCredentials.password } = options;
     const { tokenLifetimeMs = twoWeeksMs, faults = [] } = options;
     this.#options = options;
     this.#clock = clock;
     this.#epochMs = clock.now() - clock.monotonic();
     const now = this.#now();
-    this.#world = createWorld({ seed, properties, signals, sonics, now, valveTravelMs, quiet });
-    this.#user = newUser(email, seededRandom(seed + 1), now);
+    this.#world = createWorld({
+      seed,
+      email,
+      properties,
+      signals,
+      sonics,
+      wifiSonics,
+      now,
+      valveTravelMs,
+      pressureTestMs,
+      quiet,
+    });
     this.#sessions = new Sessions(email, password, tokenLifetimeMs, () => this.#now());
     this.#faults = new Faults(seededRandom(seed + 2), () => this.#now());
     if (!quiet) bringToLife(this.#world, seededRandom(seed + 3));
@@ -82,7 +95,6 @@ export class Simulator {
           {
             world: this.world,
             sessions: this.#sessions,
-            user: this.#user,
             faults: this.#faults,
             pageSize,
           },

@@ -679,6 +679,8 @@ interface JsonSchema {
   readonly items?: JsonSchema;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly JsonSchema[];
+  readonly allOf?: readonly { readonly not: { readonly required: readonly string[] } }[];
+  readonly propertyNames?: { readonly enum: readonly string[] };
   readonly pattern?: string;
 }
 
@@ -703,7 +705,12 @@ function misfits(schema: JsonSchema, value: unknown, path = ''): string[] {
     return [path];
   if (Array.isArray(value))
     return value.flatMap((item, index) => misfits(schema.items ?? {}, item, `${path}.${index}`));
-  if (typeof value !== 'object' || value === null || !schema.properties) return [];
+  if (typeof value !== 'object' || value === null) return [];
+  const strangers = Object.keys(value).filter((key) => schema.propertyNames?.enum.includes(key) === false);
+  if (strangers.length > 0) return strangers.map((key) => `${path}.${key}`);
+  const isExcluded = schema.allOf?.some(({ not }) => not.required.every((key) => key in value));
+  if (isExcluded) return [path];
+  if (!schema.properties) return [];
   const properties = schema.properties;
   return Object.entries(value).flatMap(([key, inner]) => {
     const property = properties[key];
@@ -719,7 +726,19 @@ describe('the JSON Schema', () => {
   it('accepts the example file, and an empty one', () => {
     expect(schema['$schema']).toBe('https://json-schema.org/draft/2020-12/schema');
     expect(misfits(schema, parse(example))).toEqual([]);
-    expect(schemaCommand()).not.toContain('"required"');
+    const demands = JSON.parse(schemaCommand(), (key, value) => (key === 'not' ? null : value));
+    expect(JSON.stringify(demands)).not.toContain('"required"');
+  });
+
+  it('accepts empty sections, as the bridge does', () => {
+    expect(misfits(schema, parse('mqtt:\nschedules:\nhttp:\n  webhook:\n'))).toEqual([]);
+  });
+
+  it('refuses a route of an unknown operation, and a secret that is given twice', () => {
+    const routes = { read_hub: null, list_sonics: 'GET /v2/sonics', list_sonic: 'GET /v2/sonics' };
+    expect(misfits(schema, { cloud: { routes } })).toEqual(['cloud.routes.list_sonic']);
+    expect(misfits(schema, { cloud: { password: 'a', password_file: 'b' } })).toEqual(['cloud']);
+    expect(misfits(schema, { http: { webhook: { secret_file: 'b' } } })).toEqual([]);
   });
 
   it('refuses what editors should mark', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { healthPayload, neverPolled } from '../../src/bridge/health.ts';
+import { healthPayload, neverPolled, type Slice, type SliceRecord, slices } from '../../src/bridge/health.ts';
+import { commandFilters } from '../../src/homeassistant/command.ts';
 import { type Component, type Discovery, discoveryOf } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
@@ -13,18 +14,19 @@ import {
 import {
   anIncident,
   context,
+  propertyView,
   type Situation,
   signalView,
   situations,
+  someNotifications,
   sonicView,
   topics,
   wholeHouse,
 } from '../support/views.ts';
 
-const [properties, signals, sonics, incidents, telemetry] = Array(5).fill(neverPolled);
 const health = JSON.stringify(
   healthPayload({
-    slices: { properties, signals, sonics, incidents, telemetry },
+    slices: Object.fromEntries(slices.map((slice) => [slice, neverPolled])) as Record<Slice, SliceRecord>,
     rejectedUntil: null,
     limitedUntil: null,
     dataProblems: [],
@@ -42,6 +44,7 @@ function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
     [topics.bridge('state'), 'online'],
     [topics.bridge('cloud'), 'offline'],
     [topics.bridge('health'), health],
+    [topics.bridge('info'), JSON.stringify({ appliance_categories: null })],
     ...messages.map(({ topic, payload }) => [topic, payload] as const),
   ]);
   return { topic: discovery.topic, discovery: discovery.payload, retained };
@@ -51,6 +54,14 @@ const cases = situations.flatMap(({ name, views, offers }) =>
   views.map((view) => ({ kind: view.kind, name, view, ...planned(view, { offers }) })),
 );
 const everyCase = describe.each(cases.map((each) => [`a ${each.kind} with ${each.name}`, each] as const));
+
+/** Whether an MQTT filter without `#` takes the topic. */
+function isTaken(filter: string, topic: string): boolean {
+  const [levels, parts] = [filter.split('/'), topic.split('/')];
+  return (
+    levels.length === parts.length && levels.every((level, index) => level === '+' || level === parts[index])
+  );
+}
 
 /** The topics that decide whether an entity is available. */
 function availabilityTopics(discovery: Discovery, component: Component): string[] {
@@ -133,7 +144,10 @@ describe('all discovery messages together', () => {
       const found = components.find(({ id }) => id === wanted);
       return found ? availabilityTopics(found.discovery, found.component) : [];
     };
-    for (const id of ['valve_valve', 'sensor_flow', 'sensor_battery', 'binary_sensor_valve_problem']) {
+    for (const id of [
+      ...['valve_valve', 'sensor_flow', 'sensor_battery', 'binary_sensor_valve_problem'],
+      'button_pressure_test_start',
+    ]) {
       expect(topicsOf(id)).toEqual([...ofCloud, 'sonic2mqtt/sonic/sonic-1/availability']);
     }
     expect(topicsOf('sensor_wifi_rssi')).toEqual([...ofCloud, 'sonic2mqtt/signal/signal-1/availability']);
@@ -146,6 +160,69 @@ describe('all discovery messages together', () => {
       expect(component['retain']).toBe(false);
       expect(retained).not.toContain(component['command_topic']);
     }
+  });
+
+  it('have buttons and switches that work wherever the cloud does', () => {
+    const ofProperty = components.filter(({ view }) => view.kind === 'property');
+    expect(ofProperty.length).toBeGreaterThan(30);
+    for (const { id, discovery, component } of ofProperty) {
+      expect([id, availabilityTopics(discovery, component)]).toEqual([id, ofCloud]);
+    }
+  });
+
+  it('name for each command a topic that is subscribed to, and no two filters take one topic', () => {
+    const filters = commandFilters(topics);
+    const matching = (topic: string) => filters.filter((filter) => isTaken(filter, topic));
+    for (const { component } of components) {
+      const topic = component['command_topic'];
+      if (topic !== undefined)
+        expect([topic, matching(String(topic))]).toEqual([topic, [expect.any(String)]]);
+    }
+    const examples = filters.map((filter) => filter.replaceAll('+', 'x'));
+    for (const topic of examples) expect([topic, matching(topic).length]).toEqual([topic, 1]);
+    for (const topic of examples) {
+      expect([topic, topics.stateFilters.filter((filter) => isTaken(filter, topic))]).toEqual([topic, []]);
+    }
+  });
+
+  it('keep nothing where no filter finds it at the next start', () => {
+    for (const view of wholeHouse) {
+      if (view.kind === 'bridge') continue;
+      for (const { topic } of planDevice(view, context).messages) {
+        expect([topic, topics.stateFilters.filter((filter) => isTaken(filter, topic)).length]).toEqual([
+          topic,
+          1,
+        ]);
+      }
+    }
+  });
+
+  it('offer in each select what is chosen now, in the order of numbers', () => {
+    const at = (litres: number | null) => {
+      const view = propertyView({
+        notifications: someNotifications({ high_volume_threshold_litres: litres }),
+      });
+      return planned(view, context).discovery.components['select_high_volume_threshold_litres']?.['options'];
+    };
+    const published = [
+      '25',
+      '50',
+      '75',
+      '100',
+      '150',
+      '200',
+      '250',
+      '300',
+      '400',
+      '500',
+      '600',
+      '800',
+      '1000',
+    ];
+    expect(at(150)).toEqual(published);
+    expect(at(null)).toEqual(published);
+    expect(at(120)).toEqual([...published.slice(0, 4), '120', ...published.slice(4)]);
+    expect(at(2000)).toEqual([...published, '2000']);
   });
 
   it('offer no control where nothing may be changed, but still what the bridge is asked itself', () => {
@@ -226,6 +303,11 @@ describe('the judge of discovery messages', () => {
     ['an icon without its colon', 'components.sensor_status.icon', 'mdi-valve'],
     ['a valve with positions', 'components.valve_valve.reports_position', true],
     ['a retained command', 'components.valve_valve.retain', true],
+    ['a text that has no word for unknown', 'components.text_name.pattern', '^.+$'],
+    ['a text that must be longer than nothing', 'components.text_name.min', 1],
+    ['a text of more than 255 characters', 'components.text_name.max', 256],
+    ['a pattern that cannot be read', 'components.text_name.pattern', '('],
+    ['a press that sends nothing', 'components.button_resolve_incidents.payload_press', ''],
     ['an event without types', 'components.event_incident.event_types', []],
     ['a component id with a space', 'components.sensor flow', { platform: 'sensor' }],
     ['a component id of another platform', 'components.sensor_x', { platform: 'button' }],
@@ -248,6 +330,7 @@ describe('the judge of discovery messages', () => {
     ['select', { options: ['a'] }, 'b'],
     ['sensor', { device_class: 'enum', options: ['a'] }, 'b'],
     ['sensor', { device_class: 'timestamp' }, '2025-01-15'],
+    ['sensor', { device_class: 'date' }, '2025-01-15T12:00:00Z'],
     ['sensor', { device_class: 'timestamp' }, '+052413-01-01T00:00:00.000Z'],
     ['sensor', { state_class: 'measurement' }, '3'],
     ['sensor', { unit_of_measurement: 'L' }, 'unknown'],
@@ -255,6 +338,10 @@ describe('the judge of discovery messages', () => {
     ['sensor', {}, 'tap \ud83d'],
     ['number', { min: 1, max: 2 }, 3],
     ['text', {}, null],
+    ['text', {}, 7],
+    ['text', { max: 255 }, 'x'.repeat(256)],
+    ['text', { pattern: '^$|^[0-9]+$' }, 'noon'],
+    ['switch', {}, 'on'],
   ])('notices a word that a %s with %j does not take: %j', (platform, more, value) => {
     expect(wordViolation({ platform, ...more }, value)).not.toBeNull();
   });
@@ -270,5 +357,10 @@ describe('the judge of discovery messages', () => {
     ]);
     expect(read({ value_template: '{{ value_json.items }}' })).toHaveLength(1);
     expect(read({ state_topic: 'sonic2mqtt/bridge/state' }, 'event_incident')).toHaveLength(1);
+    expect(read({}, 'sensor_water_today')).toEqual([]);
+    const reset = (template: string) => read({ last_reset_value_template: template }, 'sensor_water_today');
+    expect(reset('{{ now() }}')).toHaveLength(1);
+    expect(reset('{{ value_json.water_month }}')).toHaveLength(1);
+    expect(reset('{{ value_json.missing }}')).toHaveLength(1);
   });
 });

@@ -61,7 +61,7 @@ describe('the references', () => {
 
   it('name every command topic that is subscribed to', () => {
     const topics = topicsUnder('sonic2mqtt', 'homeassistant');
-    const documented = commandTopics().map(({ topic }) => `sonic2mqtt/${topic.replace('{id}', '+')}`);
+    const documented = commandTopics().map(({ topic }) => `sonic2mqtt/${topic.replaceAll(/\{\w+\}/g, '+')}`);
     expect(documented.toSorted()).toEqual(commandFilters(topics).toSorted());
     expect(commandTopics().filter(({ words }) => words === '')).toEqual([]);
   });

@@ -17,6 +17,17 @@ import {
 
 const incidentSensors = incidentTypes.map((type) => [`incident_${type}`, 'binary_sensor', {}] as const);
 
+const property = 'sonic2mqtt/property/property-1';
+const notifications = [
+  ...['battery_too_low_to_move_handle', 'cloud_disconnection', 'device_handle_moved', 'health_check_failed'],
+  ...['high_humidity', 'high_humidity_threshold', 'high_temperature', 'high_temperature_threshold'],
+  ...['legionella_risk', 'low_battery_level', 'low_temperature', 'low_temperature_threshold'],
+  ...['low_water_temperature', 'pressure_test_failed', 'pressure_test_skipped', 'radio_disconnection'],
+  'water_presence_detected',
+];
+
+const water = { device_class: 'water', unit_of_measurement: 'L' };
+
 type Promised = readonly [key: string, platform: string, says: Component];
 
 /** The entities that users are promised, with what automations and dashboards rely on. */
@@ -53,10 +64,36 @@ const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
     ['pressure', 'sensor', { device_class: 'pressure', unit_of_measurement: 'bar' }],
     ['water_temperature', 'sensor', { device_class: 'temperature', unit_of_measurement: '°C' }],
     ['telemetry_time', 'sensor', { device_class: 'timestamp' }],
+    [
+      'water_today',
+      'sensor',
+      {
+        ...water,
+        state_class: 'total',
+        last_reset_value_template: '{{ value_json.last_reset }}',
+      },
+    ],
+    ['water_yesterday', 'sensor', { ...water, state_class: undefined }],
+    ['water_month', 'sensor', { ...water, state_class: undefined }],
+    ['water_total', 'sensor', { ...water, state_class: 'total', last_reset_value_template: undefined }],
+    ['pressure_tests_today', 'sensor', { device_class: undefined, unit_of_measurement: undefined }],
+    ['pressure_test_last_day', 'sensor', { device_class: 'date', state_class: undefined }],
     ['auto_shut_off_enabled', 'binary_sensor', {}],
     ['auto_shut_off_time_limit', 'sensor', { device_class: 'duration', unit_of_measurement: 's' }],
     ['auto_shut_off_volume_limit', 'sensor', { unit_of_measurement: 'L' }],
     ['valve_travel_time', 'sensor', { device_class: 'duration', unit_of_measurement: 's' }],
+    [
+      'resolve_incidents',
+      'button',
+      { command_topic: 'sonic2mqtt/sonic/sonic-1/incidents/action', payload_press: 'resolve' },
+    ],
+    [
+      'snooze_incidents',
+      'button',
+      { command_topic: 'sonic2mqtt/sonic/sonic-1/incidents/action', payload_press: 'snooze' },
+    ],
+    ['pressure_test_start', 'button', { command_topic: 'sonic2mqtt/sonic/sonic-1/pressure_test/start' }],
+    ['name', 'text', { command_topic: 'sonic2mqtt/sonic/sonic-1/name/set' }],
   ],
   signal: [
     ['cloud_connection', 'binary_sensor', { device_class: 'connectivity' }],
@@ -65,6 +102,8 @@ const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
     ['modem_boot_time', 'sensor', { device_class: 'timestamp' }],
     ['version', 'sensor', {}],
     ['modem_version', 'sensor', {}],
+    ['hub_status', 'sensor', {}],
+    ['name', 'text', { command_topic: 'sonic2mqtt/signal/signal-1/name/set' }],
     ['incident_cloud_disconnection', 'binary_sensor', {}],
     ['incident', 'event', { event_types: [...incidentTypes, 'unknown_incident'] }],
     ['open_incidents', 'sensor', { state_class: 'measurement' }],
@@ -74,6 +113,27 @@ const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
     ['open_incidents', 'sensor', { state_class: 'measurement' }],
     ['highest_severity', 'sensor', { device_class: 'enum', options: ['none', 'low', 'medium', 'high'] }],
     ['address', 'sensor', {}],
+    ...(['auto_shut_off', 'pressure_tests_enabled', 'webhook_enabled'] as const).map(
+      (field) => [field, 'switch', { command_topic: `${property}/settings/${field}/set` }] as const,
+    ),
+    ...(['pressure_tests_schedule', 'timezone', 'webhook_url'] as const).map(
+      (field) => [field, 'text', { command_topic: `${property}/settings/${field}/set` }] as const,
+    ),
+    ...notifications.map(
+      (field) => [field, 'switch', { command_topic: `${property}/notifications/${field}/set` }] as const,
+    ),
+    ...(['high_volume_threshold_litres', 'long_flow_notification_delay_mins'] as const).map(
+      (field) => [field, 'select', { command_topic: `${property}/notifications/${field}/set` }] as const,
+    ),
+    ['leak_protection', 'switch', { command_topic: `${property}/leak_protection/set` }],
+    ['push', 'switch', { command_topic: `${property}/push/set` }],
+    ['active', 'switch', {}],
+    ['name', 'text', { command_topic: `${property}/name/set` }],
+    [
+      'resolve_incidents',
+      'button',
+      { command_topic: `${property}/incidents/action`, payload_press: 'resolve' },
+    ],
   ],
   bridge: [
     ['cloud', 'binary_sensor', { device_class: 'connectivity' }],
@@ -87,6 +147,7 @@ const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
     ['version', 'sensor', {}],
     ['log_level', 'select', { options: ['debug', 'info', 'warn', 'error'] }],
     ['refresh', 'button', {}],
+    ['appliance_categories', 'sensor', {}],
   ],
 };
 
@@ -134,7 +195,7 @@ describe.each(deviceKinds)('a %s', (kind) => {
   it('shows its everyday entities, and keeps what few look at among the diagnostics', () => {
     for (const [id, component] of Object.entries(components)) {
       const isHidden = component['enabled_by_default'] === false;
-      expect([id, isHidden && component['entity_category'] !== 'diagnostic']).toEqual([id, false]);
+      expect([id, isHidden && component['entity_category'] === undefined]).toEqual([id, false]);
     }
   });
 });
@@ -167,13 +228,11 @@ describe('the documents of a device', () => {
     const unknown = situations
       .find(({ name }) => name === 'nothing is known')
       ?.views.find(({ kind }) => kind === view.kind);
-    const ofTelemetry = ['flow', 'pressure', 'water_temperature', 'telemetry_time'];
     const whole = documents(view);
     const poor = unknown === undefined ? {} : documents(unknown);
     expect(Object.keys(poor)).not.toEqual([]);
     for (const [topic, document] of Object.entries(poor)) {
-      const keys = Object.keys(whole[topic]).filter((key) => !ofTelemetry.includes(key));
-      expect([topic, Object.keys(document)]).toEqual([topic, keys]);
+      expect([topic, Object.keys(document)]).toEqual([topic, Object.keys(whole[topic])]);
     }
   });
 
@@ -201,6 +260,8 @@ describe('the documents of a device', () => {
       'sonic2mqtt/sonic/sonic-1/availability',
       'sonic2mqtt/sonic/sonic-1',
       'sonic2mqtt/sonic/sonic-1/telemetry',
+      'sonic2mqtt/sonic/sonic-1/usage',
+      'sonic2mqtt/sonic/sonic-1/pressure_tests',
       'sonic2mqtt/sonic/sonic-1/incidents',
     ]);
   });

@@ -5,7 +5,7 @@ import { installHerolabsapi, useHerolabsapi } from '../support/herolabsapi.ts';
 let simulator: Simulator;
 
 beforeEach(async () => {
-  simulator = new Simulator({ quiet: true, sonics: 12 });
+  simulator = new Simulator({ quiet: true, sonics: 12, wifiSonics: 3 });
   await simulator.start();
 });
 afterEach(() => simulator.stop());
@@ -19,7 +19,7 @@ it('serves herolabsapi, a client that others wrote for the real cloud', { timeou
   const { email, password } = demoCredentials;
   const seen = await useHerolabsapi(directory, simulator.url, email, password);
 
-  const { sonics, properties, incidents } = simulator.world;
+  const { sonics, wifiSonics, properties, incidents, user } = simulator.world;
   const firstSonic = sonics.get(sonics.ids[0] ?? '');
   expect(seen).toMatchObject({
     wrong_password: 'refused',
@@ -35,6 +35,9 @@ it('serves herolabsapi, a client that others wrote for the real cloud', { timeou
     renamed_signal: { name: 'Attic hub' },
     renamed_sonic: { id: firstSonic?.id, name: 'Sink', valve_state: 'open' },
     telemetry: { water_flow: expect.any(Number), pressure: expect.any(Number) },
+    wifi_sonics: { total_entries: 3, data: [...wifiSonics.values()] },
+    user: { id: user?.id, email, last_name: 'User', language: 'en' },
+    changed_user: { ...user, last_name: 'Byron', full_name: 'Demo Byron', language: 'pl' },
     closed_incident: { open: false, state: 'resolved', possible_actions: ['reopen'] },
     reopened_incident: { open: true },
     after_refresh: { id: firstSonic?.id, name: 'Sink' },

@@ -3,6 +3,7 @@ import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { componentId } from '../../src/homeassistant/discovery.ts';
 import { devicePaths, planDevice } from '../../src/homeassistant/plan.ts';
+import type { TargetKind } from '../../src/homeassistant/topics.ts';
 import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
 import { context, topics, wholeHouse } from '../support/views.ts';
 
@@ -21,15 +22,19 @@ function topicsOf(kind: DeviceKind): Record<string, string> {
   const events = entityTable(kind).flatMap((row) =>
     'path' in row ? [topics.below(kind, id, row.path)] : [],
   );
-  const commands = commandFilters(topics)
-    .filter((filter) => topics.parse(filter)?.kind === kind)
-    .map((filter) => filter.replace('+', id));
+  const commands = commandTopicsOf(kind);
   return {
     [topics.discovery(kind, id)]: 'discovery',
     ...Object.fromEntries(retained.map((topic) => [topic, 'retained'])),
     ...Object.fromEntries(events.map((topic) => [topic, 'event'])),
     ...Object.fromEntries(commands.map((topic) => [topic, 'command'])),
   };
+}
+
+function commandTopicsOf(kind: TargetKind): string[] {
+  return commandFilters(topics)
+    .filter((filter) => topics.parse(filter)?.kind === kind)
+    .map((filter) => filter.replace('+', id).replace('+', '{field}'));
 }
 
 /** The unique ids of a kind of device's entities by component id, as Home Assistant is told. */
@@ -47,7 +52,9 @@ it('no unique id, component id or topic changes without a decision', async () =>
   const names = Object.fromEntries(
     deviceKinds.map((kind) => [kind, { topics: topicsOf(kind), entities: entitiesOf(kind) }]),
   );
-  const text = `${JSON.stringify({ ...names, incident: { [topics.incident(id)]: 'retained' } }, null, 2)}\n`;
+  const commands = commandTopicsOf('incident').map((topic) => [topic, 'command']);
+  const incident = { [topics.incident(id)]: 'retained', ...Object.fromEntries(commands) };
+  const text = `${JSON.stringify({ ...names, incident }, null, 2)}\n`;
   await expect(text, howToUpdate).toMatchFileSnapshot('names.json');
 });
 

@@ -1,242 +1,131 @@
 import { describe, expect, it } from 'vitest';
-import { CloudError, type CloudErrorKind } from '../../src/cloud/errors.ts';
-import {
-  type AnyOperation,
-  type BodyOf,
-  type Call,
-  type OperationName,
-  operationNames,
-  operationRow,
-  paramNames,
-  type QueryOf,
-} from '../../src/cloud/operations.ts';
-import { type StubAnswer, stubEmail } from '../support/cloudStub.ts';
-import { type BenchOptions, startBench } from '../support/testClient.ts';
+import { type Call, operationNames, operationRow } from '../../src/cloud/operations.ts';
+import type { StubAnswer } from '../support/cloudStub.ts';
+import { FakeClock } from '../support/fakeClock.ts';
+import { answerWith, benchFor, errorOf, forget, heard } from '../support/operationBench.ts';
+import { operationSamples, sampleCall } from '../support/operationSamples.ts';
+import { startBench } from '../support/testClient.ts';
 
-type Sample<Name extends OperationName> = { readonly reply: unknown } & ([QueryOf<Name>] extends [never]
-  ? unknown
-  : { readonly query: QueryOf<Name> }) &
-  ([BodyOf<Name>] extends [never] ? unknown : { readonly body: BodyOf<Name> });
-
-const incident = {
-  id: 'i-1',
-  type: 'long_flow_alert',
-  open: true,
-  severity: 'high',
-  possible_actions: ['resolve'],
-};
-const property = { id: 'p-1', name: 'Home', active: true };
-const settings = { auto_shut_off: true, pressure_tests_schedule: '03:00:00', timezone: 'Europe/London' };
-const notifications = { low_battery_level: true, high_volume_threshold_litres: 250 };
-const signal = { id: 'g-1', name: 'Hub', cloud_connection: 'connected', wifi_rssi: -69 };
-const sonic = {
-  id: 's-1',
-  name: 'Mains',
-  valve_state: 'open',
-  battery: 'high',
-  radio_connection: 'connected',
-};
-const session = { token_details: 'token-x', user_details: { id: 'u-1' } };
-const byName = { name: 'Up & down', page: 2 };
-
-function list(...data: unknown[]) {
-  return { data, page_number: 2, page_size: 10, total_entries: 10 + data.length, total_pages: 2 };
-}
-
-/** One good call and its answer for each row; a row without one does not compile. */
-const samples: { readonly [Name in OperationName]: Sample<Name> } = {
-  sign_in: { body: { email: stubEmail, password: 'correct horse' }, reply: session },
-  refresh_token: { body: {}, reply: session },
-  validate_token: { reply: session },
-  sign_out: { reply: { success: true } },
-  list_incidents: { query: { type: 'long_flow_alert', open: true, page: 2 }, reply: list(incident) },
-  read_incident: { reply: incident },
-  act_on_incident: { body: { action: 'resolve' }, reply: incident },
-  list_property_incidents: { query: { open: false, page: 2 }, reply: list(incident) },
-  list_properties: { query: { membership_role: 'owner', search: 'a/b?c', page: 2 }, reply: list(property) },
-  read_property: { reply: property },
-  update_property: { body: { name: 'Cottage' }, reply: property },
-  patch_property: { body: { lat: 51.5, lng: -0.1 }, reply: property },
-  read_notification_settings: { reply: notifications },
-  update_notification_settings: { body: { low_battery_level: false }, reply: notifications },
-  read_property_settings: { reply: settings },
-  update_property_settings: { body: { pressure_tests_schedule: '03:00:00' }, reply: settings },
-  list_property_signals: { query: { page: 2 }, reply: list(signal) },
-  list_signals: { query: byName, reply: list(signal) },
-  read_signal: { reply: signal },
-  update_signal: { body: { name: 'Hall' }, reply: signal },
-  patch_signal: { body: { name: 'Hall' }, reply: signal },
-  list_signal_sonics: { query: { page: 2 }, reply: list(sonic) },
-  list_sonics: { query: byName, reply: list(sonic) },
-  read_sonic: { reply: sonic },
-  update_sonic: { body: { name: 'Mains' }, reply: sonic },
-  patch_sonic: { body: { name: 'Mains' }, reply: sonic },
-  command_valve: { body: { action: 'close' }, reply: undefined },
-  read_telemetry: { reply: { pressure: 3252, water_flow: 0, water_temp: 17.1, probed_at: 1_623_414_482 } },
-};
-
-/** A call of the operation with its sample; path parameters hold what has to be encoded. */
-function sampleCall(name: OperationName): Call {
-  const { reply: _, ...parts } = samples[name];
-  const params = Object.fromEntries(
-    paramNames(operationRow(name).path).map((param) => [param, `${param} ü?`]),
-  );
-  return { operation: name, params, ...parts } as Call;
-}
-
-/** A bench whose cloud answers everything, sessions included, in the same way, once a session is there. */
-async function benchThat(answer: StubAnswer, options: BenchOptions = {}) {
-  const bench = await startBench(() => answer, { session: { token: 'kept', since: Date.now() }, ...options });
-  bench.stub.sessionHandler = () => answer;
-  return bench;
-}
-
-/** What the stub heard of the operation itself. */
-function heard({ stub }: Awaited<ReturnType<typeof benchThat>>, name: OperationName) {
-  return operationRow(name).session ? stub.sessionRequests : stub.requests;
-}
-
-async function errorOf(promise: Promise<unknown>): Promise<CloudError> {
-  const error = await promise.then(
-    () => expect.fail('it was answered'),
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CloudError);
-  return error as CloudError;
-}
-
-const isUncertain = (row: AnyOperation) =>
-  row.provenance === 'assumed' || (row.number === null && row.session !== true);
+/** One byte more than is ever read. */
+const oversized = { text: `{"id":"${'x'.repeat(16 * 1024 * 1024)}"}` };
+const nonsense: StubAnswer[] = [
+  { text: '<html>Sorry</html>' },
+  { text: '' },
+  { json: null },
+  { json: [1, 2] },
+  { json: 'text' },
+  { json: 7 },
+  { text: '{"id":' },
+  { json: { id: 'x' }, fault: 'cutInBody' },
+];
 
 describe.each(operationNames)('%s', (name) => {
   const row = operationRow(name);
-  const { reply, ...parts } = samples[name];
+  const call: Call = sampleCall(name);
+  const { reply, ...parts } = operationSamples[name];
   const { query, body } = { query: undefined, body: undefined, ...parts };
+  const good: StubAnswer = reply === undefined ? {} : { json: reply };
+  const isSafe = row.retry === 'safe';
+  const isAcknowledged = row.reply.kind === 'acknowledgement';
 
-  it('is asked for as its row says, and its answer is read', async () => {
-    const bench = await benchThat(reply === undefined ? {} : { json: reply });
-    const answer = await bench.client.call(sampleCall(name));
+  it('is asked for exactly as its row says, and its answer is read', async () => {
+    const bench = await benchFor(name, good);
+    const answer = await bench.client.call(call);
     expect(bench.stub.complaints).toEqual([]);
     const [request, ...others] = heard(bench, name);
     expect(others).toEqual([]);
-    expect(request).toMatchObject({
-      method: row.method,
-      path: row.path.replace(/\{(\w+)\}/g, '$1%20%C3%BC%3F'),
-      query: Object.fromEntries(Object.entries(query ?? {}).map(([key, value]) => [key, String(value)])),
-      body,
-      token: name === 'sign_in' ? null : 'kept',
+    expect(request?.method).toBe(row.method);
+    expect(request?.path).toBe(row.path.replace(/\{(\w+)\}/g, '$1%20%C3%BC%3F%23%26%2B'));
+    expect(request?.query).toEqual(
+      Object.fromEntries(Object.entries(query ?? {}).map(([key, value]) => [key, String(value)])),
+    );
+    expect(request?.body).toEqual(body);
+    const { host: _, connection: __, ...headers } = request?.headers ?? {};
+    const length = body === undefined ? null : String(JSON.stringify(body).length);
+    expect(headers).toEqual({
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': expect.stringMatching(/^sonic2mqtt\/\d/),
+      ...(name === 'sign_in' ? {} : { authorization: 'Bearer kept' }),
+      ...(length === null ? {} : { 'content-type': 'application/json', 'content-length': length }),
     });
-    if (row.reply.kind === 'none') expect(answer).toBeNull();
-    else if (row.reply.kind === 'record') expect(answer).toMatchObject(reply as object);
-    else {
-      expect(answer).toMatchObject({
-        records: (reply as { data: object[] }).data,
-        dropped: 0,
-        pageNumber: 2,
-      });
-    }
+    if (row.reply.kind === 'page') {
+      const { data, total_entries } = reply as { data: object[]; total_entries: number };
+      expect(answer).toMatchObject({ dropped: 0, nameless: 0, pageNumber: 2, pageSize: 10, totalPages: 2 });
+      expect(answer).toMatchObject({ records: data, totalEntries: total_entries });
+    } else if (reply === undefined) expect(answer).toBeNull();
+    else expect(answer).toMatchObject(reply as object);
+    expect(bench.client.problems()).toEqual([]);
   });
 
-  it('refuses a call that is not as its row says, before anything is sent', async () => {
-    const bench = await benchThat({});
-    const call = sampleCall(name);
-    const wrong = [
-      { ...call, params: { ...call.params, stranger: 'x' } },
-      { ...call, query: { ...(query ?? {}), stranger: 'x' } },
-      { ...call, body: { ...(body ?? {}), stranger: 'x' } },
-      ...paramNames(row.path).map((param) => ({ ...call, params: { ...call.params, [param]: '..' } })),
-    ];
-    for (const each of wrong) {
-      const error = await errorOf(bench.client.call(each as Call));
-      expect(error).toMatchObject({ kind: 'invalid', mayHaveActed: false });
-    }
-    expect(heard(bench, name)).toEqual([]);
-  });
-
-  const isSafe = row.retry === 'safe';
-  const statuses: [number, CloudErrorKind, number][] = [
-    [400, 'rejected', 1],
-    [403, 'forbidden', 1],
-    [404, isUncertain(row) ? 'unsupported' : 'notFound', 1],
-    [405, isUncertain(row) ? 'unsupported' : 'rejected', 1],
-    [409, 'rejected', 1],
-    [412, 'rejected', 1],
-    [422, 'rejected', 1],
-    [429, 'rateLimited', 3],
-    [500, 'unavailable', isSafe ? 3 : 1],
-    [501, isUncertain(row) ? 'unsupported' : 'unavailable', isSafe && !isUncertain(row) ? 3 : 1],
-    [503, 'unavailable', isSafe ? 3 : 1],
-  ];
-  it.each(statuses)('takes %i for %s and asks %i times', async (status, kind, times) => {
-    const bench = await benchThat({ status, json: { message: 'said\nthe cloud' } });
-    const error = await errorOf(bench.client.call(sampleCall(name), { priority: 'command' }));
-    expect(error).toMatchObject({ kind, operation: name, status });
-    expect(error.message).toContain('said the cloud');
-    expect(heard(bench, name)).toHaveLength(times);
-    expect(bench.client.availability(name)).toBe(kind === 'unsupported' ? 'unavailable' : 'available');
-  });
-
-  it('takes a 401 for auth once a new session has not helped either', async () => {
-    const bench = await startBench(() => ({ status: 401, text: 'expired' }), {
-      session: { token: 'kept', since: Date.now() },
-    });
-    const lastSegment = row.path.split('/').at(-1) ?? '';
-    bench.stub.sessionHandler = ({ path }) =>
-      path.endsWith(lastSegment) ? { status: 401, text: 'no' } : undefined;
-    const error = await errorOf(bench.client.call(sampleCall(name)));
-    expect(error.kind).toBe('auth');
-    const asked = heard(bench, name).filter(({ path }) => !row.session || path.endsWith(lastSegment));
-    expect(asked.length).toBeLessThanOrEqual(name === 'refresh_token' ? 3 : 2);
-  });
-
-  it('takes an answer that is not as promised for unreadable, unless nothing was promised', async () => {
-    const nonsense: StubAnswer[] = [
-      { text: '<html>Sorry</html>' },
-      { text: '' },
-      { json: null },
-      { json: [1, 2] },
-      { json: 'text' },
-      { text: '{"id":' },
-    ];
+  it('takes a success that is not as promised for unreadable, unless the status is all that was promised', async () => {
+    const bench = await benchFor(name, {});
     for (const answer of nonsense) {
-      const bench = await benchThat(answer);
-      const asked = bench.client.call(sampleCall(name));
-      if (row.reply.kind === 'none') await expect(asked).resolves.toBeNull();
-      else {
-        expect(await errorOf(asked)).toMatchObject({ kind: 'unreadable', status: 200 });
-        expect(heard(bench, name)).toHaveLength(1);
-      }
+      answerWith(bench, name, answer);
+      forget(bench);
+      const asked = bench.client.call(call);
+      if (isAcknowledged) await expect(asked).resolves.toBeNull();
+      else if (answer.fault) expect(await errorOf(asked)).toMatchObject({ kind: 'unavailable' });
+      else expect(await errorOf(asked)).toMatchObject({ kind: 'unreadable', status: 200 });
+      expect(heard(bench, name)).toHaveLength(answer.fault && isSafe ? 3 : 1);
     }
   });
 
   it('takes a redirect for unreadable and does not follow it', async () => {
-    const bench = await benchThat({ status: 302, headers: { location: 'https://example.com/' } });
-    const error = await errorOf(bench.client.call(sampleCall(name)));
-    expect(error).toMatchObject({ kind: 'unreadable', status: 302 });
-    expect(error.message).toContain('https://example.com/');
+    for (const status of [301, 302, 307, 308]) {
+      const bench = await benchFor(name, { status, headers: { location: 'https://example.com/' } });
+      const error = await errorOf(bench.client.call(call));
+      expect(error).toMatchObject({ kind: 'unreadable', status });
+      expect(error.message).toContain('https://example.com/');
+      expect(heard(bench, name)).toHaveLength(1);
+    }
+  });
+
+  it('reads no more than 16 MiB', async () => {
+    const bench = await benchFor(name, oversized);
+    const asked = bench.client.call(call);
+    if (isAcknowledged) await expect(asked).resolves.toBeNull();
+    else {
+      const error = await errorOf(asked);
+      expect(error).toMatchObject({ kind: 'unreadable', mayHaveActed: true });
+      expect(error.message).toContain('larger than 16777216 bytes');
+    }
     expect(heard(bench, name)).toHaveLength(1);
   });
 
   it(`is asked ${isSafe ? 'again' : 'once'} when the connection breaks before an answer`, async () => {
-    const bench = await benchThat({ fault: 'cut' });
-    const error = await errorOf(bench.client.call(sampleCall(name), { priority: 'command' }));
+    const bench = await benchFor(name, { fault: 'cut' });
+    const error = await errorOf(bench.client.call(call, { priority: 'command' }));
     expect(error).toMatchObject({ kind: 'unavailable', mayHaveActed: true });
     expect(heard(bench, name)).toHaveLength(isSafe ? 3 : 1);
   });
 
-  it('goes where an override says, and nowhere where that is null', async () => {
-    const override = `POST /elsewhere/${paramNames(row.path)
-      .map((param) => `{${param}}`)
-      .join('/')}`;
-    const elsewhere = await benchThat({ json: reply ?? {} }, { routes: { [name]: override } });
-    if (name === 'sign_in') elsewhere.stub.tokens.add('');
-    await elsewhere.client.call(sampleCall(name));
-    expect(elsewhere.stub.requests[0]).toMatchObject({ method: 'POST' });
-    expect(elsewhere.stub.requests[0]?.path).toMatch(/^\/elsewhere\//);
+  it('is given up at its deadline when it is never answered, and not asked again', async () => {
+    const clock = new FakeClock();
+    const bench = await benchFor(name, {}, { clock });
+    const arrived = new Promise<void>((resolve) => {
+      bench.stub.handler = bench.stub.sessionHandler = () => {
+        resolve();
+        return { fault: 'hang' };
+      };
+    });
+    const error = errorOf(bench.client.call(call, { priority: 'command' }));
+    await arrived;
+    clock.advance(5_000);
+    expect(await error).toMatchObject({ kind: 'unavailable', timedOut: true, mayHaveActed: true });
+    expect(heard(bench, name)).toHaveLength(1);
+  });
+});
 
-    const off = await benchThat({ json: reply ?? {} }, { routes: { [name]: null } });
-    expect(off.client.availability(name)).toBe('off');
-    expect(await errorOf(off.client.call(sampleCall(name)))).toMatchObject({ kind: 'unsupported' });
-    expect(heard(off, name)).toEqual([]);
+describe('both forms of a refresh', () => {
+  it.each([[{}], [{ refresh_token: 'kept' }]])('send their body as it is: %j', async (body) => {
+    const { client, stub, memory } = await startBench(undefined, {
+      session: { token: 'kept', since: Date.now() },
+    });
+    await client.call({ operation: 'refresh_token', body });
+    expect(stub.sessionRequests).toHaveLength(1);
+    expect(stub.sessionRequests[0]).toMatchObject({ method: 'PUT', token: 'kept' });
+    expect(stub.sessionRequests[0]?.body).toEqual(body);
+    expect(memory.session?.token).toBe('token-1');
   });
 });

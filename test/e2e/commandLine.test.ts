@@ -74,6 +74,16 @@ describe('check', () => {
     expect(house.simulator.requests.count('sign_out')).toBe(1);
   });
 
+  it('says what filters.properties makes of the account', async () => {
+    const house = await startHouse({ isStarted: false, cloud: { properties: 2 } });
+    const [id = ''] = house.simulator.world.properties.ids;
+    const config = { ...house.config, filters: { properties: [id, 'Atlantis'] } };
+    const { stdout } = await result(['check'], { config });
+    expect(stdout).toContain(
+      'filters.properties selects 1 of 2 properties; filters.properties: the account has no property Atlantis',
+    );
+  });
+
   it('exits with 3 when the cloud rejects the password, which it does not print', async () => {
     const house = await startHouse({ isStarted: false });
     house.simulator.setPassword('another');

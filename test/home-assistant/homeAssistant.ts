@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { WebSocket } from 'undici';
+import { request, WebSocket } from 'undici';
 import { z } from 'zod';
 import { startProcess } from '../support/childProcess.ts';
 
@@ -51,7 +51,11 @@ export interface HomeAssistant {
   states(): Promise<Map<string, EntityState>>;
   /** Every state that came since it was asked, of all entities. */
   readonly changes: readonly EntityState[];
-  callService(domain: string, service: string, entityId: string): Promise<void>;
+  callService(domain: string, service: string, entityId: string, data?: object): Promise<void>;
+  /** A command of its WebSocket; rejects with its error. */
+  ask(type: string, fields?: object): Promise<unknown>;
+  /** Saves an automation as its editor does; rejects with what is wrong with it. */
+  saveAutomation(id: string, automation: object): Promise<void>;
   enable(entityId: string): Promise<void>;
   /** Warnings and errors since it started that are about what comes over MQTT. */
   complaints(): Promise<string[]>;
@@ -99,8 +103,18 @@ export async function startHomeAssistant(options: {
       const states = z.array(entityState).parse(await ask('get_states'));
       return new Map(states.map((state) => [state.entity_id, state]));
     },
-    callService: async (domain, service, entityId) => {
-      await ask('call_service', { domain, service, target: { entity_id: entityId } });
+    ask,
+    callService: async (domain, service, entityId, data = {}) => {
+      await ask('call_service', { domain, service, target: { entity_id: entityId }, service_data: data });
+    },
+    saveAutomation: async (id, automation) => {
+      const { statusCode, body } = await request(`${started.url}/api/config/automation/config/${id}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${started.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(automation),
+      });
+      const said = await body.text();
+      if (statusCode !== 200) throw new Error(`the automation ${id}: ${statusCode} ${said}`);
     },
     enable: async (entityId) => {
       await ask('config/entity_registry/update', { entity_id: entityId, disabled_by: null });

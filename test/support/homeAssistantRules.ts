@@ -23,7 +23,8 @@ const topic: Check = (value) =>
 const template: Check = (value) => text(value) && /^\{\{ .+ \}\}$/.test(String(value));
 const url: Check = (value) => text(value) && /^https?:\/\/[^/\s]+/.test(String(value));
 const icon: Check = (value) => /^mdi:[a-z0-9-]+$/.test(String(value));
-const pattern: Check = (value) => text(value) && canCompile(String(value));
+// A text has no word for unknown but the empty one.
+const pattern: Check = (value) => text(value) && canTake(String(value), '');
 const texts: Check = (value) => Array.isArray(value) && value.length > 0 && value.every(text) && isSet(value);
 const identifiers: Check = (value) => text(value) || texts(value);
 
@@ -35,9 +36,9 @@ export function isObject(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function canCompile(source: string): boolean {
+function canTake(source: string, word: string): boolean {
   try {
-    return new RegExp(source, 'u') instanceof RegExp;
+    return new RegExp(source, 'u').test(word);
   } catch {
     return false;
   }
@@ -250,7 +251,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
     required: ['command_topic', 'state_topic'],
     fields: {
       ...writtenFields,
-      min: wholeNumber,
+      min: oneOf(0),
       max: (value) => wholeNumber(value) && Number(value) <= 255,
       mode: oneOf('text', 'password'),
       pattern,

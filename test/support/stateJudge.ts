@@ -26,15 +26,37 @@ export function stateViolations(
   try {
     const value = member(JSON.parse(payload), key);
     const wrong = wordViolation(component, value);
-    return wrong === null ? [] : [`${id}: ${JSON.stringify(value)} ${wrong}`];
+    const reset = resetViolation(component, value, JSON.parse(payload));
+    return [
+      ...(wrong === null ? [] : [`${id}: ${JSON.stringify(value)} ${wrong}`]),
+      ...(reset === null ? [] : [`${id}: ${reset}`]),
+    ];
   } catch (error) {
     return [`${id}: ${error instanceof Error ? error.message : error}`];
   }
 }
 
+/** An empty time of the last reset is skipped; a number that counts from one must come with it. */
+function resetViolation(
+  { last_reset_value_template: template }: Values,
+  value: unknown,
+  document: unknown,
+): string | null {
+  if (template === undefined) return null;
+  const key = /^\{\{ value_json\.(\w+) \}\}$/.exec(String(template))?.[1];
+  if (key === undefined) return `the template ${template} is not {{ value_json.KEY }}`;
+  const reset = member(document, key);
+  if (reset === '') return value === null ? null : 'it has a number and no last reset';
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([+-]\d\d:\d\d|Z)$/.test(String(reset));
+  return isTime && !Number.isNaN(Date.parse(String(reset)))
+    ? null
+    : `its last reset is ${JSON.stringify(reset)}`;
+}
+
 /** Why Home Assistant does not take a value as the component's state; null when it does. */
 export function wordViolation(component: Values, value: unknown): string | null {
-  if (value === null) return component['platform'] === 'text' ? 'is the word None for a text' : null;
+  if (component['platform'] === 'text') return textViolation(component, value);
+  if (value === null) return null;
   if (typeof value === 'string' && /\p{Cs}/u.test(value))
     return 'is broken Unicode, which fails the document';
   if (typeof value === 'boolean' || typeof value === 'object') return 'is no word and no number';
@@ -56,6 +78,7 @@ export function wordViolation(component: Values, value: unknown): string | null 
         : 'is out of range';
   }
   if (deviceClass === 'enum') return amongOptions;
+  if (deviceClass === 'date') return isDate(value) ? null : 'is no date';
   if (deviceClass === 'timestamp') return isTimestamp(value) ? null : 'is no ISO 8601 time in UTC';
   const numeric = ['unit_of_measurement', 'state_class', 'suggested_display_precision'];
   if (numeric.some((key) => component[key] !== undefined)) {
@@ -67,8 +90,22 @@ export function wordViolation(component: Values, value: unknown): string | null 
   return value.length > longestState || value === '' ? `has ${value.length} characters` : null;
 }
 
+/** A text outside its limits fails inside Home Assistant, and none has a word for unknown. */
+function textViolation({ min, max, pattern }: Values, value: unknown): string | null {
+  if (value === null) return 'is the word None for a text';
+  if (typeof value !== 'string' || /\p{Cs}/u.test(value)) return 'is no text';
+  const { length } = [...value];
+  if (length < Number(min ?? 0) || length > Number(max ?? longestState)) return `has ${length} characters`;
+  const isTaken = pattern === undefined || new RegExp(String(pattern), 'u').test(value);
+  return isTaken ? null : 'does not match the pattern';
+}
+
 function isNumberWithin(value: unknown, least: number, most: number): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value >= least && value <= most;
+}
+
+function isDate(value: unknown): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(String(value)) && !Number.isNaN(Date.parse(String(value)));
 }
 
 function isTimestamp(value: unknown): boolean {

@@ -43,6 +43,11 @@ async def use(base_url, email, password):
     seen["telemetry"] = await client.sonic.async_sonic_telemetry_by_id(sonic_id)
     await client.sonic.async_close_sonic_valve(sonic_id)
 
+    seen["wifi_sonics"] = await client.sonic.async_get_sonic_wifi()
+
+    seen["user"] = await client.user.async_get_user_details()
+    seen["changed_user"] = await client.user.async_update_user_details({"last_name": "Byron", "language": "pl"})
+
     incident_id = seen["open_incidents"][0]["id"]
     await client.incidents.async_close_incident(incident_id)
     seen["closed_incident"] = await client.incidents.async_get_incident_details(incident_id)

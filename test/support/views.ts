@@ -2,6 +2,7 @@ import type { Offers } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { topicsUnder } from '../../src/homeassistant/topics.ts';
 import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
+import type { PressureTestDays } from '../../src/model/pressureTests.ts';
 import {
   type Incident,
   incidentTypes,
@@ -12,6 +13,7 @@ import {
   type Sonic,
   type Telemetry,
 } from '../../src/model/records.ts';
+import type { Usage } from '../../src/model/usage.ts';
 
 // Every number and every text is different, so that a field that is taken for another one shows.
 
@@ -130,6 +132,25 @@ export function someTelemetry(changes: Partial<Telemetry> = {}): Telemetry {
   return { pressure: 3_252, water_flow: 7_640, water_temp: 17.1, probed_at: 1_623_414_482, ...changes };
 }
 
+/** What is shown of a sonic's water. */
+function someUsage(changes: Partial<Usage> = {}): Usage {
+  return {
+    todayL: 41.5,
+    yesterdayL: 187.3,
+    monthL: 2_904.8,
+    totalL: 61_033.276,
+    lastReset: '2025-02-03T00:00:00+00:00',
+    days: { '2025-02-02': 187.3, '2025-02-03': 41.5 },
+    updatedAt: '2025-02-03T11:12:13.000Z',
+    ...changes,
+  };
+}
+
+/** What is shown of a sonic's pressure tests. */
+function somePressureTests(changes: Partial<PressureTestDays> = {}): PressureTestDays {
+  return { lastDay: '2025-02-01', todayCount: 3, days: { '2025-02-01': ['test-1', 'test-2'] }, ...changes };
+}
+
 /** A sonic of which everything is known. */
 export function sonicView(changes: Partial<SonicView> = {}): SonicView {
   return {
@@ -141,6 +162,9 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     isUnread: false,
     travelTimeS: 12.5,
     telemetry: someTelemetry(),
+    usage: someUsage(),
+    pressureTests: somePressureTests(),
+    pressureTestJobId: 'job-1',
     incidents: [anIncident()],
     areIncidentsKnown: true,
     ...changes,
@@ -155,6 +179,7 @@ export function signalView(changes: Partial<SignalView> = {}): SignalView {
     signal: aSignal(),
     propertyId: 'property-1',
     isUnread: false,
+    hub: { id: 'signal-1', serial_no: 'SG-77', status: 'up to date' },
     incidents: [incident],
     areIncidentsKnown: true,
     ...changes,
@@ -168,6 +193,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     property: aProperty(),
     settings: someSettings(),
     notifications: someNotifications(),
+    accepted: { leak_protection_enabled: true, push_enabled: false },
     incidents: [anIncident()],
     areIncidentsKnown: true,
     ...changes,
@@ -184,6 +210,10 @@ export function bridgeView(changes: Partial<BridgeView> = {}): BridgeView {
     logLevel: 'info',
     lastUpdate: '2025-01-15T12:00:00.000Z',
     requestsLastHour: 321,
+    applianceCategories: [
+      { id: 'shower', name: 'Shower' },
+      { id: 'dishwasher', name: null },
+    ],
     ...changes,
   };
 }
@@ -254,17 +284,25 @@ export const situations: readonly Situation[] = [
   {
     name: 'nothing is known',
     views: [
-      bridgeView({ status: null, isCloudFresh: false, lastUpdate: null, requestsLastHour: 0 }),
+      bridgeView({
+        status: null,
+        isCloudFresh: false,
+        lastUpdate: null,
+        requestsLastHour: 0,
+        applianceCategories: null,
+      }),
       propertyView({
         property: nothingKnown(aProperty()),
         settings: null,
         notifications: null,
+        accepted: {},
         incidents: [],
         areIncidentsKnown: false,
       }),
       signalView({
         signal: nothingKnown(aSignal()),
         propertyId: null,
+        hub: null,
         incidents: [],
         areIncidentsKnown: false,
       }),
@@ -276,6 +314,9 @@ export const situations: readonly Situation[] = [
         isUnread: false,
         travelTimeS: null,
         telemetry: null,
+        usage: null,
+        pressureTests: null,
+        pressureTestJobId: null,
         incidents: [],
         areIncidentsKnown: false,
       }),
@@ -323,6 +364,56 @@ export const situations: readonly Situation[] = [
     })(),
     offers: everything,
   },
+  {
+    name: 'nothing read yet of what is asked for sonic by sonic',
+    views: [sonicView({ telemetry: undefined, usage: undefined, pressureTests: undefined })],
+    offers: everything,
+  },
+  {
+    name: 'figures that are too old to be shown',
+    views: [
+      sonicView({
+        usage: someUsage({ todayL: null, yesterdayL: null, monthL: null, totalL: null }),
+        pressureTests: somePressureTests({ lastDay: null, todayCount: null, days: {} }),
+        pressureTestJobId: null,
+      }),
+    ],
+    offers: everything,
+  },
+  {
+    name: 'settings that could not be asked for yet',
+    views: [
+      bridgeView({ applianceCategories: undefined }),
+      propertyView({ settings: undefined, notifications: undefined, accepted: {} }),
+      signalView({ hub: undefined }),
+    ],
+    offers: everything,
+  },
+  {
+    name: 'settings of which each is unknown',
+    views: [
+      bridgeView({ applianceCategories: [] }),
+      propertyView({
+        settings: nothingKnown(someSettings()),
+        notifications: nothingKnown(someNotifications()),
+        accepted: {},
+      }),
+      signalView({ hub: nothingKnown({ id: null, serial_no: null, status: null }) }),
+    ],
+    offers: everything,
+  },
+  ...[0, -1, 12.5, 99, 1e300].map((value) => ({
+    name: `notification settings of ${value}`,
+    views: [
+      propertyView({
+        notifications: someNotifications({
+          high_volume_threshold_litres: value,
+          long_flow_notification_delay_mins: value,
+        }),
+      }),
+    ],
+    offers: everything,
+  })),
   { name: 'all controls off', views: wholeHouse, offers: () => false },
   {
     name: 'parents that are unknown',

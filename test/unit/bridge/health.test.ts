@@ -18,7 +18,15 @@ const bad = (kind: NonNullable<SliceRecord['failure']>['kind'], words = `${kind}
   consecutiveFailures: 1,
 });
 const well: Symptoms = {
-  slices: { properties: good, signals: good, sonics: good, incidents: good, telemetry: good },
+  slices: {
+    properties: good,
+    signals: good,
+    sonics: good,
+    incidents: good,
+    telemetry: good,
+    usage: good,
+    pressure_tests: good,
+  },
   rejectedUntil: null,
   limitedUntil: null,
   dataProblems: [],
@@ -145,6 +153,7 @@ describe('freshness', () => {
     expect(freshUntil(withSlices({ sonics: { ...good, freshUntil: 4_000 } }).slices)).toBe(4_000);
     expect(freshUntil(withSlices({ incidents: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
     expect(freshUntil(withSlices({ telemetry: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
+    expect(freshUntil(withSlices({ usage: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
   });
 
   it('does not hang on what the cloud refuses for good', () => {
@@ -157,6 +166,8 @@ describe('freshness', () => {
   it.each([
     ['incidents', {}, true],
     ['telemetry', {}, true],
+    ['usage', {}, true],
+    ['pressure_tests', { sonics: bad('unavailable') }, false],
     ['signals', { sonics: bad('incomplete') }, true],
     ['signals', { sonics: bad('unavailable') }, false],
     ['incidents', { sonics: bad('auth') }, false],

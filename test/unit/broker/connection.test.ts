@@ -23,9 +23,9 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     await connection.publish('b', '', live);
     await waitFor(() => heard.length === 3, { what: 'the messages' });
     expect(heard).toEqual([
-      { topic: 'a/1/set', payload: 'OPEN', isRetained: false },
-      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false },
-      { topic: 'b', payload: '', isRetained: false },
+      { topic: 'a/1/set', payload: 'OPEN', isRetained: false, isText: true },
+      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, isText: true },
+      { topic: 'b', payload: '', isRetained: false, isText: true },
     ]);
     expect(happenings).toEqual(['connected']);
     expect(lines.messages.at(-1)).toBe(
@@ -46,6 +46,16 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
       ['OPEN', true],
       ['CLOSE', false],
     ]);
+  });
+
+  here('tells text from what is none', async () => {
+    const { url } = await start();
+    const { heard } = await connected(url, { protocolVersion, subscriptions: ['a'] });
+    const watcher = await watchTopics(url, 'none');
+    await watcher.publish('a', Buffer.from([0x7b, 0xc3, 0x28, 0x7d]));
+    await watcher.publish('a', 'ü');
+    await waitFor(() => heard.length === 2, { what: 'the messages' });
+    expect(heard.map(({ isText }) => isText)).toEqual([false, true]);
   });
 
   here('leaves on the broker what is retained, and only that', async () => {

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { BrokerAway } from '../../../src/broker/connection.ts';
 import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
+import { watchTopics } from '../../support/mqttWatcher.ts';
 import { freePort } from '../../support/ports.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';
 import { waitFor } from '../../support/waitFor.ts';
@@ -138,6 +139,52 @@ describe('a connection', () => {
     );
     await connection.publish('small', 'x'.repeat(4_000), retained);
     expect(happenings).toEqual(['connected']);
+  });
+
+  onMosquitto('knows to the byte how much the broker takes with a topic', async () => {
+    const { url } = await startMosquitto({ lines: ['max_packet_size 5000'] });
+    const { connection } = await connected(url);
+    const correlationData = Buffer.alloc(100);
+    for (const answered of [undefined, correlationData]) {
+      const room = connection.roomFor('big', answered);
+      const options = { retain: false, correlationData: answered };
+      await connection.publish('big', 'x'.repeat(room), options);
+      await expect(connection.publish('big', 'x'.repeat(room + 1), options)).rejects.toThrow(
+        'has 5001 bytes',
+      );
+    }
+    expect(connection.roomFor('big') - connection.roomFor('big', correlationData)).toBeGreaterThan(100);
+  });
+
+  it('without a limit of the broker has room for anything', async () => {
+    const { url } = await startEmbedded();
+    const { connection } = await connected(url);
+    expect(connection.roomFor('a')).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  onMosquitto('with MQTT 5 hears where an answer is wanted and gives back what goes with it', async () => {
+    const { url } = await startMosquitto();
+    const { connection, heard } = await connected(url, { subscriptions: ['request'] });
+    const watcher = await watchTopics(url, 'answer', { protocolVersion: 5 });
+    for (const correlationData of [Buffer.from([0, 255, 10, 0xc3]), Buffer.alloc(0)]) {
+      await watcher.publish('request', '{}', { properties: { responseTopic: 'answer', correlationData } });
+      await waitFor(() => heard.at(-1)?.correlationData?.equals(correlationData), { what: 'the request' });
+      expect(heard.at(-1)).toEqual({
+        topic: 'request',
+        payload: '{}',
+        isRetained: false,
+        isText: true,
+        responseTopic: 'answer',
+        correlationData,
+      });
+      const from = watcher.messages.length;
+      await connection.publish('answer', 'x', { retain: false, correlationData });
+      const answer = await watcher.waitForMessage(({ topic }) => topic === 'answer', {
+        what: 'the answer',
+        from,
+      });
+      expect(answer.properties?.correlationData).toEqual(correlationData);
+    }
   });
 
   onMosquitto('speaks over a WebSocket too', async () => {

@@ -190,14 +190,14 @@ describe('a cloud that asks to wait', () => {
     );
     const error = await errorOf(client.call(readSonic));
     expect(error).toMatchObject({ kind: 'rateLimited', retryAfterMs: 30_000 });
-    expect(client.traffic()).toEqual({ requestsLastHour: 1, limitedUntil: clock.now() + 30_000 });
+    expect(client.traffic()).toMatchObject({ requestsLastHour: 1, limitedUntil: clock.now() + 30_000 });
     const poll = client.call(readSonic);
     await client.call(closeValve);
     await passTime(clock, 29_000, 1_000);
     expect(stub.requests).toHaveLength(2);
     await passTime(clock, 1_000);
     await expect(poll).resolves.toMatchObject({ id: 's-1' });
-    expect(client.traffic()).toEqual({ requestsLastHour: 3, limitedUntil: null });
+    expect(client.traffic()).toMatchObject({ requestsLastHour: 3, limitedUntil: null });
     expect(lines.filter((line) => line.includes('asks to wait 30 s'))).toHaveLength(1);
   });
 });

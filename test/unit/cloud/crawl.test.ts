@@ -51,6 +51,19 @@ describe('an honest list', () => {
       { name: 'Hall', page: '2' },
     ]);
   });
+
+  it('tells how far it is, page by page', async () => {
+    const { client } = await startBench(({ query }) => pageOf(sonics(25), Number(query['page'])), {
+      session: { token: 'kept', since: Date.now() },
+    });
+    const told: (number | null)[][] = [];
+    await client.crawl(listSonics, { onPage: (read, announced) => told.push([read, announced]) });
+    expect(told).toEqual([
+      [1, 3],
+      [2, 3],
+      [3, 3],
+    ]);
+  });
 });
 
 describe('a page that fails', () => {

@@ -50,7 +50,7 @@ describe('a path parameter', () => {
     [{}],
     ['x'.repeat(257)],
   ])('%j is refused', (value) => {
-    expect(() => encodeCall(readSonic(value), {})).toThrow(/^parameter sonic_id is (not an id|missing)$/);
+    expect(() => encodeCall(readSonic(value), {})).toThrow(/^params\.sonic_id (must be an id|is missing)$/);
   });
 });
 
@@ -63,8 +63,44 @@ describe('a call that is wrong', () => {
       body: { action: 'explode', when: 'now' },
     };
     expect(() => encodeCall(call, {})).toThrow(
-      /there is no parameter other; parameter sonic_id is not an id; it takes no query; body\.action: .*; body: .*when/,
+      /^params\.other is not known; params\.sonic_id must be an id; query is not taken by this operation; body\.action must be one of open, close; body\.when is not known$/,
     );
+  });
+
+  it('is refused in one line with a suggestion where nobody knows its name', () => {
+    const refusal = (operation: string) => () => encodeCall({ operation }, {});
+    expect(refusal('list_incident')).toThrow(
+      /^there is no operation list_incident; did you mean list_incidents\?$/,
+    );
+    expect(refusal('a\nb')).toThrow(/^there is no operation a b$/);
+    expect(refusal('x'.repeat(70_000))).toThrow(/^there is no operation x{80}…$/);
+    for (const name of ['__proto__', 'constructor', 'toString', ''])
+      expect(refusal(name)).toThrow(CloudError);
+  });
+
+  it('is refused briefly however much of it is wrong', () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field_${index}`, index]));
+    for (const place of ['params', 'query', 'body']) {
+      const call = {
+        operation: 'update_sonic',
+        params: { sonic_id: 's-1' },
+        body: { name: 'x' },
+        [place]: many,
+      };
+      try {
+        encodeCall(call, {});
+        expect.fail('it was encoded');
+      } catch (error) {
+        expect(error).toBeInstanceOf(CloudError);
+        expect((error as CloudError).message.length).toBeLessThan(500);
+      }
+    }
+  });
+
+  it('is refused where a query holds half a surrogate pair, which would reach the cloud as another text', () => {
+    const call = { operation: 'list_sonics', query: { name: 'a\ud800', page: 1 } };
+    expect(() => encodeCall(call, {})).toThrow(/^query\.name must be of whole characters$/);
+    expect(encodeCall({ ...call, query: { name: '😀' } }, {}).path).toBe('/ape/v1/sonics?name=%F0%9F%98%80');
   });
 
   it.each([[null], ['text'], [7], [[]]])('is refused where its parts are %j', (part) => {

@@ -61,7 +61,7 @@ describe('a client without a session', () => {
       );
       expect(names(stub.sessionRequests)).toEqual(['sign_in']);
       clock.advance(2 * minuteMs);
-      await expect(client.call(closeValve)).resolves.toBeNull();
+      await expect(client.call(closeValve)).resolves.toMatchObject({ status: null });
       expect(names(stub.sessionRequests)).toEqual(['sign_in', 'sign_in']);
     },
   );
@@ -227,7 +227,7 @@ describe('session operations that are called', () => {
     expect(memory.session?.token).toBe('token-2');
     await client.call(readSonic);
     expect(stub.requests[0]?.token).toBe('token-2');
-    await expect(client.call({ operation: 'sign_out' })).resolves.toBeNull();
+    await expect(client.call({ operation: 'sign_out' })).resolves.toEqual({ success: true });
     expect(memory.session).toBeNull();
     expect(client.sessionState().status).toBe('unknown');
   });

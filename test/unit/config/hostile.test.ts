@@ -139,7 +139,7 @@ describe('whatever the environment holds', () => {
 describe('the pattern of durations that editors check', () => {
   const text = z.object({ pattern: z.string() });
   const section = z.object({ properties: z.object({ request_timeout: text }) });
-  const schema = z.object({ properties: z.object({ cloud: section }) }).parse(configJsonSchema());
+  const schema = z.object({ properties: z.object({ cloud: section }) }).parse(configJsonSchema([]));
   const { pattern } = schema.properties.cloud.properties.request_timeout;
 
   it('accepts what the bridge accepts', () => {

@@ -39,9 +39,9 @@ function ordered<Kind extends DeviceKind>(
     case 'valve':
       return row.command.order(view, input === 'open' ? 'open' : 'close');
     case 'select':
-      return row.command.order(view, input);
+      return 'order' in row.command ? row.command.order(view, input) : row.command;
     case 'button':
-      return row.command.order(view, null);
+      return row.command.order(view, input);
     default:
       return undefined;
   }

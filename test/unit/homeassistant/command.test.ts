@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Control } from '../../../src/cloud/operations.ts';
+import type { Control } from '../../../src/cloud/catalogue.ts';
 import {
   commandFilters,
   forbiddenBy,
@@ -174,6 +174,14 @@ describe('commands', () => {
     [sonic, 'valve'],
     [sonic, 'valve/set/more'],
     [sonic, 'constructor'],
+    [sonic, 'settings/timezone/set'],
+    [sonic, 'set'],
+    [signalView(), 'pressure_test/start'],
+    [propertyView(), 'settings'],
+    [propertyView(), 'settings/timezone'],
+    [propertyView(), 'settings/timezone/set/'],
+    [propertyView(), 'incidents/timezone/set'],
+    [bridge, 'set'],
     [propertyView(), 'valve/set'],
     [signalView(), 'valve/set'],
     [bridge, 'valve/set'],
@@ -186,12 +194,34 @@ describe('commands', () => {
     expect(isCommandPath('sonic', 'valve/set')).toBe(true);
     expect(isCommandPath('bridge', 'refresh')).toBe(true);
     expect(isCommandPath('bridge', 'log_level/set')).toBe(true);
+    expect(isCommandPath('property', 'settings/timezone/set')).toBe(true);
+    expect(isCommandPath('property', 'settings/unheard_of/set')).toBe(true);
+    expect(isCommandPath('property', 'settings/time/zone/set')).toBe(false);
+    expect(isCommandPath('incident', 'action')).toBe(true);
+    expect(isCommandPath('incident', '')).toBe(false);
+    expect(isCommandPath('incident', 'valve/set')).toBe(false);
   });
 
   it('are subscribed to one by one, so that what the bridge publishes never comes back', () => {
-    expect(commandFilters(topics)).toEqual([
-      'sonic2mqtt/bridge/refresh',
+    expect(commandFilters(topics).toSorted()).toEqual([
       'sonic2mqtt/bridge/log_level/set',
+      'sonic2mqtt/bridge/refresh',
+      'sonic2mqtt/incident/+/action',
+      'sonic2mqtt/property/+/active/set',
+      'sonic2mqtt/property/+/incidents/action',
+      'sonic2mqtt/property/+/leak_protection/set',
+      'sonic2mqtt/property/+/name/set',
+      'sonic2mqtt/property/+/notifications/+/set',
+      'sonic2mqtt/property/+/notifications/set',
+      'sonic2mqtt/property/+/push/set',
+      'sonic2mqtt/property/+/set',
+      'sonic2mqtt/property/+/settings/+/set',
+      'sonic2mqtt/property/+/settings/set',
+      'sonic2mqtt/signal/+/incidents/action',
+      'sonic2mqtt/signal/+/name/set',
+      'sonic2mqtt/sonic/+/incidents/action',
+      'sonic2mqtt/sonic/+/name/set',
+      'sonic2mqtt/sonic/+/pressure_test/start',
       'sonic2mqtt/sonic/+/valve/set',
     ]);
   });

@@ -34,7 +34,7 @@ function planned(view: DeviceView, changes: Partial<typeof context> = {}): Recor
 const noIncident = Object.fromEntries(incidentTypes.map((type) => [type, null]));
 
 describe('the messages of a sonic', () => {
-  it('are its availability, record, telemetry, incidents and states', () => {
+  it('are its availability, record, telemetry, usage, pressure tests, incidents and states', () => {
     expect(planned(sonicView(), { isDiscoveryOn: false })).toEqual({
       '/availability': 'online',
       '': { ...aSonic(), property_id: 'property-1', valve: 'open' },
@@ -44,12 +44,54 @@ describe('the messages of a sonic', () => {
         water_temperature_c: 17.1,
         probed_at: '2021-06-11T12:28:02.000Z',
       },
+      '/usage': {
+        today: 41.5,
+        yesterday: 187.3,
+        month: 2_904.8,
+        total: 61_033.276,
+        last_reset: '2025-02-03T00:00:00+00:00',
+        days: { '2025-02-02': 187.3, '2025-02-03': 41.5 },
+        updated_at: '2025-02-03T11:12:13.000Z',
+      },
+      '/pressure_tests': {
+        last_day: '2025-02-01',
+        today_count: 3,
+        days: { '2025-02-01': ['test-1', 'test-2'] },
+        job_id: 'job-1',
+      },
       '/incidents': { open_count: 1, open: { ...noIncident, high_volume_alert: anIncident() } },
     });
   });
 
   it('hold no telemetry where the cloud offers none', () => {
     expect(planned(sonicView({ telemetry: null }))).not.toHaveProperty('/telemetry');
+  });
+
+  it.each([
+    ['/usage', { usage: null }, { usage: undefined }],
+    [
+      '/pressure_tests',
+      { pressureTests: null, pressureTestJobId: null },
+      { pressureTests: undefined, pressureTestJobId: null },
+    ],
+  ])(
+    'hold no %s where the cloud has none, and leave what is there as long as nobody knows',
+    (path, none, unknown) => {
+      const topic = `sonic2mqtt/sonic/sonic-1${path}`;
+      expect(planned(sonicView(none))).not.toHaveProperty(path);
+      expect(planDevice(sonicView(none), context).undecided).not.toContain(topic);
+      expect(planned(sonicView(unknown))).not.toHaveProperty(path);
+      expect(planDevice(sonicView(unknown), context).undecided).toContain(topic);
+    },
+  );
+
+  it('tell of a pressure test that was started here even where the cloud tells of none', () => {
+    expect(planned(sonicView({ pressureTests: null }))['/pressure_tests']).toEqual({
+      last_day: null,
+      today_count: null,
+      days: {},
+      job_id: 'job-1',
+    });
   });
 
   it('say that it is offline when a link is down, before anything else', () => {
@@ -123,12 +165,19 @@ describe('the states of entities', () => {
       flow: 7.64,
       pressure: 3.252,
       water_temperature: 17.1,
+      water_today: 41.5,
+      last_reset: '2025-02-03T00:00:00+00:00',
+      water_yesterday: 187.3,
+      water_month: 2_904.8,
+      water_total: 61_033.276,
       open_incidents: 1,
       ...Object.fromEntries(
         incidentTypes.map((type) => [`incident_${type}`, type === 'high_volume_alert' ? 'ON' : 'OFF']),
       ),
       valve_problem: 'OFF',
       pressure_test_running: 'OFF',
+      pressure_tests_today: 3,
+      pressure_test_last_day: '2025-02-01',
       valve_state: 'open',
       valve_travel_time: 12.5,
       battery: 'medium',
@@ -141,7 +190,12 @@ describe('the states of entities', () => {
       auto_shut_off_enabled: 'ON',
       auto_shut_off_time_limit: 900,
       auto_shut_off_volume_limit: 75.5,
+      name: 'Kitchen',
     });
+  });
+
+  it('have a last reset that Home Assistant skips while the water of the day is not known', () => {
+    expect(states(sonicView({ usage: undefined }))).toMatchObject({ water_today: null, last_reset: '' });
   });
 
   it('of a signal, a property and the bridge too', () => {
@@ -154,12 +208,30 @@ describe('the states of entities', () => {
       modem_boot_time: '2021-06-06T09:34:59.000Z',
       version: '2.3.4',
       modem_version: '9.1.0',
+      hub_status: 'up to date',
+      name: 'Cellar hub',
     });
     expect(states(propertyView())).toEqual({
       problem: 'ON',
       open_incidents: 1,
       highest_severity: 'medium',
       address: '1 Well Lane, BA1 1AA, Bath',
+      name: 'Holiday home',
+      active: 'ON',
+      auto_shut_off: 'ON',
+      pressure_tests_enabled: 'OFF',
+      pressure_tests_schedule: '03:15:00',
+      timezone: 'Europe/London',
+      webhook_enabled: 'OFF',
+      webhook_url: 'https://example.com/hook',
+      leak_protection: 'ON',
+      push: 'OFF',
+      ...Object.fromEntries(
+        Object.entries(someNotifications()).map(([key, value]) => [
+          key,
+          typeof value === 'boolean' ? (value ? 'ON' : 'OFF') : String(value),
+        ]),
+      ),
     });
     expect(states(bridgeView())).toEqual({
       cloud: 'ON',
@@ -168,13 +240,15 @@ describe('the states of entities', () => {
       last_update: '2025-01-15T12:00:00.000Z',
       requests_last_hour: 321,
       version: '1.2.3',
+      appliance_categories: 2,
     });
   });
 
   it('are null where nothing is known, and never a guess', () => {
     const nothing = situations.find(({ name }) => name === 'nothing is known');
     const known = (nothing?.views ?? []).flatMap((view) =>
-      Object.entries(states(view)).filter(([, value]) => value !== null),
+      // A text has no word for unknown.
+      Object.entries(states(view)).filter(([, value]) => value !== null && value !== ''),
     );
     expect(known).toEqual([
       ['cloud', 'OFF'],
@@ -191,8 +265,34 @@ describe('the states of entities', () => {
     expect(status('')).toBeNull();
   });
 
-  it('leave out what is not offered', () => {
-    expect(entityStates(sonicView(), { offers: () => false })).not.toHaveProperty('valve');
+  it('are no text that its pattern refuses, on which Home Assistant would fail', () => {
+    const at = (time: string | null) =>
+      states(propertyView({ settings: someSettings({ pressure_tests_schedule: time }) }))[
+        'pressure_tests_schedule'
+      ];
+    expect(at('23:59:00')).toBe('23:59:00');
+    expect(at('3 am')).toBe('');
+    expect(at('24:00:00')).toBe('');
+    expect(at(null)).toBe('');
+  });
+
+  it('show what the cloud accepted and does not show, and nothing before that', () => {
+    const view = (accepted: object) =>
+      states(propertyView({ settings: someSettings({ webhook_url: null }), accepted }));
+    expect(view({})).toMatchObject({ leak_protection: null, push: null, webhook_url: '' });
+    expect(view({ push_enabled: true, webhook_url: 'https://a.example' })).toMatchObject({
+      leak_protection: null,
+      push: 'ON',
+      webhook_url: 'https://a.example',
+    });
+    const accepted = { webhook_url: 'https://old.example' };
+    expect(states(propertyView({ accepted }))['webhook_url']).toBe('https://example.com/hook');
+  });
+
+  it('keep the key of what is not offered, lest Home Assistant miss it before it has withdrawn the entity', () => {
+    expect(entityStates(sonicView(), { offers: () => false })).toMatchObject({ valve: null, name: '' });
+    const withoutUsage = entityStates(sonicView({ usage: null }), { offers: () => true });
+    expect(withoutUsage).toMatchObject({ water_today: null, last_reset: '' });
   });
 });
 

@@ -36,6 +36,18 @@ describe('a world', () => {
     expect(ids[0]).not.toEqual(ids[1]);
   });
 
+  it('keeps its ids and names from one version to the next', () => {
+    const { world } = simulate({ quiet: true }).simulator;
+    const [property] = world.properties.values();
+    expect([property?.id, property?.name]).toEqual([
+      '08ff49b6-f772-4632-a716-c43069c43a8c',
+      'Willow Cottage',
+    ]);
+    expect(world.signals.ids.at(-1)).toBe('03aa056d-a559-40e8-b9a1-1d2b4a48e112');
+    expect(world.sonics.ids.at(-1)).toBe('6e7ef93a-99e5-4e07-8308-7c4ce62885fa');
+    expect(world.user?.id).toBe('548ea75c-1c36-4d92-aa5f-0e0230f7af37');
+  });
+
   it('holds exactly as many of each as asked, in turn, with different ids and names', () => {
     const { world } = simulate({ properties: 3, signals: 5, sonics: 37 }).simulator;
     expect([world.properties.size, world.signals.size, world.sonics.size]).toEqual([3, 5, 37]);

@@ -1,0 +1,71 @@
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import type { OperationName } from '../cloud/operations.ts';
+
+/** What is asked for sonic by sonic; so many at a time leave room for the lists. */
+const atOnce = 2;
+
+/** A question that is asked for each sonic by itself; times are ms of the monotonic clock. */
+export interface Question {
+  readonly operation: OperationName;
+  /** Asks for one sonic and takes in the answer. */
+  readonly ask: (sonicId: string) => Promise<void>;
+  /** The cloud has no such thing of this sonic. */
+  readonly without: (sonicId: string, at: number) => void;
+  /** Nobody knows: it could not be read. */
+  readonly missed: (sonicId: string, at: number) => void;
+  /** The cloud offers no such thing. */
+  readonly drop: () => void;
+}
+
+/** What asking takes. */
+export interface Asking {
+  readonly client: CloudClient;
+  /** Waits until the next sonic's turn. */
+  readonly turn: () => Promise<void>;
+  readonly monotonic: () => number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks for each sonic. Null is well, words say what could not be read; rejects where nothing could. A 404 is about its
+ * sonic, unless each is one: then the route is given up.
+ */
+export async function askEach(
+  sonicIds: readonly string[],
+  { operation, ask, without, missed, drop }: Question,
+  { client, turn, monotonic, signal }: Asking,
+): Promise<string | null> {
+  const ids = [...sonicIds];
+  const wanted = ids.length;
+  const failures: unknown[] = [];
+  const missing: unknown[] = [];
+  const isOffered = () => client.availability(operation) === 'available';
+  const next = async (): Promise<void> => {
+    for (let id = ids.shift(); id !== undefined && isOffered(); id = ids.shift()) {
+      await turn();
+      const at = monotonic();
+      try {
+        if (signal.aborted) return;
+        await ask(id);
+      } catch (error) {
+        const isMissing = error instanceof CloudError && error.kind === 'notFound';
+        (isMissing ? missing : failures).push(error);
+        if (isMissing) without(id, at);
+        else missed(id, at);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, next));
+  if (signal.aborted) throw signal.reason;
+  if (missing.length === wanted && wanted > 0) client.giveUp(operation);
+  if (!isOffered()) {
+    drop();
+    return null;
+  }
+  if (missing.length + failures.length === wanted && wanted > 0) throw failures[0] ?? missing[0];
+  const [failure] = failures;
+  if (failures.length === 0) return null;
+  const words = failure instanceof Error ? failure.message : String(failure);
+  return `${failures.length} of ${wanted} sonics: ${words}`;
+}

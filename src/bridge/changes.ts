@@ -1,0 +1,196 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { GivenUp } from '../cloud/deadline.ts';
+import { CloudError } from '../cloud/errors.ts';
+import type { Call, OperationName } from '../cloud/operations.ts';
+import type { Slice } from './health.ts';
+import { isTooLate } from './lateness.ts';
+import { sliceShowing } from './shownIn.ts';
+import type { Happening, Store } from './store.ts';
+import { takeReply } from './takeReply.ts';
+
+/** The operations that commands may come to, besides the valves'. */
+const changeNames = [
+  'act_on_incident',
+  'patch_property',
+  'patch_signal',
+  'patch_sonic',
+  'start_pressure_test',
+  'update_customer_notifications',
+  'update_notification_settings',
+  'update_property_configuration',
+  'update_property_settings',
+] as const satisfies readonly OperationName[];
+
+/** A call that changes something besides a valve. */
+export type ChangeCall = Call<(typeof changeNames)[number]>;
+
+/** Whether it is one of the calls that are run here. */
+export function isChange(call: Call): call is ChangeCall {
+  return changeNames.some((name) => name === call.operation);
+}
+
+/** How a command ended: its status, why if it is not ok, and the cloud's status code if it answered. */
+export type ChangeEnd = (
+  status: 'ok' | 'error' | 'refused' | 'superseded',
+  reason: string | null,
+  httpStatus: number | null,
+) => void;
+
+/** A command that comes to one or several changes, and who is told how it ended, once. */
+export interface ChangeErrand {
+  /** Where it was asked for. */
+  readonly topic: string;
+  /** What it is about: commands to one target run one after the other. */
+  readonly target: string;
+  readonly calls: readonly ChangeCall[];
+  readonly onEnd: ChangeEnd;
+}
+
+/** What is needed of the bridge around. */
+export interface ChangesEvents {
+  readonly happened: (happenings: readonly Happening[]) => void;
+  /** A slice may show something new. */
+  readonly changed: (slice: Slice) => void;
+  /** The cloud was found not to offer an operation. */
+  readonly offersChanged: () => void;
+}
+
+interface Waiting extends ChangeErrand {
+  readonly arrivedAt: number;
+}
+
+/** How one call ended; the reason is null where it went well. */
+interface CallEnd {
+  readonly reason: string | null;
+  readonly httpStatus: number | null;
+}
+
+/** More that wait for one target are refused: they would not be sent in time. */
+const mostWaiting = 20;
+
+/** Calls of one command that are under way at a time. */
+const callsAtOnce = 4;
+
+/**
+ * Runs the changes of settings, names and incidents. Those of one target run one after the other, of those that wait
+ * for the same fields the newest wins, and each call reaches the cloud at most once: none is repeated here.
+ */
+export class Changes {
+  readonly #client: CloudClient;
+  readonly #store: Store;
+  readonly #requestTimeoutMs: number;
+  readonly #events: ChangesEvents;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** By target, while a command is being sent: those that wait behind it. */
+  readonly #lanes = new Map<string, Waiting[]>();
+  readonly #stopping = new AbortController();
+
+  constructor(
+    client: CloudClient,
+    store: Store,
+    options: { readonly requestTimeoutMs: number },
+    events: ChangesEvents,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#client = client;
+    this.#store = store;
+    this.#requestTimeoutMs = options.requestTimeoutMs;
+    this.#events = events;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Runs a command when those before it have ended; its end is told in any case. */
+  take(errand: ChangeErrand): void {
+    const { target } = errand;
+    const waiting = { ...errand, arrivedAt: this.#clock.monotonic() };
+    const lane = this.#lanes.get(target);
+    if (!lane) {
+      this.#lanes.set(target, []);
+      void this.#drain(target, waiting);
+      return;
+    }
+    const subjects = new Set(subjectsOf(errand));
+    const isCovered = (each: Waiting) => subjectsOf(each).every((subject) => subjects.has(subject));
+    const left = lane.filter((each) => !isCovered(each));
+    if (left.length >= mostWaiting) {
+      errand.onEnd('refused', `${mostWaiting} commands are waiting for this one's turn already`, null);
+      return;
+    }
+    this.#lanes.set(target, [...left, waiting]);
+    for (const each of lane.filter(isCovered)) {
+      each.onEnd('superseded', 'a newer command for the same arrived', null);
+    }
+  }
+
+  /** Sends nothing more. */
+  stop(): void {
+    const words = 'the bridge was stopped before the cloud answered; it may still be carried out';
+    this.#stopping.abort(new GivenUp(words, false));
+  }
+
+  async #drain(target: string, first: Waiting): Promise<void> {
+    for (let next: Waiting | undefined = first; next; next = this.#lanes.get(target)?.shift()) {
+      await this.#run(next);
+    }
+    this.#lanes.delete(target);
+  }
+
+  async #run({ topic, calls, arrivedAt, onEnd }: Waiting): Promise<void> {
+    const left = [...calls];
+    const ends: CallEnd[] = [];
+    const next = async () => {
+      for (let call = left.shift(); call; call = left.shift())
+        ends.push(await this.#send(topic, call, arrivedAt));
+    };
+    await Promise.all(Array.from({ length: callsAtOnce }, next));
+    const failures = ends.filter(({ reason }) => reason !== null);
+    const [shown] = failures.length > 0 ? failures : ends;
+    const { reason = null, httpStatus = null } = shown ?? {};
+    if (reason === null) onEnd('ok', null, httpStatus);
+    else if (calls.length === 1) onEnd('error', reason, httpStatus);
+    else onEnd('error', `${failures.length} of ${calls.length} failed: ${reason}`, httpStatus);
+  }
+
+  async #send(topic: string, call: ChangeCall, arrivedAt: number): Promise<CallEnd> {
+    const timeoutMs = arrivedAt + this.#requestTimeoutMs - this.#clock.monotonic();
+    if (isTooLate(timeoutMs, this.#requestTimeoutMs)) {
+      return { reason: 'timeout: what came before it took too long; it was not sent', httpStatus: null };
+    }
+    let httpStatus: number | null = null;
+    const onAnswer = (status: number) => {
+      httpStatus = status;
+    };
+    // Not the values: an address may hold a secret.
+    this.#log.info(`Asked by ${topic}: ${call.operation} ${Object.keys(call.body).join(', ')}`);
+    try {
+      const reply = await this.#client.call(call, { signal: this.#stopping.signal, timeoutMs, onAnswer });
+      this.#events.happened(takeReply(this.#store, call, reply, this.#clock.monotonic()));
+      this.#lookAt(call);
+      return { reason: null, httpStatus };
+    } catch (error) {
+      if (error instanceof CloudError) {
+        if (error.kind === 'unsupported') this.#events.offersChanged();
+        // What it was asked to do may be done; an incident that refuses is not what it was taken for.
+        if (error.mayHaveActed || call.operation === 'act_on_incident') this.#lookAt(call);
+      } else this.#log.error({ err: error }, `${topic} went wrong`);
+      return { reason: error instanceof Error ? error.message : String(error), httpStatus };
+    }
+  }
+
+  #lookAt({ operation }: ChangeCall): void {
+    const slice = sliceShowing(operation);
+    if (slice !== null && !this.#stopping.signal.aborted) this.#events.changed(slice);
+  }
+}
+
+/** What a command is about, field by field. */
+function subjectsOf({ calls }: Pick<ChangeErrand, 'calls'>): string[] {
+  return calls.flatMap(({ operation, params, body }) =>
+    Object.keys(body).map((field) => [operation, ...Object.values(params), field].join('/')),
+  );
+}

@@ -1,0 +1,120 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import type { ApplianceCategories } from '../model/records.ts';
+import { Ages } from './ages.ts';
+import type { Store } from './store.ts';
+
+/** Hubs are asked for signal by signal; so many at a time leave room for the lists. */
+const hubsAtOnce = 2;
+
+export interface ExtrasOptions {
+  /** How long a hub may fail to be read, and still be shown as it was, in ms. */
+  readonly allowedMs: number;
+  /** Whether the cloud answers other questions: a lost cloud changes no value. */
+  readonly isCloudThere: () => boolean;
+  readonly onChange: () => void;
+  /** Gives up what is under way. */
+  readonly signal: AbortSignal;
+}
+
+/** Reads what few look at and nothing depends on: the hubs' own status, and the categories of appliances. */
+export class Extras {
+  readonly #client: CloudClient;
+  readonly #store: Store;
+  readonly #options: ExtrasOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #ages = new Ages();
+  #reading: Promise<void> | null = null;
+  #categories: ApplianceCategories['categories'] | undefined;
+
+  constructor(client: CloudClient, store: Store, options: ExtrasOptions, clock: Clock, log: Log) {
+    this.#client = client;
+    this.#store = store;
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
+    return this.#isOffered ? this.#categories : null;
+  }
+
+  /** Reads everything once, unless that is under way, resolving after that; never rejects. */
+  read(): Promise<void> {
+    this.#reading ??= Promise.all([this.#readCategories(), this.#readHubs()]).then(() => {
+      this.#reading = null;
+    });
+    return this.#reading;
+  }
+
+  /** Resolves when nothing is being read. */
+  async settled(): Promise<void> {
+    await this.#reading;
+  }
+
+  get #isOffered(): boolean {
+    return this.#client.availability('read_appliance_categories') === 'available';
+  }
+
+  async #readCategories(): Promise<void> {
+    if (!this.#isOffered) return;
+    try {
+      const call = { operation: 'read_appliance_categories' } as const;
+      const { categories } = await this.#client.call(call, { signal: this.#options.signal });
+      if (JSON.stringify(categories) === JSON.stringify(this.#categories)) return;
+      this.#categories = categories;
+      this.#options.onChange();
+    } catch (error) {
+      this.#noteFailure('the categories of appliances', error);
+      if (!this.#isOffered) this.#options.onChange();
+    }
+  }
+
+  async #readHubs(): Promise<void> {
+    const ids = this.#store.ownedSignalIds();
+    const wanted = ids.length;
+    let missing = 0;
+    const next = async () => {
+      for (let id = ids.shift(); id !== undefined && !this.#options.signal.aborted; id = ids.shift()) {
+        if (this.#client.availability('read_hub') !== 'available') return;
+        if (await this.#isHubMissing(id)) missing += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: hubsAtOnce }, next));
+    if (wanted > 0 && missing === wanted) this.#client.giveUp('read_hub');
+    if (this.#client.availability('read_hub') !== 'available') this.#store.dropHubs();
+  }
+
+  async #isHubMissing(id: string): Promise<boolean> {
+    try {
+      const call = { operation: 'read_hub', params: { hub_id: id } } as const;
+      this.#store.setHub(
+        id,
+        await this.#client.call(call, { signal: this.#options.signal, isOneOfMany: true }),
+      );
+      this.#ages.read(id, this.#clock.monotonic());
+      return false;
+    } catch (error) {
+      const isMissing = error instanceof CloudError && error.kind === 'notFound';
+      if (isMissing) this.#store.setHub(id, null);
+      else if (this.#isTooOld(id)) this.#store.missedHub(id);
+      this.#noteFailure(`hub ${id}`, error);
+      return isMissing;
+    }
+  }
+
+  #isTooOld(id: string): boolean {
+    const { allowedMs, isCloudThere } = this.#options;
+    return isCloudThere() && this.#ages.missed(id, this.#clock.monotonic(), allowedMs);
+  }
+
+  #noteFailure(what: string, error: unknown): void {
+    if (this.#options.signal.aborted) return;
+    if (error instanceof CloudError) this.#log.debug(`Reading ${what}: ${error.message}`);
+    else this.#log.error({ err: error }, `Reading ${what} went wrong`);
+  }
+}

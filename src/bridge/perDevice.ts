@@ -1,0 +1,35 @@
+import { isSameRecord } from './sameRecord.ts';
+
+/** What the cloud has of each device of a kind, where it offers such a thing at all. */
+export class PerDevice<T extends object> {
+  /** Null: the cloud has none of this device. */
+  readonly #latest = new Map<string, T | null>();
+  #isOffered = true;
+
+  /** Null where the cloud has none, undefined as long as that is not known. */
+  of(id: string): T | null | undefined {
+    return this.#isOffered ? this.#latest.get(id) : null;
+  }
+
+  /** Takes in what is known; says whether it shows anything new. */
+  set(id: string, value: T | null): boolean {
+    const before = this.#latest.get(id);
+    if (!this.#isOffered || before === value) return false;
+    if (before && value && isSameRecord(before, value)) return false;
+    this.#latest.set(id, value);
+    return true;
+  }
+
+  /** The cloud does not offer any; says whether that is new. */
+  drop(): boolean {
+    const isNew = this.#isOffered;
+    this.#isOffered = false;
+    this.#latest.clear();
+    return isNew;
+  }
+
+  /** Forgets a device that is gone. */
+  forget(id: string): void {
+    this.#latest.delete(id);
+  }
+}

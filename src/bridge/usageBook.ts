@@ -1,0 +1,147 @@
+import type { Clock } from '../base/clock.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { type Day, monthOf } from '../model/calendar.ts';
+import type { DailyUsage } from '../model/records.ts';
+import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
+import { Ages } from './ages.ts';
+import type { Ledger } from './ledger.ts';
+import type { LocalDays } from './localDays.ts';
+import type { Store } from './store.ts';
+
+/** Asks the cloud for a month, YYYY-MM; rejects with a `CloudError`. */
+export type AskMonth = (month: string) => Promise<DailyUsage>;
+
+/** What is shown of a sonic rests on its record, the day, whether it is old, and whether it will be remembered. */
+type Basis = readonly [UsageRecord, Day, boolean, boolean];
+
+/** What was read of a sonic that is gone is kept so long, should it come back. */
+const keptForMs = 90 * 86_400_000;
+
+/** Reads the water that ran through each sonic month by month, keeps it in the ledger, and shows it in the store. */
+export class UsageBook {
+  readonly #store: Store;
+  readonly #ledger: Ledger;
+  readonly #days: LocalDays;
+  readonly #allowedMs: () => number;
+  readonly #clock: Clock;
+  readonly #ages = new Ages();
+  /** The local date on which the previous month was last read, by sonic. */
+  readonly #previousReadOn = new Map<string, string>();
+  /** What each sonic was last shown by; most of the times that all are looked at nothing of it has changed. */
+  readonly #bases = new Map<string, Basis>();
+
+  /** What could not be read by itself for longer than allowed is old. */
+  constructor(store: Store, ledger: Ledger, days: LocalDays, allowedMs: () => number, clock: Clock) {
+    this.#store = store;
+    this.#ledger = ledger;
+    this.#days = days;
+    this.#allowedMs = allowedMs;
+    this.#clock = clock;
+  }
+
+  /**
+   * Reads the months of a sonic that are due. A month that the cloud does not know has no water; where it knows none
+   * of them, this rejects with the cloud's word, as with any other failure. What could be read is taken in.
+   */
+  async read(sonicId: string, ask: AskMonth): Promise<void> {
+    const { date } = this.#dayOf(sonicId);
+    const presentMonth = monthOf(date);
+    const isPreviousRead = this.#previousReadOn.get(sonicId) === date;
+    const due = monthsDue(this.#ledger.usageOf(sonicId), presentMonth, isPreviousRead);
+    const unknown: string[] = [];
+    const failures: CloudError[] = [];
+    for (const month of due) {
+      try {
+        this.#take(sonicId, month, presentMonth, (await ask(month)).daily);
+      } catch (error) {
+        if (!(error instanceof CloudError && isAboutOneMonth(error))) throw error;
+        failures.push(error);
+        if (error.kind === 'notFound') unknown.push(month);
+      }
+    }
+    // Between the readings of the month before, a month that has not begun may be all that is asked for.
+    const isUnbegun = isPreviousRead && !this.#hasWater(sonicId, presentMonth);
+    if (unknown.length === due.length && !isUnbegun) throw failures[0];
+    for (const month of unknown) this.#take(sonicId, month, presentMonth, []);
+    const failure = failures.find(({ kind }) => kind !== 'notFound');
+    if (failure) throw failure;
+    this.#previousReadOn.set(sonicId, date);
+  }
+
+  /** Notes that a sonic could not be read. */
+  missed(sonicId: string): void {
+    this.#recall(sonicId);
+    if (this.#ages.missed(sonicId, this.#clock.monotonic(), this.#allowedMs())) this.#show(sonicId);
+  }
+
+  /** The cloud has no usage of this sonic; one that has ever had any goes on having it. */
+  without(sonicId: string): void {
+    if (this.#ledger.usageOf(sonicId)) this.missed(sonicId);
+    else this.#store.setUsage(sonicId, null);
+  }
+
+  /** Shows everything as it is now: after a midnight, or when sonics or time zones have changed. */
+  refresh(): void {
+    for (const id of this.#store.ids('sonic')) this.#show(id);
+    if (this.#store.isWhole) this.#forgetTheGone();
+  }
+
+  #take(sonicId: string, month: string, presentMonth: string, daily: DailyUsage['daily']): void {
+    const before = this.#ledger.usageOf(sonicId);
+    const record = withReading(before, { month, daily, presentMonth, readAt: this.#clock.now() });
+    if (record === before) return;
+    const isNews = before?.changedAt !== record.changedAt || before.frozenThrough !== record.frozenThrough;
+    this.#ledger.keepUsage(sonicId, record, isNews);
+    if (month === presentMonth) this.#ages.read(sonicId, this.#clock.monotonic());
+    this.#show(sonicId);
+  }
+
+  #show(sonicId: string): void {
+    const record = this.#ledger.usageOf(sonicId);
+    if (!record) return;
+    this.#recall(sonicId);
+    // A sum that starts anew with each run would be taken for water.
+    const isLasting = this.#ledger.remembersUsage(sonicId);
+    const basis: Basis = [record, this.#dayOf(sonicId), this.#ages.isOld(sonicId), isLasting];
+    const before = this.#bases.get(sonicId);
+    const isShown = this.#store.sonicView(sonicId)?.usage !== undefined;
+    if (isShown && basis.every((each, index) => each === before?.[index])) return;
+    this.#bases.set(sonicId, basis);
+    const [, day, isOld] = basis;
+    const usage = usageOn(day, record, isOld);
+    this.#store.setUsage(sonicId, isLasting ? usage : { ...usage, totalL: null });
+  }
+
+  /** What an earlier run has read may be fresh still. */
+  #recall(sonicId: string): void {
+    const record = this.#ledger.usageOf(sonicId);
+    if (!record || this.#ages.isRead(sonicId)) return;
+    const now = this.#clock.monotonic();
+    this.#ages.read(sonicId, now - Math.max(0, this.#clock.now() - record.readAt));
+    this.#ages.missed(sonicId, now, this.#allowedMs());
+  }
+
+  #hasWater(sonicId: string, month: string): boolean {
+    return (this.#ledger.usageOf(sonicId)?.months[month] ?? []).length > 0;
+  }
+
+  #dayOf(sonicId: string): Day {
+    return this.#days.in(this.#days.timezoneFor(this.#store.timezoneOf(sonicId)));
+  }
+
+  #forgetTheGone(): void {
+    const present = new Set(this.#store.ids('sonic'));
+    for (const { sonicId, readAt } of this.#ledger.keptUsage()) {
+      if (present.has(sonicId) || this.#clock.now() - readAt <= keptForMs) continue;
+      this.#ledger.forgetUsage(sonicId);
+      this.#ages.forget(sonicId);
+      this.#previousReadOn.delete(sonicId);
+      this.#bases.delete(sonicId);
+    }
+  }
+}
+
+/** Whether the next month may be answered all the same. */
+function isAboutOneMonth({ kind }: CloudError): boolean {
+  return kind === 'notFound' || kind === 'rejected' || kind === 'unreadable';
+}

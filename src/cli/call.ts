@@ -1,0 +1,108 @@
+import { systemClock } from '../base/clock.ts';
+import type { Secrets } from '../base/log.ts';
+import { envelopeOf, type Page } from '../cloud/answer.ts';
+import { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { type Call, type ListName, operationRow } from '../cloud/operations.ts';
+import type { Envelope } from '../cloud/wire.ts';
+import { clientOptions } from '../daemon.ts';
+import { readBody } from './callBody.ts';
+import { callOf, readCallLine } from './callLine.ts';
+import { type CommandContext, exitStatus } from './command.ts';
+import { operationList } from './operationList.ts';
+import { progressOn } from './progress.ts';
+import { setUp } from './setup.ts';
+
+const signOutLimitMs = 3_000;
+const hurriedSignOutLimitMs = 700;
+
+/** `sonic2mqtt call`: one operation of the cloud; its answer as JSON on standard output. */
+export async function call(context: CommandContext): Promise<number> {
+  const { words, print, complain, signal } = context;
+  const line = readCallLine(words);
+  if (line === 'list') {
+    print(operationList().join('\n'));
+    return exitStatus.done;
+  }
+  const body = line.body === null ? null : await readBody(line.body, context);
+  if (signal.aborted) return exitStatus.failed;
+  const asked = callOf(line, body);
+  const { config, log, secrets } = setUp(context, { level: 'warn' });
+  hideSecretsOf(asked, secrets);
+  // A session of its own: it must not disturb the bridge's.
+  const client = new CloudClient({
+    ...clientOptions(config, log, secrets, systemClock),
+    memory: { load: () => null, save: () => {} },
+  });
+  // Not the signal of the command: once interrupted, there is a session to be signed out.
+  client.start(new AbortController().signal);
+  try {
+    const answer = await (line.isAllPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
+    await leave(client, signal);
+    print(JSON.stringify(answer, null, process.stdout.isTTY ? 2 : 0));
+    return exitStatus.done;
+  } catch (error) {
+    await leave(client, signal);
+    if (!(error instanceof CloudError)) throw error;
+    complain(`sonic2mqtt: ${complaint(error, asked, signal.aborted)}`);
+    return error.kind === 'auth' && !signal.aborted ? exitStatus.rejected : exitStatus.failed;
+  }
+}
+
+async function ask(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
+  // Whoever waits for it would rather hear that it failed than wait for the cloud to come back.
+  const reply = await client.call(asked, { priority: 'command', signal });
+  return operationRow(asked.operation).reply.kind === 'page' ? envelopeOf(reply as Page<unknown>) : reply;
+}
+
+async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<Envelope> {
+  const progress = progressOn(process.stderr);
+  const onPage = (read: number, pages: number | null) =>
+    progress.show(pages === null ? `page ${read} …` : `page ${read} of ${pages} …`);
+  try {
+    // Only lists get here: the command line was checked.
+    const { records, problem } = await client.crawl(asked as Call<ListName>, { signal, onPage });
+    if (problem !== null) {
+      throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
+    }
+    const all = { records, dropped: 0, nameless: 0, pageNumber: 1, totalPages: 1 };
+    return envelopeOf({ ...all, pageSize: records.length, totalEntries: records.length });
+  } finally {
+    progress.erase();
+  }
+}
+
+/**
+ * Signs out if there still is a session: the cloud keeps ten per account at most, and this one must not push out the
+ * bridge's. Whether that succeeds is no part of what was asked.
+ */
+async function leave(client: CloudClient, signal: AbortSignal): Promise<void> {
+  const limit = signal.aborted
+    ? AbortSignal.timeout(hurriedSignOutLimitMs)
+    : AbortSignal.any([signal, AbortSignal.timeout(signOutLimitMs)]);
+  if (client.sessionState().status === 'signed_in') {
+    await client.call({ operation: 'sign_out' }, { signal: limit }).catch(() => {});
+  }
+  await client.close();
+}
+
+/** Passwords and tokens that are sent must not be read in a log or in the words of an error. */
+function hideSecretsOf(asked: Call, secrets: Secrets): void {
+  for (const [field, value] of Object.entries('body' in asked ? asked.body : {})) {
+    if (/password|token|secret/i.test(field) && typeof value === 'string') secrets.add(value);
+  }
+}
+
+function complaint(error: CloudError, { operation }: Call, isInterrupted: boolean): string {
+  const { kind, status, message, mayHaveActed } = error;
+  const { control } = operationRow(operation);
+  const doubt = control && mayHaveActed ? '; the cloud may have acted on it all the same' : '';
+  if (isInterrupted) return `${operation}: interrupted${doubt}`;
+  if (kind === 'auth' && error.operation === 'sign_in' && status !== undefined) {
+    return `${operation}: the cloud does not accept the e-mail or the password (HTTP ${status})`;
+  }
+  if (kind === 'unsupported' && status !== undefined) {
+    return `${operation}: ${message}; if your cloud has it elsewhere, say so in cloud.routes.${operation}`;
+  }
+  return message.startsWith(operation) ? message : `${operation}: ${message}${doubt}`;
+}

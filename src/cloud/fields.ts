@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { nearest } from '../base/nearest.ts';
+import { oneLine } from './oneLine.ts';
+
+/** A field of a query or of a body. */
+export interface Field {
+  readonly name: string;
+  readonly isRequired: boolean;
+  /** What it takes, in words that follow "must be". */
+  readonly takes: string;
+  /** The only values, where they are known. */
+  readonly choices: readonly string[] | null;
+}
+
+/** The fields that a schema names. */
+export interface Fields {
+  readonly fields: readonly Field[];
+  /** Whether it takes any other field besides. */
+  readonly isOpen: boolean;
+}
+
+/** Something wrong with a call: where, and words that follow its name. */
+export interface CallFault {
+  readonly place: 'params' | 'query' | 'body';
+  /** The parameter or field; null for the place as a whole. */
+  readonly name: string | null;
+  readonly words: string;
+}
+
+/** What is known of a field, as JSON Schema says it. */
+interface FieldSchema {
+  readonly type?: string;
+  /** What it takes, where that is more than the rest says. */
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** The fields of a schema, in its order. */
+export function fieldsOf(schema: z.ZodType | undefined): Fields {
+  if (!schema) return { fields: [], isOpen: false };
+  const { properties = {}, required = [], additionalProperties } = z.toJSONSchema(schema, { io: 'input' });
+  const fields = Object.entries(properties).map(([name, property]) => {
+    const known = property as FieldSchema;
+    const choices = known.enum ?? null;
+    return { name, isRequired: required.includes(name), takes: takenBy(known), choices };
+  });
+  return { fields, isOpen: additionalProperties !== false };
+}
+
+function takenBy({ type, description, enum: choices, format, minimum, maximum }: FieldSchema): string {
+  if (description !== undefined) return description;
+  if (choices) return `one of ${choices.join(', ')}`;
+  switch (type) {
+    case 'boolean':
+      return 'true or false';
+    case 'integer':
+      return `a whole number${bounds(minimum, maximum)}`;
+    case 'number':
+      return 'a number';
+    default:
+      return format === 'email' ? 'an e-mail address' : 'text';
+  }
+}
+
+function bounds(minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER): string {
+  if (maximum < Number.MAX_SAFE_INTEGER) return ` from ${minimum} to ${maximum}`;
+  return minimum > Number.MIN_SAFE_INTEGER ? ` from ${minimum}` : '';
+}
+
+/** What the schema finds wrong with a value, in words; what was given is not repeated, since it may be a secret. */
+export function faultsOf(
+  place: CallFault['place'],
+  schema: z.ZodType,
+  value: unknown,
+  error: z.ZodError,
+): CallFault[] {
+  const { fields } = fieldsOf(schema);
+  const given = new Map(Object.entries(value ?? {}));
+  const faults = error.issues.flatMap((issue): CallFault[] => {
+    if (issue.code === 'unrecognized_keys') {
+      return unknownNames(
+        place,
+        issue.keys,
+        fields.map(({ name }) => name),
+      );
+    }
+    const field = fields.find(({ name }) => name === issue.path[0]);
+    if (!field) {
+      const words = issue.code === 'custom' ? issue.message : 'must be an object';
+      return [{ place, name: null, words }];
+    }
+    const { name, takes, choices } = field;
+    const wrong = given.get(name);
+    if (wrong === undefined) return [{ place, name, words: 'is missing' }];
+    if (wrong === '' && takes === 'text') return [{ place, name, words: 'must not be empty' }];
+    const hint = choices && typeof wrong === 'string' ? meant(wrong, choices) : '';
+    return [{ place, name, words: `must be ${takes}${hint}` }];
+  });
+  // Some values are wrong in more ways than one, which all come to the same words.
+  const isFirst = ({ name, words }: CallFault, index: number) =>
+    faults.findIndex((each) => each.name === name && each.words === words) === index;
+  return faults.filter(isFirst);
+}
+
+const mostNamed = 10;
+
+/** Faults of names that nobody knows; of very many only the first are told. */
+export function unknownNames(
+  place: CallFault['place'],
+  names: readonly string[],
+  known: readonly string[],
+): CallFault[] {
+  const faults: CallFault[] = names.slice(0, mostNamed).map((name) => {
+    return { place, name: oneLine(name, 60), words: `is not known${meant(name, known)}` };
+  });
+  const others = names.length - faults.length;
+  if (others > 0) faults.push({ place, name: null, words: `has ${others} more that are not known` });
+  return faults;
+}
+
+/** The end of a sentence that proposes another word, if one is near. */
+export function meant(word: string, known: readonly string[]): string {
+  const near = nearest(word, known);
+  return near === null ? '' : `; did you mean ${near}?`;
+}

@@ -1,0 +1,8 @@
+/** A text of whoever's making as one line for people, of at most so many characters and without control characters. */
+export function oneLine(text: string, longest = 200): string {
+  const line = text
+    .slice(0, 5 * longest)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+}

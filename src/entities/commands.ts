@@ -1,0 +1,30 @@
+import type { DeviceKind } from '../model/devices.ts';
+import { incidentCommand } from './incidents.ts';
+import type { Command, FieldOperation } from './row.ts';
+import type { ViewOf } from './tables.ts';
+
+/** A command that sets several fields at once, each named in a JSON object. */
+export interface FieldsCommand {
+  readonly path: string;
+  readonly operation: FieldOperation;
+  /** Whether each field has a topic of its own besides: `{path}/{field}/set` in place of `{path}/set`. */
+  readonly hasFieldTopics: boolean;
+}
+
+/** A command that takes a word. */
+export type WordCommand<View> = Command<View, string>;
+
+/** THE TABLE of commands that have a topic and no entity of their own. */
+export const plainCommands: {
+  readonly [Kind in DeviceKind]: readonly (WordCommand<ViewOf[Kind]> | FieldsCommand)[];
+} = {
+  bridge: [],
+  property: [
+    incidentCommand,
+    { path: 'set', operation: 'patch_property', hasFieldTopics: false },
+    { path: 'settings/set', operation: 'update_property_settings', hasFieldTopics: true },
+    { path: 'notifications/set', operation: 'update_notification_settings', hasFieldTopics: true },
+  ],
+  signal: [incidentCommand],
+  sonic: [incidentCommand],
+};

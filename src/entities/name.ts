@@ -1,0 +1,19 @@
+import type { FieldOperation, TextRow } from './row.ts';
+
+/** The entity that shows and changes what a device is called. */
+export function nameText<View>(
+  operation: FieldOperation,
+  needs: TextRow<View>['needs'],
+  value: TextRow<View>['value'],
+): TextRow<View> {
+  return {
+    component: 'text',
+    key: 'name',
+    name: 'Name',
+    needs,
+    category: 'config',
+    icon: 'mdi:rename-box',
+    value,
+    command: { path: 'name/set', operation, field: 'name' },
+  };
+}

@@ -1,0 +1,25 @@
+import type { Incident } from './records.ts';
+
+/** The householder's word for ending an incident, and what a cloud may call it (cloud facts 4). */
+const words: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['resolve', 'dismiss']]]);
+
+/** The incident's own word for an action, in any case; null if it does not offer it. */
+export function offeredAction({ possible_actions: offered }: Incident, action: string): string | null {
+  const wanted = action.trim().toLowerCase();
+  return offered.find((each) => each.toLowerCase() === wanted) ?? null;
+}
+
+/** The same, where `resolve` means whichever of `resolve` and `dismiss` the incident offers. */
+export function endingAction(incident: Incident, action: string): string | null {
+  const wanted = words.get(action.trim().toLowerCase()) ?? [action];
+  for (const word of wanted) {
+    const offered = offeredAction(incident, word);
+    if (offered !== null) return offered;
+  }
+  return null;
+}
+
+/** All actions that any of the incidents offers, each once. */
+export function offeredActions(incidents: readonly Incident[]): string[] {
+  return [...new Set(incidents.flatMap(({ possible_actions: offered }) => offered))];
+}

@@ -1,0 +1,35 @@
+/** The volumes that the cloud takes for a notification, in litres (cloud facts 3). */
+export const volumeThresholdsLitres = [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000];
+
+/** The delays that the cloud takes for a notification, in minutes (cloud facts 3). */
+export const longFlowDelaysMins = [15, 30, 60, 120, 180, 240, 300, 360];
+
+/** What the cloud accepted and does not show, so that the last accepted value is all that is known. */
+export interface AcceptedSettings {
+  readonly leak_protection_enabled?: boolean;
+  readonly push_enabled?: boolean;
+  /** Only where the settings do not show it (interface document 2.5). */
+  readonly webhook_url?: string;
+}
+
+/** A time of day as the cloud wants it, HH:MM:SS, from the same or from HH:MM; null for anything else. */
+export function timeOfDay(text: string): string | null {
+  if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return `${text}:00`;
+  return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text) ? text : null;
+}
+
+/** Whether it is the name of a time zone, such as `Europe/London`; an offset is none. */
+export function isTimezone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether it is an address that a webhook can be sent to, or empty for none. */
+export function isWebhookUrl(text: string): boolean {
+  return text === '' || (URL.canParse(text) && /^https?:\/\/[^/]/i.test(text));
+}

@@ -1,0 +1,220 @@
+import { type Day, dateAfter, monthAfter, monthOf } from './calendar.ts';
+import type { DailyUsage } from './records.ts';
+
+/**
+ * What was read of a sonic's water since the first day that was read. It is kept over restarts, and counts whole
+ * millilitres, so that the sum of years is exact.
+ */
+export interface UsageRecord {
+  /** This month and all before it are in `frozenMl` and are not read any more. */
+  readonly frozenThrough: string;
+  readonly frozenMl: number;
+  /** The days of each later month that was read, from its first on; null where the cloud has told of none. */
+  readonly months: Readonly<Record<string, readonly (number | null)[]>>;
+  /** Whether every month that counts was read once: before that the sum would jump, as if so much water had run. */
+  readonly isWhole: boolean;
+  /** When a reading last changed anything, ISO 8601. */
+  readonly changedAt: string;
+  /** When the present month was last read, in ms since 1970. */
+  readonly readAt: number;
+}
+
+/** A reading of one month, by the calendar of the property. */
+export interface MonthReading {
+  readonly month: string;
+  readonly daily: DailyUsage['daily'];
+  /** The month that it was there when the reading was begun. */
+  readonly presentMonth: string;
+  /** Ms since 1970. */
+  readonly readAt: number;
+}
+
+/** What is shown of a sonic's water; litres. */
+export interface Usage {
+  /** Null where the latest readings failed for too long. */
+  readonly todayL: number | null;
+  readonly yesterdayL: number | null;
+  readonly monthL: number | null;
+  /** Since the first day read; null while that is not known. */
+  readonly totalL: number | null;
+  /** Start of the property's day, ISO 8601 with offset. */
+  readonly lastReset: string;
+  /** This month and last, by date, sorted. */
+  readonly days: Readonly<Record<string, number>>;
+  /** When the figures last changed, ISO 8601 in UTC. */
+  readonly updatedAt: string;
+}
+
+/** A litre figure beyond this is no water: it is left out, and what was known of the day stays. */
+const mostMlADay = 1e12;
+
+/**
+ * The months to be read next: the present one, the oldest that went by unread, and the one before the present. That
+ * may still be corrected; one that is older is read once more and then frozen.
+ */
+export function monthsDue(
+  record: UsageRecord | null,
+  presentMonth: string,
+  isPreviousRead: boolean,
+): readonly string[] {
+  const previous = monthAfter(presentMonth, -1);
+  const oldest = monthAfter(record?.frozenThrough ?? monthAfter(previous, -1), 1);
+  return [
+    presentMonth,
+    ...(oldest < previous ? [oldest] : []),
+    ...(oldest <= previous && !isPreviousRead ? [previous] : []),
+  ];
+}
+
+/** Takes in what was read of a month. A day that the cloud tells of no more keeps its litres. */
+export function withReading(record: UsageRecord | null, reading: MonthReading): UsageRecord {
+  const { month, presentMonth, readAt } = reading;
+  const before = record ?? newRecord(presentMonth, readAt);
+  if (month <= before.frozenThrough) return before;
+  const known = before.months[month];
+  const days = mergedDays(known ?? [], reading);
+  const isNews = days.some((ml, index) => ml !== (known?.[index] ?? null));
+  const months = { ...before.months, [month]: days };
+  return frozen(
+    {
+      ...before,
+      months,
+      isWhole: before.isWhole || isEveryMonthRead(before.frozenThrough, presentMonth, months),
+      changedAt: isNews ? new Date(readAt).toISOString() : before.changedAt,
+      readAt: month === presentMonth ? readAt : before.readAt,
+    },
+    reading,
+  );
+}
+
+/** Counts from the month before the present one. */
+function newRecord(presentMonth: string, readAt: number): UsageRecord {
+  return {
+    frozenThrough: monthAfter(presentMonth, -2),
+    frozenMl: 0,
+    months: {},
+    isWhole: false,
+    changedAt: new Date(readAt).toISOString(),
+    readAt: 0,
+  };
+}
+
+/** Of a date that is told twice the larger figure is the newer one, as a day's water only grows. */
+function mergedDays(
+  known: readonly (number | null)[],
+  { month, daily }: MonthReading,
+): readonly (number | null)[] {
+  const told = new Map<number, number>();
+  for (const { date, liters } of daily) {
+    const ml = Math.round(liters * 1_000);
+    if (monthOf(date) !== month || !(ml >= 0 && ml <= mostMlADay)) continue;
+    const index = Number(date.slice(8)) - 1;
+    told.set(index, Math.max(ml, told.get(index) ?? 0));
+  }
+  const length = Math.max(known.length, ...[...told.keys()].map((index) => index + 1));
+  return Array.from({ length }, (_, index) => told.get(index) ?? known[index] ?? null);
+}
+
+function isEveryMonthRead(frozenThrough: string, presentMonth: string, months: object): boolean {
+  for (let month = monthAfter(frozenThrough, 1); month <= presentMonth; month = monthAfter(month, 1)) {
+    if (!(month in months)) return false;
+  }
+  return true;
+}
+
+/** Whether a month was just read for the last time: then one number is enough for it. */
+function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): UsageRecord {
+  const isLast = month === monthAfter(record.frozenThrough, 1) && month < monthAfter(presentMonth, -1);
+  if (!isLast) return record;
+  const { [month]: days = [], ...months } = record.months;
+  return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
+}
+
+/** What was read without what had been kept before, put together with it as soon as that can be read. */
+export function mergedRecords(kept: UsageRecord, read: UsageRecord): UsageRecord {
+  const months = { ...kept.months };
+  for (const [month, days] of Object.entries(read.months)) {
+    if (month > kept.frozenThrough)
+      months[month] = days.map((ml, index) => ml ?? months[month]?.[index] ?? null);
+  }
+  return { ...kept, months, changedAt: read.changedAt, readAt: Math.max(kept.readAt, read.readAt) };
+}
+
+/** What is shown on a day; what is old does not pass for the present, but the sum stands. */
+export function usageOn(day: Day, record: UsageRecord, isOld: boolean): Usage {
+  const presentMonth = monthOf(day.date);
+  const previous = monthAfter(presentMonth, -1);
+  const { months, frozenMl, isWhole, changedAt } = record;
+  // A month that has just begun has no water yet, and its days are told of once it has.
+  const isKnown = !isOld && (presentMonth in months || previous in months);
+  const dayBefore = dateAfter(day.date, -1);
+  const totalMl = Object.values(months).reduce((total, days) => total + sum(days), frozenMl);
+  const dayStart = new Date(day.startedAt).toISOString();
+  return {
+    todayL: isKnown ? litres(dayIn(record, day.date) ?? 0) : null,
+    yesterdayL: isKnown ? yesterday(record, dayBefore) : null,
+    monthL: isKnown ? litres(sum(months[presentMonth] ?? [])) : null,
+    totalL: isWhole ? litres(totalMl) : null,
+    lastReset: day.startedAt,
+    days: Object.fromEntries(
+      [previous, presentMonth].flatMap((month) => daysShown(month, months[month] ?? [])),
+    ),
+    // At midnight the figures change by themselves.
+    updatedAt: changedAt > dayStart ? changedAt : dayStart,
+  };
+}
+
+function yesterday(record: UsageRecord, date: string): number | null {
+  const ml = dayIn(record, date);
+  if (ml !== null) return litres(ml);
+  return monthOf(date) in record.months ? 0 : null;
+}
+
+function dayIn({ months }: UsageRecord, date: string): number | null {
+  return months[monthOf(date)]?.[Number(date.slice(8)) - 1] ?? null;
+}
+
+function daysShown(month: string, days: readonly (number | null)[]): [string, number][] {
+  return days.flatMap((ml, index): [string, number][] =>
+    ml === null ? [] : [[`${month}-${String(index + 1).padStart(2, '0')}`, litres(ml)]],
+  );
+}
+
+function sum(days: readonly (number | null)[]): number {
+  return days.reduce<number>((total, ml) => total + (ml ?? 0), 0);
+}
+
+function litres(ml: number): number {
+  return ml / 1_000;
+}
+
+/** Reads a record that was kept as JSON; null where it is damaged. */
+export function readUsageRecord(value: unknown): UsageRecord | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { frozenThrough, frozenMl, months, isWhole, changedAt, readAt } = value as Partial<UsageRecord>;
+  const isGood =
+    isMonth(frozenThrough) &&
+    isMl(frozenMl) &&
+    typeof months === 'object' &&
+    months !== null &&
+    Object.entries(months).every(
+      ([month, days]) => isMonth(month) && month > frozenThrough && areDays(days),
+    ) &&
+    typeof isWhole === 'boolean' &&
+    typeof changedAt === 'string' &&
+    !Number.isNaN(Date.parse(changedAt)) &&
+    typeof readAt === 'number';
+  return isGood ? { frozenThrough, frozenMl, months, isWhole, changedAt, readAt } : null;
+}
+
+function isMonth(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{4}-(0[1-9]|1[0-2])$/.test(value);
+}
+
+function isMl(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function areDays(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= 31 && value.every((ml) => ml === null || isMl(ml));
+}

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CloudError } from '../../src/cloud/errors.ts';
+import { fieldsOf } from '../../src/cloud/fields.ts';
+import { operationNames, operationRow, paramNames } from '../../src/cloud/operations.ts';
+import { encodeCall, type RouteOverrides, type UncheckedCall } from '../../src/cloud/request.ts';
+import { sampleCall } from '../support/operationSamples.ts';
+
+const nastyText = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom(...'./\\%25eEfF;?#&=+: \t\r\n\0\u0085\u2028ü') }),
+  fc.constantFrom(
+    ...[
+      '',
+      '.',
+      '..',
+      '../x',
+      '..\\x',
+      'a/../..',
+      '%2e%2e',
+      '%2f',
+      '%252f',
+      '..;/x',
+      '.%00.',
+      ' .. ',
+      'a?b',
+      'a#b',
+    ],
+    ...[
+      '__proto__',
+      'constructor',
+      '{sonic_id}',
+      '\ud800',
+      'a\udc00b',
+      '\ufeff..',
+      '..\u00a0',
+      '％２ｅ',
+      'x'.repeat(300),
+    ],
+  ),
+);
+
+/** The request's path; null where the call is refused, which is always done in the words of the one family. */
+function pathOf(call: UncheckedCall, routes: RouteOverrides = {}): string | null {
+  try {
+    return encodeCall(call, routes).path;
+  } catch (error) {
+    expect(error).toBeInstanceOf(CloudError);
+    expect(error).toMatchObject({ kind: 'invalid', mayHaveActed: false });
+    expect((error as CloudError).message).not.toMatch(/\p{Cc}/u);
+    return null;
+  }
+}
+
+/** Whether servers that decode the path before they resolve it come to the same segments. */
+function expectInPlace(path: string, template: string, params: Readonly<Record<string, string>>): void {
+  const segments = template.split('/');
+  expect(path.split('/')).toHaveLength(segments.length);
+  for (const [index, segment] of path.split('/').entries()) {
+    const filled = segments[index]?.replace(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '');
+    expect(segment).toMatch(/^[\w.!~*'()%-]*$/);
+    expect(decodeURIComponent(segment)).toBe(filled);
+    const twice = decodeURIComponent(decodeURIComponent(segment));
+    expect(twice).toBe(filled);
+    expect(/^\.*$/.test(twice.trim())).toBe(segments[index] === '');
+  }
+  expect(new URL(path, 'http://example.com').pathname).toBe(path);
+  const decoded = decodeURIComponent(path).replaceAll(/[?#]/g, '_');
+  expect(new URL(decoded, 'http://example.com').pathname.split('/')).toHaveLength(segments.length);
+}
+
+const withParams = operationNames.filter((name) => paramNames(operationRow(name).path).length > 0);
+
+describe.each(withParams)('the parameters of %s', (name) => {
+  const { method, path } = operationRow(name);
+  const names = paramNames(path);
+  const given = fc.record(Object.fromEntries(names.map((param) => [param, nastyText])));
+
+  it('never leave their segments', () => {
+    fc.assert(
+      fc.property(given, (params) => {
+        const target = pathOf({ ...sampleCall(name), params });
+        if (target !== null) expectInPlace(target.split('?')[0] ?? '', path, params);
+      }),
+    );
+  });
+
+  it('never leave their segments where the route is overridden either', () => {
+    const [first = ''] = names;
+    const templates = [
+      `/v2/${names.map((param) => `{${param}}`).join('/')}`,
+      `/v2/${names.map((param) => `x-{${param}}.json`).join('/y/')}`,
+      `/{${first}}/twice/{${first}}`,
+      '/none',
+    ];
+    fc.assert(
+      fc.property(given, fc.constantFrom(...templates), (params, template) => {
+        const target = pathOf({ ...sampleCall(name), params }, { [name]: `${method} ${template}` });
+        if (target !== null) expectInPlace(target.split('?')[0] ?? '', template, params);
+      }),
+    );
+  });
+
+  it('are taken where they are ids', () => {
+    for (const id of ['8a7f3c52-6d0e-4b1f-9a55-0c2d9c1e7f10', 'a', '0', 'A_b-1', 'x'.repeat(128), 'ü 1']) {
+      const params = Object.fromEntries(names.map((param) => [param, id]));
+      expect(pathOf({ ...sampleCall(name), params })).toContain(encodeURIComponent(id));
+    }
+  });
+});
+
+const withTexts = operationNames.flatMap((name) => {
+  const texts = fieldsOf(operationRow(name).query).fields.filter(({ takes }) => takes === 'text');
+  return texts.map((field) => ({ name, field: field.name }));
+});
+
+describe.each(withTexts)('the query of $name', ({ name, field }) => {
+  it(`takes every ${field} to the cloud exactly`, () => {
+    fc.assert(
+      fc.property(nastyText, fc.integer({ min: 1, max: 9_999 }), (value, page) => {
+        const target = pathOf({ ...sampleCall(name), query: { [field]: value, page } });
+        if (target === null) {
+          // Half a surrogate pair: no query can hold it.
+          expect(value).toMatch(/\p{Cs}/u);
+          return;
+        }
+        const { searchParams, hash } = new URL(target, 'http://example.com');
+        expect([...searchParams]).toEqual([
+          [field, value],
+          ['page', String(page)],
+        ]);
+        expect(hash).toBe('');
+        // As it stands on the wire, for servers that read it by other rules: no bare separator or space.
+        expect(target.split('?')).toHaveLength(2);
+        expect(target.split('?')[1]).toMatch(/^[\w.*%+-]+=[\w.*%+-]*&page=\d+$/);
+      }),
+    );
+  });
+});
+
+describe('an override with a path that no request line can hold', () => {
+  it.each(['GET /ü', 'GET /x\u00a0y', 'GET /x\0', 'GET /\u2028x', 'GET  /x', 'GET //x y'])(
+    '%j is refused',
+    (override) => {
+      expect(() => encodeCall(sampleCall('list_sonics'), { list_sonics: override })).toThrow(
+        /^cloud\.routes\.list_sonics: "GET .* is not METHOD \/path$/s,
+      );
+    },
+  );
+});

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { judgeStatus, type Page, readAnswer } from '../../src/cloud/answer.ts';
+import { CloudError } from '../../src/cloud/errors.ts';
+import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
+import type { Answer } from '../../src/cloud/transport.ts';
+import { benchFor } from '../support/operationBench.ts';
+import { operationSamples, sampleCall } from '../support/operationSamples.ts';
+
+/** Words that stand for what only a text of JSON can hold, or what no generator makes by chance. */
+const texts: readonly (readonly [string, string])[] = [
+  ['"@deep"', `${'['.repeat(10_000)}${']'.repeat(10_000)}`],
+  ['"@deepObjects"', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
+  ['"@endless"', '1e999'],
+  ['"@half"', '"\\ud83d and \\udc00"'],
+  ['"@long"', `"${'x'.repeat(20_000)}"`],
+  ['"@proto"', '"__proto__"'],
+];
+const junk = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom<unknown>(...texts.map(([word]) => JSON.parse(word))),
+  fc.constantFrom<unknown>(null, -1, 1e308, 2 ** 53, '', '__proto__', 'a/b', '\u0085\u2028', [], {}, [[]]),
+  fc.constantFrom<unknown>({ id: 'x' }, { id: '../x' }, { toString: 1, valueOf: 1 }, { length: -1 }, [
+    null,
+    7,
+    'x',
+  ]),
+);
+const keys = fc.constantFrom(
+  '@proto',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  'id',
+  'data',
+  'then',
+  '0',
+  '',
+);
+
+/** One thing that is done to a value somewhere within an answer. */
+type Change = (value: unknown) => unknown;
+
+/** What stands for nothing. */
+const removed = Symbol('removed');
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  junk.map((other) => () => other),
+  fc.constant(() => removed),
+  fc.constant((value: unknown) => [value]),
+  fc.constant((value: unknown) => ({ value })),
+  fc.constant((value: unknown) => (Array.isArray(value) ? [...value, ...value] : JSON.stringify(value))),
+  fc.tuple(keys, junk).map(([key, other]) => (value: unknown) => {
+    if (Array.isArray(value)) return [...value, other];
+    return typeof value === 'object' && value !== null ? { ...value, [key]: other } : { [key]: other };
+  }),
+);
+
+/** The value with the change made at one of its places, which are counted from the outside in. */
+function changed(value: unknown, place: number, how: Change): unknown {
+  let left = place % countPlaces(value);
+  const visit = (each: unknown): unknown => {
+    if (left-- === 0) return how(each);
+    if (Array.isArray(each)) return each.map(visit).filter((one) => one !== removed);
+    if (typeof each !== 'object' || each === null) return each;
+    return Object.fromEntries(
+      Object.entries(each)
+        .map(([key, one]) => [key, visit(one)] as const)
+        .filter(([, one]) => one !== removed),
+    );
+  };
+  const all = visit(value);
+  return all === removed ? null : all;
+}
+
+function countPlaces(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, each) => sum + countPlaces(each), 1);
+}
+
+/** Texts of answers that are like the sample, but spoilt in some places. */
+function spoiltTexts(name: OperationName): fc.Arbitrary<string> {
+  const { reply = { status: 'ok' } } = operationSamples[name];
+  return fc.array(fc.tuple(fc.nat(), change), { minLength: 1, maxLength: 4 }).map((changes) => {
+    const spoilt = changes.reduce<unknown>((value, [place, how]) => changed(value, place, how), reply);
+    return texts.reduce((text, [word, raw]) => text.replaceAll(word, raw), JSON.stringify(spoilt));
+  });
+}
+
+function answerOf(status: number, body: string): Answer {
+  return { status, body, bodyProblem: null, header: () => null };
+}
+
+const hide = (text: string) => text;
+
+function expectWords(words: string): void {
+  expect(words).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
+  expect(words.length).toBeLessThan(400);
+  expect(words).not.toMatch(/\p{Cs}/u);
+}
+
+/** Checks that a record is what the operation promises: what the sample has is of its type, or null. */
+function expectRecord(sample: object, record: unknown): void {
+  expect(record).toBeTypeOf('object');
+  expect(Object.keys(record as object)).not.toContain('__proto__');
+  expect(Object.getPrototypeOf(record)).toBe(Object.prototype);
+  for (const [field, example] of Object.entries(sample)) {
+    if (field === 'user_details') continue;
+    const value = (record as Record<string, unknown>)[field];
+    if (value === null) continue;
+    expect(Array.isArray(value), field).toBe(Array.isArray(example));
+    expect(typeof value, field).toBe(typeof example);
+    if (typeof value === 'number') expect(Number.isFinite(value), field).toBe(true);
+  }
+}
+
+function expectPromised(name: OperationName, value: unknown): void {
+  const { reply = { status: 'ok' } } = operationSamples[name];
+  const { kind } = operationRow(name).reply;
+  expect(() => JSON.stringify(value)).not.toThrow();
+  if (kind === 'acknowledgement' && value === null) return;
+  if (kind !== 'page') {
+    expectRecord(reply as object, value);
+    return;
+  }
+  const { records, dropped, nameless, ...counts } = value as Page<{ id: string }>;
+  expect(nameless).toBeLessThanOrEqual(dropped);
+  for (const count of Object.values(counts)) {
+    if (count !== null) expect(Number.isSafeInteger(count) && (count as number) >= 0).toBe(true);
+  }
+  const [sample] = (reply as { data: object[] }).data;
+  for (const record of records) {
+    expectRecord(sample ?? {}, record);
+    expect(record.id).toMatch(/^[\w-]+$/);
+  }
+}
+
+describe.each(operationNames)('an answer to %s, however malformed,', (name) => {
+  const text = fc.oneof(
+    { weight: 6, arbitrary: spoiltTexts(name) },
+    { weight: 1, arbitrary: fc.json() },
+    { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
+  );
+
+  it('is as promised, or unreadable', () => {
+    fc.assert(
+      fc.property(text, (body) => {
+        const notices: string[] = [];
+        try {
+          const value = readAnswer(name, answerOf(200, body), (_, notice) => notices.push(notice), hide);
+          expectPromised(name, value);
+        } catch (error) {
+          if (!(error instanceof CloudError)) throw error;
+          expect(error).toMatchObject({ kind: 'unreadable', operation: name, status: 200 });
+          expect(operationRow(name).reply.kind).not.toBe('acknowledgement');
+          expectWords(error.message);
+        }
+        for (const notice of notices) expectWords(notice);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('is judged by its status where that is bad', () => {
+    const message = fc.oneof(junk, fc.string({ unit: 'binary' }));
+    const bodies = fc.oneof(
+      text,
+      fc.record({ message }, { requiredKeys: [] }).map((body) => JSON.stringify(body)),
+      fc
+        .tuple(fc.constantFrom('message', 'error'), fc.constantFrom(...texts))
+        .map(([key, [, raw]]) => `{"${key}":${raw}}`),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 300, max: 599 }), bodies, (status, body) => {
+        const error = judgeStatus(name, answerOf(status, body), 0, hide);
+        expect(error).toBeInstanceOf(CloudError);
+        expect(error).toMatchObject({ operation: name, status });
+        expectWords(error?.message ?? '');
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is judged in the same way when it comes over a connection', async () => {
+    const bench = await benchFor(name, {});
+    await fc.assert(
+      fc.asyncProperty(spoiltTexts(name), async (body) => {
+        bench.stub.handler = () => ({ text: body });
+        bench.stub.sessionHandler = ({ path }) =>
+          path === operationRow(name).path ? { text: body } : undefined;
+        const value = await bench.client.call(sampleCall(name) as Call).catch((error: unknown) => error);
+        if (value instanceof Error) {
+          expect(value).toBeInstanceOf(CloudError);
+          expect(value).toMatchObject({ kind: 'unreadable' });
+        } else expectPromised(name, value);
+      }),
+      { numRuns: name === 'refresh_token' ? 1 : 3 },
+    );
+    for (const { words } of bench.client.problems()) expectWords(words);
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { faultsOf, fieldsOf } from '../../../src/cloud/fields.ts';
+
+const schema = z.strictObject({
+  name: z.string().min(1),
+  open: z.boolean().optional(),
+  role: z.enum(['owner', 'guest']).optional(),
+  page: z.int().min(1).optional(),
+  month: z.int().min(1).max(12).optional(),
+  lat: z.number().optional(),
+  email: z.email().optional(),
+  at: z
+    .string()
+    .regex(/^\d\d:\d\d$/)
+    .describe('a time HH:MM')
+    .optional(),
+});
+
+/** What is wrong with a value, as a sentence each. */
+function faults(value: unknown, of: z.ZodType = schema): string[] {
+  const { error } = of.safeParse(value);
+  return error ? faultsOf('body', of, value, error).map(({ name, words }) => `${name}: ${words}`) : [];
+}
+
+describe('the fields of a schema', () => {
+  it('say in words what they take', () => {
+    const { fields, isOpen } = fieldsOf(schema);
+    expect(isOpen).toBe(false);
+    expect(fields.map(({ name, takes }) => [name, takes])).toEqual([
+      ['name', 'text'],
+      ['open', 'true or false'],
+      ['role', 'one of owner, guest'],
+      ['page', 'a whole number from 1'],
+      ['month', 'a whole number from 1 to 12'],
+      ['lat', 'a number'],
+      ['email', 'an e-mail address'],
+      ['at', 'a time HH:MM'],
+    ]);
+    expect(fields.filter(({ isRequired }) => isRequired).map(({ name }) => name)).toEqual(['name']);
+    expect(fields.find(({ name }) => name === 'role')?.choices).toEqual(['owner', 'guest']);
+    expect(fields.find(({ name }) => name === 'name')?.choices).toBeNull();
+  });
+
+  it('say whether others are taken besides', () => {
+    expect(fieldsOf(z.looseObject({ a: z.string() })).isOpen).toBe(true);
+    expect(
+      fieldsOf(
+        z
+          .looseObject({ a: z.string() })
+          .partial()
+          .refine(() => true),
+      ).isOpen,
+    ).toBe(true);
+    expect(fieldsOf(undefined)).toEqual({ fields: [], isOpen: false });
+  });
+
+  it('are told of a whole number without bounds, and of one that may be nothing', () => {
+    const { fields } = fieldsOf(z.strictObject({ any: z.int(), some: z.int().nonnegative() }));
+    expect(fields.map(({ takes }) => takes)).toEqual(['a whole number', 'a whole number from 0']);
+  });
+});
+
+describe('what is wrong with a value', () => {
+  it('is told of every field once, in words', () => {
+    const value = {
+      name: '',
+      open: 'yes',
+      role: 'owners',
+      page: 0,
+      month: 13,
+      lat: '1',
+      email: 'x',
+      at: '1:00',
+    };
+    expect(faults(value)).toEqual([
+      'name: must not be empty',
+      'open: must be true or false',
+      'role: must be one of owner, guest; did you mean owner?',
+      'page: must be a whole number from 1',
+      'month: must be a whole number from 1 to 12',
+      'lat: must be a number',
+      'email: must be an e-mail address',
+      'at: must be a time HH:MM',
+    ]);
+    expect(faults({ name: [] })).toEqual(['name: must be text']);
+    expect(faults({})).toEqual(['name: is missing']);
+  });
+
+  it('does not repeat what was given, which may be a secret', () => {
+    const value = { name: { password: 'hunter2' }, email: 'hunter2', role: 'hunter2', at: 'hunter2' };
+    expect(faults(value).join()).not.toContain('hunter2');
+  });
+
+  it('is told of a value that is no object', () => {
+    for (const value of [7, 'x', [], true]) expect(faults(value)).toEqual(['null: must be an object']);
+  });
+
+  it('is told in the words of the schema where it is about the whole', () => {
+    const some = z
+      .strictObject({ a: z.string() })
+      .partial()
+      .refine((given) => 'a' in given, 'needs at least one field');
+    expect(faults({}, some)).toEqual(['null: needs at least one field']);
+  });
+
+  it('asks whether a near name was meant', () => {
+    expect(faults({ name: 'x', nmae: 'x', zzz: 1 })).toEqual([
+      'nmae: is not known; did you mean name?',
+      'zzz: is not known',
+    ]);
+  });
+
+  it('stays short however much is wrong, and shows names on one line', () => {
+    const strange = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, 1]));
+    const said = faults({ name: 'x', ...strange });
+    expect(said).toHaveLength(11);
+    expect(said.at(-1)).toBe('null: has 4990 more that are not known');
+    const [long = '', broken] = faults({ name: 'x', ['y'.repeat(9_999)]: 1, 'a\n\u001b[2Jb': 1 });
+    expect(long.length).toBeLessThan(100);
+    expect(broken).toBe('a [2Jb: is not known');
+  });
+
+  it.each([[{ toString: 1, valueOf: 1 }], [[['x']]], [Object.create(null)]])(
+    'is told even of what cannot be made a text: %j',
+    (role) => {
+      expect(faults({ name: 'x', role })).toEqual(['role: must be one of owner, guest']);
+    },
+  );
+});

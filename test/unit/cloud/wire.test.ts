@@ -1,0 +1,323 @@
+import { describe, expect, it } from 'vitest';
+import { type Reader, readEnvelope, readers } from '../../../src/cloud/wire.ts';
+
+/** What an answer is read as; undefined where it is not usable. */
+function readAs<T>(read: Reader<T>, value: unknown): T | undefined {
+  const result = read(value);
+  return result.ok ? result.value : undefined;
+}
+
+function noticesOf(read: Reader<unknown>, value: unknown): readonly string[] {
+  const result = read(value);
+  return result.ok ? result.notices : [];
+}
+
+function reasonOf(read: Reader<unknown>, value: unknown): string {
+  const result = read(value);
+  return result.ok ? 'it was read' : result.reason;
+}
+
+/** The object with a member that no literal can hold. */
+function withProto(members: object): unknown {
+  return JSON.parse(`{"__proto__":{"polluted":true},${JSON.stringify(members).slice(1)}`);
+}
+
+const deep = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);
+
+/** Readers of one object each, with what they promise and a value of the wrong type for every field. */
+const objects: readonly (readonly [string, Reader<unknown>, object, object])[] = [
+  [
+    'a hub',
+    readers.hub,
+    { id: 'g-1', serial_no: 'HUB-1', status: 'online' },
+    { id: 7, serial_no: [], status: {} },
+  ],
+  [
+    'a user',
+    readers.user,
+    { id: 'u-1', email: 'me@example.com', first_name: 'Ada', last_name: 'Byron' },
+    { id: 7, email: true, first_name: [], last_name: {} },
+  ],
+  ['an invitation', readers.invitation, { invitation_id: 'v-1' }, { invitation_id: 7 }],
+  ['a job', readers.pressureTestJob, { job_id: 'j-1' }, { job_id: 7 }],
+  ['a status', readers.status, { status: 'ok' }, { status: 200 }],
+  ['a property of the app', readers.customerProperty, { id: 'p-1', name: 'Home' }, { id: 7, name: 7 }],
+  [
+    'leak protection',
+    readers.leakProtection,
+    { leak_protection_enabled: true },
+    { leak_protection_enabled: 'yes' },
+  ],
+  ['push notifications', readers.pushNotifications, { push_enabled: false }, { push_enabled: 0 }],
+  ['a sign-out', readers.signedOut, { success: true }, { success: 'true' }],
+];
+
+describe.each(objects)('the reader of %s', (_, read, good, wrong) => {
+  const nulls = Object.fromEntries(Object.keys(good).map((field) => [field, null]));
+
+  it('keeps what is promised and what is not', () => {
+    const more = { extra: 1, nested: { list: [null] } };
+    expect(read({ ...good, ...more })).toEqual({ ok: true, value: { ...good, ...more }, notices: [] });
+  });
+
+  it('makes null of what is missing, and says nothing of it', () => {
+    expect(read({})).toEqual({ ok: true, value: nulls, notices: [] });
+    expect(read(nulls)).toEqual({ ok: true, value: nulls, notices: [] });
+  });
+
+  it('makes null of what is of the wrong type, and names it', () => {
+    expect(readAs(read, { ...wrong, extra: 1 })).toEqual({ ...nulls, extra: 1 });
+    const notices = noticesOf(read, wrong);
+    expect(notices).toHaveLength(Object.keys(wrong).length);
+    for (const [index, field] of Object.keys(wrong).entries()) {
+      expect(notices[index]).toMatch(new RegExp(`^${field} is not as promised \\(`));
+    }
+  });
+
+  it.each([[null], [7], ['text'], [[]], [[good]], [undefined]])('gives up on %j', (value) => {
+    expect(reasonOf(read, value)).toBe('it is not an object');
+  });
+
+  it('gives up on what is nested too deeply to be written again', () => {
+    expect(reasonOf(read, { ...good, extra: deep })).toBe('it is nested too deeply');
+  });
+
+  it('leaves __proto__ out', () => {
+    const value = readAs(read, withProto(good));
+    expect(value).toEqual(good);
+    expect(Object.keys(value as object)).toEqual(Object.keys(good));
+  });
+});
+
+describe('the reader of daily usage', () => {
+  const read = readers.dailyUsage;
+  const day = (date: unknown, liters: unknown) => ({ date, liters });
+
+  it('keeps days in the order of the answer, with what else they hold', () => {
+    const daily = [
+      { ...day('2026-11-02', 1.5), source: 'meter' },
+      day('2026-11-01', 0),
+      day('2026-11-02', 2),
+    ];
+    expect(read({ daily, unit: 'l' })).toEqual({ ok: true, value: { daily, unit: 'l' }, notices: [] });
+  });
+
+  it('takes a month without days', () => {
+    expect(read({ daily: [] })).toEqual({ ok: true, value: { daily: [] }, notices: [] });
+  });
+
+  it.each([
+    ['no date', {}],
+    ['a date that is none', day('2026-02-30', 1)],
+    ['a date in other clothes', day('1.11.2026', 1)],
+    ['a time', day('2026-11-01T00:00:00Z', 1)],
+    ['no litres', day('2026-11-01', undefined)],
+    ['litres in words', day('2026-11-01', '12')],
+    ['null litres', day('2026-11-01', null)],
+    ['litres below nothing', day('2026-11-01', -1)],
+    ['endless litres', day('2026-11-01', Number.POSITIVE_INFINITY)],
+    ['a number', 7],
+    ['null', null],
+    ['a list', []],
+  ])('drops a day with %s, says so once, and keeps the others', (_, bad) => {
+    const good = day('2026-11-03', 3);
+    expect(readAs(read, { daily: [bad, good, bad] })).toEqual({ daily: [good] });
+    expect(noticesOf(read, { daily: [bad, good, bad] })).toEqual([
+      'a day is left out: it is not as promised',
+    ]);
+  });
+
+  it.each([[{}], [{ daily: null }], [{ daily: {} }], [null], [[]], ['daily'], [{ Daily: [] }]])(
+    'gives up on %j: no days is not the same as no water',
+    (value) => {
+      expect(reasonOf(read, value)).toBe('it has no daily');
+    },
+  );
+
+  it('leaves __proto__ out, and gives up on what is nested too deeply', () => {
+    expect(Object.keys(readAs(read, withProto({ daily: [] })) as object)).toEqual(['daily']);
+    expect(reasonOf(read, { daily: [], extra: deep })).toBe('it is nested too deeply');
+  });
+});
+
+describe('the reader of pressure tests', () => {
+  const read = readers.pressureTests;
+
+  it('keeps days and tests with what else they hold', () => {
+    const answer = {
+      by_day: { '2026-11-20': [{ id: 't-1', state: 'finished' }], '2026-11-19': [] },
+      page: 1,
+    };
+    expect(read(answer)).toEqual({ ok: true, value: answer, notices: [] });
+    expect(read({ by_day: {} })).toEqual({ ok: true, value: { by_day: {} }, notices: [] });
+  });
+
+  it('drops a test that is none, and keeps its day', () => {
+    const by_day = { '2026-11-20': [{ id: 7 }, { id: 't-1' }, null, 'x', {}] };
+    expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [{ id: 't-1' }] } });
+    expect(noticesOf(read, { by_day })).toEqual(['a pressure test is left out: it is not as promised']);
+  });
+
+  it.each([['yesterday'], ['2026-02-30'], ['2026-11-20T03:00:00Z'], ['__proto__'], ['constructor'], ['']])(
+    'drops a day that is called %j',
+    (name) => {
+      const by_day = JSON.parse(`{${JSON.stringify(name)}:[{"id":"t-2"}],"2026-11-20":[{"id":"t-1"}]}`);
+      expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [{ id: 't-1' }] } });
+      expect(noticesOf(read, { by_day })).toEqual(['a day is left out: it is not as promised']);
+    },
+  );
+
+  it.each([[null], [{}], ['t-1'], [7]])('drops a day that holds %j in place of a list', (tests) => {
+    const by_day = { '2026-11-19': tests, '2026-11-20': [] };
+    expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [] } });
+    expect(noticesOf(read, { by_day })).toEqual(['a day is left out: it is not as promised']);
+  });
+
+  it.each([[{}], [{ by_day: [] }], [{ by_day: null }], [null], [[]]])('gives up on %j', (value) => {
+    expect(reasonOf(read, value)).toBe('it has no by_day');
+  });
+});
+
+describe('the reader of appliance categories', () => {
+  const read = readers.applianceCategories;
+
+  it('keeps categories, also one without a name', () => {
+    const categories = [
+      { id: 'c-1', name: 'Dishwasher', icon: 'x' },
+      { id: 'c-2' },
+      { id: 'c-3', name: null },
+    ];
+    expect(readAs(read, { categories })).toEqual({
+      categories: [categories[0], { id: 'c-2', name: null }, categories[2]],
+    });
+    expect(noticesOf(read, { categories })).toEqual([]);
+  });
+
+  it('drops one that is none, and says so', () => {
+    const categories = [
+      { id: 1, name: 'Shower' },
+      { name: 'Tap' },
+      { id: 'c-1', name: 7 },
+      { id: 'c-2', name: 'Tap' },
+    ];
+    expect(readAs(read, { categories })).toEqual({ categories: [{ id: 'c-2', name: 'Tap' }] });
+    expect(noticesOf(read, { categories })).toEqual(['a category is left out: it is not as promised']);
+  });
+
+  it('gives up where there is no list', () => {
+    expect(reasonOf(read, { categories: { id: 'c-1' } })).toBe('it has no categories');
+  });
+});
+
+describe('the reader of an incident', () => {
+  const read = readers.incident;
+  const incident = { id: 'i-1', type: 'long_flow_alert', severity: 'high', open: true };
+
+  it('takes actions as words and as objects with a name, and keeps those that can be read', () => {
+    const possible_actions = [
+      'resolve',
+      { name: 'snooze', title: 'Snooze' },
+      7,
+      null,
+      { title: 'x' },
+      'reopen',
+    ];
+    const value = readAs(read, { ...incident, possible_actions });
+    expect(value?.possible_actions).toEqual(['resolve', 'snooze', 'reopen']);
+    expect(noticesOf(read, { ...incident, possible_actions })).toEqual([
+      'possible_actions is not as promised (Invalid input)',
+    ]);
+  });
+
+  it.each([[null], [undefined]])('takes %j for no actions', (possible_actions) => {
+    expect(readAs(read, { ...incident, possible_actions })?.possible_actions).toEqual([]);
+    expect(noticesOf(read, { ...incident, possible_actions })).toEqual([]);
+  });
+
+  it('makes no actions of what is no list', () => {
+    expect(readAs(read, { ...incident, possible_actions: 'resolve' })?.possible_actions).toEqual([]);
+    expect(noticesOf(read, { ...incident, possible_actions: 'resolve' })).toHaveLength(1);
+  });
+
+  it('keeps words that nobody knows, and says so', () => {
+    const odd = { ...incident, type: 'flood', severity: 'grave' };
+    expect(readAs(read, odd)).toMatchObject({ type: 'flood', severity: 'grave' });
+    expect(noticesOf(read, odd)).toEqual(['type says "flood"', 'severity says "grave"']);
+  });
+
+  it('says briefly why it gives up, however much is wrong besides', () => {
+    const possible_actions = Array.from({ length: 10_000 }, () => 7);
+    const reason = reasonOf(read, { ...incident, id: 7, type: 7, severity: [], open: 'x', possible_actions });
+    expect(reason).toBe('id is not as promised (Invalid input: expected string, received number)');
+  });
+
+  it.each([['../x'], ['a b'], [''], ['bridge'], ['bridge_2'], ['x'.repeat(129)], ['a\u0085b']])(
+    'leaves one out whose id is %j',
+    (id) => {
+      const result = read({ ...incident, id });
+      expect(result).toMatchObject({ ok: false, unsafeId: true });
+      expect(reasonOf(read, { ...incident, id })).toMatch(/^its id is not safe in a topic: [^\p{Cc}]+$/u);
+    },
+  );
+});
+
+describe('the reader of a sonic', () => {
+  it('makes null of what would be a lie as a number or a word', () => {
+    const odd = {
+      id: 's-1',
+      valve_state: 7,
+      radio_rssi: 'strong',
+      name: null,
+      auto_shut_off_time_limit: '30',
+    };
+    expect(readAs(readers.sonic, odd)).toMatchObject({
+      id: 's-1',
+      valve_state: null,
+      radio_rssi: null,
+      name: null,
+      auto_shut_off_time_limit: null,
+    });
+    expect(noticesOf(readers.sonic, odd)).toHaveLength(3);
+  });
+});
+
+describe('the reader of a session', () => {
+  const read = readers.session;
+
+  it.each([[undefined], [null], [7], [''], ['two words'], ['line\nbreak'], ['ü'], [['x']], [{ token: 'x' }]])(
+    'gives up on the token %j, which no header can hold, and does not repeat it',
+    (token_details) => {
+      const reason = reasonOf(read, { token_details, user_details: { email: 'me@example.com' } });
+      expect(reason).toMatch(/^token_details is not as promised \(/);
+      expect(reason).not.toContain('two');
+    },
+  );
+
+  it('takes a token as the cloud makes them', () => {
+    const token_details = `${'bG9uZyB0ZXh0+/'.repeat(20)}==--${'0123456789abcdef'.repeat(3)}`;
+    expect(readAs(read, { token_details })).toEqual({ token_details });
+  });
+});
+
+describe('the envelope of a list', () => {
+  it('is read where only its records are there', () => {
+    expect(readAs(readEnvelope, { data: [1, null] })).toEqual({
+      data: [1, null],
+      page_number: null,
+      page_size: null,
+      total_entries: null,
+      total_pages: null,
+    });
+  });
+
+  it('is not lost with a record that is nested too deeply', () => {
+    expect(readAs(readEnvelope, { data: [deep, { id: 'x' }], page_number: 'one' })?.data).toHaveLength(2);
+  });
+
+  it.each([[{}], [{ data: null }], [{ data: {} }], [{ data: 'x' }]])(
+    'is not read without records: %j',
+    (value) => {
+      expect(reasonOf(readEnvelope, value)).toMatch(/^data is not as promised \(/);
+    },
+  );
+});

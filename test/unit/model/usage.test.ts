@@ -1,0 +1,308 @@
+import { describe, expect, it } from 'vitest';
+import { dayAt } from '../../../src/model/calendar.ts';
+import {
+  mergedRecords,
+  monthsDue,
+  readUsageRecord,
+  type UsageRecord,
+  usageOn,
+  withReading,
+} from '../../../src/model/usage.ts';
+
+type Days = Readonly<Record<string, number>>;
+
+const listed = (days: Days) => Object.entries(days).map(([date, liters]) => ({ date, liters }));
+
+/** Reads months one after the other, all at that time in UTC. */
+function read(record: UsageRecord | null, at: string, ...months: readonly (readonly [string, Days])[]) {
+  const readAt = Date.parse(at);
+  let after = record;
+  for (const [month, days] of months) {
+    after = withReading(after, { month, daily: listed(days), presentMonth: at.slice(0, 7), readAt });
+  }
+  if (!after) throw new Error('nothing was read');
+  return after;
+}
+
+const shown = (record: UsageRecord, at: string, isOld = false) =>
+  usageOn(dayAt(Date.parse(at), 'UTC'), record, isOld);
+
+const november = { '2026-11-19': 100.5, '2026-11-20': 7.25 };
+const october = { '2026-10-01': 1, '2026-10-31': 30 };
+
+/** This month and last were read at noon. */
+const both = () => read(null, '2026-11-20T12:00:00Z', ['2026-11', november], ['2026-10', october]);
+
+describe('usage', () => {
+  it('is today, yesterday, this month and the sum of all days', () => {
+    expect(shown(both(), '2026-11-20T12:00:00Z')).toEqual({
+      todayL: 7.25,
+      yesterdayL: 100.5,
+      monthL: 107.75,
+      totalL: 138.75,
+      lastReset: '2026-11-20T00:00:00+00:00',
+      days: { ...october, ...november },
+      updatedAt: '2026-11-20T12:00:00.000Z',
+    });
+  });
+
+  it('lists its days sorted, whichever month was read first', () => {
+    expect(Object.keys(shown(both(), '2026-11-20T12:00:00Z').days)).toEqual([
+      '2026-10-01',
+      '2026-10-31',
+      '2026-11-19',
+      '2026-11-20',
+    ]);
+  });
+
+  it('begins a new day at midnight by itself', () => {
+    expect(shown(both(), '2026-11-21T00:00:00Z')).toMatchObject({
+      todayL: 0,
+      yesterdayL: 7.25,
+      monthL: 107.75,
+      totalL: 138.75,
+      lastReset: '2026-11-21T00:00:00+00:00',
+      updatedAt: '2026-11-21T00:00:00.000Z',
+    });
+  });
+
+  it('begins a new month and year at midnight by itself', () => {
+    const december = read(
+      null,
+      '2026-12-31T23:59:00Z',
+      ['2026-12', { '2026-12-31': 5 }],
+      ['2026-11', november],
+    );
+    expect(shown(december, '2027-01-01T00:00:00Z')).toMatchObject({
+      todayL: 0,
+      yesterdayL: 5,
+      monthL: 0,
+      totalL: 112.75,
+      days: { '2026-12-31': 5 },
+    });
+  });
+
+  it('has no sum before this month and last were read once', () => {
+    const present = read(null, '2026-11-20T12:00:00Z', ['2026-11', november]);
+    expect(shown(present, '2026-11-20T12:00:00Z')).toMatchObject({ todayL: 7.25, totalL: null });
+    const previous = read(null, '2026-11-20T12:00:00Z', ['2026-10', october]);
+    expect(shown(previous, '2026-11-20T12:00:00Z').totalL).toBeNull();
+  });
+
+  it('has a sum for good once it has one, also in the first moments of a new month', () => {
+    expect(shown(both(), '2026-12-01T00:00:00Z').totalL).toBe(138.75);
+    const later = read(both(), '2026-12-01T00:10:00Z', ['2026-12', {}]);
+    expect(shown(later, '2026-12-01T00:10:00Z')).toMatchObject({ todayL: 0, monthL: 0, totalL: 138.75 });
+  });
+
+  it('has no sum while a month end came between the first readings, until all three months were read', () => {
+    const first = read(null, '2026-11-30T23:59:00Z', ['2026-11', november]);
+    const second = read(first, '2026-12-01T00:10:00Z', ['2026-12', {}]);
+    expect(shown(second, '2026-12-01T00:10:00Z').totalL).toBeNull();
+    const third = read(second, '2026-12-01T00:10:00Z', ['2026-10', october]);
+    expect(shown(third, '2026-12-01T00:10:00Z').totalL).toBe(138.75);
+  });
+
+  it('does not know yesterday while its month was never read', () => {
+    const present = read(null, '2026-12-01T12:00:00Z', ['2026-12', { '2026-12-01': 3 }]);
+    expect(shown(present, '2026-12-01T12:00:00Z')).toMatchObject({ todayL: 3, yesterdayL: null });
+  });
+
+  it('says zero for a day of which the cloud has told nothing in a month that it has told of', () => {
+    const present = read(null, '2026-11-20T12:00:00Z', ['2026-11', {}]);
+    expect(shown(present, '2026-11-20T12:00:00Z')).toMatchObject({
+      todayL: 0,
+      yesterdayL: 0,
+      monthL: 0,
+      days: {},
+    });
+  });
+
+  it.each([
+    ['up', 150],
+    ['down', 50.25],
+    ['to nothing', 0],
+  ])('follows a day that is corrected %s', (_, liters) => {
+    const corrected = read(both(), '2026-11-20T13:00:00Z', [
+      '2026-11',
+      { ...november, '2026-11-19': liters },
+    ]);
+    expect(shown(corrected, '2026-11-20T13:00:00Z')).toMatchObject({
+      yesterdayL: liters,
+      totalL: 138.75 - 100.5 + liters,
+      updatedAt: '2026-11-20T13:00:00.000Z',
+    });
+  });
+
+  it('keeps the litres of a day that an answer leaves out', () => {
+    const later = read(both(), '2026-11-20T13:00:00Z', ['2026-11', { '2026-11-20': 8 }], ['2026-10', {}]);
+    expect(shown(later, '2026-11-20T13:00:00Z')).toMatchObject({
+      todayL: 8,
+      yesterdayL: 100.5,
+      totalL: 139.5,
+    });
+  });
+
+  it('counts a day that is told twice once, by the larger figure', () => {
+    const twice = (...liters: number[]) =>
+      withReading(null, {
+        month: '2026-11',
+        daily: liters.map((each) => ({ date: '2026-11-20', liters: each })),
+        presentMonth: '2026-11',
+        readAt: Date.parse('2026-11-20T12:00:00Z'),
+      });
+    for (const record of [twice(5, 8), twice(8, 5), twice(8, 8)]) {
+      expect(shown(record, '2026-11-20T12:00:00Z')).toMatchObject({ todayL: 8, monthL: 8 });
+    }
+  });
+
+  it('leaves out what is no water, and days of a month that was not asked for', () => {
+    const odd = { '2026-11-19': 1e300, '2026-11-18': Number.NaN, '2026-10-20': 5, '2026-12-01': 5 };
+    const record = read(both(), '2026-11-20T13:00:00Z', ['2026-11', odd]);
+    expect(shown(record, '2026-11-20T13:00:00Z')).toMatchObject({
+      totalL: 138.75,
+      days: { ...october, ...november },
+    });
+  });
+
+  it('sums a year of tenths and hundredths exactly', () => {
+    let record: UsageRecord | null = null;
+    for (let month = 1; month <= 12; month++) {
+      const name = `2026-${String(month).padStart(2, '0')}`;
+      const days = Array.from(
+        { length: 28 },
+        (_, day) => [`${name}-${String(day + 1).padStart(2, '0')}`, 0.1] as const,
+      );
+      const at = `${name}-28T12:00:00Z`;
+      for (const due of monthsDue(record, name, false)) {
+        record = read(record, at, [due, due === name ? Object.fromEntries(days) : {}]);
+      }
+    }
+    expect(record && shown(record, '2026-12-28T12:00:00Z').totalL).toBe(33.6);
+    expect(Object.keys(record?.months ?? {})).toEqual(['2026-11', '2026-12']);
+  });
+
+  it('that is too old is not shown as the present, but its sum and its days stand', () => {
+    expect(shown(both(), '2026-11-20T14:00:00Z', true)).toMatchObject({
+      todayL: null,
+      yesterdayL: null,
+      monthL: null,
+      totalL: 138.75,
+      days: { ...october, ...november },
+    });
+  });
+
+  it('is unknown, but for its sum, as long as neither this month nor last was read', () => {
+    expect(shown(both(), '2027-02-01T00:10:00Z')).toMatchObject({
+      todayL: null,
+      monthL: null,
+      totalL: 138.75,
+      days: {},
+    });
+  });
+
+  it('changes nothing by a reading that brings nothing new, but knows that it was read', () => {
+    const before = both();
+    const after = read(before, '2026-11-20T13:00:00Z', ['2026-11', november]);
+    expect(after).toEqual({ ...before, readAt: Date.parse('2026-11-20T13:00:00Z') });
+    expect(shown(after, '2026-11-20T13:00:00Z')).toEqual(shown(before, '2026-11-20T12:00:00Z'));
+  });
+});
+
+describe('the months to be read', () => {
+  it('are this one and last at first, and then this one until last is due again', () => {
+    expect(monthsDue(null, '2026-01', false)).toEqual(['2026-01', '2025-12']);
+    expect(monthsDue(both(), '2026-11', true)).toEqual(['2026-11']);
+    expect(monthsDue(both(), '2026-11', false)).toEqual(['2026-11', '2026-10']);
+  });
+
+  it('are those that went by unread one by one, oldest first, each read once and frozen', () => {
+    let record = both();
+    const asked: (readonly string[])[] = [];
+    for (let round = 0; round < 5; round++) {
+      const due = monthsDue(record, '2027-02', round > 0);
+      asked.push(due);
+      for (const month of due) record = read(record, '2027-02-10T12:00:00Z', [month, { [`${month}-05`]: 1 }]);
+    }
+    expect(asked).toEqual([
+      ['2027-02', '2026-10', '2027-01'],
+      ['2027-02', '2026-11'],
+      ['2027-02', '2026-12'],
+      ['2027-02'],
+      ['2027-02'],
+    ]);
+    expect(record).toMatchObject({ frozenThrough: '2026-12', frozenMl: (138.75 + 3) * 1_000 });
+    expect(shown(record, '2027-02-10T12:00:00Z').totalL).toBe(138.75 + 5);
+  });
+
+  it('include a month once more when it is over for good, so that its late corrections count', () => {
+    const december = read(both(), '2026-12-02T12:00:00Z', ['2026-12', {}]);
+    expect(monthsDue(december, '2026-12', false)).toEqual(['2026-12', '2026-10', '2026-11']);
+    const after = read(december, '2026-12-02T12:00:00Z', ['2026-10', { '2026-10-31': 31 }]);
+    expect(after.frozenMl).toBe(32_000);
+    expect(monthsDue(after, '2026-12', true)).toEqual(['2026-12']);
+  });
+
+  it('count once only, though the time zone changes over a month end and back', () => {
+    let record = both();
+    for (const [at, ...months] of [
+      ['2026-12-01T00:10:00Z', '2026-12', '2026-10', '2026-11'],
+      ['2026-11-30T23:50:00Z', '2026-11', '2026-10'],
+      ['2026-12-01T00:20:00Z', '2026-12', '2026-11'],
+    ] as const) {
+      const told: Record<string, Days> = {
+        '2026-10': october,
+        '2026-11': november,
+        '2026-12': { '2026-12-01': 2 },
+      };
+      for (const month of months) record = read(record, at, [month, told[month] ?? {}]);
+    }
+    expect(shown(record, '2026-12-01T00:20:00Z').totalL).toBe(140.75);
+  });
+});
+
+describe('a record that was kept', () => {
+  it('is the same after JSON', () => {
+    expect(readUsageRecord(JSON.parse(JSON.stringify(both())))).toEqual(both());
+  });
+
+  it.each([
+    ['no object', 7],
+    ['null', null],
+    ['nothing in it', {}],
+    ['a month that is none', { ...both(), frozenThrough: '2026-13' }],
+    ['a sum that is none', { ...both(), frozenMl: 0.5 }],
+    ['months that are none', { ...both(), months: { november: [] } }],
+    ['a month that is frozen already', { ...both(), months: { '2026-09': [1] } }],
+    ['days that are none', { ...both(), months: { '2026-11': [-1] } }],
+    ['too many days', { ...both(), months: { '2026-11': Array(32).fill(1) } }],
+    ['a time that is none', { ...both(), changedAt: 'x' }],
+    ['no time', { ...both(), readAt: null }],
+    ['no word on whether it is whole', { ...both(), isWhole: 1 }],
+  ])('is not taken with %s', (_, value) => {
+    expect(readUsageRecord(value)).toBeNull();
+  });
+
+  it('is put together with what was read without it', () => {
+    const kept = read(both(), '2026-12-02T12:00:00Z', ['2026-12', { '2026-12-01': 4 }], ['2026-10', october]);
+    const alone = read(
+      null,
+      '2027-01-05T12:00:00Z',
+      ['2027-01', { '2027-01-04': 6 }],
+      ['2026-12', { '2026-12-02': 5 }],
+    );
+    const merged = mergedRecords(kept, alone);
+    expect(shown(merged, '2027-01-05T12:00:00Z')).toMatchObject({
+      todayL: 0,
+      yesterdayL: 6,
+      totalL: 138.75 + 4 + 5 + 6,
+    });
+    expect(merged.readAt).toBe(alone.readAt);
+  });
+
+  it('is not put together twice with months that it holds frozen', () => {
+    const kept = read(both(), '2026-12-02T12:00:00Z', ['2026-10', october]);
+    const alone = read(null, '2026-11-20T12:00:00Z', ['2026-10', october], ['2026-11', november]);
+    expect(shown(mergedRecords(kept, alone), '2026-12-02T12:00:00Z').totalL).toBe(138.75);
+  });
+});
