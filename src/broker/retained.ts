@@ -16,6 +16,8 @@ export class Retained {
   /** What the broker did not take, and whether it is wanted: then the message before it is better than none. */
   readonly #refused = new Map<string, boolean>();
   readonly #inFlight = new Set<Promise<void>>();
+  /** Topics whose deletion is under way: Home Assistant complains of a second one. */
+  readonly #clearing = new Set<string>();
 
   constructor(connection: Connection, log: Log) {
     this.#connection = connection;
@@ -39,7 +41,7 @@ export class Retained {
 
   /** Deletes the retained message of the topic, if the broker has or may have one. */
   async clear(topic: string): Promise<void> {
-    if (!this.#digests.has(topic)) return;
+    if (!this.#digests.has(topic) || this.#clearing.has(topic)) return;
     await this.#publish(topic, '', null);
   }
 
@@ -74,6 +76,8 @@ export class Retained {
     while (this.#inFlight.size >= mostInFlight) await Promise.race(this.#inFlight);
     if (!this.#connection.isConnected) return;
     this.#digests.set(topic, digest);
+    if (payload === '') this.#clearing.add(topic);
+    else this.#clearing.delete(topic);
     const publication: Promise<void> = this.#connection
       .publish(topic, payload, { retain: true })
       .then(
@@ -83,7 +87,10 @@ export class Retained {
         },
         (error) => this.#lost(topic, digest, error),
       )
-      .finally(() => this.#inFlight.delete(publication));
+      .finally(() => {
+        this.#inFlight.delete(publication);
+        if (payload === '') this.#clearing.delete(topic);
+      });
     this.#inFlight.add(publication);
   }
 

@@ -27,14 +27,14 @@ export function chromiumAvailable(): boolean {
   return spawnSync('chromium', ['--version']).error === undefined;
 }
 
-/** Takes a picture of a page once all these texts are on it, and writes it as a PNG file. */
+/** Takes a picture of a page once all these texts are on it, writes it as a PNG file, and gives all its text. */
 export async function takePicture(options: {
   url: string;
   texts: readonly string[];
   file: string;
   width: number;
   height: number;
-}): Promise<void> {
+}): Promise<string> {
   const { url, texts, file, width, height } = options;
   const chromium = startProcess('chromium', [
     ...['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars'],
@@ -68,11 +68,13 @@ export async function takePicture(options: {
   sessionId = z.object({ sessionId: z.string() }).parse(attached).sessionId;
   await command('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
   const evaluated = z.object({ result: z.object({ value: z.string().optional() }) });
+  let shown = '';
   /** What of the page's text is missing; while the page goes from one address to the next, the reason. */
   const missing = async () => {
     try {
       const answer = evaluated.parse(await command('Runtime.evaluate', { expression: pageText }));
       const { value = '' } = answer.result;
+      shown = value;
       return texts.filter((text) => !value.includes(text)).join(', ');
     } catch (error) {
       return String(error);
@@ -87,8 +89,10 @@ export async function takePicture(options: {
   if (left !== '') throw new Error(`waited a minute in vain for what is missing on ${url}: ${left}`);
   // Icons come after the texts that they stand beside.
   await pause(2_000);
+  await missing();
   const { data } = z.object({ data: z.string() }).parse(await command('Page.captureScreenshot'));
   writeFileSync(file, Buffer.from(data, 'base64'));
   socket.close();
   await chromium.stop();
+  return shown;
 }

@@ -66,6 +66,18 @@ describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVer
     expect(retained.unknownTopics()).toEqual(['b']);
   });
 
+  here('are deleted once, however often that is asked for before the broker has answered', async () => {
+    const { url } = await start();
+    const { retained, watcher } = await startRetained(url, url, protocolVersion);
+    await retained.put('a', '1');
+    await Promise.all([retained.clear('a'), retained.clear('a')]);
+    await retained.put('a', '2');
+    await retained.clear('a');
+    await retained.settle();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=', 'a=2', 'a=']);
+  });
+
   here('are deleted where they are or may be, and nowhere else', async () => {
     const { url } = await start();
     const { retained, watcher } = await startRetained(url, url, protocolVersion);
