@@ -47,15 +47,17 @@ function stopWithParent(stop: () => void): void {
   timer.unref();
 }
 
-// A reader that has seen enough, such as `head`, is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed);
-});
+/** A reader that has seen enough, such as `head`, is no failure; a full disk is. */
+function statusAfter(error: NodeJS.ErrnoException): number {
+  return error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed;
+}
+
+process.stdout.on('error', (error) => process.exit(statusAfter(error)));
 
 try {
   const status = await main();
   // An exit would cut off what a slow reader has not taken yet.
-  process.stdout.write('', () => process.exit(status));
+  process.stdout.write('', (error) => process.exit(error ? statusAfter(error) : status));
 } catch (error) {
   if (error instanceof UsageError) {
     complain(`sonic2mqtt: ${error.message}\nSee sonic2mqtt ${error.see}`);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { configurationPage, optionTable } from './configuration.ts';
 import { entitiesPage } from './entities.ts';
 import { operationsPage } from './operations.ts';
+import { requestsTable } from './requestsPerHour.ts';
 import { topicsPage } from './topics.ts';
 
 /** A file as it should be. */
@@ -12,8 +13,8 @@ export interface Document {
   readonly text: string;
 }
 
-const begin = '<!-- options: written by `npm run docs` -->';
-const end = '<!-- end of options -->';
+/** What the README has of it between two marks. */
+const parts = { options: optionTable, requests: requestsTable };
 
 /** Every file that is written from the tables, as it should be. */
 export function writtenDocuments(): readonly Document[] {
@@ -22,7 +23,7 @@ export function writtenDocuments(): readonly Document[] {
     document('docs/topics.md', topicsPage()),
     document('docs/entities.md', entitiesPage()),
     document('docs/operations.md', operationsPage()),
-    document('README.md', withOptions(readFileSync(fileAt('README.md'), 'utf8').trimEnd())),
+    document('README.md', withParts(readFileSync(fileAt('README.md'), 'utf8').trimEnd())),
   ];
 }
 
@@ -34,10 +35,15 @@ function fileAt(name: string): URL {
   return new URL(`../../${name}`, import.meta.url);
 }
 
-/** The README with the table of options between its two marks. */
-function withOptions(readme: string): string {
-  const [before, rest] = readme.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`README.md lacks ${begin} or ${end}`);
-  return `${before}${begin}\n\n${optionTable()}\n\n${end}${after}`;
+/** The README with each table between its marks. */
+function withParts(readme: string): string {
+  let text = readme;
+  for (const [name, write] of Object.entries(parts)) {
+    const [begin, end] = [`<!-- ${name}: written by \`npm run docs\` -->`, `<!-- end of ${name} -->`];
+    const [before, rest] = text.split(begin);
+    const after = rest?.split(end)[1];
+    if (before === undefined || after === undefined) throw new Error(`README.md lacks ${begin} or ${end}`);
+    text = `${before}${begin}\n\n${write()}\n\n${end}${after}`;
+  }
+  return text;
 }

@@ -52,6 +52,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     sonic: {
       kind: 'sonic',
       sonic,
+      isWifi: false,
       signal,
       propertyId,
       valve: valveShown(sonic.valve_state, settledValve(sonic.valve_state)),

@@ -39,6 +39,7 @@ and \`truncated\` true: the operation was done.`,
   ),
   `Four requests are under way at a time and fifty wait; a payload may have 64 KiB. Reads keep to the budget as polls do;
 changes are turned away while it is used up. Requests that move a valve keep the promises of its own topic: one at a time
-for each valve, the newest that waits wins, never sent later, never repeated. Requests with the retain flag are refused. The
-outcome of each request is also a \`command\` event.`,
+for each valve, the newest that waits wins, never sent later, never repeated. Requests with the retain flag are refused,
+as far as the broker passes it on (MQTT 3.1.1 does not for live messages). \`filters.properties\` limits what is shown, not what
+can be asked for. The outcome of each request is also a \`command\` event.`,
 ];

@@ -17,9 +17,9 @@ export interface ReturnAddress {
 }
 
 const mostBytes = 262_144;
-const mostUnacknowledged = 200;
+const mostUnacknowledged = 2_000;
 // Of a flood only few are carried out, and their answers matter most.
-const mostRefusals = 100;
+const mostRefusals = 1_900;
 
 /** Publishes answers, never retained, as far as the broker keeps up with them; refusals leave room for the others. */
 export class Answers {

@@ -8,6 +8,8 @@ const atOnce = 2;
 /** A question that is asked for each sonic by itself; times are ms of the monotonic clock. */
 export interface Question {
   readonly operation: OperationName;
+  /** Whether others were left out that are not due: what befalls all that are asked need not befall all. */
+  readonly isPart?: boolean;
   /** Asks for one sonic and takes in the answer. */
   readonly ask: (sonicId: string) => Promise<void>;
   /** The cloud has no such thing of this sonic. */
@@ -33,7 +35,7 @@ export interface Asking {
  */
 export async function askEach(
   sonicIds: readonly string[],
-  { operation, ask, without, missed, drop }: Question,
+  { operation, isPart = false, ask, without, missed, drop }: Question,
   { client, turn, monotonic, signal }: Asking,
 ): Promise<string | null> {
   const ids = [...sonicIds];
@@ -58,14 +60,20 @@ export async function askEach(
   };
   await Promise.all(Array.from({ length: atOnce }, next));
   if (signal.aborted) throw signal.reason;
-  if (missing.length === wanted && wanted > 0) client.giveUp(operation);
+  if (missing.length === wanted && wanted > 0 && !isPart) client.giveUp(operation);
   if (!isOffered()) {
     drop();
     return null;
   }
-  if (missing.length + failures.length === wanted && wanted > 0) throw failures[0] ?? missing[0];
+  const isNoneRead = missing.length + failures.length === wanted && wanted > 0;
+  if (isNoneRead && !(isPart && failures.every(isAboutOne))) throw failures[0] ?? missing[0];
   const [failure] = failures;
   if (failures.length === 0) return null;
   const words = failure instanceof Error ? failure.message : String(failure);
   return `${failures.length} of ${wanted} sonics: ${words}`;
+}
+
+/** Whether another sonic may be answered all the same. */
+function isAboutOne(error: unknown): boolean {
+  return error instanceof CloudError && ['rejected', 'unreadable', 'forbidden'].includes(error.kind);
 }

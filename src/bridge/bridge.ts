@@ -131,6 +131,8 @@ export class Bridge {
         bridgeView: () => this.#bridgeView(),
         carryOut: (order) => this.#carryOut(order),
         change: (errand) => this.#changes.take(errand),
+        offersChanged: () => this.#offersChanged(),
+        accepted: (sonicId) => this.#poller.stir(sonicId),
         tell: (outcome) => this.#tellOutcome(outcome),
       },
       clock,
@@ -289,6 +291,7 @@ export class Bridge {
 
   #happened(happenings: readonly Happening[]): void {
     for (const happening of happenings) {
+      if (!('kind' in happening)) this.#poller.stir(happening.record.sonic_id);
       if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
       else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record.id);
       if (happening.event === 'incident_opened') continue;

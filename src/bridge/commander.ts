@@ -20,7 +20,7 @@ import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import { type ChangeEnd, type ChangeErrand, isChange } from './changes.ts';
 import { isTooLate } from './lateness.ts';
 import type { Store } from './store.ts';
-import { moveOf, type ValveCall } from './valveCall.ts';
+import { isValveCall, moveOf, type ValveCall } from './valveCall.ts';
 
 export interface CommanderOptions {
   /** How long an accepted command may take to show, in ms. */
@@ -38,6 +38,10 @@ export interface CommanderEvents {
   readonly carryOut: (order: BridgeOrder) => void;
   /** Changes that move no valve. */
   readonly change: (errand: ChangeErrand) => void;
+  /** The cloud was found not to offer an operation. */
+  readonly offersChanged: () => void;
+  /** The cloud accepted to move a valve. */
+  readonly accepted: (sonicId: string) => void;
   readonly tell: (outcome: Outcome) => void;
 }
 
@@ -59,11 +63,18 @@ export type CommandEnd =
   | { readonly status: 'superseded'; readonly reason: string }
   | { readonly status: 'error'; readonly error: unknown; readonly httpStatus: number | null };
 
+const superseded: CommandEnd = {
+  status: 'superseded',
+  reason: 'a newer command for this valve arrived',
+};
+
 /** A call for a valve, and who is told how it ended, once. */
 export interface ValveErrand {
   /** Where it was asked for. */
   readonly topic: string;
   readonly call: ValveCall;
+  /** What came by the valve's own topic goes before requests of any number. */
+  readonly priority: 'urgent' | 'command';
   readonly onEnd: (end: CommandEnd) => void;
 }
 
@@ -86,6 +97,8 @@ export class Commander {
   readonly #log: Log;
   /** By sonic, while a command is being sent: the one that waits behind it, if any. */
   readonly #waiting = new Map<string, Waiting | null>();
+  /** By sonic, while a command is being sent: aborts when a newer one waits, so that it is not sent again. */
+  readonly #repeating = new Map<string, AbortController>();
   /** By sonic, while an accepted command is awaited; a newer one takes its place. */
   readonly #watches = new Map<string, AbortController>();
   readonly #stopping = new AbortController();
@@ -123,8 +136,9 @@ export class Commander {
     if ('order' in order) {
       this.#events.carryOut(order);
       this.#end(topic, 'ok', null);
-    } else if ('operation' in order && order.operation === 'command_valve') {
-      this.moveValve({ topic, call: order, onEnd: (end) => this.#endValve(topic, end) });
+    } else if ('operation' in order && isValveCall(order)) {
+      const onEnd = (end: CommandEnd) => this.#endValve(topic, end);
+      this.moveValve({ topic, call: order, priority: 'urgent', onEnd });
     } else {
       const calls = [order].flat();
       const onEnd: ChangeEnd = (...end) => this.#end(topic, ...end);
@@ -160,22 +174,31 @@ export class Commander {
   moveValve(errand: ValveErrand): void {
     const { id, wanted } = moveOf(errand.call);
     this.#log.info(`Asked by ${errand.topic} to ${wanted} the valve of ${this.#store.label('sonic', id)}`);
-    const ahead = this.#waiting.get(id);
-    ahead?.onEnd({ status: 'superseded', reason: 'a newer command for this valve arrived' });
-    const isBusy = this.#waiting.has(id);
-    this.#waiting.set(id, { ...errand, arrivedAt: this.#clock.monotonic() });
-    if (!isBusy) void this.#drain(id);
+    // A cloud may take two spellings of an id for one valve.
+    const lane = id.toLowerCase();
+    this.#waiting.get(lane)?.onEnd(superseded);
+    this.#repeating.get(lane)?.abort();
+    const isBusy = this.#waiting.has(lane);
+    this.#waiting.set(lane, { ...errand, arrivedAt: this.#clock.monotonic() });
+    if (!isBusy) void this.#drain(lane);
   }
 
-  async #drain(id: string): Promise<void> {
-    for (let command = this.#waiting.get(id); command; command = this.#waiting.get(id)) {
-      this.#waiting.set(id, null);
-      await this.#send(id, command);
+  async #drain(lane: string): Promise<void> {
+    for (let command = this.#waiting.get(lane); command; command = this.#waiting.get(lane)) {
+      this.#waiting.set(lane, null);
+      const repeating = new AbortController();
+      this.#repeating.set(lane, repeating);
+      await this.#send(command, repeating.signal);
     }
-    this.#waiting.delete(id);
+    this.#waiting.delete(lane);
+    this.#repeating.delete(lane);
   }
 
-  async #send(id: string, { topic, call, onEnd, arrivedAt }: Waiting): Promise<void> {
+  async #send(
+    { topic, call, priority, onEnd, arrivedAt }: Waiting,
+    repeatSignal: AbortSignal,
+  ): Promise<void> {
+    const { id } = moveOf(call);
     const timeoutMs = arrivedAt + this.#options.requestTimeoutMs - this.#clock.monotonic();
     if (isTooLate(timeoutMs, this.#options.requestTimeoutMs)) {
       const words = 'timeout: the command before it took too long; it was not sent';
@@ -192,11 +215,14 @@ export class Commander {
     let reply: unknown;
     try {
       // That a thing which nobody knows is not found does not speak of the route.
-      const isOneOfMany = call.operation === 'change_thing_state' && !this.#store.sonicView(id);
+      const isOneOfMany = !this.#store.sonicView(id);
       const { signal } = this.#stopping;
-      reply = await this.#client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
+      const options = { priority, signal, repeatSignal, timeoutMs, onAnswer, isOneOfMany };
+      reply = await this.#client.call(call, options);
     } catch (error) {
-      onEnd({ status: 'error', error, httpStatus: status });
+      const isUndone = error instanceof CloudError && !error.mayHaveActed && error.kind === 'rateLimited';
+      if (repeatSignal.aborted && isUndone) onEnd(superseded);
+      else onEnd({ status: 'error', error, httpStatus: status });
       return;
     }
     onEnd({ status: 'ok', reply, httpStatus: status });
@@ -205,6 +231,7 @@ export class Commander {
     const reading = this.#readingOf(call);
     if (action === null || reading === null) return;
     this.#store.noteAccepted(id, { action, stateBefore });
+    this.#events.accepted(id);
     this.#watches.get(id)?.abort();
     const watch = new AbortController();
     this.#watches.set(id, watch);
@@ -216,10 +243,11 @@ export class Commander {
   /** How to see what came of it; null for a thing of which nobody knows that it is a sonic. */
   #readingOf(call: ValveCall): SonicReading | null {
     const { id: sonic_id } = moveOf(call);
-    if (call.operation === 'command_wifi_valve')
-      return { operation: 'read_wifi_sonic', params: { sonic_id } };
-    if (call.operation === 'change_thing_state' && !this.#store.sonicView(sonic_id)) return null;
-    return { operation: 'read_sonic', params: { sonic_id } };
+    const isKnown = this.#store.sonicView(sonic_id) !== null;
+    if (call.operation === 'change_thing_state' && !isKnown) return null;
+    // One that is shown is read as it is listed, whichever way it was told.
+    const isWifi = isKnown ? this.#store.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
+    return { operation: isWifi ? 'read_wifi_sonic' : 'read_sonic', params: { sonic_id } };
   }
 
   /** Reads the sonic until it is where it was sent; the cloud is asked, never told again. */
@@ -247,6 +275,8 @@ export class Commander {
         const sonic = await this.#client.call(reading, {
           priority: 'command',
           signal,
+          // A sonic that was taken away does not speak of the route.
+          isOneOfMany: true,
           timeoutMs: Math.min(requestTimeoutMs, leftMs),
         });
         if (signal.aborted) return;
@@ -279,6 +309,7 @@ export class Commander {
     else if (end.status === 'superseded') this.#end(topic, 'superseded', end.reason);
     else {
       const { error, httpStatus } = end;
+      if (error instanceof CloudError && error.kind === 'unsupported') this.#events.offersChanged();
       if (!(error instanceof CloudError)) this.#log.error({ err: error }, `${topic} went wrong`);
       this.#end(topic, 'error', error instanceof Error ? error.message : String(error), httpStatus);
     }

@@ -161,8 +161,9 @@ export class Monitor {
         ? 'no property of the account is selected by filters.properties'
         : 'the account has no property';
     }
+    if (sonics > 0) return null;
     if (signals === 0) return 'the account has a property, but no signal (hub) in it';
-    return sonics === 0 ? 'the account has a signal (hub), but no sonic (valve) on it' : null;
+    return 'the account has a signal (hub), but no sonic (valve) on it';
   }
 
   /** Facts that a householder may wonder about; nothing is wrong. */

@@ -9,21 +9,22 @@ const shareOfPeriod = 0.9;
 /** Spreads the questions of a round over its period, so that a cloud is not asked for thousands in one go. */
 export class Pace {
   readonly #clock: Clock;
+  readonly #fewest: number;
   readonly #waiting = new Set<() => void>();
   #isHurried = true;
   #gapMs = 0;
   #nextAt = 0;
 
-  /** The first round is a quick one. */
-  constructor(clock: Clock) {
+  /** The first round is a quick one, and so is each of fewer questions than that. */
+  constructor(clock: Clock, fewest = 0) {
     this.#clock = clock;
+    this.#fewest = fewest;
   }
 
   /** Begins a round of so many questions. */
   begin(count: number, periodMs: number): void {
-    this.#gapMs = this.#isHurried
-      ? 0
-      : Math.min(longestGapMs, (periodMs * shareOfPeriod) / Math.max(1, count));
+    const isQuick = this.#isHurried || count < this.#fewest;
+    this.#gapMs = isQuick ? 0 : Math.min(longestGapMs, (periodMs * shareOfPeriod) / Math.max(1, count));
     this.#isHurried = false;
     this.#nextAt = this.#clock.monotonic();
   }

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
-import type { Incident, Sonic } from '../model/records.ts';
+import type { Incident } from '../model/records.ts';
 import {
   type Failure,
   growsOldAlone,
@@ -18,9 +18,11 @@ import {
   sonicSlices,
 } from './health.ts';
 import type { Ledger } from './ledger.ts';
-import { Recurring, type Schedule } from './schedule.ts';
+import { Rhythm } from './rhythm.ts';
+import { type DueAt, Recurring, type Schedule } from './schedule.ts';
 import { SonicPolls } from './sonicPolls.ts';
 import type { Happening, Reading, Store } from './store.ts';
+import { hasWifiList, readWifiSonics } from './wifiList.ts';
 
 export interface PollerOptions {
   readonly schedules: Readonly<Record<Slice, Schedule>>;
@@ -64,6 +66,7 @@ export class Poller {
     usage: neverPolled,
     pressure_tests: neverPolled,
   };
+  readonly #rhythm: Rhythm;
   readonly #sonicPolls: SonicPolls;
   readonly #longestPeriodsMs = new Map<SonicSlice, number>();
   readonly #stopping = new AbortController();
@@ -77,7 +80,7 @@ export class Poller {
     properties: () => this.#pollProperties(),
     signals: () =>
       this.#pollList({ operation: 'list_signals' }, (reading) => this.#store.replaceSignals(reading)),
-    sonics: () => this.#pollList({ operation: 'list_sonics' }, (reading) => this.#takeSonics(reading)),
+    sonics: () => this.#pollSonics(),
     incidents: () => this.#pollIncidents(),
     telemetry: () => this.#sonicPolls.poll('telemetry'),
     usage: () => this.#sonicPolls.poll('usage'),
@@ -101,10 +104,23 @@ export class Poller {
     this.#clock = clock;
     this.#log = log;
     const { timezone, staleAfterMs } = options;
+    this.#rhythm = new Rhythm(
+      {
+        schedules: options.schedules,
+        staleAfterMs,
+        isBudgetShort: () => client.traffic().pollWaitMs > 0,
+        onStir: () => {
+          this.#recurring.sonics.hasten();
+          this.#recurring.telemetry.hasten();
+        },
+      },
+      clock,
+    );
     this.#sonicPolls = new SonicPolls(
       client,
       store,
       ledger,
+      this.#rhythm,
       { timezone, staleAfterMs, signal: this.#stopping.signal },
       {
         periodMs: (slice) => this.#periodMs(slice),
@@ -113,14 +129,14 @@ export class Poller {
       },
       clock,
     );
-    const recurring = (slice: Slice) =>
-      new Recurring(() => this.#poll(slice), options.schedules[slice], options.timezone, clock, random);
+    const recurring = (slice: Slice, dueAt?: DueAt) =>
+      new Recurring(() => this.#poll(slice), options.schedules[slice], timezone, clock, random, dueAt);
     this.#recurring = {
       properties: recurring('properties'),
       signals: recurring('signals'),
-      sonics: recurring('sonics'),
+      sonics: recurring('sonics', (...run) => this.#rhythm.nextListAt(...run)),
       incidents: recurring('incidents'),
-      telemetry: recurring('telemetry'),
+      telemetry: recurring('telemetry', (...run) => this.#rhythm.nextTelemetryAt(...run)),
       usage: recurring('usage'),
       pressure_tests: recurring('pressure_tests'),
     };
@@ -168,6 +184,12 @@ export class Poller {
   /** Polls one slice as soon as it can. */
   request(slice: Slice): void {
     this.#recurring[slice].request();
+  }
+
+  /** Something happened at a sonic, or at what nobody knows the sonic of: looks there more often for a while. */
+  stir(sonicId: string | null): void {
+    // What is there at the start happened before.
+    if (this.#isStarted) this.#rhythm.stir(sonicId);
   }
 
   /** Polls no more; what is under way is given up. */
@@ -243,9 +265,21 @@ export class Poller {
     }
   }
 
+  /** The cloud has two lists of sonics; that of those without a hub must not hold up the other. */
+  async #pollSonics(): Promise<Outcome> {
+    const wifiRead = readWifiSonics(this.#client, this.#stopping.signal);
+    const outcome = await this.#pollList({ operation: 'list_sonics' }, async (reading) => {
+      if (hasWifiList(this.#client)) this.#events.happened(this.#newSonics(this.#store.seeSonics(reading)));
+      const wifi = await wifiRead;
+      return this.#stopping.signal.aborted ? [] : this.#newSonics(this.#store.replaceSonics(reading, wifi));
+    });
+    const { problem } = await wifiRead;
+    const words = [outcome?.words, problem && `Wi-Fi sonics: ${problem}`].filter((each) => each);
+    return words.length === 0 ? null : incomplete(words.join('; '));
+  }
+
   /** What a sonic that is new has used and tested is read soon. */
-  #takeSonics(reading: Reading<Sonic>): Happening[] {
-    const happenings = this.#store.replaceSonics(reading);
+  #newSonics(happenings: Happening[]): Happening[] {
     if (happenings.some(({ event }) => event === 'device_added')) {
       this.#recurring.usage.request();
       this.#recurring.pressure_tests.request();

@@ -151,6 +151,7 @@ export class Requests {
     this.#commander.moveValve({
       topic: errand.topic,
       call,
+      priority: 'command',
       onEnd: (end) => {
         this.#valveErrands -= 1;
         this.#valveMoved(errand, end);
@@ -256,11 +257,12 @@ export class Requests {
   }
 
   /**
-   * Whether a 404 speaks of the route. On a route that nobody has published it may: but not where it was asked for a
-   * record that is not known here, lest a slip of the keyboard take the operation away from everybody.
+   * Whether a 404 speaks of the route. On one that is not in the interface document it may: but not where it was asked
+   * for a record that is not known here, lest a slip of the keyboard take the operation away from everybody.
    */
   #isAboutKnown(call: Call): boolean {
-    if (operationRow(call.operation).provenance !== 'assumed') return true;
+    const { provenance, number } = operationRow(call.operation);
+    if (provenance !== 'assumed' && number !== null) return true;
     return Object.entries(call.params ?? {}).every(([param, id]) => this.#hasRecord(param, String(id)));
   }
 
@@ -272,6 +274,7 @@ export class Requests {
       case 'hub_id':
         return this.#store.signalView(id) !== null;
       case 'thing_id':
+      case 'sonic_id':
         return this.#store.sonicView(id) !== null;
       case 'incident_id':
         return this.#store.incident(id) !== null;

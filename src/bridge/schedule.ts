@@ -7,13 +7,20 @@ export type Schedule =
   | { readonly kind: 'every'; readonly everyMs: number }
   | { readonly kind: 'cron'; readonly expression: string };
 
+/** When the next run is due after one that was begun at that time; both in ms of the monotonic clock. */
+export type DueAt = (startedAt: number, everyMs: number) => number;
+
 const retry: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 const clockCheckMs = 5_000;
 const clockJumpMs = 1_500;
 
+/** A timer may go off a little before its time. */
+const timerToleranceMs = 2;
+
 /**
  * Runs a task by its schedule, one run at a time. After a failure it runs again sooner than scheduled, with growing
  * waits. Asking for an early run coalesces; asked during a run, it runs once more, as that run may have read too soon.
+ * A cron expression is kept to the letter; a period may be told to be shorter or longer for a while.
  */
 export class Recurring {
   readonly #task: () => Promise<boolean>;
@@ -21,6 +28,10 @@ export class Recurring {
   readonly #timezone: string;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #dueAt: DueAt;
+  #startedAt = 0;
+  /** When a timer is to go off, in ms of the monotonic clock; null while none is set. */
+  #armedFor: number | null = null;
   #cron: ScheduledTask | null = null;
   #cancelTimer: () => void = () => {};
   #cancelClockCheck: () => void = () => {};
@@ -37,12 +48,14 @@ export class Recurring {
     timezone: string,
     clock: Clock,
     random: Random,
+    dueAt: DueAt = (startedAt, everyMs) => startedAt + everyMs,
   ) {
     this.#task = task;
     this.#schedule = schedule;
     this.#timezone = timezone;
     this.#clock = clock;
     this.#random = random;
+    this.#dueAt = dueAt;
   }
 
   /** Runs at once, resolving after that first run, and from then on by the schedule. */
@@ -70,10 +83,17 @@ export class Recurring {
     if (!this.#isRunning) this.#idle = this.#run();
   }
 
+  /** Runs sooner than it would have, where it is due sooner by now. */
+  hasten(): void {
+    if (this.#isRunning || this.#isStopped || this.#armedFor === null) return;
+    const dueAt = this.#scheduledAt();
+    if (dueAt !== null && dueAt < this.#armedFor) this.#armFor(dueAt);
+  }
+
   /** Runs no more; a run that is under way ends by itself. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelTimer();
+    this.#disarm();
     this.#cancelClockCheck();
     await this.#cron?.destroy();
   }
@@ -87,26 +107,45 @@ export class Recurring {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    let startedAt = this.#clock.monotonic();
     let isGood = true;
     while (this.#isWanted && !this.#isStopped) {
       this.#isWanted = false;
-      this.#cancelTimer();
-      startedAt = this.#clock.monotonic();
+      this.#disarm();
+      this.#startedAt = this.#clock.monotonic();
       isGood = await this.#task();
     }
     this.#isRunning = false;
     this.#failures = isGood ? 0 : this.#failures + 1;
-    if (!this.#isStopped) this.#arm(startedAt, isGood);
+    if (!this.#isStopped) this.#arm(isGood);
   }
 
-  #arm(startedAt: number, isGood: boolean): void {
-    const sinceStartMs = this.#clock.monotonic() - startedAt;
-    const scheduledMs = this.#schedule.kind === 'every' ? this.#schedule.everyMs - sinceStartMs : null;
+  #arm(isGood: boolean): void {
     const retryMs = isGood ? null : backoffMs(retry, this.#failures, this.#random);
-    const waits = [scheduledMs, retryMs].filter((wait) => wait !== null);
-    if (waits.length === 0) return;
-    this.#cancelTimer = this.#clock.after(Math.max(0, Math.min(...waits)), () => this.request());
+    const retryAt = retryMs === null ? null : this.#clock.monotonic() + retryMs;
+    const times = [this.#scheduledAt(), retryAt].filter((time) => time !== null);
+    if (times.length > 0) this.#armFor(Math.min(...times));
+  }
+
+  #armFor(time: number): void {
+    this.#disarm();
+    this.#armedFor = time;
+    this.#cancelTimer = this.#clock.after(Math.max(0, time - this.#clock.monotonic()), () => this.#ring());
+  }
+
+  #disarm(): void {
+    this.#cancelTimer();
+    this.#armedFor = null;
+  }
+
+  /** What made it due so soon may be over. */
+  #ring(): void {
+    const dueAt = this.#failures === 0 ? this.#scheduledAt() : null;
+    if (dueAt !== null && dueAt > this.#clock.monotonic() + timerToleranceMs) this.#armFor(dueAt);
+    else this.request();
+  }
+
+  #scheduledAt(): number | null {
+    return this.#schedule.kind === 'every' ? this.#dueAt(this.#startedAt, this.#schedule.everyMs) : null;
   }
 
   /**

@@ -1,11 +1,7 @@
-import type { Control, catalogue } from '../cloud/catalogue.ts';
-import type { OperationName } from '../cloud/operations.ts';
+import type { ChangeName, OperationName } from '../cloud/operations.ts';
 import type { Slice } from './health.ts';
 import type { ValveCall } from './valveCall.ts';
 
-type ChangeName = {
-  [Name in OperationName]: (typeof catalogue)[Name] extends { readonly control: Control } ? Name : never;
-}[OperationName];
 type ValveName = ValveCall['operation'];
 
 /** What shows the effect of each change; null for what no poll shows, and for valves, which the commander reads. */

@@ -9,7 +9,9 @@ import { LocalDays } from './localDays.ts';
 import { Midnight } from './midnight.ts';
 import { Pace } from './pace.ts';
 import { PressureTestBook } from './pressureTestBook.ts';
+import type { Rhythm } from './rhythm.ts';
 import type { Store } from './store.ts';
+import { listPeriodMs } from './tempo.ts';
 import { UsageBook } from './usageBook.ts';
 
 export interface SonicPollsOptions {
@@ -30,32 +32,43 @@ export interface SonicPollsEvents {
   readonly newDay: () => void;
 }
 
+/** A question, and the sonics of which it is asked. */
+interface Inquiry {
+  readonly ids: readonly string[];
+  readonly question: Question;
+}
+
 /** A machine whose clock was not set yet says it is 1970. */
 const earliestTime = Date.UTC(2024, 0);
+
+/** Two at a time, fewer sonics than that have told their telemetry within two seconds or so. */
+const fewestSpread = 20;
 
 /** Polls what is asked for sonic by sonic, and knows what of it belongs to which day. */
 export class SonicPolls {
   readonly #client: CloudClient;
   readonly #store: Store;
+  readonly #rhythm: Rhythm;
   readonly #options: SonicPollsOptions;
   readonly #events: SonicPollsEvents;
   readonly #clock: Clock;
   readonly #usage: UsageBook;
   readonly #pressureTests: PressureTestBook;
   readonly #midnight: Midnight;
-  /** Telemetry is wanted as it is now, all of it. */
-  readonly #paces: Readonly<Partial<Record<SonicSlice, Pace>>>;
+  readonly #paces: Readonly<Record<SonicSlice, Pace>>;
 
   constructor(
     client: CloudClient,
     store: Store,
     ledger: Ledger,
+    rhythm: Rhythm,
     options: SonicPollsOptions,
     events: SonicPollsEvents,
     clock: Clock,
   ) {
     this.#client = client;
     this.#store = store;
+    this.#rhythm = rhythm;
     this.#options = options;
     this.#events = events;
     this.#clock = clock;
@@ -64,7 +77,11 @@ export class SonicPolls {
     this.#usage = new UsageBook(store, ledger, days, () => this.#allowedMs('usage'), clock);
     this.#pressureTests = new PressureTestBook(store, days, () => this.#allowedMs('pressure_tests'), clock);
     this.#midnight = new Midnight(days, timezones, () => this.#newDay(), clock);
-    this.#paces = { usage: new Pace(clock), pressure_tests: new Pace(clock) };
+    this.#paces = {
+      telemetry: new Pace(clock, fewestSpread),
+      usage: new Pace(clock),
+      pressure_tests: new Pace(clock),
+    };
   }
 
   /** Watches the calendar from now on. */
@@ -80,6 +97,7 @@ export class SonicPolls {
 
   /** Lets the polls be quick, those under way and the next. */
   hurry(): void {
+    this.#rhythm.hurry();
     for (const pace of Object.values(this.#paces)) pace.hurry();
   }
 
@@ -88,23 +106,30 @@ export class SonicPolls {
     const isByDay = slice !== 'telemetry';
     if (isByDay && this.#isClockWrong) return wrongClock(this.#clock.now());
     if (slice === 'usage') this.#usage.refresh();
-    const { ids, question } = this.#inquiry(slice);
-    const pace = this.#paces[slice];
-    pace?.begin(ids.length, this.#events.periodMs(slice));
+    const inquiries = this.#inquiries(slice);
+    const count = inquiries.reduce((sum, { ids }) => sum + ids.length, 0);
+    this.#paces[slice].begin(count, this.#spreadOverMs(slice));
+    const ends: PromiseSettledResult<string | null>[] = [];
+    for (const inquiry of inquiries) ends.push(...(await Promise.allSettled([this.#ask(slice, inquiry)])));
+    if (this.#options.signal.aborted) throw this.#options.signal.reason;
+    return outcomeOf(ends.filter((_, index) => inquiries[index]?.ids.length !== 0));
+  }
+
+  #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<string | null> {
     const missed: Question['missed'] = (id, at) => {
+      if (slice === 'telemetry') this.#rhythm.missed(id);
       if (this.#events.growsOldAlone(slice)) question.missed(id, at);
     };
-    const words = await askEach(
+    return askEach(
       ids,
       { ...question, missed },
       {
         client: this.#client,
-        turn: async () => pace?.turn(),
+        turn: () => this.#paces[slice].turn(),
         monotonic: () => this.#clock.monotonic(),
         signal: this.#options.signal,
       },
     );
-    return words === null ? null : incomplete(words);
   }
 
   /** Shows what is known by day as of the present day, which is another after a midnight or in another time zone. */
@@ -114,29 +139,44 @@ export class SonicPolls {
     this.#pressureTests.refresh();
   }
 
-  #inquiry(slice: SonicSlice): { readonly ids: readonly string[]; readonly question: Question } {
+  #inquiries(slice: SonicSlice): readonly Inquiry[] {
     const ids = this.#store.ids('sonic');
     switch (slice) {
       case 'telemetry':
-        return { ids: ids.filter((id) => this.#isLinked(id)), question: this.#telemetryQuestion() };
+        return this.#telemetryInquiries(ids);
       case 'usage':
-        return { ids: this.#newFirst(ids, 'usage'), question: this.#usageQuestion() };
+        return [{ ids: this.#newFirst(ids, 'usage'), question: this.#usageQuestion() }];
       case 'pressure_tests':
-        return { ids: this.#newFirst(ids, 'pressureTests'), question: this.#pressureTestQuestion() };
+        return [{ ids: this.#newFirst(ids, 'pressureTests'), question: this.#pressureTestQuestion() }];
     }
   }
 
-  #telemetryQuestion(): Question {
+  /** Each kind of sonic has a route of its own. */
+  #telemetryInquiries(sonicIds: readonly string[]): Inquiry[] {
+    this.#rhythm.keepOnly(sonicIds);
+    const linked = sonicIds.filter((id) => this.#isLinked(id));
+    const due = this.#rhythm.due(linked);
+    return [false, true].map((isWifi) => {
+      const isOfKind = (id: string) => this.#store.isWifi(id) === isWifi;
+      const ids = due.filter(isOfKind);
+      const isPart = ids.length < linked.filter(isOfKind).length;
+      return { ids, question: { ...this.#telemetryQuestion(isWifi), isPart } };
+    });
+  }
+
+  #telemetryQuestion(isWifi: boolean): Question {
+    const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
     return {
-      operation: 'read_telemetry',
+      operation,
       ask: async (id) => {
-        const call = { operation: 'read_telemetry', params: { sonic_id: id } } as const;
+        const call = { operation, params: { sonic_id: id } } as const;
         const telemetry = await this.#client.call(call, this.#oneOfMany);
         this.#store.setTelemetry(id, telemetry, this.#clock.monotonic());
+        this.#rhythm.measured(id, telemetry);
       },
       without: (id, at) => this.#store.setTelemetry(id, null, at),
       missed: (id, at) => this.#store.missedTelemetry(id, at),
-      drop: () => this.#store.dropTelemetry(),
+      drop: () => this.#store.dropTelemetry(isWifi),
     };
   }
 
@@ -189,6 +229,12 @@ export class SonicPolls {
     return Math.max(this.#options.staleAfterMs, 2 * this.#events.periodMs(slice));
   }
 
+  /** Telemetry is through in time for those that are lively, who are asked twice in a period. */
+  #spreadOverMs(slice: SonicSlice): number {
+    const periodMs = this.#events.periodMs(slice);
+    return slice === 'telemetry' ? listPeriodMs('lively', periodMs) : periodMs;
+  }
+
   get #isClockWrong(): boolean {
     return this.#clock.now() < earliestTime;
   }
@@ -197,6 +243,18 @@ export class SonicPolls {
     this.refreshDays();
     this.#events.newDay();
   }
+}
+
+/** How the inquiries of a poll ended, as one: throws where none of them could be made. */
+function outcomeOf(ends: readonly PromiseSettledResult<string | null>[]): Failure | null {
+  const failed = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+  if (failed.length > 0 && failed.length === ends.length) throw failed[0];
+  const partly = ends.flatMap((end) => (end.status === 'fulfilled' && end.value !== null ? [end.value] : []));
+  const words = [
+    ...failed.map((error) => (error instanceof Error ? error.message : String(error))),
+    ...partly,
+  ];
+  return words.length === 0 ? null : incomplete(words.join('; '));
 }
 
 function wrongClock(now: number): Failure {

@@ -6,6 +6,7 @@ import type { Happening, Store } from './store.ts';
  * begun before, and some of what it says no list shows.
  */
 export function takeReply(store: Store, call: Call, reply: unknown, now: number): readonly Happening[] {
+  if (reply === null) return [];
   switch (call.operation) {
     case 'act_on_incident': {
       const incident = reply as RecordOf<typeof call.operation>;

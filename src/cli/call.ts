@@ -42,10 +42,12 @@ export async function call(context: CommandContext): Promise<number> {
     print(JSON.stringify(answer, null, process.stdout.isTTY ? 2 : 0));
     return exitStatus.done;
   } catch (error) {
+    const isRejected = client.sessionState().status === 'rejected';
     await leave(client, signal);
     if (!(error instanceof CloudError)) throw error;
     complain(`sonic2mqtt: ${complaint(error, asked, signal.aborted)}`);
-    return error.kind === 'auth' && !signal.aborted ? exitStatus.rejected : exitStatus.failed;
+    const isSignIn = asked.operation === 'sign_in' && error.kind === 'auth';
+    return (isRejected || isSignIn) && !signal.aborted ? exitStatus.rejected : exitStatus.failed;
   }
 }
 

@@ -72,12 +72,14 @@ function wordsOf({ takes, isRequired }: Field): string {
 
 /** Options that make a call of an operation that is understood. */
 export function exampleOptions(name: OperationName): string[] {
-  const { options, body, isList } = optionsOf(operationRow(name));
+  const row = operationRow(name);
+  const { options, body, isList } = optionsOf(row);
   const required = options.filter(({ isRequired }) => isRequired);
   return [
     ...required.flatMap((option) => [optionOf(option.name), option.name.toUpperCase()]),
     ...(isList ? ['--all-pages'] : []),
-    ...(body ? ['--body', JSON.stringify(exampleBody(body))] : []),
+    // A password does not belong into the list of processes.
+    ...(body ? ['--body', row.session ? '-' : JSON.stringify(exampleBody(body))] : []),
   ];
 }
 

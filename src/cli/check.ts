@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
+import { readWifiSonics } from '../bridge/wifiList.ts';
 import { visitBroker } from '../broker/visit.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
@@ -10,6 +11,7 @@ import type { Call, ListName } from '../cloud/operations.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { brokerOptions, clientOptions } from '../daemon.ts';
+import { namedProperty } from '../model/devices.ts';
 import type { Property } from '../model/records.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { setUp } from './setup.ts';
@@ -119,16 +121,21 @@ function cloudSteps({ cloud, filters }: Config, client: CloudClient): Step[] {
         const properties = await list({ operation: 'list_properties' });
         const signals = await list({ operation: 'list_signals' });
         const sonics = await list({ operation: 'list_sonics' });
+        const wifi = await readWifiSonics(client);
+        if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem}`);
         const incidents = await list({ operation: 'list_incidents', query: { open: true } });
         const found = [
           counted(properties.length, 'property', 'properties'),
           counted(signals.length, 'signal'),
           counted(sonics.length, 'sonic'),
+          ...(wifi.records.length === 0 ? [] : [counted(wifi.records.length, 'Wi-Fi sonic')]),
           counted(incidents.length, 'open incident'),
         ].join(', ');
-        const empty = await propertiesWithoutSignals(client, properties);
+        const supplied = new Set(wifi.records.map(namedProperty));
+        const unsupplied = properties.filter(({ id }) => !supplied.has(id));
+        const empty = await propertiesWithoutSignals(client, unsupplied);
         const notes = [
-          ...(sonics.length === 0 ? ['there is no valve to show'] : []),
+          ...(sonics.length + wifi.records.length === 0 ? ['there is no valve to show'] : []),
           ...empty.map((name) => `no signal (hub) in ${name}`),
           ...selectionNotes(filters.properties, properties),
         ];

@@ -91,7 +91,7 @@ export function isRouteGone(row: AnyOperation, status: number | undefined, isAbo
 }
 
 /**
- * What a good answer holds: the record, a `Page`, or null; throws `unreadable`, with secrets hidden, where it is not
+ * What a good answer holds: the record, a `Page`, or null where a change was done and nothing said of it; throws `unreadable`, with secrets hidden, where it is not
  * as promised.
  */
 export function readAnswer(
@@ -100,7 +100,7 @@ export function readAnswer(
   report: Report,
   hide: (text: string) => string,
 ): unknown {
-  const { reply, session } = operationRow(name);
+  const { reply, session, control, provenance } = operationRow(name);
   if (reply.kind === 'acknowledgement') return readAcknowledgement(reply.read, answer);
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
@@ -110,7 +110,11 @@ export function readAnswer(
   };
   const body = parseJson(answer.body);
   if (body === undefined) {
-    if (answer.body.trim() === '') throw unreadable('is empty');
+    if (answer.body.trim() === '') {
+      // Nobody has shown what these answer: 204 and the like mean that it is done.
+      if (control !== undefined && provenance === 'assumed') return null;
+      throw unreadable('is empty');
+    }
     // Whatever it is, it may hold a token that nobody has been told to hide.
     throw unreadable('is not JSON', session ? '' : oneLine(hide(answer.body)));
   }

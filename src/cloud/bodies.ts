@@ -60,10 +60,10 @@ export const bodies = {
   openAction: z.looseObject({ action: z.string().min(1) }),
   newProperty: z.looseObject({ name: z.string().min(1) }),
   customerProperty: someAndMore({ name: z.string().min(1) }),
-  configuration: someAndMore({ leak_protection_enabled: z.boolean() }),
+  configuration: z.looseObject({ leak_protection_enabled: z.boolean() }),
   user: someAndMore({ first_name: z.string(), last_name: z.string() }),
   invitation: z.looseObject({ email: z.email(), role: z.string().min(1) }),
-  customerNotifications: someAndMore({ push_enabled: z.boolean() }),
+  customerNotifications: z.looseObject({ push_enabled: z.boolean() }),
   pressureTest: z.looseObject({ source: z.string().min(1) }),
 } as const;
 

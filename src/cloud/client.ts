@@ -8,7 +8,14 @@ import { GivenUp, orAborted } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { Priority } from './limiter.ts';
 import { NoAnswer } from './noAnswer.ts';
-import { type Call, type ListName, type OperationName, operationRow, type RecordOf } from './operations.ts';
+import {
+  type Call,
+  type ChangeName,
+  type ListName,
+  type OperationName,
+  operationRow,
+  type RecordOf,
+} from './operations.ts';
 import { encodeCall, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
 import { retryWaitMs } from './retry.ts';
 import { Sender, type Sending, type Traffic } from './sender.ts';
@@ -35,9 +42,11 @@ export interface CloudClientOptions {
 }
 
 export interface CallOptions {
-  /** `poll` unless given; what changes something is always a `command`, so that it is never done late. */
+  /** `poll` unless given; what changes something is at least a `command`, so that it is never done late. */
   readonly priority?: Priority;
   readonly signal?: AbortSignal;
+  /** Aborts when it is not worth asking again: what was sent stays sent. */
+  readonly repeatSignal?: AbortSignal;
   /** The same is asked for many records: a 404 is about this one, and not about the route. */
   readonly isOneOfMany?: boolean;
   /** How long it may take, in ms: a command has the request timeout unless given, a poll as long as it needs. */
@@ -50,10 +59,12 @@ export interface CrawlOptions extends CallOptions {
   readonly onPage?: PageWatcher;
 }
 
-/** What a call answers: a record, a page of records, or null. */
+/** What a call answers: a record, a page of records, or null where a change was done and nothing said of it. */
 export type ReplyOf<Name extends OperationName> = Name extends ListName
   ? Page<RecordOf<Name>>
-  : RecordOf<Name>;
+  : Name extends ChangeName
+    ? RecordOf<Name> | null
+    : RecordOf<Name>;
 
 /** Whether an operation can be asked for: `unavailable` once the cloud has shown that it has no such route. */
 export type Availability = 'available' | 'unavailable' | 'off';
@@ -61,6 +72,7 @@ export type Availability = 'available' | 'unavailable' | 'off';
 /** One call on its way. */
 interface Errand extends Sending {
   readonly isOneOfMany: boolean;
+  readonly repeatSignal: AbortSignal | undefined;
   readonly hearing: Hearing;
   readonly onAnswer: (status: number) => void;
   /** Whether it has waited for a session: the time of one sign-in more is given once. */
@@ -194,14 +206,25 @@ export class CloudClient {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
     const isChange = operationRow(name).retry === 'never';
-    const priority: Priority = isChange ? 'command' : (options.priority ?? 'poll');
+    const { priority: wanted = 'poll', repeatSignal } = options;
+    const priority: Priority = isChange && wanted === 'poll' ? 'command' : wanted;
     const { onAnswer = () => {} } = options;
     const { isOneOfMany = false } = options;
-    const errand = { name, request, priority, hearing, onSend, onAnswer, isOneOfMany, ...untried };
+    const errand = {
+      name,
+      request,
+      priority,
+      hearing,
+      onSend,
+      onAnswer,
+      isOneOfMany,
+      repeatSignal,
+      ...untried,
+    };
     try {
       return await this.#sender.withDeadline(options.signal, (deadline) => {
         // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
-        const { timeoutMs = priority === 'command' ? this.#options.requestTimeoutMs : null } = options;
+        const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;
         if (timeoutMs !== null) deadline.set(timeoutMs);
         return this.#persist({ ...errand, deadline });
       });
@@ -212,7 +235,8 @@ export class CloudClient {
 
   /** Attempts the errand until it succeeds or the row's rule of retrying says no. */
   async #persist(errand: Errand): Promise<unknown> {
-    const { name, deadline } = errand;
+    const { name, deadline, repeatSignal } = errand;
+    const isOver = () => deadline.signal.aborted || repeatSignal?.aborted === true;
     for (let attempts = 1; ; attempts++) {
       try {
         return await this.#attempt(errand);
@@ -222,8 +246,10 @@ export class CloudClient {
         const { retry } = operationRow(name);
         const remainingMs = deadline.remainingMs();
         const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#random);
-        if (waitMs === null || deadline.signal.aborted) throw error;
-        await sleep(this.#clock, waitMs, deadline.signal);
+        if (waitMs === null || isOver()) throw error;
+        const signals = [deadline.signal, ...(repeatSignal ? [repeatSignal] : [])];
+        await sleep(this.#clock, waitMs, AbortSignal.any(signals)).catch(() => {});
+        if (isOver()) throw error;
       }
     }
   }
@@ -232,7 +258,7 @@ export class CloudClient {
     const { name } = errand;
     if (name === 'sign_in') return this.#read(errand, await this.#sender.send(errand, () => null));
 
-    const renewal = this.#session.renewalDue(errand.priority === 'command');
+    const renewal = this.#session.renewalDue(errand.priority !== 'poll');
     if (renewal !== null) await this.#waitFor(renewal, errand);
     let used: string | null = null;
     const token = () => {
@@ -257,7 +283,7 @@ export class CloudClient {
   /** Waits for a new session; a command is given the time of one sign-in more. */
   async #waitFor(renewal: Promise<void>, errand: Errand): Promise<void> {
     const { priority, deadline } = errand;
-    if (priority === 'command' && !errand.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
+    if (priority !== 'poll' && !errand.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
     errand.hasWaited = true;
     await orAborted(renewal, deadline.signal);
   }
@@ -275,12 +301,13 @@ export class CloudClient {
         const errand: Errand = {
           name,
           request,
-          priority: 'command',
+          priority: 'urgent',
           deadline,
           hearing,
           onSend: () => {},
           onAnswer: () => {},
           isOneOfMany: false,
+          repeatSignal: undefined,
           ...untried,
         };
         return this.#read(errand, await this.#sender.send(errand, () => token)) as SessionReply;

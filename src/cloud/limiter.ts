@@ -1,6 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 
-export type Priority = 'command' | 'poll';
+/**
+ * Who goes first: `urgent`, what moves a valve at somebody's word, and the session that it needs; then other commands;
+ * then polls.
+ */
+export type Priority = 'urgent' | 'command' | 'poll';
 
 export interface LimiterOptions {
   readonly clock: Clock;
@@ -23,17 +27,21 @@ type Start = () => void;
 const overdraftShare = 0.25;
 
 /**
- * Who may send a request, and when. Commands go first, may overdraw the budget, and find a slot that polls leave
- * free; polls keep to a token bucket that holds one minute's requests.
+ * Who may send a request, and when. Commands go before polls and may overdraw the budget; polls keep to a token bucket
+ * that holds one minute's requests. Polls leave a slot free, and commands do not take all, so that what is urgent finds
+ * one soon.
  */
 export class Limiter {
   readonly #clock: Clock;
   readonly #maxConcurrency: number;
   readonly #bucketSize: number;
-  readonly #pollSlots: number;
+  /** All but one, where there are several. */
+  readonly #sharedSlots: number;
+  readonly #urgent = new Set<Start>();
   readonly #commands = new Set<Start>();
   readonly #lanes = new Map<string, Set<Start>>();
   #inFlight = 0;
+  #commandsInFlight = 0;
   #tokens: number;
   /** What is left for commands while the tokens are used up; refilled more slowly, so that polls get on too. */
   #overdraft: number;
@@ -44,7 +52,7 @@ export class Limiter {
   constructor({ clock, maxConcurrency, maxRequestsPerMinute }: LimiterOptions) {
     this.#clock = clock;
     this.#maxConcurrency = maxConcurrency;
-    this.#pollSlots = Math.max(1, maxConcurrency - 1);
+    this.#sharedSlots = Math.max(1, maxConcurrency - 1);
     this.#bucketSize = maxRequestsPerMinute;
     this.#tokens = maxRequestsPerMinute;
     this.#overdraft = this.#mostOverdraft;
@@ -60,11 +68,14 @@ export class Limiter {
       }
       const start = () => {
         signal.removeEventListener('abort', onAbort);
+        const isCommand = priority === 'command';
         this.#inFlight++;
+        if (isCommand) this.#commandsInFlight++;
         task()
           .then(resolve, reject)
           .finally(() => {
             this.#inFlight--;
+            if (isCommand) this.#commandsInFlight--;
             this.#startNext();
           });
       };
@@ -106,6 +117,7 @@ export class Limiter {
   }
 
   #queue(priority: Priority, lane: string): Set<Start> {
+    if (priority === 'urgent') return this.#urgent;
     if (priority === 'command') return this.#commands;
     const queue = this.#lanes.get(lane) ?? new Set();
     this.#lanes.set(lane, queue);
@@ -120,13 +132,17 @@ export class Limiter {
   }
 
   #startNext(): void {
-    while (this.#startCommand() || this.#startPoll());
+    while (
+      this.#startCommand(this.#urgent) ||
+      (this.#commandsInFlight < this.#sharedSlots && this.#startCommand(this.#commands)) ||
+      this.#startPoll()
+    );
   }
 
-  #startCommand(): boolean {
-    const [start] = this.#commands;
+  #startCommand(waiting: Set<Start>): boolean {
+    const [start] = waiting;
     if (!start || this.#inFlight >= this.#maxConcurrency) return false;
-    this.#commands.delete(start);
+    waiting.delete(start);
     this.#fill();
     if (this.#tokens < 1) this.#overdraft = Math.max(0, this.#overdraft - 1);
     // The debt is bounded, so that a flood of commands cannot silence the polls for long.
@@ -138,7 +154,7 @@ export class Limiter {
   #startPoll(): boolean {
     this.#stopTimer();
     const [next] = this.#lanes;
-    if (!next || this.#inFlight >= this.#pollSlots) return false;
+    if (!next || this.#inFlight >= this.#sharedSlots) return false;
     const waitMs = this.pollWaitMs();
     if (waitMs > 0) {
       this.#cancelTimer = this.#clock.after(waitMs, () => this.#startNext());

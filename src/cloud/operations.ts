@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { catalogue, type Reply, type Row } from './catalogue.ts';
+import { type Control, catalogue, type Reply, type Row } from './catalogue.ts';
 
 type Operations = typeof catalogue;
 export type OperationName = keyof Operations;
@@ -55,6 +55,11 @@ export type ListName = {
       ? Name
       : never
     : never;
+}[OperationName];
+
+/** Names of the operations that change something besides the session. */
+export type ChangeName = {
+  [Name in OperationName]: Operations[Name] extends { readonly control: Control } ? Name : never;
 }[OperationName];
 
 /** Names of the path parameters in a path template, in order. */

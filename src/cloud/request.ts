@@ -137,7 +137,8 @@ function checkParams(names: readonly string[], params: unknown, faults: CallFaul
  * trim, and only then resolve dots. Half a surrogate pair cannot be encoded at all.
  */
 function staysInSegment(value: string): boolean {
-  return value.length <= 256 && !/^[\s.]*$/.test(value) && !/[/\\%;\p{Cc}\p{Cs}]/u.test(value);
+  const isPlain = value.trim() === value && !/^[\s.]*$/.test(value);
+  return isPlain && value.length <= 256 && !/[/\\%;\p{Cc}\p{Cs}]/u.test(value);
 }
 
 function check(

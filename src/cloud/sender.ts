@@ -5,7 +5,7 @@ import { retryAfterOf } from './answer.ts';
 import { Deadline, GivenUp } from './deadline.ts';
 import { HourCount } from './hourCount.ts';
 import { Limiter, type Priority } from './limiter.ts';
-import type { OperationName } from './operations.ts';
+import { type OperationName, operationRow } from './operations.ts';
 import type { HttpRequest } from './request.ts';
 import { type Answer, Transport } from './transport.ts';
 
@@ -38,6 +38,9 @@ export interface Traffic {
   /** Whether commands have used the budget up too, so that one that can wait should. */
   readonly isUsedUp: boolean;
 }
+
+// With less of its time left a change is not sent: given up at once, nobody would know what became of it.
+const leastShareOfTime = 0.1;
 
 // Where a 429 does not say how long to wait.
 const unaskedPauseMs = 2_000;
@@ -90,7 +93,7 @@ export class Sender {
   send(sending: Sending, token: () => string | null): Promise<Answer> {
     const { name, priority, deadline } = sending;
     return this.#limiter.run({ priority, lane: name, signal: deadline.signal }, async () => {
-      if (priority === 'command') return this.#exchange(sending, token(), deadline.signal);
+      if (priority !== 'poll') return this.#exchange(sending, token(), deadline.signal);
       return this.withDeadline(deadline.signal, (own) => {
         own.set(this.#options.requestTimeoutMs);
         return this.#exchange(sending, token(), own.signal);
@@ -99,11 +102,13 @@ export class Sender {
   }
 
   async #exchange(
-    { name, request, onSend }: Sending,
+    { name, request, deadline, onSend }: Sending,
     token: string | null,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const { log } = this.#options;
+    const { log, requestTimeoutMs } = this.#options;
+    const isLate = deadline.remainingMs() < requestTimeoutMs * leastShareOfTime;
+    if (isLate && operationRow(name).retry === 'never') throw new GivenUp('timed out', true);
     const startedAt = this.#clock.monotonic();
     onSend();
     this.#requests.add();

@@ -1,8 +1,8 @@
-import type { FieldOperation, TextRow } from './row.ts';
+import type { FieldOperation, Needed, TextRow } from './row.ts';
 
 /** The entity that shows and changes what a device is called. */
 export function nameText<View>(
-  operation: FieldOperation,
+  operation: Needed<View, FieldOperation>,
   needs: TextRow<View>['needs'],
   value: TextRow<View>['value'],
 ): TextRow<View> {

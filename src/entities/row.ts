@@ -33,18 +33,21 @@ interface Common<View> {
   readonly exists?: (view: View) => boolean;
 }
 
+/** The operation that a command needs: the same for all devices, or by the device, of which some can have none. */
+export type Needed<View, Name> = Name | ((view: View) => Name | Refusal);
+
 /** A command: its topic below the device's, and what it comes to. */
 export interface Command<View, Input> {
   readonly path: string;
-  /** The operation it needs; what `control` forbids or the cloud does not offer has no entity. */
-  readonly operation: OperationName | null;
+  /** What `control` forbids or the cloud does not offer has no entity. */
+  readonly operation: Needed<View, OperationName | null>;
   readonly order: (view: View, input: Input) => Order | Refusal;
 }
 
 /** A command that sets one field: what it may be, the body of the operation says. */
-export interface FieldCommand {
+export interface FieldCommand<View = unknown> {
   readonly path: string;
-  readonly operation: FieldOperation;
+  readonly operation: Needed<View, FieldOperation>;
   /** A field of the operation's body. */
   readonly field: string;
 }
@@ -149,13 +152,13 @@ export type SelectRow<View> = Common<View> & {
   /** What is offered besides the present value. */
   readonly options: readonly string[];
   readonly value: (view: View) => string | null;
-  readonly command: Command<View, string> | FieldCommand;
+  readonly command: Command<View, string> | FieldCommand<View>;
 };
 
 export type SwitchRow<View> = Common<View> & {
   readonly component: 'switch';
   readonly value: (view: View) => boolean | null;
-  readonly command: FieldCommand;
+  readonly command: FieldCommand<View>;
 };
 
 export type TextRow<View> = Common<View> & {
@@ -163,7 +166,7 @@ export type TextRow<View> = Common<View> & {
   /** A regular expression in the words that Python and JavaScript share; what does not match is not shown. */
   readonly pattern?: string;
   readonly value: (view: View) => string | null;
-  readonly command: FieldCommand;
+  readonly command: FieldCommand<View>;
 };
 
 /** An entity that takes commands. */
@@ -180,8 +183,21 @@ export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow
 /** What can be offered: operations that `control` permits and the cloud has. */
 export type Offers = (operation: OperationName) => boolean;
 
+/** The operation that a command needs on this device, or why there is none. */
+export function neededOn<View, Name>(operation: Needed<View, Name>, view: View): Name | Refusal {
+  return typeof operation === 'function' ? (operation as (view: View) => Name | Refusal)(view) : operation;
+}
+
+/** Whether that is a refusal and no name. */
+export function isRefusal(needed: string | Refusal | null): needed is Refusal {
+  return typeof needed === 'object' && needed !== null;
+}
+
 /** Whether the device has the entity, by the row and by what is offered. */
 export function hasEntity<View>(row: EntityRow<View>, view: View, offers: Offers): boolean {
-  if ('command' in row && row.command.operation !== null && !offers(row.command.operation)) return false;
+  if ('command' in row) {
+    const needed = neededOn<View, OperationName | null>(row.command.operation, view);
+    if (isRefusal(needed) || (needed !== null && !offers(needed))) return false;
+  }
   return row.exists?.(view) ?? true;
 }

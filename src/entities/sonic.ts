@@ -24,6 +24,13 @@ function measured<Name extends keyof Measurement>(view: SonicView, name: Name): 
   return view.telemetry ? measurementOf(view.telemetry)[name] : null;
 }
 
+const valveOperation = ({ isWifi }: SonicView) => (isWifi ? 'command_wifi_valve' : 'command_valve');
+
+const renaming = ({ isWifi }: SonicView) =>
+  isWifi
+    ? { refusal: 'a Wi-Fi sonic cannot be renamed here: the cloud has no operation for that' }
+    : ('patch_sonic' as const);
+
 /** THE TABLE of a sonic's entities, in the order in which a person reads them. */
 export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
@@ -35,9 +42,9 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     value: (view) => view.valve,
     command: {
       path: 'valve/set',
-      operation: 'command_valve',
+      operation: valveOperation,
       order: (view, action) => ({
-        operation: 'command_valve',
+        operation: valveOperation(view),
         params: { sonic_id: view.sonic.id },
         body: { action },
       }),
@@ -147,7 +154,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
       }),
     },
   },
-  nameText('patch_sonic', 'device', ({ sonic }) => sonic.name),
+  nameText(renaming, 'device', ({ sonic }) => sonic.name),
   {
     component: 'binary_sensor',
     key: 'valve_problem',

@@ -3,7 +3,16 @@ import { type Call, type OperationName, operationRow } from '../cloud/operations
 import { checkCall } from '../cloud/request.ts';
 import { type FieldsCommand, plainCommands, type WordCommand } from '../entities/commands.ts';
 import { actOn } from '../entities/incidents.ts';
-import type { CommandRow, EntityRow, FieldCommand, FieldOperation, Order, Refusal } from '../entities/row.ts';
+import {
+  type CommandRow,
+  type EntityRow,
+  type FieldCommand,
+  type FieldOperation,
+  isRefusal,
+  neededOn,
+  type Order,
+  type Refusal,
+} from '../entities/row.ts';
 import { settingReaders } from '../entities/settings.ts';
 import { entityTable } from '../entities/tables.ts';
 import { type DeviceKind, type DeviceView, deviceKinds } from '../model/devices.ts';
@@ -65,7 +74,9 @@ export function parseCommand(
 ): ParsedCommand {
   const taker = takerOf(view.kind, path);
   if (!taker) return { refusal: `there is no command ${path}` };
-  const forbidden = forbiddenBy(taker.command.operation, control);
+  const operation = neededOn<DeviceView, OperationName | null>(taker.command.operation, view);
+  if (isRefusal(operation)) return operation;
+  const forbidden = forbiddenBy(operation, control);
   if (forbidden) return notPermitted(forbidden);
   return ordered(taken(taker, view, payload));
 }
@@ -174,7 +185,13 @@ function actionIn(text: string): string {
 
 // ---- fields -----------------------------------------------------------------------------------------------------
 
-function setField(view: DeviceView, { operation, field }: FieldCommand, payload: string): Call | Refusal {
+function setField(
+  view: DeviceView,
+  { operation: needed, field }: FieldCommand<DeviceView>,
+  payload: string,
+): Call | Refusal {
+  const operation = neededOn(needed, view);
+  if (isRefusal(operation)) return operation;
   const read = readField(view, operation, field, payload);
   return 'refusal' in read ? read : fieldsCall(view, operation, { [field]: read.value });
 }

@@ -1,6 +1,6 @@
 import { type EntityRow, hasEntity, type Need, type Offers, type SelectRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
-import type { DeviceKind, DeviceView } from '../model/devices.ts';
+import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import { deviceIdentifier, type Topics } from './topics.ts';
 
 /** One entity in a discovery message. */
@@ -95,7 +95,6 @@ export function platformOf(id: string): string | null {
 }
 
 function device(view: DeviceView, version: string): Readonly<Record<string, unknown>> {
-  const parent = (kind: DeviceKind, id: string) => ({ via_device: deviceIdentifier(kind, id) });
   const about = { identifiers: [deviceIdentifier(view.kind, viewId(view))] };
   switch (view.kind) {
     case 'bridge':
@@ -128,9 +127,18 @@ function device(view: DeviceView, version: string): Readonly<Record<string, unkn
         ...named(view.sonic.name, 'Sonic'),
         model: 'Sonic',
         ...known('serial_number', view.sonic.serial_no),
-        ...(view.signal === null ? parent('bridge', '') : parent('signal', view.signal.id)),
+        ...parentOfSonic(view),
       };
   }
+}
+
+function parent(kind: DeviceKind, id: string): { via_device: string } {
+  return { via_device: deviceIdentifier(kind, id) };
+}
+
+function parentOfSonic({ signal, isWifi, propertyId }: SonicView): { via_device: string } {
+  if (signal !== null) return parent('signal', signal.id);
+  return isWifi && propertyId !== null ? parent('property', propertyId) : parent('bridge', '');
 }
 
 // Home Assistant rejects a whole device for one null among its texts (home-assistant reference 1.4).

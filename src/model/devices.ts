@@ -22,6 +22,8 @@ export type DeviceKind = (typeof deviceKinds)[number];
 export interface SonicView {
   readonly kind: 'sonic';
   readonly sonic: Sonic;
+  /** Whether it has no signal at all: the cloud has routes of their own for those. */
+  readonly isWifi: boolean;
   /** Null while its signal is not known. */
   readonly signal: Signal | null;
   readonly propertyId: string | null;
@@ -87,6 +89,12 @@ export interface BridgeView {
 }
 
 export type DeviceView = BridgeView | PropertyView | SignalView | SonicView;
+
+/** The id of the property that a record names itself, as some do beyond the interface document; null without one. */
+export function namedProperty(record: object): string | null {
+  const { property_id: id } = record as { readonly property_id?: unknown };
+  return typeof id === 'string' ? id : null;
+}
 
 /** Whether the cloud calls the link connected; null when it says nothing. Any other word is no (cloud facts 3). */
 export function isConnected(link: string | null): boolean | null {

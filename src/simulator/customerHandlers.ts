@@ -35,23 +35,20 @@ export const customerHandlers = {
   update_customer_property: ({ world, params: { property_id }, body }) => {
     found(world, world.properties, property_id);
     mustNotBeGuest(world, property_id);
-    if (body.name === undefined) throw new Refusal(422, 'name is missing');
     mustSuitProperty(property_id, body);
     world.properties.change(property_id, body);
-    return { id: property_id, name: body.name };
+    return { id: property_id, name: found(world, world.properties, property_id).name };
   },
   update_property_configuration: ({ world, params: { property_id }, body }) => {
     found(world, world.properties, property_id);
     mustNotBeGuest(world, property_id);
     const { leak_protection_enabled } = body;
-    if (leak_protection_enabled === undefined) throw new Refusal(422, 'leak_protection_enabled is missing');
     world.leakProtection.set(property_id, leak_protection_enabled);
     return { leak_protection_enabled };
   },
   update_customer_notifications: ({ world, params: { property_id }, body: { push_enabled } }) => {
     found(world, world.properties, property_id);
     mustNotBeGuest(world, property_id);
-    if (push_enabled === undefined) throw new Refusal(422, 'push_enabled is missing');
     world.push.set(property_id, push_enabled);
     return { push_enabled };
   },

@@ -19,7 +19,7 @@ export const handlers: Handlers<OperationName> = {
 
   sign_in: ({ world, sessions, body }) => session(world, sessions.signIn(body.email, body.password)),
   refresh_token: ({ world, sessions, token, body }) =>
-    session(world, sessions.refresh(body.refresh_token ?? token)),
+    session(world, sessions.refresh(token, body.refresh_token)),
   validate_token: ({ world, token }) => session(world, token),
   sign_out: ({ sessions, token }) => {
     sessions.signOut(token);

@@ -38,9 +38,12 @@ export class Sessions {
     return known !== undefined && !known.expired && this.#now() < known.issuedAt + this.lifetimeMs;
   }
 
-  /** A new token for a known one, expired or not, which is worth nothing from then on; null for others. */
-  refresh(token: string): string | null {
-    return this.#tokens.delete(token) ? this.#issue() : null;
+  /**
+   * A new token for that of the bearer, or another known one that is named, expired or not, which is worth nothing from
+   * then on; null for others.
+   */
+  refresh(bearer: string, named = bearer): string | null {
+    return this.#tokens.has(bearer) && this.#tokens.delete(named) ? this.#issue() : null;
   }
 
   /** Forgets the token. */

@@ -128,7 +128,11 @@ const known: Readonly<Record<OperationName, { readonly query?: Known; readonly b
   create_property: { body: { ...name.body, isOpen: true } },
   update_customer_property: { body: { fields: { name: 'text' }, isOpen: true, needsOne: true } },
   update_property_configuration: {
-    body: { fields: { leak_protection_enabled: 'flag' }, isOpen: true, needsOne: true },
+    body: {
+      fields: { leak_protection_enabled: 'flag' },
+      required: ['leak_protection_enabled'],
+      isOpen: true,
+    },
   },
   update_user: {
     body: { fields: { first_name: 'text', last_name: 'text' }, isOpen: true, needsOne: true },
@@ -136,7 +140,9 @@ const known: Readonly<Record<OperationName, { readonly query?: Known; readonly b
   create_invitation: {
     body: { fields: { email: 'email', role: 'text' }, required: ['email', 'role'], isOpen: true },
   },
-  update_customer_notifications: { body: { fields: { push_enabled: 'flag' }, isOpen: true, needsOne: true } },
+  update_customer_notifications: {
+    body: { fields: { push_enabled: 'flag' }, required: ['push_enabled'], isOpen: true },
+  },
   start_pressure_test: { body: { fields: { source: 'text' }, required: ['source'], isOpen: true } },
   read_pressure_tests: nothing,
   read_daily_usage: { query: { fields: { month: 'month', year: 'year' } } },

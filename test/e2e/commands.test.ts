@@ -129,6 +129,38 @@ describe('valve safety', () => {
     expect(sent.map(({ body }) => body)).toEqual([{ action: 'close' }, { action: 'open' }]);
   });
 
+  it('does not send a command again that the cloud put off, once a newer one has come', async () => {
+    const house = await houseWithOneValve({ config: { cloud: { request_timeout: '5s' } } });
+    const { set } = theSonic(house);
+    house.simulator.setFaults([fault('rate-limit=2@command_valve')]);
+    await house.watcher.publish(set, 'OPEN');
+    const asked = () =>
+      house.simulator.requests.entries.filter(({ operation }) => operation === 'command_valve');
+    await waitFor(() => asked().length === 1, { what: 'the first command to be put off' });
+    house.simulator.setFaults([]);
+    await house.watcher.publish(set, 'CLOSE');
+    await waitFor(() => outcomes(house).length === 2, { what: 'both outcomes' });
+    expect(outcomes(house)).toMatchObject([
+      { status: 'superseded', reason: 'a newer command for this valve arrived' },
+      { status: 'ok' },
+    ]);
+    expect(asked().map(({ body }) => body)).toEqual([{ action: 'open' }, { action: 'close' }]);
+  });
+
+  it('is sent at once although requests for changes hang', async () => {
+    const house = await houseWithOneValve();
+    const { id, set } = theSonic(house);
+    house.simulator.setFaults([fault('hang@update_sonic')]);
+    for (let count = 0; count < 6; count++) {
+      const request = JSON.stringify({ params: { sonic_id: id }, body: { name: `Name ${count}` } });
+      await house.watcher.publish('sonic2mqtt/bridge/request/update_sonic', request);
+    }
+    const count = (name: 'update_sonic' | 'command_valve') => house.simulator.requests.count(name);
+    await waitFor(() => count('update_sonic') > 2, { what: 'requests to hang' });
+    await house.watcher.publish(set, 'CLOSE');
+    await waitFor(() => count('command_valve') === 1, { what: 'the valve to be told', timeoutMs: 1_000 });
+  });
+
   it('says not_confirmed when the valve does not follow, and the word of the cloud stands', async () => {
     const house = await houseWithOneValve({
       config: { valve: { confirm_timeout: '700ms', confirm_interval: '100ms' } },

@@ -342,23 +342,23 @@ describe('a request', () => {
   });
 
   it('for what the cloud does not offer says so, also in bridge/info, and the cloud is not asked again', async () => {
-    expect(house.json('bridge/info').operations.list_wifi_sonics).toBe('available');
-    house.simulator.setFaults([fault('error=404@list_wifi_sonics')]);
-    expect((await request(house, 'list_wifi_sonics')).error).toMatchObject({
+    expect(house.json('bridge/info').operations.read_user).toBe('available');
+    house.simulator.setFaults([fault('error=404@read_user')]);
+    expect((await request(house, 'read_user', { params: { user_id: 'me' } })).error).toMatchObject({
       code: 'unsupported',
       http_status: 404,
     });
     await house.watcher.waitForTopic(
       'sonic2mqtt/bridge/info',
-      (text) => JSON.parse(text).operations.list_wifi_sonics === 'unavailable',
+      (text) => JSON.parse(text).operations.read_user === 'unavailable',
     );
     house.simulator.setFaults([]);
-    const before = asked(house, 'list_wifi_sonics').length;
-    expect((await request(house, 'list_wifi_sonics')).error).toMatchObject({
+    const before = asked(house, 'read_user').length;
+    expect((await request(house, 'read_user', { params: { user_id: 'me' } })).error).toMatchObject({
       code: 'unsupported',
       http_status: null,
     });
-    expect(asked(house, 'list_wifi_sonics')).toHaveLength(before);
+    expect(asked(house, 'read_user')).toHaveLength(before);
   });
 
   it('with a slip in an id does not take the operation away from everybody', async () => {

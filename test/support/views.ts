@@ -156,6 +156,7 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
   return {
     kind: 'sonic',
     sonic: aSonic(),
+    isWifi: false,
     signal: aSignal(),
     propertyId: 'property-1',
     valve: 'open',
@@ -418,6 +419,13 @@ export const situations: readonly Situation[] = [
   {
     name: 'parents that are unknown',
     views: [signalView({ propertyId: null }), sonicView({ signal: null, propertyId: null })],
+    offers: everything,
+  },
+  {
+    name: 'Wi-Fi sonics',
+    views: [null, 'property-1'].map((propertyId) =>
+      sonicView({ isWifi: true, sonic: aSonic({ signal_id: null }), signal: null, propertyId }),
+    ),
     offers: everything,
   },
   {

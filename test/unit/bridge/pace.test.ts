@@ -48,6 +48,21 @@ describe('the pace of a round', () => {
     expect(askedAt).toEqual([0, 2_000, 4_000]);
   });
 
+  it('leaves a round quick that has few questions anyway, where that is told', async () => {
+    const clock = new FakeClock();
+    const pace = new Pace(clock, 20);
+    ask(pace, clock, 1, 60_000);
+    await settle();
+    const few = ask(pace, clock, 19, 60_000);
+    await settle();
+    expect(few).toEqual(Array.from({ length: 19 }, () => 0));
+    const many = ask(pace, clock, 100, 60_000);
+    await passTime(clock, 60_000, 270);
+    expect(many).toHaveLength(100);
+    expect(many.at(-1)).toBeGreaterThan(53_000);
+    expect(many.at(-1)).toBeLessThan(54_000);
+  });
+
   it('does not catch up in a burst on questions that were answered late', async () => {
     const { clock, pace } = await started();
     pace.begin(10, 3_600_000);

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { Ledger } from '../../../src/bridge/ledger.ts';
 import { Poller } from '../../../src/bridge/poller.ts';
 import { type Happening, Store } from '../../../src/bridge/store.ts';
-import { type StubHandler, stubEmail } from '../../support/cloudStub.ts';
+import { type StubAnswer, type StubHandler, stubEmail } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { temporaryFolder } from '../../support/program.ts';
@@ -354,5 +354,86 @@ describe('what is asked for sonic by sonic', () => {
     clock.advance(3_600_000);
     await new Promise((resolve) => setImmediate(resolve));
     expect(stub.requests.slice(before).filter(({ path }) => path.endsWith('daily_usage'))).toEqual([]);
+  });
+});
+
+describe('the sonics without a hub', () => {
+  const hubSonic = { id: 'kitchen', signal_id: 'hub', valve_state: 'open' };
+  const wifiSonic = { id: 'barn', valve_state: 'open' };
+
+  /** A cloud with a sonic of either kind, where the list of those without a hub is answered so. */
+  const startWith = (answer: StubAnswer) =>
+    startPoller(({ path }) => {
+      if (path.endsWith('/sonics_wifi')) return answer;
+      return path.endsWith('/sonics') ? list(hubSonic) : list();
+    });
+
+  it('are read with the others', async () => {
+    const { store, poller } = await startWith(list(wifiSonic));
+    expect(store.ids('sonic').map((id) => [id, store.isWifi(id)])).toEqual([
+      ['kitchen', false],
+      ['barn', true],
+    ]);
+    expect(poller.records.sonics.failure).toBeNull();
+  });
+
+  it.each([403, 404, 405, 501])(
+    'are none where the cloud answers %i, and nothing is amiss',
+    async (status) => {
+      const { store, poller, client } = await startWith({ status });
+      expect(store.ids('sonic')).toEqual(['kitchen']);
+      expect(store.isWhole).toBe(true);
+      expect(poller.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
+      expect(client.availability('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
+    },
+  );
+
+  it('that cannot be read otherwise leave the reading incomplete and the others fresh', async () => {
+    const { store, poller } = await startWith({ status: 422 });
+    const { failure, lastSuccessAt } = poller.records.sonics;
+    expect(failure).toMatchObject({ kind: 'incomplete' });
+    expect(failure?.words).toMatch(/^Wi-Fi sonics: .*422/);
+    expect(lastSuccessAt).not.toBeNull();
+    expect(store.ids('sonic')).toEqual(['kitchen']);
+    expect(store.isWhole).toBe(false);
+  });
+
+  it('do not hold up the others while the cloud leaves their list unanswered', async () => {
+    let isHanging = false;
+    let valve = 'open';
+    const { store, poller } = await startPoller(({ path }) => {
+      if (path.endsWith('/sonics_wifi')) return isHanging ? { fault: 'hang' } : list(wifiSonic);
+      return path.endsWith('/sonics') ? list({ ...hubSonic, valve_state: valve }) : list();
+    });
+    isHanging = true;
+    valve = 'closed';
+    poller.refresh();
+    await waitFor(() => store.sonicView('kitchen')?.valve === 'closed', { what: 'the closed valve' });
+    expect(store.sonicView('barn')).toMatchObject({ valve: 'open', isUnread: false });
+  });
+
+  it('have their telemetry from their own route', async () => {
+    const { store, stub } = await startPoller(({ path }) => {
+      if (path.endsWith('/telemetry')) return { json: { pressure: path.includes('_wifi') ? 2_000 : 3_000 } };
+      if (path.endsWith('/sonics_wifi')) return list(wifiSonic);
+      return path.endsWith('/sonics') ? list(hubSonic) : list();
+    });
+    expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
+    expect(store.sonicView('kitchen')?.telemetry).toMatchObject({ pressure: 3_000 });
+    const asked = stub.requests.map(({ path }) => path).filter((path) => path.endsWith('/telemetry'));
+    expect(asked.toSorted()).toEqual(
+      ['/ape/v1/sonics/kitchen/telemetry', '/ape/v1/sonics_wifi/barn/telemetry'].toSorted(),
+    );
+  });
+
+  it('keep their telemetry when that of the others cannot be read', async () => {
+    const { store, poller } = await startPoller(({ path }) => {
+      if (path.endsWith('/sonics_wifi/barn/telemetry')) return { json: { pressure: 2_000 } };
+      if (path.endsWith('/telemetry')) return { status: 422 };
+      if (path.endsWith('/sonics_wifi')) return list(wifiSonic);
+      return path.endsWith('/sonics') ? list(hubSonic) : list();
+    });
+    expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
+    expect(poller.records.telemetry.failure).toMatchObject({ kind: 'incomplete' });
   });
 });

@@ -218,7 +218,7 @@ describe('a topic', () => {
 
 describe('answers', () => {
   it.skipIf(!mosquittoAvailable())(
-    'beyond two hundred that the broker has not taken are dropped, refusals first, counted, and said once',
+    'beyond two thousand that the broker has not taken are dropped, refusals first, counted, and said once',
     async () => {
       const broker = await startMosquitto();
       const watcher = await watchTopics(broker.url, '#');
@@ -230,7 +230,7 @@ describe('answers', () => {
         answers.send({ status: 'error', failure: turnedAway('rate_limited', 'full') }, address);
       const send = (data: number) => answers.send({ status: 'ok', data, isPage: false }, address);
       await broker.kill('SIGSTOP');
-      for (let number = 1; number <= 110; number++) refuse();
+      for (let number = 1; number <= 1_910; number++) refuse();
       for (let number = 1; number <= 130; number++) send(number);
       await broker.kill('SIGCONT');
       await waitFor(() => lines.messages.length === 2, { what: 'the end of the jam' });
@@ -240,8 +240,8 @@ describe('answers', () => {
       ]);
       send(231);
       await watcher.waitForTopic('answers', (text) => JSON.parse(text).data === 231);
-      expect(watcher.messages).toHaveLength(201);
-      expect(watcher.messages.filter(({ text }) => text.includes('rate_limited'))).toHaveLength(100);
+      expect(watcher.messages).toHaveLength(2_001);
+      expect(watcher.messages.filter(({ text }) => text.includes('rate_limited'))).toHaveLength(1_900);
     },
   );
 });

@@ -326,6 +326,20 @@ describe('incidents in the store', () => {
     expect(areKnown()).toBe(true);
   });
 
+  it('show in the property as soon as the sonic that they name is known', () => {
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'attic' })]));
+    expect(store.propertyView('home')?.incidents).toEqual([]);
+    store.takeDirty();
+    const listed = [sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')];
+    store.replaceSonics(complete([...listed, sonic('attic', 'hub')]));
+    expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak' }]);
+    expect(store.takeDirty()).toMatchObject({
+      property: new Set(['home']),
+      sonic: new Set(['attic']),
+      incident: new Set(['leak']),
+    });
+  });
+
   it('that a cloud lists although they are resolved are not open', () => {
     const resolved = incident('old', { open: null, state: 'resolved' });
     expect(store.replaceIncidents(complete([resolved, incident('older', { open: false })]))).toEqual([]);

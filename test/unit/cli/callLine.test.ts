@@ -3,7 +3,7 @@ import { globalOptions, parseArguments } from '../../../src/cli/arguments.ts';
 import { exampleOptions } from '../../../src/cli/callHelp.ts';
 import { type CallLine, callOf, ownOptions, readCallLine } from '../../../src/cli/callLine.ts';
 import { UsageError } from '../../../src/cli/command.ts';
-import { optionOf, optionsOf } from '../../../src/cli/operationOptions.ts';
+import { exampleBody, optionOf, optionsOf } from '../../../src/cli/operationOptions.ts';
 import { operationNames, operationRow } from '../../../src/cloud/operations.ts';
 
 /** The line of words that do not ask for the list. */
@@ -173,7 +173,12 @@ describe.each(operationNames)('%s', (name) => {
   const options = optionsOf(row).options.map((option) => optionOf(option.name).slice(2));
 
   it('is called as the example in its help says', () => {
-    expect(understood(name, ...exampleOptions(name))).toMatchObject({ operation: name });
+    const words = exampleOptions(name);
+    // A password is read from standard input.
+    expect(words.includes('-')).toBe(row.session === true && row.body !== undefined);
+    const body = JSON.stringify(exampleBody(optionsOf(row).body ?? { fields: [], isOpen: false }));
+    const typed = words.map((word) => (word === '-' ? body : word));
+    expect(understood(name, ...typed)).toMatchObject({ operation: name });
   });
 
   it('has no two options of one name, and none of a name that every call knows', () => {

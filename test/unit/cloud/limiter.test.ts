@@ -52,6 +52,19 @@ describe('the slots', () => {
     expect(started).toEqual(['p1', 'p2', 'c1']);
   });
 
+  it('commands alone leave one to what is urgent, which goes first', async () => {
+    const { started, ask, finishOne } = bench(3);
+    for (const name of ['c1', 'c2', 'c3']) void ask(name, 'command');
+    void ask('p1');
+    await settle();
+    expect(started).toEqual(['c1', 'c2']);
+    for (const name of ['u1', 'u2']) void ask(name, 'urgent');
+    await settle();
+    expect(started).toEqual(['c1', 'c2', 'u1']);
+    await finishOne();
+    expect(started).toEqual(['c1', 'c2', 'u1', 'u2']);
+  });
+
   it('a command that waits goes before all polls that wait', async () => {
     const { started, ask, finishOne } = bench(1);
     for (const name of ['p1', 'p2']) void ask(name);

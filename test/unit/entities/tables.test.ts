@@ -232,6 +232,24 @@ describe('an entity', () => {
     expect(asked).toEqual(['command_valve', 'command_valve']);
   });
 
+  it('of a Wi-Fi sonic needs what the cloud offers for those, and there is none that renames it', () => {
+    const asked: string[] = [];
+    const offers = (operation: string) => {
+      asked.push(operation);
+      return operation !== 'command_valve' && operation !== 'patch_sonic';
+    };
+    const wifi = sonicView({ isWifi: true });
+    expect(hasEntity(rowOf('sonic', 'valve'), wifi, offers)).toBe(true);
+    expect(hasEntity(rowOf('sonic', 'name'), wifi, () => true)).toBe(false);
+    expect(hasEntity(rowOf('sonic', 'name'), sonicView(), () => true)).toBe(true);
+    expect(asked).toEqual(['command_wifi_valve']);
+    expect(ordered('sonic', 'valve', wifi, 'close')).toEqual({
+      operation: 'command_wifi_valve',
+      params: { sonic_id: 'sonic-1' },
+      body: { action: 'close' },
+    });
+  });
+
   it('that only shows, or asks the bridge itself, needs no operation', () => {
     expect(hasEntity(rowOf('sonic', 'battery'), sonicView(), () => false)).toBe(true);
     expect(hasEntity(rowOf('bridge', 'refresh'), bridgeView(), () => false)).toBe(true);

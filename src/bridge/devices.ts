@@ -1,0 +1,138 @@
+import { merged, update } from './latest.ts';
+import type { Precedence } from './precedence.ts';
+import type { CloudDeviceKind, Happening, Reading } from './readings.ts';
+import { Sightings } from './sightings.ts';
+
+/** A record is taken for gone after so many complete readings without it. */
+const readingsUntilGone = 2;
+
+export interface DevicesEvents<T> {
+  /** Whether it is wanted at all. */
+  readonly isSelected: (record: T) => boolean;
+  /** Its own view shows something new. */
+  readonly touched: (id: string) => void;
+  /** Its record is another. */
+  readonly changed: (id: string) => void;
+  readonly added: (id: string) => void;
+  readonly removed: (id: string) => void;
+}
+
+/** The devices of one kind, as the cloud last listed them; all times are ms of the monotonic clock. */
+export class Devices<T extends { readonly id: string; readonly name: string | null }> {
+  readonly #kind: CloudDeviceKind;
+  readonly #precedence: Precedence;
+  readonly #staleAfterMs: number;
+  readonly #events: DevicesEvents<T>;
+  readonly #records = new Map<string, T>();
+  readonly #sightings = new Sightings();
+  readonly #absences = new Map<string, number>();
+  #isWhole = false;
+
+  constructor(
+    kind: CloudDeviceKind,
+    precedence: Precedence,
+    options: { readonly staleAfterMs: number },
+    events: DevicesEvents<T>,
+  ) {
+    this.#kind = kind;
+    this.#precedence = precedence;
+    this.#staleAfterMs = options.staleAfterMs;
+    this.#events = events;
+  }
+
+  /** Takes in what a reading brought, be it all or not; one that was heard of by itself since keeps its newer record. */
+  see({ records, startedAt }: Omit<Reading<T>, 'isComplete'>): Happening[] {
+    const happenings: Happening[] = [];
+    for (const listed of records) {
+      if (!this.#events.isSelected(listed)) continue;
+      const { id } = listed;
+      this.#absences.delete(id);
+      if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
+      const known = this.#records.get(id);
+      const record = (this.#precedence.isOlder(this.#kind, id, startedAt) && known) || listed;
+      if (!update(this.#records, id, record)) continue;
+      if (known) this.#events.changed(id);
+      else this.#events.added(id);
+      // What is there at the start was not added.
+      if (!known && this.#isWhole) happenings.push({ event: 'device_added', kind: this.#kind, record });
+    }
+    return happenings;
+  }
+
+  /** Takes in a reading; what complete ones miss is removed, what others miss for too long is unread. */
+  replace(reading: Reading<T>): Happening[] {
+    const happenings = this.see(reading);
+    if (!reading.isComplete) {
+      this.missed(reading.startedAt);
+      return happenings;
+    }
+    this.#isWhole = true;
+    const present = new Set(reading.records.filter(this.#events.isSelected).map(({ id }) => id));
+    for (const [id, record] of this.#records) {
+      if (present.has(id)) continue;
+      const absences = (this.#absences.get(id) ?? 0) + 1;
+      this.#absences.set(id, absences);
+      if (absences < readingsUntilGone) continue;
+      this.#forget(id);
+      this.#events.removed(id);
+      happenings.push({ event: 'device_removed', kind: this.#kind, record });
+    }
+    return happenings;
+  }
+
+  /** Takes in one that was read by itself; says whether its record is another. */
+  set(record: T, startedAt: number): boolean {
+    this.#precedence.heard(this.#kind, record.id, startedAt);
+    if (this.#sightings.seen(record.id, startedAt)) this.#events.touched(record.id);
+    return update(this.#records, record.id, record);
+  }
+
+  /** Takes in the answer to a change, heard at that time; says whether its record is another. */
+  change(id: string, answer: T, at: number): boolean {
+    const before = this.#records.get(id);
+    this.#precedence.heard(this.#kind, id, at);
+    return before ? update(this.#records, id, merged(before, answer)) : false;
+  }
+
+  /** Notes that they could not be read at that time, or not all: those that were read too long ago are unread. */
+  missed(at: number): void {
+    for (const id of this.#sightings.missed(at, this.#staleAfterMs)) this.#events.touched(id);
+  }
+
+  /** Whether readings have missed it for so long that what is known of it is old. */
+  isUnread(id: string): boolean {
+    return this.#sightings.isUnread(id);
+  }
+
+  get(id: string | null): T | undefined {
+    return id === null ? undefined : this.#records.get(id);
+  }
+
+  has(id: string): boolean {
+    return this.#records.has(id);
+  }
+
+  get all(): readonly T[] {
+    return [...this.#records.values()];
+  }
+
+  get ids(): string[] {
+    return [...this.#records.keys()];
+  }
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  /** Whether the list was once read completely. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  #forget(id: string): void {
+    this.#records.delete(id);
+    this.#absences.delete(id);
+    this.#sightings.forget(id);
+    this.#precedence.forget(this.#kind, id);
+  }
+}

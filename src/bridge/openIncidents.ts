@@ -1,0 +1,175 @@
+import { isOpen } from '../model/incidents.ts';
+import type { Incident } from '../model/records.ts';
+import { merged } from './latest.ts';
+import type { Precedence } from './precedence.ts';
+import type { Happening, Reading } from './readings.ts';
+import { isSameRecord } from './sameRecord.ts';
+
+/** The device that announces an incident. */
+export interface AnnouncingDevice {
+  readonly kind: 'sonic' | 'signal';
+  readonly id: string;
+}
+
+/** What is known around an incident. */
+export interface Surroundings {
+  /** Its sonic if known, else its signal if known. */
+  readonly announcerOf: (incident: Incident) => AnnouncingDevice | null;
+  /** The property in which it is; null while that is not known. */
+  readonly propertyOf: (incident: Incident) => string | null;
+  readonly isSelected: (incident: Incident) => boolean;
+  /** Something shows it, or does so no more. */
+  readonly touch: (kind: 'incident' | 'property' | 'signal' | 'sonic', id: string) => void;
+  /** Whether all are known is no longer what it was. */
+  readonly touchAll: () => void;
+}
+
+/** The incidents that are open; all times are ms of the monotonic clock. */
+export class OpenIncidents {
+  readonly #open = new Map<string, Incident>();
+  readonly #precedence: Precedence;
+  readonly #around: Surroundings;
+  /** When the last complete reading was begun; null while they are not all known. */
+  #readAt: number | null = null;
+  #isWhole = false;
+  #index: ReadonlyMap<string, readonly Incident[]> | null = null;
+
+  constructor(precedence: Precedence, around: Surroundings) {
+    this.#precedence = precedence;
+    this.#around = around;
+  }
+
+  /** Takes in the open ones; one that a complete reading does not list is closed. */
+  replace({ records, isComplete, startedAt }: Reading<Incident>): Happening[] {
+    const happenings: Happening[] = [];
+    const isOlder = ({ id }: Incident) => this.#precedence.isOlder('incident', id, startedAt);
+    const open = records.filter(
+      (incident) => isOpen(incident) && this.#around.isSelected(incident) && !isOlder(incident),
+    );
+    for (const incident of open) {
+      const before = this.#open.get(incident.id);
+      if (before && isSameRecord(before, incident)) continue;
+      this.#put(before, incident);
+      happenings.push({ event: before ? 'incident_changed' : 'incident_opened', record: incident });
+    }
+    if (!isComplete) return happenings;
+    const openIds = new Set(open.map(({ id }) => id));
+    const told = new Map(records.map((incident) => [incident.id, incident]));
+    for (const [id, incident] of this.#open) {
+      if (openIds.has(id) || isOlder(incident)) continue;
+      happenings.push(this.#close(incident, told.get(id) ?? { ...incident, open: false }));
+    }
+    this.#isWhole = true;
+    this.#precedence.forgetBefore('incident', startedAt);
+    this.#setReadAt(startedAt);
+    return happenings;
+  }
+
+  /** Takes in the answer to a change, heard at that time. */
+  change(id: string, answer: Incident, at: number): Happening[] {
+    const before = this.#open.get(id);
+    this.#precedence.heard('incident', id, at);
+    if (!before) return [];
+    const incident = { ...merged(before, answer), id };
+    if (!isOpen(incident)) return [this.#close(before, incident)];
+    if (isSameRecord(before, incident)) return [];
+    this.#put(before, incident);
+    return [{ event: 'incident_changed', record: incident }];
+  }
+
+  /** Notes a reading begun at that time that was incomplete or failed: what was read too long ago is unread. */
+  missed(at: number, allowedMs: number): void {
+    if (this.#readAt !== null && at - this.#readAt > allowedMs) this.#setReadAt(null);
+  }
+
+  /** Null once it is not open. */
+  get(id: string): Incident | null {
+    return this.#open.get(id) ?? null;
+  }
+
+  get ids(): string[] {
+    return [...this.#open.keys()];
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Whether the list was once read completely. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** Whether no other is open: all were read, and not too long ago. */
+  get areKnown(): boolean {
+    return this.#readAt !== null;
+  }
+
+  /** Those that this list does not name. */
+  missingFrom(listed: readonly Incident[]): Incident[] {
+    const ids = new Set(listed.map(({ id }) => id));
+    return [...this.#open.values()].filter(({ id }) => !ids.has(id));
+  }
+
+  /** Those that a device shows. */
+  shownBy(kind: 'property' | 'signal' | 'sonic', id: string): readonly Incident[] {
+    this.#index ??= this.#indexed();
+    return this.#index.get(`${kind}/${id}`) ?? [];
+  }
+
+  /** Which device shows which incident is no longer what it was. */
+  surroundingsChanged(): void {
+    this.#index = null;
+  }
+
+  /** A device that comes or goes takes its incidents along. */
+  touchNaming(deviceId: string): void {
+    for (const incident of this.#open.values()) {
+      if (incident.sonic_id === deviceId || incident.signal_id === deviceId) this.#touch(incident);
+    }
+  }
+
+  #put(before: Incident | undefined, incident: Incident): void {
+    if (before) this.#touch(before);
+    this.#open.set(incident.id, incident);
+    this.#touch(incident);
+  }
+
+  #close(before: Incident, record: Incident): Happening {
+    this.#open.delete(before.id);
+    this.#touch(before);
+    return { event: 'incident_closed', record };
+  }
+
+  #setReadAt(readAt: number | null): void {
+    const isNews = (readAt === null) !== (this.#readAt === null);
+    this.#readAt = readAt;
+    if (isNews) this.#around.touchAll();
+  }
+
+  #touch(incident: Incident): void {
+    this.#index = null;
+    const { announcerOf, propertyOf, touch } = this.#around;
+    touch('incident', incident.id);
+    const announcer = announcerOf(incident);
+    if (announcer) touch(announcer.kind, announcer.id);
+    const property = propertyOf(incident);
+    if (property !== null) touch('property', property);
+  }
+
+  #indexed(): Map<string, Incident[]> {
+    const index = new Map<string, Incident[]>();
+    const add = (key: string, incident: Incident) => {
+      const list = index.get(key);
+      if (list) list.push(incident);
+      else index.set(key, [incident]);
+    };
+    for (const incident of this.#open.values()) {
+      const announcer = this.#around.announcerOf(incident);
+      if (announcer) add(`${announcer.kind}/${announcer.id}`, incident);
+      const property = this.#around.propertyOf(incident);
+      if (property !== null) add(`property/${property}`, incident);
+    }
+    return index;
+  }
+}

@@ -1,0 +1,76 @@
+import type { NotificationSettings, PropertySettings } from '../model/records.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
+import { merged, update } from './latest.ts';
+import type { Precedence } from './precedence.ts';
+
+type Read<T> = Map<string, T | null>;
+
+/** What is read property by property, and what the cloud accepted and does not show; times as in `Precedence`. */
+export class PropertyDetails {
+  readonly #settings: Read<PropertySettings> = new Map();
+  readonly #notifications: Read<NotificationSettings> = new Map();
+  readonly #accepted = new Map<string, AcceptedSettings>();
+  readonly #precedence: Precedence;
+
+  constructor(precedence: Precedence) {
+    this.#precedence = precedence;
+  }
+
+  /** Takes in what was read: null, the cloud shows none; undefined, nobody knows. Says whether it was news. */
+  replace(
+    id: string,
+    settings: PropertySettings | null | undefined,
+    notifications: NotificationSettings | null | undefined,
+    startedAt: number,
+  ): boolean {
+    const isNew = <T extends object>(kind: string, map: Read<T>, read: T | null | undefined) =>
+      read !== undefined && !this.#precedence.isOlder(kind, id, startedAt) && update(map, id, read);
+    const areNew = [
+      isNew('settings', this.#settings, settings),
+      isNew('notifications', this.#notifications, notifications),
+    ];
+    return areNew.includes(true);
+  }
+
+  /** Takes in the answer to a change of the settings; says whether it was news. */
+  changeSettings(id: string, answer: PropertySettings, at: number): boolean {
+    return this.#take('settings', this.#settings, id, answer, at);
+  }
+
+  /** Takes in the answer to a change of the notification settings; says whether it was news. */
+  changeNotifications(id: string, answer: NotificationSettings, at: number): boolean {
+    return this.#take('notifications', this.#notifications, id, answer, at);
+  }
+
+  /** Notes settings that the cloud accepted and does not show. */
+  accept(id: string, settings: AcceptedSettings): void {
+    this.#accepted.set(id, { ...this.#accepted.get(id), ...settings });
+  }
+
+  /** Null where the cloud shows none, undefined as long as that is not known. */
+  settings(id: string): PropertySettings | null | undefined {
+    return this.#settings.get(id);
+  }
+
+  /** Null where the cloud shows none, undefined as long as that is not known. */
+  notifications(id: string): NotificationSettings | null | undefined {
+    return this.#notifications.get(id);
+  }
+
+  accepted(id: string): AcceptedSettings {
+    return this.#accepted.get(id) ?? {};
+  }
+
+  /** Forgets a property that is gone. */
+  forget(id: string): void {
+    for (const map of [this.#settings, this.#notifications, this.#accepted]) map.delete(id);
+    this.#precedence.forget('settings', id);
+    this.#precedence.forget('notifications', id);
+  }
+
+  #take<T extends object>(kind: string, map: Read<T>, id: string, answer: T, at: number): boolean {
+    const before = map.get(id);
+    this.#precedence.heard(kind, id, at);
+    return before ? update(map, id, merged(before, answer)) : false;
+  }
+}

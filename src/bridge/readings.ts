@@ -1,0 +1,23 @@
+import type { DeviceKind } from '../model/devices.ts';
+import type { Incident } from '../model/records.ts';
+
+/** A device of the cloud; the bridge itself is none. */
+export type CloudDeviceKind = Exclude<DeviceKind, 'bridge'>;
+
+/** What a reading of a list brought. */
+export interface Reading<T> {
+  readonly records: readonly T[];
+  /** Whether every record that the cloud has was read; only such a reading removes anything. */
+  readonly isComplete: boolean;
+  /** When it was begun, in ms of the monotonic clock. */
+  readonly startedAt: number;
+}
+
+/** Something that a reading changed and that is worth telling. */
+export type Happening =
+  | {
+      readonly event: 'device_added' | 'device_removed';
+      readonly kind: CloudDeviceKind;
+      readonly record: object;
+    }
+  | { readonly event: 'incident_opened' | 'incident_changed' | 'incident_closed'; readonly record: Incident };

@@ -1,0 +1,101 @@
+import type { Page } from '../../src/cloud/answer.ts';
+import type { CloudClient } from '../../src/cloud/client.ts';
+import { crawlPages } from '../../src/cloud/crawl.ts';
+import { CloudError } from '../../src/cloud/errors.ts';
+import type { OperationName } from '../../src/cloud/operations.ts';
+import type { UncheckedCall } from '../../src/cloud/request.ts';
+
+const pageSize = 10;
+
+/** What the cloud has: records by list, and answers by operation; what is in neither it does not offer. */
+export interface Offer {
+  readonly lists: Readonly<Partial<Record<OperationName, readonly { readonly id: string }[]>>>;
+  readonly answers: Readonly<Partial<Record<OperationName, (call: UncheckedCall) => unknown>>>;
+}
+
+/** Stands in for the client of a cloud that answers at once, and counts what would be requests. */
+export class CountingCloud {
+  readonly #offer: Offer;
+  #requests = 0;
+  readonly #asked: string[] = [];
+  /** How long the budget keeps polls waiting, in ms. */
+  pollWaitMs = 0;
+  /** Routes that were found to be a 404 for each of many. */
+  readonly givenUp: OperationName[] = [];
+
+  constructor(offer: Offer) {
+    this.#offer = offer;
+  }
+
+  /** How many there were until now. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** What was asked since the last time that this was read: operations with their parameters, each list once. */
+  takeAsked(): readonly string[] {
+    return this.#asked.splice(0);
+  }
+
+  /** As those take it that ask. */
+  get client(): CloudClient {
+    const client = {
+      availability: (name: OperationName) => (this.#offers(name) ? 'available' : 'unavailable'),
+      traffic: () => ({
+        requestsLastHour: 0,
+        limitedUntil: null,
+        pollWaitMs: this.pollWaitMs,
+        isUsedUp: false,
+      }),
+      sessionState: () => ({ status: 'signedIn' }),
+      giveUp: (name: OperationName) => void this.givenUp.push(name),
+      call: async (call: UncheckedCall) => {
+        const answer = this.#offer.answers[this.#ask(call)];
+        if (!answer) throw new Error(`nobody said what ${call.operation} answers`);
+        return answer(call);
+      },
+      crawl: async (call: UncheckedCall) => {
+        const operation = this.#ask(call);
+        this.#requests -= 1;
+        const records = this.#offer.lists[operation] ?? [];
+        const crawl = await crawlPages({
+          operation,
+          workers: 4,
+          readPage: async (page) => {
+            this.#requests += 1;
+            return pageOf(records, page);
+          },
+        });
+        return { ...crawl, complete: crawl.problem === null, startedAt: 0 };
+      },
+    };
+    return client as unknown as CloudClient;
+  }
+
+  #offers(name: OperationName): boolean {
+    return name in this.#offer.lists || name in this.#offer.answers;
+  }
+
+  /** The client itself knows what the cloud does not offer, and sends nothing. */
+  #ask({ operation, params }: UncheckedCall): OperationName {
+    const name = operation as OperationName;
+    if (!this.#offers(name)) {
+      throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
+    }
+    this.#requests += 1;
+    this.#asked.push([name, ...Object.values(params ?? {})].join(' '));
+    return name;
+  }
+}
+
+function pageOf<T>(records: readonly T[], page: number): Page<T> {
+  return {
+    records: records.slice((page - 1) * pageSize, page * pageSize),
+    dropped: 0,
+    nameless: 0,
+    pageNumber: page,
+    pageSize,
+    totalEntries: records.length,
+    totalPages: Math.ceil(records.length / pageSize),
+  };
+}

@@ -1,0 +1,314 @@
+import { connectAsync, type MqttClient } from 'mqtt';
+import { atTestEnd } from './childProcess.ts';
+import { discoveryViolations } from './discoveryJudge.ts';
+import { isObject, type Values } from './homeAssistantRules.ts';
+import { attributesShown, attributeViolations, stateViolations, wordViolation } from './stateJudge.ts';
+import { waitFor } from './waitFor.ts';
+
+/** What an entity shows; null is unknown. An event shows the type that came last. */
+export type Shown = string | number | null;
+
+/** An entity that was set up, and what it shows. */
+export interface Entity {
+  /** Identifier of its device. */
+  readonly device: string;
+  /** Component id. */
+  readonly id: string;
+  readonly component: Values;
+  /** Whether it can be used and its state counts: all of its topics say `online`. */
+  readonly isAvailable: boolean;
+  readonly state: Shown;
+  readonly attributes: Values;
+  /** Of an event: all that came since it was set up, oldest first. */
+  readonly events: readonly Values[];
+}
+
+/** A device as its message describes it. */
+export interface Device {
+  /** Its `device` object. */
+  readonly about: Values;
+  readonly entities: ReadonlyMap<string, Entity>;
+}
+
+/** Takes discovery as Home Assistant does, keeps the state of every entity and uses them as a person would. */
+export interface FakeHomeAssistant {
+  /** By identifier. */
+  readonly devices: ReadonlyMap<string, Device>;
+  /** All that it did not take or would warn of. */
+  readonly complaints: readonly string[];
+  /** The entity of that device and component id; throws where there is none. */
+  entity(device: string, id: string): Entity;
+  /** Every entity of every device. */
+  entities(): Entity[];
+  /** Waits until an entity shows what it should. */
+  untilShown(device: string, id: string, state: Shown, timeoutMs?: number): Promise<void>;
+  /**
+   * Opens or closes a valve, presses a button, turns a switch `on` or `off`, chooses an option, writes a text. Throws
+   * where Home Assistant would not let one: an entity that is unavailable, an option that is not offered.
+   */
+  use(device: string, id: string, input?: string): Promise<void>;
+  /** Stops listening, for good. */
+  close(): Promise<void>;
+}
+
+interface MutableEntity extends Entity {
+  component: Values;
+  state: Shown;
+  attributes: Values;
+  readonly events: Values[];
+}
+interface KnownDevice {
+  about: Values;
+  /** The topic of its message. */
+  readonly topic: string;
+  readonly entities: Map<string, MutableEntity>;
+}
+
+const discoveryTopic = /^([^/]+)\/device\/[^/]+\/config$/;
+
+/** Starts listening to discovery; closed at the end of the test that started it. */
+export async function startFakeHomeAssistant(
+  url: string,
+  { prefix = 'homeassistant' }: { readonly prefix?: string } = {},
+): Promise<FakeHomeAssistant> {
+  const client = await connectAsync(url, { protocolVersion: 4 });
+  client.on('error', () => undefined);
+  const house = new Registry(client);
+  client.on('message', (topic, payload, { retain }) => house.take(topic, payload.toString('utf8'), retain));
+  await client.subscribeAsync(`${prefix}/device/+/config`, { qos: 0 });
+  atTestEnd(() => house.close());
+  return house;
+}
+
+class Registry implements FakeHomeAssistant {
+  readonly devices = new Map<string, KnownDevice>();
+  readonly complaints: string[] = [];
+  readonly #client: MqttClient;
+  readonly #subscribed = new Set<string>();
+  /** What came last at each topic; a new listener is given it, as the broker would. */
+  readonly #last = new Map<string, string>();
+
+  constructor(client: MqttClient) {
+    this.#client = client;
+  }
+
+  entity(device: string, id: string): Entity {
+    const entity = this.devices.get(device)?.entities.get(id);
+    if (!entity) throw new Error(`${device} has no ${id}`);
+    return entity;
+  }
+
+  entities(): Entity[] {
+    return [...this.devices.values()].flatMap(({ entities }) => [...entities.values()]);
+  }
+
+  async untilShown(device: string, id: string, state: Shown, timeoutMs = 8_000): Promise<void> {
+    const what = `${id} of ${device} to show ${state}`;
+    await waitFor(() => this.entity(device, id).state === state, { what, timeoutMs }).catch(
+      (error: Error) => {
+        throw new Error(`${error.message}; it shows ${this.entity(device, id).state}`);
+      },
+    );
+  }
+
+  async use(device: string, id: string, input?: string): Promise<void> {
+    const entity = this.entity(device, id);
+    if (!entity.isAvailable) throw new Error(`${id} of ${device} is unavailable and cannot be used`);
+    const topic = entity.component['command_topic'];
+    if (typeof topic !== 'string') throw new Error(`${id} of ${device} takes no commands`);
+    const payload = payloadFor(entity.component, input);
+    await this.#client.publishAsync(topic, payload, { qos: 1, retain: entity.component['retain'] === true });
+  }
+
+  async close(): Promise<void> {
+    await this.#client.endAsync(true);
+  }
+
+  /** Takes a message in. */
+  take(topic: string, payload: string, isRetained: boolean): void {
+    if (discoveryTopic.test(topic)) {
+      this.#discover(topic, payload);
+      return;
+    }
+    if (payload === '') this.#last.delete(topic);
+    else this.#last.set(topic, payload);
+    for (const entity of this.entities() as MutableEntity[]) this.#tell(entity, topic, payload, isRetained);
+  }
+
+  /** Whether all topics say so; one that has said nothing yet does not. */
+  isAvailable(component: Values): boolean {
+    return availabilityTopics(component).every((topic) => this.#last.get(topic) === 'online');
+  }
+
+  #complain(words: string): void {
+    this.complaints.push(words);
+  }
+
+  #discover(topic: string, payload: string): void {
+    if (payload === '') {
+      for (const [identifier, device] of this.devices) {
+        if (device.topic === topic) this.devices.delete(identifier);
+      }
+      return;
+    }
+    const message = read(payload);
+    if (!isObject(message)) {
+      this.#complain(`${topic}: no JSON object`);
+      return;
+    }
+    const components = isObject(message['components']) ? message['components'] : {};
+    const isTombstone = (component: unknown) =>
+      isObject(component) && Object.keys(component).length === 1 && 'platform' in component;
+    const kept = Object.fromEntries(Object.entries(components).filter(([, each]) => !isTombstone(each)));
+    const violations = discoveryViolations(topic, JSON.stringify({ ...message, components: kept }));
+    // One fault at the root costs the whole device; one in a component, that component. None is to be expected.
+    for (const violation of violations) this.#complain(`${topic}: ${violation}`);
+    const about = isObject(message['device']) ? message['device'] : {};
+    const identifier = String([about['identifiers']].flat()[0]);
+    const known = this.devices.get(identifier);
+    if (known && known.topic !== topic) {
+      this.#complain(`${topic}: ${identifier} was announced at ${known.topic} already`);
+      return;
+    }
+    const parent = about['via_device'];
+    if (parent !== undefined && !this.devices.has(String(parent))) {
+      this.#complain(`${topic}: the device's parent ${parent} is not known, which makes a nameless one`);
+    }
+    const device: KnownDevice = known ?? { about, topic, entities: new Map() };
+    device.about = about;
+    this.devices.set(identifier, device);
+    for (const id of device.entities.keys()) {
+      if (!(id in components)) this.#complain(`${topic}: ${id} was left out, which does not remove it`);
+      else if (!(id in kept)) device.entities.delete(id);
+    }
+    for (const [id, component] of Object.entries(kept)) {
+      if (!isObject(component)) continue;
+      const root = { availability: message['availability'], availability_mode: message['availability_mode'] };
+      this.#setUp(identifier, device, id, { ...root, ...component });
+    }
+  }
+
+  #setUp(identifier: string, device: KnownDevice, id: string, component: Values): void {
+    const existing = device.entities.get(id);
+    const double = this.entities().find(
+      (other) =>
+        other !== existing &&
+        other.component['platform'] === component['platform'] &&
+        other.component['unique_id'] === component['unique_id'],
+    );
+    if (double) {
+      this.#complain(`${identifier} ${id}: its unique_id is that of ${double.device} ${double.id}`);
+      return;
+    }
+    const registry = this;
+    const entity: MutableEntity = existing ?? {
+      device: identifier,
+      id,
+      component,
+      state: null,
+      attributes: {},
+      events: [],
+      get isAvailable() {
+        return registry.isAvailable(this.component);
+      },
+    };
+    entity.component = component;
+    device.entities.set(id, entity);
+    const topics = [
+      component['state_topic'],
+      component['json_attributes_topic'],
+      ...availabilityTopics(component),
+    ].filter((topic) => typeof topic === 'string');
+    for (const topic of new Set(topics)) {
+      const last = this.#last.get(topic);
+      if (!this.#subscribed.has(topic)) {
+        this.#subscribed.add(topic);
+        this.#client.subscribe(topic, { qos: component['qos'] === 1 ? 1 : 0 });
+      } else if (last !== undefined && component['platform'] !== 'event')
+        this.#tell(entity, topic, last, true);
+    }
+  }
+
+  #tell(entity: MutableEntity, topic: string, payload: string, isRetained: boolean): void {
+    const { component } = entity;
+    const name = `${entity.device} ${entity.id}`;
+    if (availabilityTopics(component).includes(topic) && !['online', 'offline', ''].includes(payload)) {
+      this.#complain(`${name}: ${payload} says nothing of its availability`);
+    }
+    // A topic that is emptied tells an entity nothing: it keeps what it shows.
+    if (payload === '') return;
+    if (component['json_attributes_topic'] === topic) this.#takeAttributes(entity, name, topic, payload);
+    if (component['state_topic'] !== topic) return;
+    if (component['platform'] === 'event') this.#takeEvent(entity, name, payload, isRetained);
+    else this.#takeState(entity, name, topic, payload);
+  }
+
+  #takeState(entity: MutableEntity, name: string, topic: string, payload: string): void {
+    const { component } = entity;
+    const violations = stateViolations(name, component, new Map([[topic, payload]]));
+    for (const violation of violations) this.#complain(violation);
+    if (violations.length > 0) return;
+    const key = /^\{\{ value_json\.(\w+) \}\}$/.exec(String(component['value_template']))?.[1] ?? '';
+    const document = read(payload);
+    const value = isObject(document) ? document[key] : undefined;
+    entity.state = typeof value === 'string' || typeof value === 'number' ? value : null;
+  }
+
+  #takeAttributes(entity: MutableEntity, name: string, topic: string, payload: string): void {
+    const violations = attributeViolations(name, entity.component, new Map([[topic, payload]]));
+    for (const violation of violations) this.#complain(violation);
+    if (violations.length > 0) return;
+    const expression = /^\{\{ \((.+)\) \| tojson \}\}$/.exec(
+      String(entity.component['json_attributes_template']),
+    )?.[1];
+    entity.attributes = attributesShown(expression ?? '', read(payload));
+  }
+
+  #takeEvent(entity: MutableEntity, name: string, payload: string, isRetained: boolean): void {
+    if (isRetained) {
+      this.#complain(`${name}: an event was retained`);
+      return;
+    }
+    const event = read(payload);
+    const types = entity.component['event_types'];
+    if (!isObject(event) || !Array.isArray(types) || !types.includes(event['event_type'])) {
+      this.#complain(`${name}: ${payload} is none of its events`);
+      return;
+    }
+    entity.events.push(event);
+    entity.state = String(event['event_type']);
+  }
+}
+
+function availabilityTopics({ availability }: Values): string[] {
+  const entries = Array.isArray(availability) ? availability : [];
+  return entries.map((entry) => (isObject(entry) ? String(entry['topic']) : ''));
+}
+
+function read(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What Home Assistant sends when an entity is used. */
+function payloadFor(component: Values, input: string | undefined): string {
+  const payload = (key: string, otherwise: string) => String(component[key] ?? otherwise);
+  const words: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    valve: { open: payload('payload_open', 'OPEN'), close: payload('payload_close', 'CLOSE') },
+    switch: { on: payload('payload_on', 'ON'), off: payload('payload_off', 'OFF') },
+  };
+  const { platform } = component;
+  if (platform === 'button') return payload('payload_press', 'PRESS');
+  if (input === undefined) throw new Error(`a ${platform} is used with a value`);
+  if (platform === 'text' || platform === 'select' || platform === 'number') {
+    const wrong = wordViolation(component, platform === 'number' ? Number(input) : input);
+    if (wrong !== null) throw new Error(`${input} ${wrong}`);
+    return input;
+  }
+  const word = words[String(platform)]?.[input];
+  if (word === undefined) throw new Error(`a ${platform} does not take ${input}`);
+  return word;
+}

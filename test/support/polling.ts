@@ -1,0 +1,101 @@
+import { onTestFinished } from 'vitest';
+import type { Fleet } from '../../scripts/docs/requestsPerHour.ts';
+import { parseDuration } from '../../src/base/duration.ts';
+import { Extras } from '../../src/bridge/extras.ts';
+import { type Slice, slices } from '../../src/bridge/health.ts';
+import { Ledger } from '../../src/bridge/ledger.ts';
+import { Poller } from '../../src/bridge/poller.ts';
+import type { Schedule } from '../../src/bridge/schedule.ts';
+import { type Happening, Store } from '../../src/bridge/store.ts';
+import { parseSchedule } from '../../src/config/schedule.ts';
+import { optionRows } from '../../src/config/schema.ts';
+import type { Telemetry } from '../../src/model/records.ts';
+import { CountingCloud, type Offer } from './countingCloud.ts';
+import { FakeClock } from './fakeClock.ts';
+import { logLines } from './logLines.ts';
+import { temporaryFolder } from './program.ts';
+import { aProperty, aSignal, aSonic, someSettings } from './views.ts';
+
+const defaultOf = (path: string) => String(optionRows.find((row) => row.path === path)?.default);
+const staleAfterMs = parseDuration(defaultOf('stale_after')) ?? 0;
+const schedules = Object.fromEntries(
+  slices.map((slice) => [slice, parseSchedule(defaultOf(`schedules.${slice}`))]),
+) as Record<Slice, Schedule>;
+
+const many = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** Polls a cloud with such a fleet by the default schedules, on a clock that the test moves. */
+export async function startPolling(
+  { properties, signals, sonics }: Fleet,
+  telemetry: (now: number, sonicId: string) => Partial<Telemetry>,
+  otherLists: Offer['lists'] = {},
+) {
+  const clock = new FakeClock(Date.parse('2026-11-20T09:00:00Z'));
+  const signalsOf = (index: number) =>
+    many(signals, (each) => aSignal({ id: `signal-${each}` })).filter(
+      (_, each) => each % properties === index,
+    );
+  const cloud = new CountingCloud({
+    lists: {
+      list_incidents: [],
+      list_properties: many(properties, (index) => aProperty({ id: `${index}` })),
+      list_signals: many(signals, (index) => aSignal({ id: `signal-${index}` })),
+      list_sonics: many(sonics, (index) =>
+        aSonic({
+          id: `sonic-${index}`,
+          signal_id: `signal-${index % signals}`,
+          radio_connection: 'connected',
+        }),
+      ),
+      list_property_signals: signalsOf(0),
+      ...otherLists,
+    },
+    answers: {
+      read_property_settings: () => someSettings({ timezone: 'UTC' }),
+      read_notification_settings: () => ({}),
+      read_telemetry: ({ params }) => ({
+        ...{ pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1 },
+        ...telemetry(clock.monotonic(), String(Object.values(params ?? {})[0])),
+      }),
+      read_daily_usage: () => ({ daily: [{ date: '2026-11-20', liters: 5 }] }),
+      read_pressure_tests: () => ({ by_day: {} }),
+      read_hub: () => ({ id: 'hub' }),
+      read_appliance_categories: () => ({ categories: [] }),
+    },
+  });
+  const { log } = logLines('error');
+  const store = new Store({ selection: [], staleAfterMs }, () => {});
+  const ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
+  await ledger.open();
+  onTestFinished(() => ledger.flush());
+  const { signal } = new AbortController();
+  const extras = new Extras(
+    cloud.client,
+    store,
+    { allowedMs: staleAfterMs, isCloudThere: () => true, onChange: () => {}, signal },
+    clock,
+    log,
+  );
+  const polled = (slice: Slice) => void (slice === 'properties' && extras.read());
+  // As the bridge does.
+  const happened = (happenings: readonly Happening[]) => {
+    for (const happening of happenings) {
+      if (!('kind' in happening)) poller.stir(happening.record.sonic_id);
+    }
+  };
+  const poller: Poller = new Poller(
+    cloud.client,
+    store,
+    ledger,
+    { schedules, timezone: 'UTC', staleAfterMs, requestTimeoutMs: 10_000 },
+    { happened, polled },
+    clock,
+    () => 0.5,
+    log,
+  );
+  onTestFinished(() => poller.stop());
+  await poller.start();
+  await extras.settled();
+  return { clock, cloud, poller, store };
+}
