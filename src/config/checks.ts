@@ -65,6 +65,8 @@ function topicProblems(tree: Tree): Problem[] {
   const [base, discovery] = ['mqtt.base_topic', 'homeassistant.discovery_prefix'].map(
     (path) => at(tree, path) ?? optionRows.find((row) => row.path === path)?.default,
   );
+  // What is no text is refused by the schema.
+  if (typeof base !== 'string' || typeof discovery !== 'string') return [];
   if (!`${discovery}/`.startsWith(`${base}/`)) return [];
   return [
     problem('mqtt.base_topic', 'must be a topic of its own, not the one of homeassistant.discovery_prefix'),
