@@ -170,7 +170,8 @@ describe('what Home Assistant can use', () => {
     house.simulator.setFaults([fault('missing-page=2@list_signals')]);
     await untilWeather({ ...fine, lost: [missed] });
     // It may well be connected: nobody knows.
-    expect(stateOf(missed, 'binary_sensor_cloud_connection')).toBeNull();
+    const isUnknown = () => stateOf(missed, 'binary_sensor_cloud_connection') === null;
+    await waitFor(isUnknown, { what: 'its connection to be unknown' });
     house.simulator.setFaults([]);
     await untilWeather(fine);
     await shows(missed, 'binary_sensor_cloud_connection', 'ON');
