@@ -34,8 +34,8 @@ export interface Failure {
 }
 
 /** What could not be read, of a slice that was taken in as far as it could be. */
-export function incomplete(words: string): Failure {
-  return { kind: 'incomplete', words, gist: 'incomplete' };
+export function incomplete(words: string, gist = 'incomplete'): Failure {
+  return { kind: 'incomplete', words, gist };
 }
 
 /** How the polls of a slice went. */

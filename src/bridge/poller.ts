@@ -274,8 +274,9 @@ export class Poller {
       return this.#stopping.signal.aborted ? [] : this.#newSonics(this.#store.replaceSonics(reading, wifi));
     });
     const { problem } = await wifiRead;
-    const words = [outcome?.words, problem && `Wi-Fi sonics: ${problem}`].filter((each) => each);
-    return words.length === 0 ? null : incomplete(words.join('; '));
+    if (problem === null) return outcome;
+    const words = `Wi-Fi sonics: ${problem.words}`;
+    return outcome === null ? incomplete(words, problem.gist) : incomplete(`${outcome.words}; ${words}`);
   }
 
   /** What a sonic that is new has used and tested is read soon. */

@@ -6,8 +6,8 @@ import type { Sonic } from '../model/records.ts';
 export interface WifiList {
   readonly records: readonly Sonic[];
   readonly isComplete: boolean;
-  /** Why it is not complete, in words. */
-  readonly problem: string | null;
+  /** Why it is not complete; null where it is. */
+  readonly problem: { readonly words: string; readonly gist?: string | undefined } | null;
 }
 
 const none: WifiList = { records: [], isComplete: true, problem: null };
@@ -25,14 +25,15 @@ export async function readWifiSonics(client: CloudClient, signal?: AbortSignal):
       { operation: 'list_wifi_sonics' },
       { ...(signal && { signal }) },
     );
-    return { records, isComplete: complete, problem };
+    return { records, isComplete: complete, problem: problem === null ? null : { words: problem } };
   } catch (error) {
-    if (error instanceof CloudError && (error.kind === 'unsupported' || error.kind === 'forbidden'))
-      return none;
-    return { records: [], isComplete: false, problem: wordsOf(error) };
+    const problem = error instanceof CloudError ? error : null;
+    if (problem?.kind === 'unsupported' || problem?.kind === 'forbidden') return none;
+    // An outage that has only reached this list is no other one.
+    return {
+      records: [],
+      isComplete: false,
+      problem: { words: problem?.message ?? String(error), gist: problem?.gist },
+    };
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
