@@ -21,7 +21,6 @@ const packages = {
   'node-cron': ['bridge', 'config'],
   pino: ['base'],
   'pino-pretty': ['base'],
-  'write-file-atomic': ['bridge'],
 };
 
 const layering = Object.entries(rooms).map(([room, allowed]) => ({

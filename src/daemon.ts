@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import type { Random } from './base/backoff.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Log, Secrets } from './base/log.ts';
 import { Bridge } from './bridge/bridge.ts';
+import type { Disk } from './bridge/disk.ts';
 import { serveHeartbeat } from './bridge/heartbeat.ts';
 import { Ledger } from './bridge/ledger.ts';
-import { type BrokerOptions, Connection } from './broker/connection.ts';
+import { type BrokerOptions, Connection, type Dial } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
@@ -12,6 +14,17 @@ import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import { type Topics, topicsUnder } from './homeassistant/topics.ts';
+
+/** What a bridge runs on: the machine's own where nothing else is given, as by a simulation. */
+export interface Surroundings {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly disk?: Disk;
+  /** The way to the cloud. */
+  readonly dispatcher?: CloudClientOptions['dispatcher'];
+  /** The way to the broker. */
+  readonly dial?: Dial;
+}
 
 /** The parts of a running bridge, built from the configuration, started in order, and stopped in reverse. */
 export class Daemon {
@@ -25,14 +38,17 @@ export class Daemon {
   #embedded: EmbeddedBroker | null = null;
   readonly #stopping = new AbortController();
 
-  constructor(config: Config, log: Log, secrets: Secrets, clock: Clock = systemClock, random = Math.random) {
+  constructor(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings = {}) {
+    const { clock = systemClock, random = Math.random, disk, dispatcher, dial } = surroundings;
     this.#config = config;
     this.#log = log;
     this.#topics = topicsOf(config);
     const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
-    this.#ledger = new Ledger(config.data_dir, account, log, clock);
+    this.#ledger = new Ledger(config.data_dir, account, log, clock, disk);
     this.#client = new CloudClient({
       ...clientOptions(config, log, secrets, clock),
+      random,
+      dispatcher,
       memory: {
         load: () => this.#ledger.loadSession(),
         save: (session) => this.#ledger.saveSession(session),
@@ -57,6 +73,7 @@ export class Daemon {
       clock,
       random,
       log,
+      dial,
     );
     this.#bridge = new Bridge(
       {
@@ -178,7 +195,6 @@ export function brokerOptions(
   secrets: Secrets,
 ): Omit<BrokerOptions, 'will' | 'subscriptions'> {
   const { embedded } = mqtt;
-  secrets.add(mqtt.url === null ? undefined : decodeURIComponent(new URL(mqtt.url).password));
   const isOwn = mqtt.url === null;
   const read = (file: string | null) => (file === null ? undefined : readFileSync(file, 'utf8'));
   return {

@@ -6,7 +6,7 @@ const summaryEveryMs = 3_600_000;
 
 /**
  * Tells the log of something that comes and goes: one line when it fails, one an hour while it stays away (and one
- * when the gist of the reason changes), one when it is back. An evening without internet is a handful of lines, not
+ * for each other gist of the reason), one when it is back. An evening without internet is a handful of lines, not
  * thousands.
  */
 export class Outage {
@@ -15,7 +15,7 @@ export class Outage {
   readonly #what: string;
   #since: number | null = null;
   #saidAt = 0;
-  #gist = '';
+  readonly #gists = new Set<string>();
   #failures = 0;
 
   /** The log lines start with `what`: "MQTT broker localhost:1883". */
@@ -25,12 +25,12 @@ export class Outage {
     this.#what = what;
   }
 
-  /** Notes a failure, with its reason in words; another one is said only if its gist differs too. */
+  /** Notes a failure, with its reason in words; another one is said only if its gist is new too. */
   failed(reason: string, gist = reason): void {
     const now = this.#clock.monotonic();
     this.#since ??= now;
     this.#failures += 1;
-    if (gist !== this.#gist) {
+    if (!this.#gists.has(gist)) {
       this.#log.warn(`${this.#what}: ${reason}. Trying again until it works`);
     } else if (now - this.#saidAt >= summaryEveryMs) {
       const awayFor = describeDuration(now - this.#since);
@@ -39,7 +39,7 @@ export class Outage {
       this.#log.debug(`${this.#what}: ${reason}`);
       return;
     }
-    this.#gist = gist;
+    this.#gists.add(gist);
     this.#saidAt = now;
   }
 
@@ -50,6 +50,6 @@ export class Outage {
     this.#log.info(`${this.#what}: back after ${awayFor} (${this.#failures} failed attempts)`);
     this.#since = null;
     this.#failures = 0;
-    this.#gist = '';
+    this.#gists.clear();
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { BrokerAway, type Connection } from '../broker/connection.ts';
+import { BrokerAway } from '../broker/brokerAway.ts';
+import type { Connection } from '../broker/connection.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { eventTypeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
@@ -10,7 +11,7 @@ import type { Store } from './store.ts';
 
 export interface AnnouncerOptions {
   readonly isHomeAssistantOn: boolean;
-  /** Wall clock, ms: without a memory, what was detected before is taken for announced. */
+  /** Wall clock, ms: where something may be forgotten, what was detected before is taken for announced. */
   readonly startedAt: number;
 }
 
@@ -59,7 +60,11 @@ export class Announcer {
   opened(incident: Incident): void {
     if (this.#ledger.hasAnnounced(incident.id)) return;
     const detectedAt = Date.parse(incident.detected_at ?? '');
-    if (this.#ledger.problem !== null && detectedAt < this.#options.startedAt) return;
+    if (this.#ledger.hasForgotten && detectedAt < this.#options.startedAt) {
+      // Noted all the same, so that a later run with a better memory does not announce it either.
+      void this.#ledger.noteAnnounced([incident.id]);
+      return;
+    }
     this.#queue.add(incident.id);
   }
 

@@ -1,6 +1,7 @@
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { OperationName } from '../cloud/operations.ts';
+import { type Flaw, flawOf } from './flaw.ts';
 
 /** What is asked for sonic by sonic; so many at a time leave room for the lists. */
 const atOnce = 2;
@@ -30,14 +31,14 @@ export interface Asking {
 }
 
 /**
- * Asks for each sonic. Null is well, words say what could not be read; rejects where nothing could. A 404 is about its
+ * Asks for each sonic. Null is well, a flaw says what could not be read; rejects where nothing could. A 404 is about its
  * sonic, unless each is one: then the route is given up.
  */
 export async function askEach(
   sonicIds: readonly string[],
   { operation, isPart = false, ask, without, missed, drop }: Question,
   { client, turn, monotonic, signal }: Asking,
-): Promise<string | null> {
+): Promise<Flaw | null> {
   const ids = [...sonicIds];
   const wanted = ids.length;
   const failures: unknown[] = [];
@@ -67,10 +68,9 @@ export async function askEach(
   }
   const isNoneRead = missing.length + failures.length === wanted && wanted > 0;
   if (isNoneRead && !(isPart && failures.every(isAboutOne))) throw failures[0] ?? missing[0];
-  const [failure] = failures;
   if (failures.length === 0) return null;
-  const words = failure instanceof Error ? failure.message : String(failure);
-  return `${failures.length} of ${wanted} sonics: ${words}`;
+  const { words, gist } = flawOf(failures[0]);
+  return { words: `${failures.length} of ${wanted} sonics: ${words}`, gist };
 }
 
 /** Whether another sonic may be answered all the same. */

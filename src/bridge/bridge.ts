@@ -59,6 +59,9 @@ const extrasPatienceMs = 1_000;
 /** Home Assistant is given its messages anew within this time of its birth, less than an event waits. */
 const birthJitterMs = 1_500;
 
+/** A broker may hang up on whoever asks what it keeps: after so many times the bridge goes without. */
+const mostInventories = 3;
+
 /** The cloud on one side, the broker on the other, and what is known in between. */
 export class Bridge {
   readonly #options: BridgeOptions;
@@ -80,6 +83,7 @@ export class Bridge {
   };
   #isFirstRoundDone = false;
   #isInventoryTaken = false;
+  #inventoriesLost = 0;
   #isPruned = false;
   #isStopped = false;
   #onShown: () => void = () => {};
@@ -95,8 +99,13 @@ export class Bridge {
     this.#parts = parts;
     const { client, connection, retained, ledger, clock, random, log } = parts;
     this.#startedAt = new Date(clock.now()).toISOString();
-    this.#store = new Store({ selection: options.selection, staleAfterMs: options.poller.staleAfterMs }, () =>
-      this.#publisher.wake(),
+    this.#store = new Store(
+      {
+        selection: options.selection,
+        staleAfterMs: options.poller.staleAfterMs,
+        allowedMs: (slice) => this.#poller.allowedMs(slice),
+      },
+      () => this.#publisher.wake(),
     );
     this.#poller = new Poller(
       client,
@@ -250,10 +259,10 @@ export class Bridge {
     return this.#monitor.status;
   }
 
-  /** The broker is there: says what is wanted, and once looks at what it has kept. */
+  /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
   brokerConnected(): void {
     this.#publisher.publishAll();
-    if (!this.#isInventoryTaken) void this.#takeInventory();
+    if (this.#inventoriesLost < mostInventories) void this.#takeInventory();
   }
 
   /** Takes a message from the broker. */
@@ -382,7 +391,7 @@ export class Bridge {
     this.#cancelBirth = clock.after(birthJitterMs * random(), () => this.#publisher.publishAll());
   }
 
-  /** Looks at what an earlier run has left on the broker, so that what is stale can be withdrawn. */
+  /** Looks at what is left on the broker, by an earlier run or by an earlier day, so that what is stale is withdrawn. */
   async #takeInventory(): Promise<void> {
     const { connection, retained, log } = this.#parts;
     try {
@@ -390,17 +399,21 @@ export class Bridge {
         state: (topic) => retained.found(topic),
         discovery: (topic, componentIds) => this.#publisher.foundDiscovery(topic, componentIds),
       });
+      this.#inventoriesLost = 0;
     } catch (error) {
       // A connection that ended takes the inventory when it is back; one that refuses it goes without.
-      if (!connection.isConnected) return;
+      this.#inventoriesLost = connection.isConnected ? mostInventories : this.#inventoriesLost + 1;
+      if (this.#inventoriesLost < mostInventories || this.#isStopped) return;
       log.warn(`What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`);
     }
+    if (this.#publisher.isShowingDevices) this.#publisher.sweepAgain();
     this.#isInventoryTaken = true;
     this.#showDevices();
   }
 
   #showDevices(): void {
-    if (this.#isFirstRoundDone && this.#isInventoryTaken && !this.#isStopped) this.#publisher.devicesReady();
+    const isReady = this.#isFirstRoundDone && this.#isInventoryTaken && !this.#isStopped;
+    if (isReady && !this.#publisher.isShowingDevices) this.#publisher.devicesReady();
   }
 
   #tellOutcome(outcome: Outcome): void {

@@ -19,6 +19,7 @@ import type { BridgeView } from '../model/devices.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import { type ChangeEnd, type ChangeErrand, isChange } from './changes.ts';
 import { isTooLate } from './lateness.ts';
+import { payloadFlaw } from './payloadFlaw.ts';
 import type { Store } from './store.ts';
 import { isValveCall, moveOf, type ValveCall } from './valveCall.ts';
 
@@ -57,6 +58,9 @@ export interface Outcome {
 export const retainedWords =
   'a retained command would be carried out again at each restart: send it without the retain flag, and delete the retained one with an empty retained message';
 
+/** Why a command that comes during the stop is refused. */
+export const stoppedWords = 'the bridge is stopping: it was not sent';
+
 /** How a call for a valve ended; the valve may still be on its way. */
 export type CommandEnd =
   | { readonly status: 'ok'; readonly reply: unknown; readonly httpStatus: number | null }
@@ -77,6 +81,9 @@ export interface ValveErrand {
   readonly priority: 'urgent' | 'command';
   readonly onEnd: (end: CommandEnd) => void;
 }
+
+/** More are not remembered, so that nobody fills the memory with them: only the words for their deletion differ. */
+const mostKept = 1_000;
 
 interface Waiting extends ValveErrand {
   readonly arrivedAt: number;
@@ -99,8 +106,13 @@ export class Commander {
   readonly #waiting = new Map<string, Waiting | null>();
   /** By sonic, while a command is being sent: aborts when a newer one waits, so that it is not sent again. */
   readonly #repeating = new Map<string, AbortController>();
-  /** By sonic, while an accepted command is awaited; a newer one takes its place. */
+  /**
+   * By sonic, while an accepted command is awaited; a newer one takes its place. Aborted by hand at the stop, as
+   * AbortSignal.any leaves something behind on a signal that lives as long as this.
+   */
   readonly #watches = new Map<string, AbortController>();
+  /** Topics at which the broker keeps a command that was refused. */
+  readonly #kept = new Set<string>();
   readonly #stopping = new AbortController();
 
   constructor(
@@ -120,11 +132,20 @@ export class Commander {
   }
 
   /** Takes a message; if it is a command, its outcome is told in any case. */
-  take({ topic, payload, isRetained }: BrokerMessage): void {
+  take(message: BrokerMessage): void {
+    const { topic, payload, isRetained } = message;
     const target = this.#options.topics.parse(topic);
     if (!target || !isCommandPath(target.kind, target.path)) return;
+    // Without MQTT 5 the empty message that deletes a retained command does not look like one.
+    if (payload === '' && (this.#kept.delete(topic) || isRetained)) return;
     if (isRetained) {
-      if (payload !== '') this.#end(topic, 'refused', retainedWords);
+      if (this.#kept.size < mostKept) this.#kept.add(topic);
+      this.#end(topic, 'refused', retainedWords);
+      return;
+    }
+    const flaw = this.#stopping.signal.aborted ? stoppedWords : payloadFlaw(message);
+    if (flaw !== null) {
+      this.#end(topic, 'refused', flaw);
       return;
     }
     const parsed = this.#understand(target, payload);
@@ -168,6 +189,7 @@ export class Commander {
   stop(): void {
     const words = 'the bridge was stopped before the cloud answered; it may still be carried out';
     this.#stopping.abort(new GivenUp(words, false));
+    for (const watch of this.#watches.values()) watch.abort();
   }
 
   /** Sends a good call when those for the same valve let it: one at a time, and the newest of those that wait. */
@@ -256,11 +278,10 @@ export class Commander {
     reading: SonicReading,
     action: ValveAction,
     stateBefore: string | null,
-    newer: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     const { sonic_id: id } = reading.params;
     const startedAt = this.#clock.monotonic();
-    const signal = AbortSignal.any([newer, this.#stopping.signal]);
     const { confirmTimeoutMs, confirmIntervalMs, requestTimeoutMs } = this.#options;
     const until = startedAt + confirmTimeoutMs;
     while (this.#clock.monotonic() < until) {

@@ -21,7 +21,7 @@ export interface DevicesEvents<T> {
 export class Devices<T extends { readonly id: string; readonly name: string | null }> {
   readonly #kind: CloudDeviceKind;
   readonly #precedence: Precedence;
-  readonly #staleAfterMs: number;
+  readonly #allowedMs: () => number;
   readonly #events: DevicesEvents<T>;
   readonly #records = new Map<string, T>();
   readonly #sightings = new Sightings();
@@ -31,12 +31,12 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   constructor(
     kind: CloudDeviceKind,
     precedence: Precedence,
-    options: { readonly staleAfterMs: number },
+    allowedMs: () => number,
     events: DevicesEvents<T>,
   ) {
     this.#kind = kind;
     this.#precedence = precedence;
-    this.#staleAfterMs = options.staleAfterMs;
+    this.#allowedMs = allowedMs;
     this.#events = events;
   }
 
@@ -96,7 +96,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
 
   /** Notes that they could not be read at that time, or not all: those that were read too long ago are unread. */
   missed(at: number): void {
-    for (const id of this.#sightings.missed(at, this.#staleAfterMs)) this.#events.touched(id);
+    for (const id of this.#sightings.missed(at, this.#allowedMs())) this.#events.touched(id);
   }
 
   /** Whether readings have missed it for so long that what is known of it is old. */

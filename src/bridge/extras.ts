@@ -90,26 +90,27 @@ export class Extras {
   }
 
   async #isHubMissing(id: string): Promise<boolean> {
+    const at = this.#clock.monotonic();
     try {
       const call = { operation: 'read_hub', params: { hub_id: id } } as const;
       this.#store.setHub(
         id,
         await this.#client.call(call, { signal: this.#options.signal, isOneOfMany: true }),
       );
-      this.#ages.read(id, this.#clock.monotonic());
+      this.#ages.read(id, at);
       return false;
     } catch (error) {
       const isMissing = error instanceof CloudError && error.kind === 'notFound';
       if (isMissing) this.#store.setHub(id, null);
-      else if (this.#isTooOld(id)) this.#store.missedHub(id);
+      else if (this.#isTooOld(id, at)) this.#store.missedHub(id);
       this.#noteFailure(`hub ${id}`, error);
       return isMissing;
     }
   }
 
-  #isTooOld(id: string): boolean {
+  #isTooOld(id: string, at: number): boolean {
     const { allowedMs, isCloudThere } = this.#options;
-    return isCloudThere() && this.#ages.missed(id, this.#clock.monotonic(), allowedMs);
+    return isCloudThere() && this.#ages.missed(id, at, allowedMs);
   }
 
   #noteFailure(what: string, error: unknown): void {

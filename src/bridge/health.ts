@@ -1,5 +1,6 @@
 import type { CloudErrorKind } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
+import type { Flaw } from './flaw.ts';
 
 /** What is polled, each with a schedule of its own. */
 export const slices = [
@@ -26,16 +27,13 @@ export function isSonicSlice(slice: Slice): slice is SonicSlice {
 const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
 
 /** Why a poll went wrong, or not all the way. */
-export interface Failure {
+export interface Failure extends Flaw {
   readonly kind: CloudErrorKind | 'incomplete';
-  readonly words: string;
-  /** The words without what varies from one such failure to the next: only another gist is news. */
-  readonly gist: string;
 }
 
-/** What could not be read, of a slice that was taken in as far as it could be. */
-export function incomplete(words: string, gist = 'incomplete'): Failure {
-  return { kind: 'incomplete', words, gist };
+/** What could not be read, of a slice that was taken in as far as it could be; null where it was all read. */
+export function incomplete(flaw: Flaw | null): Failure | null {
+  return flaw && { kind: 'incomplete', ...flaw };
 }
 
 /** How the polls of a slice went. */

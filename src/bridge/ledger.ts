@@ -1,72 +1,66 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import writeFileAtomic from 'write-file-atomic';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { StoredSession } from '../cloud/session.ts';
-import { mergedRecords, readUsageRecord, type UsageRecord } from '../model/usage.ts';
+import { mergedRecords, type UsageRecord } from '../model/usage.ts';
+import { type Disk, systemDisk } from './disk.ts';
+import type { Account, Content, Found } from './ledgerContent.ts';
+import { describe, LedgerFile } from './ledgerFile.ts';
 
-/** Whose session it is; another account's is never used. */
-export interface Account {
-  readonly baseUrl: string;
-  readonly email: string;
-}
-
-interface Content {
-  session: (StoredSession & Account) | null;
-  /** Ids of open incidents that were announced. */
-  announced: string[];
-  /** By the sonic's id. */
-  usage: Record<string, UsageRecord>;
-}
-
-/** Usage can be read again, so it need not wear out a memory card. */
+/** Usage can be read again, so it need not wear out a memory card: not so often, and for thousands of sonics less. */
 const usageEveryMs = 60_000;
+const mostBytesAMinute = 1_000_000;
 
-const fileName = 'ledger.json';
+/** What cannot be written now may be written later: a disk has been tidied up, or mounted. */
+const tryAgainMs = 60_000;
 
-/** What is kept on disk: one file, written atomically, readable by its owner only. */
+/** What is remembered over a restart: in one file, written atomically, readable by its owner only. */
 export class Ledger {
   readonly #directory: string;
   readonly #account: Account;
   readonly #log: Log;
   readonly #clock: Clock;
+  readonly #file: LedgerFile;
   readonly #announced = new Set<string>();
   readonly #usage = new Map<string, UsageRecord>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
   #session: StoredSession | null = null;
   #isDirty = true;
-  /** One after the other; each takes in all that was said before it began. */
-  #writes: Promise<void> = Promise.resolve();
+  /** Whether nothing was read of the water since all was put on disk. */
+  #isAtRest = false;
+  #writing: Promise<void> = Promise.resolve();
+  /** Waits for the one that is under way, and takes in all that is said until it begins. */
+  #nextWriting: Promise<void> | null = null;
+  #cancelTimer: (() => void) | null = null;
   #problem: string | null = null;
-  #hasWritten = false;
-  /** The text of the file when it was last looked at; null where it could not be read. */
-  #seenText: string | null | undefined;
-  #cancelUsageTimer: (() => void) | null = null;
 
-  constructor(directory: string, account: Account, log: Log, clock: Clock = systemClock) {
+  constructor(
+    directory: string,
+    account: Account,
+    log: Log,
+    clock: Clock = systemClock,
+    disk: Disk = systemDisk,
+  ) {
     this.#directory = directory;
     this.#account = account;
     this.#log = log;
     this.#clock = clock;
+    this.#file = new LedgerFile(directory, log, clock, disk);
   }
 
-  /** Reads the file and finds out whether it can be written; never throws: without a file it works without memory. */
-  async open(): Promise<void> {
-    const content = this.#read();
-    for (const id of content.announced) this.#announced.add(id);
-    this.#takeUsage(content);
-    const { session } = content;
-    if (session && session.baseUrl === this.#account.baseUrl && session.email === this.#account.email) {
-      this.#session = { token: session.token, since: session.since };
-    }
-    await this.flush();
+  /** Reads the file and finds out whether it can be written; never rejects: without a file it works without memory. */
+  open(): Promise<void> {
+    return this.#keep();
   }
 
-  /** Why nothing can be kept, in words; null while it can. */
+  /** What is wrong with the data directory, in words; null while nothing is. */
   get problem(): string | null {
-    return this.#problem;
+    return this.#problem ?? this.#file.problem;
+  }
+
+  /** Whether an earlier run may have announced what is not known of here. */
+  get hasForgotten(): boolean {
+    return this.#problem !== null || this.#file.isForgetful;
   }
 
   /** The session token of this account. */
@@ -89,7 +83,7 @@ export class Ledger {
   async noteAnnounced(incidentIds: readonly string[]): Promise<void> {
     for (const id of incidentIds) this.#announced.add(id);
     this.#isDirty = true;
-    await this.flush();
+    await this.#keep();
   }
 
   /** Forgets an incident that is no longer open: if it opens again, that is announced again. */
@@ -116,8 +110,8 @@ export class Ledger {
   keepUsage(sonicId: string, record: UsageRecord, isNews: boolean): void {
     this.#usage.set(sonicId, record);
     this.#isDirty = true;
-    if (!isNews) return;
-    this.#cancelUsageTimer ??= this.#clock.after(usageEveryMs, () => void this.flush());
+    this.#isAtRest = false;
+    if (isNews) this.#saveIn(usageEveryMs * Math.max(1, this.#file.size / mostBytesAMinute));
   }
 
   /** Forgets a sonic that is gone for good. */
@@ -132,130 +126,71 @@ export class Ledger {
     return [...this.#usage].map(([sonicId, { readAt }]) => ({ sonicId, readAt }));
   }
 
-  /** Resolves once everything is on disk, or cannot be. */
+  /** Puts everything on disk, as before a stop; resolves once it is there, or cannot be. */
   flush(): Promise<void> {
-    this.#cancelUsageTimer?.();
-    this.#cancelUsageTimer = null;
-    this.#writes = this.#writes.then(() => (this.#isDirty ? this.#write() : undefined));
-    return this.#writes;
+    this.#isAtRest = true;
+    this.#isDirty = true;
+    return this.#keep();
   }
 
   #save(): void {
     this.#isDirty = true;
-    void this.flush();
+    void this.#keep();
+  }
+
+  #saveIn(delayMs: number): void {
+    this.#cancelTimer ??= this.#clock.after(delayMs, () => this.#save());
+  }
+
+  /** Resolves once what is said so far is on disk, or cannot be. */
+  #keep(): Promise<void> {
+    this.#nextWriting ??= this.#writing.then(() => {
+      this.#nextWriting = null;
+      this.#writing = this.#isDirty ? this.#write() : Promise.resolve();
+      return this.#writing;
+    });
+    return this.#nextWriting;
   }
 
   async #write(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     this.#isDirty = false;
-    // A folder that is there only now, as a disk that was mounted late, may hold what an earlier run has kept.
-    if (!this.#hasWritten && this.#problem !== null) this.#takeUsage(this.#read());
-    const content: Content = {
-      session: this.#session && { ...this.#account, ...this.#session },
-      announced: [...this.#announced],
-      usage: Object.fromEntries(this.#usage),
-    };
     try {
-      makeFolder(this.#directory);
-      await writeFileAtomic(this.#path, `${JSON.stringify(content)}\n`, { mode: 0o600 });
-      this.#hasWritten = true;
-      this.#seenText = undefined;
+      for (const found of await this.#file.news()) this.#take(found);
+      const content = this.#content();
+      await this.#file.put(content);
       for (const id of Object.keys(content.usage)) this.#remembered.add(id);
       if (this.#problem) this.#log.info(`The data directory ${this.#directory} can be written again`);
       this.#problem = null;
     } catch (error) {
-      this.#isDirty = true;
       const reason = describe(error);
-      const problem = `the data directory cannot be used, so nothing is remembered over a restart (${reason})`;
+      const problem = `the data directory cannot be used, so nothing new is remembered over a restart (${reason})`;
       if (this.#problem === null) this.#log.warn(`data_dir ${this.#directory}: ${problem}`);
       this.#problem = problem;
     }
+    if (this.problem !== null) this.#saveIn(tryAgainMs);
   }
 
-  #takeUsage({ usage }: Content): void {
+  #content(): Content {
+    return {
+      session: this.#session && { ...this.#account, ...this.#session },
+      announced: [...this.#announced],
+      usage: Object.fromEntries(this.#usage),
+      isBehind: !this.#isAtRest,
+      copiedAt: null,
+    };
+  }
+
+  #take({ session, announced, usage }: Found): void {
+    if (session && session.baseUrl === this.#account.baseUrl && session.email === this.#account.email) {
+      this.#session ??= { token: session.token, since: session.since };
+    }
+    for (const id of announced) this.#announced.add(id);
     for (const [id, kept] of Object.entries(usage)) {
       const read = this.#usage.get(id);
       this.#usage.set(id, read ? mergedRecords(kept, read) : kept);
       this.#remembered.add(id);
     }
   }
-
-  #read(): Content {
-    let text: string | null = null;
-    try {
-      text = readFileSync(this.#path, 'utf8');
-    } catch (error) {
-      // A file that must not be read must not be replaced either.
-      if (isAbsent(error)) return nothingKept();
-    }
-    if (text === this.#seenText) return nothingKept();
-    this.#seenText = text;
-    const content = text === null ? null : parse(text, (id) => this.#sayDamaged(id));
-    if (content) return content;
-    const aside = `${this.#path}.unreadable`;
-    this.#log.warn(`${this.#path} is not readable; it is put aside as ${aside} and started anew`);
-    try {
-      renameSync(this.#path, aside);
-      chmodSync(aside, 0o600);
-    } catch {
-      // A directory that cannot be written is said when the file is written.
-    }
-    return nothingKept();
-  }
-
-  #sayDamaged(sonicId: string): void {
-    this.#log.warn(`${this.#path}: the usage of sonic ${sonicId} is damaged; it is counted anew`);
-  }
-
-  get #path(): string {
-    return join(this.#directory, fileName);
-  }
-}
-
-/** Without the name of the temporary file, which is another each time. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.message.replace(/,.*$/s, '');
-}
-
-/** Not by mkdir's own recursion, which never ends where the system makes no folders, as in /proc. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  if (dirname(path) !== path) makeFolder(dirname(path));
-  mkdirSync(path, { mode: 0o700 });
-}
-
-function nothingKept(): Content {
-  return { session: null, announced: [], usage: {} };
-}
-
-function isAbsent(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return code === 'ENOENT' || code === 'ENOTDIR';
-}
-
-function parse(text: string, onDamaged: (sonicId: string) => void): Content | null {
-  try {
-    const value: Partial<Content> | null = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !Array.isArray(value.announced)) return null;
-    const { session } = value;
-    const isSession = session && typeof session.token === 'string' && typeof session.since === 'number';
-    return {
-      session: isSession ? session : null,
-      announced: value.announced.filter((id) => typeof id === 'string'),
-      usage: readUsage(value.usage, onDamaged),
-    };
-  } catch {
-    return null;
-  }
-}
-
-/** A damaged entry costs only its own sonic. */
-function readUsage(value: unknown, onDamaged: (sonicId: string) => void): Record<string, UsageRecord> {
-  const usage: [string, UsageRecord][] = [];
-  for (const [id, entry] of Object.entries(typeof value === 'object' && value !== null ? value : {})) {
-    const record = readUsageRecord(entry);
-    if (record) usage.push([id, record]);
-    else onDamaged(id);
-  }
-  return Object.fromEntries(usage);
 }

@@ -1,4 +1,5 @@
 import type { Telemetry } from '../model/records.ts';
+import { withoutValues } from '../model/telemetry.ts';
 import { isSameRecord } from './sameRecord.ts';
 
 /** What each sonic last measured; times are ms of the monotonic clock. */
@@ -35,7 +36,7 @@ export class Measurements {
     const readAt = this.#readAt.get(sonicId);
     if (!telemetry || readAt === undefined || at - readAt <= this.#staleAfterMs) return false;
     this.#readAt.delete(sonicId);
-    this.#latest.set(sonicId, { ...telemetry, pressure: null, water_flow: null, water_temp: null });
+    this.#latest.set(sonicId, withoutValues(telemetry));
     return true;
   }
 

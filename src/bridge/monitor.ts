@@ -126,7 +126,7 @@ export class Monitor {
     if (isOver) this.#saidProblems.clear();
     for (const problem of problems) this.#saidProblems.add(problem);
     if (status === 'cloud_unreachable' || status === 'auth_failed') {
-      this.#cloudOutage.failed(reason ?? status, `${status} ${problems.join()}`);
+      this.#cloudOutage.failed(reason ?? status, [status, problems[0]].join(' '));
       return;
     }
     this.#cloudOutage.recovered();

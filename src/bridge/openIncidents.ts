@@ -149,10 +149,11 @@ export class OpenIncidents {
 
   #touch(incident: Incident): void {
     this.#index = null;
-    const { announcerOf, propertyOf, touch } = this.#around;
+    const { propertyOf, touch } = this.#around;
     touch('incident', incident.id);
-    const announcer = announcerOf(incident);
-    if (announcer) touch(announcer.kind, announcer.id);
+    // Both: one that has just become known takes it from the other.
+    if (incident.sonic_id !== null) touch('sonic', incident.sonic_id);
+    if (incident.signal_id !== null) touch('signal', incident.signal_id);
     const property = propertyOf(incident);
     if (property !== null) touch('property', property);
   }

@@ -5,6 +5,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Incident } from '../model/records.ts';
+import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
 import {
   type Failure,
   growsOldAlone,
@@ -13,7 +14,6 @@ import {
   neverPolled,
   type Slice,
   type SliceRecord,
-  type SonicSlice,
   slices,
   sonicSlices,
 } from './health.ts';
@@ -68,7 +68,7 @@ export class Poller {
   };
   readonly #rhythm: Rhythm;
   readonly #sonicPolls: SonicPolls;
-  readonly #longestPeriodsMs = new Map<SonicSlice, number>();
+  readonly #longestPeriodsMs = new Map<Slice, number>();
   readonly #stopping = new AbortController();
   #isStarted = false;
   #onReached: () => void = () => {};
@@ -205,6 +205,11 @@ export class Poller {
     return this.#records;
   }
 
+  /** How long a slice may be missed by its polls: one that fails makes nothing old, however seldom they are. */
+  allowedMs(slice: Slice): number {
+    return Math.max(this.#options.staleAfterMs, 2 * this.#periodMs(slice));
+  }
+
   /** Never rejects; says whether all was read. */
   async #poll(slice: Slice): Promise<boolean> {
     const startedAt = this.#clock.monotonic();
@@ -239,15 +244,11 @@ export class Poller {
   }
 
   #failureOf(error: unknown): Failure {
-    if (!(error instanceof CloudError)) {
-      return { kind: 'unreadable', words: wordsOf(error), gist: wordsOf(error) };
-    }
+    if (!(error instanceof CloudError)) return { kind: 'unreadable', ...flawOf(error) };
     // Its words count the time to the next attempt, which the session's state tells once for all.
     const isRejected = error.kind === 'auth' && this.#client.sessionState().status === 'rejected';
-    const { kind, message, gist } = error;
-    return isRejected
-      ? { kind, words: 'not signed in', gist: 'not signed in' }
-      : { kind, words: message, gist };
+    const flaw = isRejected ? { words: 'not signed in', gist: 'not signed in' } : flawOf(error);
+    return { kind: error.kind, ...flaw };
   }
 
   /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
@@ -274,9 +275,8 @@ export class Poller {
       return this.#stopping.signal.aborted ? [] : this.#newSonics(this.#store.replaceSonics(reading, wifi));
     });
     const { problem } = await wifiRead;
-    if (problem === null) return outcome;
-    const words = `Wi-Fi sonics: ${problem.words}`;
-    return outcome === null ? incomplete(words, problem.gist) : incomplete(`${outcome.words}; ${words}`);
+    const wifiFlaw = problem && { ...problem, words: `Wi-Fi sonics: ${problem.words}` };
+    return incomplete(together([outcome, wifiFlaw]));
   }
 
   /** What a sonic that is new has used and tested is read soon. */
@@ -319,21 +319,20 @@ export class Poller {
     const happenings = await take({ records: crawl.records, isComplete: crawl.complete, startedAt });
     if (this.#stopping.signal.aborted) return null;
     this.#events.happened(happenings);
-    return crawl.complete ? null : incomplete(crawl.problem ?? 'not everything could be read');
+    return incomplete(flawOfList(crawl));
   }
 
   async #pollProperties(): Promise<Outcome> {
     const outcome = await this.#pollList({ operation: 'list_properties' }, (reading) =>
       this.#store.replaceProperties(reading),
     );
-    const problems = await Promise.all(this.#store.ids('property').map((id) => this.#pollProperty(id)));
+    const flaws = await Promise.all(this.#store.ids('property').map((id) => this.#pollProperty(id)));
     this.#sonicPolls.refreshDays();
-    const words = [outcome?.words, ...problems].filter((problem) => problem);
-    return words.length === 0 ? null : incomplete([...new Set(words)].join('; '));
+    return incomplete(together([outcome, ...flaws]));
   }
 
   /** What hangs on one property; a guest may not read all of it, which is no failure. */
-  async #pollProperty(id: string): Promise<string | null> {
+  async #pollProperty(id: string): Promise<Flaw | null> {
     const { signal } = this.#stopping;
     const startedAt = this.#clock.monotonic();
     const params = { property_id: id };
@@ -358,11 +357,11 @@ export class Poller {
     const failed = [settings, notifications, signals].find(
       (each) => each.status === 'rejected' && !isRefusal(each.reason),
     );
-    return failed?.status === 'rejected' ? wordsOf(failed.reason) : (owned?.problem ?? null);
+    return failed?.status === 'rejected' ? flawOf(failed.reason) : owned && flawOfList(owned);
   }
 
   /** From one poll to the next, as far as that has shown: a cron expression tells of no more than the next. */
-  #periodMs(slice: SonicSlice): number {
+  #periodMs(slice: Slice): number {
     const now = this.#clock.monotonic();
     const dueMs = this.#recurring[slice].dueAfter(now) - now;
     const periodMs = Math.max(dueMs, this.#longestPeriodsMs.get(slice) ?? 0);
@@ -379,8 +378,4 @@ function shown<T>(result: PromiseSettledResult<T>): T | null | undefined {
 
 function isRefusal(error: unknown): boolean {
   return error instanceof CloudError && (error.kind === 'forbidden' || error.kind === 'unsupported');
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

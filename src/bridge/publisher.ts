@@ -1,3 +1,4 @@
+import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
@@ -28,6 +29,9 @@ export interface BridgePlan {
 
 /** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
 const discoverySpacingMs = 2_500;
+
+/** A broker that refuses messages is asked again after a while, and then less and less often. */
+const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
 
 /** Parents first: Home Assistant makes a nameless device of a parent that it does not know. */
 const cloudKinds = ['property', 'signal', 'sonic'] as const satisfies readonly CloudDeviceKind[];
@@ -60,6 +64,8 @@ export class Publisher {
   #isWanted = false;
   #running: Promise<void> | null = null;
   #connections = 0;
+  #refusals = 0;
+  #cancelRetry: (() => void) | null = null;
 
   constructor(
     store: Store,
@@ -91,6 +97,12 @@ export class Publisher {
     this.#areDevicesReady = true;
     this.#isSweepDue = true;
     this.#store.touchAll();
+    this.wake();
+  }
+
+  /** More was found on the broker: what of it nobody wants is deleted. */
+  sweepAgain(): void {
+    this.#isSweepDue = true;
     this.wake();
   }
 
@@ -132,6 +144,7 @@ export class Publisher {
   stop(): void {
     for (const cancel of this.#later.values()) cancel();
     this.#later.clear();
+    this.#cancelRetry?.();
     this.#areDevicesReady = false;
   }
 
@@ -155,6 +168,7 @@ export class Publisher {
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
       this.#onPublished();
+      this.#retryRefused();
       if (this.#isSweepDue && isWhole && connection === this.#connections) await this.#sweep();
     }
   }
@@ -230,6 +244,22 @@ export class Publisher {
       this.wake();
     });
     this.#later.set(topic, cancel);
+  }
+
+  /** What was refused is not shown although it is so: it is published again even if nothing changes. */
+  #retryRefused(): void {
+    if (!this.#retained.hasRefusals) this.#refusals = 0;
+    else if (this.#cancelRetry === null) {
+      this.#refusals += 1;
+      this.#cancelRetry = this.#clock.after(
+        backoffMs(refusalBackoff, this.#refusals, () => 1),
+        () => {
+          this.#cancelRetry = null;
+          this.#store.touchAll();
+          this.wake();
+        },
+      );
+    }
   }
 
   async #deleteDevice(kind: CloudDeviceKind, id: string): Promise<void> {

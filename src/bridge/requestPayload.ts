@@ -1,5 +1,6 @@
 import type { BrokerMessage } from '../broker/connection.ts';
 import { meant } from '../cloud/fields.ts';
+import { payloadFlaw } from './payloadFlaw.ts';
 
 /** What a request over MQTT says. */
 export interface RequestPayload {
@@ -11,15 +12,14 @@ export interface RequestPayload {
   readonly problem: string | null;
 }
 
-const mostBytes = 65_536;
 const mostTransactionCharacters = 1_000;
 const keys: readonly string[] = ['params', 'query', 'body', 'transaction'];
 
 /** Reads a request; one without a payload asks for nothing in particular. */
-export function readRequest({ payload, isText }: Pick<BrokerMessage, 'payload' | 'isText'>): RequestPayload {
-  if (!isText) return refused('the payload is not UTF-8');
-  const bytes = Buffer.byteLength(payload);
-  if (bytes > mostBytes) return refused(`the payload has ${bytes} bytes; at most ${mostBytes} are taken`);
+export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>): RequestPayload {
+  const flaw = payloadFlaw(message);
+  if (flaw !== null) return refused(flaw);
+  const { payload } = message;
   const text = payload.trim() === '' ? '{}' : payload;
   const content = parse(text);
   if (content === undefined) return refused('the payload is not JSON');

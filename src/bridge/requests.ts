@@ -10,7 +10,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { type Call, operationRow } from '../cloud/operations.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
 import type { Answers, ReturnAddress } from './answers.ts';
-import { type CommandEnd, type Commander, type Outcome, retainedWords } from './commander.ts';
+import { type CommandEnd, type Commander, type Outcome, retainedWords, stoppedWords } from './commander.ts';
 import type { Slice } from './health.ts';
 import { isTooLate } from './lateness.ts';
 import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
@@ -101,13 +101,15 @@ export class Requests {
   take(message: BrokerMessage): void {
     const { topic, payload, isRetained } = message;
     const operation = this.#options.topics.operationOf(topic);
-    if (operation === null || this.#stopping.signal.aborted || (isRetained && payload === '')) return;
+    if (operation === null || (isRetained && payload === '')) return;
     const { parts, transaction, problem } = readRequest(message);
     const address = { ...this.#replyTo(message, operation), transaction };
     const call = { operation, ...parts };
     const failure = isRetained
       ? turnedAway('invalid_request', retainedWords)
-      : judgeRequest(call, problem, this.#permissions);
+      : this.#stopping.signal.aborted
+        ? turnedAway('cloud_unavailable', stoppedWords)
+        : judgeRequest(call, problem, this.#permissions);
     // What was judged well is the call of an operation.
     const errand = { topic, call: call as Call, address, arrivedAt: this.#clock.monotonic() };
     if (failure) this.#fail(errand, failure);

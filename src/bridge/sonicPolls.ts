@@ -1,8 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import type { OperationName } from '../cloud/operations.ts';
 import { isConnected } from '../model/devices.ts';
-import type { DailyUsage } from '../model/records.ts';
+import type { DailyUsage, Telemetry } from '../model/records.ts';
+import { isOutdated, measurementOf, withoutValues } from '../model/telemetry.ts';
 import { askEach, type Question } from './askEach.ts';
+import { type Flaw, flawOf, together } from './flaw.ts';
 import { type Failure, incomplete, type SonicSlice } from './health.ts';
 import type { Ledger } from './ledger.ts';
 import { LocalDays } from './localDays.ts';
@@ -109,13 +113,13 @@ export class SonicPolls {
     const inquiries = this.#inquiries(slice);
     const count = inquiries.reduce((sum, { ids }) => sum + ids.length, 0);
     this.#paces[slice].begin(count, this.#spreadOverMs(slice));
-    const ends: PromiseSettledResult<string | null>[] = [];
+    const ends: PromiseSettledResult<Flaw | null>[] = [];
     for (const inquiry of inquiries) ends.push(...(await Promise.allSettled([this.#ask(slice, inquiry)])));
     if (this.#options.signal.aborted) throw this.#options.signal.reason;
     return outcomeOf(ends.filter((_, index) => inquiries[index]?.ids.length !== 0));
   }
 
-  #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<string | null> {
+  #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
     const missed: Question['missed'] = (id, at) => {
       if (slice === 'telemetry') this.#rhythm.missed(id);
       if (this.#events.growsOldAlone(slice)) question.missed(id, at);
@@ -171,7 +175,9 @@ export class SonicPolls {
       ask: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
         const telemetry = await this.#client.call(call, this.#oneOfMany);
-        this.#store.setTelemetry(id, telemetry, this.#clock.monotonic());
+        const isOld = isOutdated(telemetry, this.#clock.now());
+        this.#store.setTelemetry(id, isOld ? withoutValues(telemetry) : telemetry, this.#clock.monotonic());
+        if (isOld) throw outdated(operation, telemetry);
         this.#rhythm.measured(id, telemetry);
       },
       without: (id, at) => this.#store.setTelemetry(id, null, at),
@@ -246,15 +252,18 @@ export class SonicPolls {
 }
 
 /** How the inquiries of a poll ended, as one: throws where none of them could be made. */
-function outcomeOf(ends: readonly PromiseSettledResult<string | null>[]): Failure | null {
+function outcomeOf(ends: readonly PromiseSettledResult<Flaw | null>[]): Failure | null {
   const failed = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
   if (failed.length > 0 && failed.length === ends.length) throw failed[0];
-  const partly = ends.flatMap((end) => (end.status === 'fulfilled' && end.value !== null ? [end.value] : []));
-  const words = [
-    ...failed.map((error) => (error instanceof Error ? error.message : String(error))),
-    ...partly,
-  ];
-  return words.length === 0 ? null : incomplete(words.join('; '));
+  const partly = ends.map((end) => (end.status === 'fulfilled' ? end.value : null));
+  return incomplete(together([...failed.map(flawOf), ...partly]));
+}
+
+/** The answer was good, but nothing in it is of the present. */
+function outdated(operation: OperationName, telemetry: Telemetry): CloudError {
+  const { probedAt } = measurementOf(telemetry);
+  const gist = 'the newest measurement is more than a day old';
+  return new CloudError('unreadable', operation, `${gist}, of ${probedAt}`, { gist });
 }
 
 function wrongClock(now: number): Failure {

@@ -28,11 +28,20 @@ import { Whereabouts } from './whereabouts.ts';
 
 export type { CloudDeviceKind, Happening, Reading } from './readings.ts';
 
+/** Where each kind of device is listed. */
+const listOf = {
+  property: 'properties',
+  signal: 'signals',
+  sonic: 'sonics',
+} as const satisfies Record<CloudDeviceKind, Slice>;
+
 export interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
   /** How long something may be missed by readings before it counts as unread, in ms. */
   readonly staleAfterMs: number;
+  /** The same of a list that is read so seldom that one failure would make it old; `staleAfterMs` unless given. */
+  readonly allowedMs?: (slice: Slice) => number;
 }
 
 /** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
@@ -171,7 +180,7 @@ export class Store {
   missed(slice: Slice, at: number): void {
     if (slice === 'sonics') this.#sonics.missed(at);
     else if (slice === 'signals') this.#signals.missed(at);
-    else if (slice === 'incidents') this.#incidents.missed(at, this.#options.staleAfterMs);
+    else if (slice === 'incidents') this.#incidents.missed(at, this.#allowedMs(slice));
   }
 
   /** Forgets all telemetry of sonics with a hub, or of those without: the cloud does not offer it. */
@@ -415,10 +424,9 @@ export class Store {
     return this.#dirty.take();
   }
 
-  /** Marks something as changed, so that it is planned anew. */
+  /** Marks something as changed, so that it is planned anew; a device that is not known may only not be read yet. */
   touch(kind: PlannedKind, id: string): void {
-    this.#dirty.add(kind, id);
-    this.#onChange();
+    if (kind === 'incident' || this.#all(kind).has(id)) this.#mark(kind, id);
   }
 
   /** Marks everything as changed. */
@@ -428,11 +436,20 @@ export class Store {
 
   // ---- inside -------------------------------------------------------------------------------------------------
 
+  #mark(kind: PlannedKind, id: string): void {
+    this.#dirty.add(kind, id);
+    this.#onChange();
+  }
+
+  #allowedMs(slice: Slice): number {
+    return this.#options.allowedMs?.(slice) ?? this.#options.staleAfterMs;
+  }
+
   #devices<T extends Property | Signal | Sonic>(
     kind: CloudDeviceKind,
     isSelected: (record: T) => boolean,
   ): Devices<T> {
-    return new Devices(kind, this.#precedence, this.#options, {
+    return new Devices(kind, this.#precedence, () => this.#allowedMs(listOf[kind]), {
       isSelected,
       touched: (id) => this.touch(kind, id),
       changed: (id) => this.#changed(kind, id),
@@ -441,6 +458,7 @@ export class Store {
         this.#incidents.touchNaming(id);
       },
       removed: (id) => {
+        this.#mark(kind, id);
         this.#changed(kind, id);
         this.#forget(kind, id);
         this.#incidents.touchNaming(id);

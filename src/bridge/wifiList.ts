@@ -1,13 +1,14 @@
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Sonic } from '../model/records.ts';
+import { type Flaw, flawOf, flawOfList } from './flaw.ts';
 
 /** What could be read of the Wi-Fi sonics. */
 export interface WifiList {
   readonly records: readonly Sonic[];
   readonly isComplete: boolean;
   /** Why it is not complete; null where it is. */
-  readonly problem: { readonly words: string; readonly gist?: string | undefined } | null;
+  readonly problem: Flaw | null;
 }
 
 const none: WifiList = { records: [], isComplete: true, problem: null };
@@ -21,19 +22,12 @@ export function hasWifiList(client: CloudClient): boolean {
 export async function readWifiSonics(client: CloudClient, signal?: AbortSignal): Promise<WifiList> {
   if (!hasWifiList(client)) return none;
   try {
-    const { records, complete, problem } = await client.crawl(
-      { operation: 'list_wifi_sonics' },
-      { ...(signal && { signal }) },
-    );
-    return { records, isComplete: complete, problem: problem === null ? null : { words: problem } };
+    const crawl = await client.crawl({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
+    return { records: crawl.records, isComplete: crawl.complete, problem: flawOfList(crawl) };
   } catch (error) {
-    const problem = error instanceof CloudError ? error : null;
-    if (problem?.kind === 'unsupported' || problem?.kind === 'forbidden') return none;
+    const kind = error instanceof CloudError ? error.kind : null;
+    if (kind === 'unsupported' || kind === 'forbidden') return none;
     // An outage that has only reached this list is no other one.
-    return {
-      records: [],
-      isComplete: false,
-      problem: { words: problem?.message ?? String(error), gist: problem?.gist },
-    };
+    return { records: [], isComplete: false, problem: flawOf(error) };
   }
 }

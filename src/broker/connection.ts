@@ -1,9 +1,21 @@
 import { isUtf8 } from 'node:buffer';
-import { connect, type IClientOptions, type ISubscriptionRequest, type MqttClient } from 'mqtt';
+import { connect, type IClientOptions, type ISubscriptionRequest, type MqttClient, type Packet } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Outage } from '../base/outage.ts';
+import { BrokerAway } from './brokerAway.ts';
+import {
+  asleepWords,
+  silentWords,
+  takenOverWords,
+  wordsOf,
+  wordsOfFailure,
+  wordsOfGoodbye,
+  wordsOfRefusedFilters,
+} from './failureWords.ts';
+import { Outbox } from './outbox.ts';
+import { SleepWatch } from './sleepWatch.ts';
 
 /** Where and how to connect. */
 export interface BrokerOptions {
@@ -45,6 +57,9 @@ export interface PublishOptions {
   readonly correlationData?: Buffer | undefined;
 }
 
+/** Opens a connection, as mqtt.js does. */
+export type Dial = typeof connect;
+
 /** What a connection tells its owner. */
 export interface BrokerEvents {
   readonly connected: () => void;
@@ -54,35 +69,45 @@ export interface BrokerEvents {
   readonly failed?: (reason: string) => void;
 }
 
-/** The broker is away, or went away before it acknowledged. */
-export class BrokerAway extends Error {
-  /** Whether the message was on its way: the broker may have got it. */
-  readonly wasSent: boolean;
+const reconnect = { firstMs: 1_000, longestMs: 30_000 };
+const answerTimeoutMs = 10_000;
+const unacceptableProtocol = new Set([1, 132]);
 
-  constructor(message = 'the MQTT broker is away', wasSent = false) {
-    super(message);
-    this.name = 'BrokerAway';
-    this.wasSent = wasSent;
-  }
+/** A connection that lasts as long is no part of a series: the next wait is short again, and the log says it is back. */
+const lastingMs = reconnect.longestMs;
+
+/** The number of packet ids, for a broker that names no limit. */
+const mostInFlight = 65_535;
+
+/** How one connection went. */
+interface Life {
+  /** From the answered subscriptions to its end; null where it did not come so far. */
+  readonly livedMs: number | null;
+  readonly reason: string;
+  readonly retryAtOnce: boolean;
 }
 
-const reconnect = { firstMs: 1_000, longestMs: 30_000 };
-const connackTimeoutMs = 10_000;
-const unacceptableProtocol = new Set([1, 132]);
+/** A client that is connected and subscribed. */
+interface Link {
+  readonly client: MqttClient;
+  readonly outbox: Outbox;
+}
 
 /**
  * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
  * queued while the broker is away, so no old state and no old command is replayed (toolchain: mqtt.js resends).
  */
 export class Connection {
+  readonly #dial: Dial;
   readonly #options: BrokerOptions;
   readonly #events: BrokerEvents;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
   readonly #outage: Outage;
-  readonly #pending = new Set<(error: Error) => void>();
-  #client: MqttClient | null = null;
+  #link: Link | null = null;
+  /** How many connections in a row did not last. */
+  #relapses = 0;
   #version: 4 | 5;
   /** What the broker speaks at most, as far as it has said. */
   #bestVersion: 4 | 5;
@@ -91,7 +116,15 @@ export class Connection {
   #running: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
 
-  constructor(options: BrokerOptions, events: BrokerEvents, clock: Clock, random: Random, log: Log) {
+  constructor(
+    options: BrokerOptions,
+    events: BrokerEvents,
+    clock: Clock,
+    random: Random,
+    log: Log,
+    dial: Dial = connect,
+  ) {
+    this.#dial = dial;
     this.#options = options;
     this.#events = events;
     this.#clock = clock;
@@ -108,13 +141,13 @@ export class Connection {
   }
 
   get isConnected(): boolean {
-    return this.#client !== null;
+    return this.#link !== null;
   }
 
   /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
   publish(topic: string, payload: string, options: PublishOptions): Promise<void> {
-    const client = this.#client;
-    if (!client) return Promise.reject(new BrokerAway());
+    const link = this.#link;
+    if (!link) return Promise.reject(new BrokerAway());
     const { retain, correlationData } = options;
     const bytes = Buffer.byteLength(payload) + overheadBytes(topic, correlationData);
     if (bytes > this.#largestPacket) {
@@ -122,15 +155,8 @@ export class Connection {
         new Error(`${topic} has ${bytes} bytes; the broker takes ${this.#largestPacket}`),
       );
     }
-    return new Promise((resolve, reject) => {
-      this.#pending.add(reject);
-      const properties = correlationData && this.#version === 5 ? { properties: { correlationData } } : {};
-      client.publish(topic, payload, { qos: 1, retain, ...properties }, (error) => {
-        this.#pending.delete(reject);
-        if (error) reject(error);
-        else resolve();
-      });
-    });
+    const properties = correlationData && this.#version === 5 ? { properties: { correlationData } } : {};
+    return link.outbox.publish(topic, payload, { qos: 1, retain, ...properties });
   }
 
   /** How many bytes of payload the broker takes at most with this topic. */
@@ -147,8 +173,8 @@ export class Connection {
     time: { readonly quietMs: number; readonly longestMs: number },
     found: (message: BrokerMessage) => void,
   ): Promise<void> {
-    const client = this.#client;
-    if (!client) throw new BrokerAway();
+    const link = this.#link;
+    if (!link) throw new BrokerAway();
     const until = this.#clock.monotonic() + time.longestMs;
     let heardAt = this.#clock.monotonic();
     this.#scan = (message) => {
@@ -161,44 +187,49 @@ export class Connection {
         qos: 0 as const,
         ...(this.#version === 5 && { nl: true }),
       }));
-      await this.#subscribe(client, requests);
+      await this.#subscribe(link.client, requests);
       while (this.#clock.monotonic() < Math.min(until, heardAt + time.quietMs)) {
         await sleep(this.#clock, Math.min(50, time.quietMs), this.#stopping.signal);
+        if (this.#link !== link) throw new BrokerAway();
       }
     } finally {
       this.#scan = null;
-      if (this.#client === client) client.unsubscribe([...filters]);
+      if (this.#link === link) link.client.unsubscribe([...filters]);
     }
   }
 
   /** Publishes the last words, if the broker is there to hear them, and disconnects; within about a second. */
   async stop(lastWords: readonly { readonly topic: string; readonly payload: string }[]): Promise<void> {
-    const client = this.#client;
-    if (client) {
+    const link = this.#link;
+    if (link) {
       const said = lastWords.map(({ topic, payload }) => this.publish(topic, payload, { retain: true }));
       await Promise.race([Promise.allSettled(said), sleep(this.#clock, 1_000)]);
     }
     this.#stopping.abort(new BrokerAway('the bridge stops'));
-    if (client && this.#client === client && this.#pending.size === 0) {
+    if (link && this.#link === link && link.outbox.isEmpty) {
+      this.#link = null;
       // Only now: end() waits for acknowledgements and never returns while one is owed (toolchain 2.4).
       await Promise.race([
-        new Promise<void>((ended) => client.end(false, {}, () => ended())),
+        new Promise<void>((ended) => link.client.end(false, {}, () => ended())),
         sleep(this.#clock, 500),
       ]);
     }
-    client?.stream.destroy();
+    link?.client.stream.destroy();
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }
 
   async #run(): Promise<void> {
     let failures = 0;
     while (!this.#stopping.signal.aborted) {
-      const { wasConnected, reason, retryAtOnce } = await this.#live();
+      const { livedMs, reason, retryAtOnce } = await this.#live();
       if (this.#stopping.signal.aborted) return;
-      failures = wasConnected ? 1 : failures + 1;
+      const isLasting = livedMs !== null && livedMs >= lastingMs;
+      failures = isLasting ? 1 : failures + 1;
+      if (isLasting) this.#relapses = 0;
+      else if (livedMs !== null) this.#relapses += 1;
       if (retryAtOnce) continue;
       this.#outage.failed(reason);
-      if (!wasConnected) this.#events.failed?.(reason);
+      if (livedMs === null) this.#events.failed?.(reason);
       try {
         await sleep(this.#clock, backoffMs(reconnect, failures, this.#random), this.#stopping.signal);
       } catch {
@@ -208,53 +239,64 @@ export class Connection {
   }
 
   /** One connection from its first packet to its end. */
-  #live(): Promise<{ wasConnected: boolean; reason: string; retryAtOnce: boolean }> {
+  #live(): Promise<Life> {
     return new Promise((ended) => {
       let client: MqttClient;
       try {
-        client = connect(this.#clientOptions());
+        client = this.#dial(this.#clientOptions());
       } catch (error) {
-        ended({ wasConnected: false, reason: wordsOf(error), retryAtOnce: false });
+        ended({ livedMs: null, reason: wordsOf(error), retryAtOnce: false });
         return;
       }
-      let wasConnected = false;
+      let link: Link | null = null;
+      let connectedAt: number | null = null;
       let hasAnswered = false;
       let retryAtOnce = false;
-      let reason = 'the connection was closed';
+      let reason: string | null = null;
       // Retained messages may come with the answer to the subscription; they are told once it is taken in.
       const early: BrokerMessage[] = [];
       // One that is connected says goodbye first, which stop() sees to.
       const onStop = () => {
-        if (!wasConnected) client.stream?.destroy();
+        if (connectedAt === null) client.stream.destroy();
       };
-      const giveUp = () => {
-        // Before the client fails them itself, in words that do not tell a lost broker from a refusal.
-        for (const reject of this.#pending) reject(new BrokerAway('the MQTT broker went away', true));
-        this.#pending.clear();
-        client.end(true);
+      let cancelTimer = () => {};
+      const giveUp = (why: string) => {
+        if (reason !== null) return;
+        reason = why;
+        cancelTimer();
+        sleepWatch.stop();
+        if (this.#link === link) this.#link = null;
+        link?.outbox.close();
+        // Not by its end(): it would stumble over the packets that came before what was wrong.
+        client.stream.destroy();
       };
+      const sleepWatch = new SleepWatch(this.#clock, () => giveUp(asleepWords));
       this.#stopping.signal.addEventListener('abort', onStop, { once: true });
+      // The client's own limit ends with any answer, even a torn one.
+      cancelTimer = this.#clock.after(answerTimeoutMs, () => giveUp(silentWords));
 
       client.on('connect', (connack) => {
+        if (reason !== null) return;
         hasAnswered = true;
+        cancelTimer();
         this.#largestPacket = connack.properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY;
         this.#subscribe(client, this.#ownSubscriptions()).then(
           () => {
-            wasConnected = true;
-            this.#client = client;
-            this.#outage.recovered();
-            const protocol = this.#version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
-            this.#log.info(`Connected to the MQTT broker ${describeUrl(this.#options.url)} (${protocol})`);
+            if (reason !== null) return;
+            connectedAt = this.#clock.monotonic();
+            link = { client, outbox: this.#outboxOf(client, connack.properties?.receiveMaximum, giveUp) };
+            this.#link = link;
+            if (this.#relapses <= 1) this.#sayConnected();
+            else cancelTimer = this.#clock.after(lastingMs, () => this.#sayConnected());
             this.#events.connected();
             for (const message of early.splice(0)) this.#events.message(message);
           },
-          (error) => {
-            reason = `the broker refused a subscription: ${wordsOf(error)}`;
-            giveUp();
-          },
+          (error) => giveUp(wordsOf(error)),
         );
       });
       client.on('message', (topic, payload, packet) => {
+        sleepWatch.check();
+        if (reason !== null) return;
         const { responseTopic, correlationData } = packet.properties ?? {};
         const message: BrokerMessage = {
           topic,
@@ -265,11 +307,12 @@ export class Connection {
           ...(correlationData !== undefined && { correlationData }),
         };
         if (this.#scan && !this.#isOwnSubscription(topic)) this.#scan(message);
-        else if (wasConnected) this.#events.message(message);
+        else if (link) this.#events.message(message);
         else early.push(message);
       });
+      client.on('disconnect', (packet) => giveUp(wordsOfGoodbye(packet, this.#options.clientId)));
       client.on('error', (error) => {
-        reason = wordsOf(error);
+        const why = wordsOfFailure(error, hasAnswered);
         hasAnswered = hasAnswered || 'code' in error;
         if ('code' in error && unacceptableProtocol.has(Number(error.code)) && this.#version === 5) {
           this.#log.info('The MQTT broker does not speak MQTT 5: going on with 3.1.1');
@@ -277,19 +320,40 @@ export class Connection {
           this.#bestVersion = 4;
           retryAtOnce = true;
         }
-        giveUp();
+        giveUp(why);
       });
       client.on('close', () => {
         this.#stopping.signal.removeEventListener('abort', onStop);
-        giveUp();
-        if (this.#client === client) this.#client = null;
+        giveUp(this.#wordsOfClose(connectedAt));
         // A broker from before MQTT 5 may just hang up on it, as may a proxy whose broker restarts: the next
         // attempt is made with the other version, and after a connection that worked the best is tried again.
         this.#version = !hasAnswered && this.#version === 5 ? 4 : this.#bestVersion;
-        if (wasConnected) this.#events.disconnected();
-        ended({ wasConnected, reason, retryAtOnce });
+        if (connectedAt !== null) this.#events.disconnected();
+        const livedMs = connectedAt === null ? null : this.#clock.monotonic() - connectedAt;
+        ended({ livedMs, reason: reason ?? '', retryAtOnce });
       });
     });
+  }
+
+  /** In a series of short connections only the first return is told, and then the one that lasts. */
+  #sayConnected(): void {
+    this.#outage.recovered();
+    const protocol = this.#version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
+    this.#log.info(`Connected to the MQTT broker ${describeUrl(this.#options.url)} (${protocol})`);
+  }
+
+  #wordsOfClose(connectedAt: number | null): string {
+    const isRelapse = connectedAt !== null && this.#clock.monotonic() - connectedAt < lastingMs;
+    return isRelapse && this.#relapses > 0
+      ? `the connection is closed again and again; maybe ${takenOverWords(this.#options.clientId)}`
+      : 'the connection was closed';
+  }
+
+  #outboxOf(client: MqttClient, receiveMaximum: number | undefined, giveUp: (why: string) => void): Outbox {
+    const overdueMs = Math.max(answerTimeoutMs, 1_500 * this.#options.keepaliveS);
+    const limits = { mostInFlight: receiveMaximum ?? mostInFlight, overdueMs };
+    const onOverdue = () => giveUp('it does not acknowledge what it is sent');
+    return new Outbox(client, limits, this.#clock, onOverdue);
   }
 
   #ownSubscriptions(): ISubscriptionRequest[] {
@@ -305,14 +369,28 @@ export class Connection {
   async #subscribe(client: MqttClient, requests: ISubscriptionRequest[]): Promise<void> {
     if (requests.length === 0) return;
     const map = Object.fromEntries(requests.map(({ topic, ...options }) => [topic, options]));
+    const filters = requests.map(({ topic }) => topic);
     await new Promise<void>((resolve, reject) => {
-      // The client's own promise never settles when the connection ends first.
-      const onClose = () => reject(new BrokerAway('the connection was closed'));
-      client.once('close', onClose);
-      client.subscribe(map, (error) => {
+      // The client's own promise never settles when the connection ends first, or when no answer comes.
+      const onClose = () => settle(new BrokerAway('the connection was closed'));
+      const cancel = this.#clock.after(answerTimeoutMs, () =>
+        settle(new Error('it does not answer a subscription')),
+      );
+      const settle = (error?: Error) => {
+        cancel();
         client.off('close', onClose);
         if (error) reject(error);
         else resolve();
+      };
+      client.once('close', onClose);
+      client.subscribe(map, (error, _subscriptions, packet) => {
+        if (!error) settle();
+        else
+          settle(
+            new Error(
+              `the broker refused a subscription: ${wordsOfRefusedFilters(filters, codesOf(packet), error)}`,
+            ),
+          );
       });
     });
   }
@@ -333,7 +411,7 @@ export class Connection {
       protocolVersion: this.#version,
       clean: true,
       reconnectPeriod: 0,
-      connectTimeout: connackTimeoutMs,
+      connectTimeout: answerTimeoutMs,
       resubscribe: false,
       queueQoSZero: false,
       ...(user !== undefined && { username: user }),
@@ -370,23 +448,7 @@ function matches(filter: string, topic: string): boolean {
   );
 }
 
-const wordsByCode: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused (is it running, and is the port right?)',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name server does not answer',
-  ECONNRESET: 'the connection was reset',
-  ETIMEDOUT: 'no answer',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  4: 'wrong user name or password',
-  5: 'not authorized: check mqtt.username and mqtt.password',
-  134: 'wrong user name or password',
-  135: 'not authorized: check mqtt.username and mqtt.password',
-};
-
-/** A broker's or a socket's error in words for a log line. */
-function wordsOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return wordsByCode[code] ?? (error instanceof Error ? error.message || error.name : String(error));
+/** What the broker answered each filter. */
+function codesOf(packet: Packet | undefined): readonly unknown[] {
+  return packet?.cmd === 'suback' ? packet.granted : [];
 }

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../base/log.ts';
-import { BrokerAway, type Connection } from './connection.ts';
+import { BrokerAway } from './brokerAway.ts';
+import type { Connection } from './connection.ts';
 
 /** Acknowledgements awaited at a time: enough to keep a broker busy, few enough to bound what waits in memory. */
 const mostInFlight = 64;
+
+/** So many refused topics are told one by one; a broker that takes nothing refuses thousands. */
+const mostRefusalsTold = 10;
 
 /**
  * What is retained on the broker against what should be. Only digests are kept, so that ten thousand devices cost
@@ -67,6 +71,11 @@ export class Retained {
       .map(([topic]) => topic);
   }
 
+  /** Whether the broker did not take a message that is wanted. */
+  get hasRefusals(): boolean {
+    return [...this.#refused.values()].includes(true);
+  }
+
   /** Waits until everything put so far is acknowledged or lost. */
   async settle(): Promise<void> {
     await Promise.all(this.#inFlight);
@@ -100,9 +109,11 @@ export class Retained {
     const isSaid = this.#refused.has(topic);
     this.#refused.set(topic, digest !== null);
     if (isSaid) return;
-    this.#log.warn(
-      `The MQTT broker did not take ${topic}: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    const words = `The MQTT broker did not take ${topic}: ${error instanceof Error ? error.message : String(error)}`;
+    if (this.#refused.size < mostRefusalsTold) this.#log.warn(words);
+    else if (this.#refused.size === mostRefusalsTold)
+      this.#log.warn(`${words}. Others are told at level debug`);
+    else this.#log.debug(words);
   }
 }
 

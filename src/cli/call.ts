@@ -1,5 +1,6 @@
 import { systemClock } from '../base/clock.ts';
 import type { Secrets } from '../base/log.ts';
+import { printable } from '../base/printable.ts';
 import { envelopeOf, type Page } from '../cloud/answer.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
@@ -39,7 +40,7 @@ export async function call(context: CommandContext): Promise<number> {
   try {
     const answer = await (line.isAllPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
     await leave(client, signal);
-    print(JSON.stringify(answer, null, process.stdout.isTTY ? 2 : 0));
+    print(asJson(answer));
     return exitStatus.done;
   } catch (error) {
     const isRejected = client.sessionState().status === 'rejected';
@@ -49,6 +50,12 @@ export async function call(context: CommandContext): Promise<number> {
     const isSignIn = asked.operation === 'sign_in' && error.kind === 'auth';
     return (isRejected || isSignIn) && !signal.aborted ? exitStatus.rejected : exitStatus.failed;
   }
+}
+
+/** What the cloud says must not reach a terminal as anything but text. */
+function asJson(answer: unknown): string {
+  const lines = JSON.stringify(answer, null, process.stdout.isTTY ? 2 : 0).split('\n');
+  return lines.map(printable).join('\n');
 }
 
 async function ask(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {

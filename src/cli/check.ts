@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
+import { printable } from '../base/printable.ts';
 import { readWifiSonics } from '../bridge/wifiList.ts';
 import { visitBroker } from '../broker/visit.ts';
 import { CloudClient } from '../cloud/client.ts';
@@ -9,6 +10,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/noAnswer.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
 import { ConfigError } from '../config/load.ts';
+import { risksOf } from '../config/risks.ts';
 import type { Config } from '../config/schema.ts';
 import { brokerOptions, clientOptions } from '../daemon.ts';
 import { namedProperty } from '../model/devices.ts';
@@ -37,7 +39,7 @@ export async function check(context: CommandContext): Promise<number> {
     return exitStatus.badUsage;
   }
   const { config, file, log, secrets } = setup;
-  report.passed('configuration', file ?? 'from the environment');
+  report.passed('configuration', [file ?? 'from the environment', ...risksOf(config)].join('; '));
 
   const client = new CloudClient({
     ...clientOptions(config, log, secrets, systemClock),
@@ -171,7 +173,7 @@ async function propertiesWithoutSignals(
 ): Promise<string[]> {
   const counted = properties.slice(0, 20).map(async ({ id, name }) => {
     const signals = await client.call({ operation: 'list_property_signals', params: { property_id: id } });
-    return signals.records.length === 0 ? [name ?? id] : [];
+    return signals.records.length === 0 ? [printable(name ?? id)] : [];
   });
   return (await Promise.all(counted)).flat();
 }
@@ -194,7 +196,13 @@ function reachSocket(url: URL, host: string, port: number, timeoutMs: number): P
   return new Promise((resolve, reject) => {
     const isTls = url.protocol === 'https:';
     const socket = isTls
-      ? connectTls({ host, port, timeout: timeoutMs, ...(isIP(host) === 0 && { servername: host }) })
+      ? connectTls({
+          host,
+          port,
+          timeout: timeoutMs,
+          rejectUnauthorized: true,
+          ...(isIP(host) === 0 && { servername: host }),
+        })
       : connectTcp({ host, port, timeout: timeoutMs });
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       resolve(`${host}:${port} ${isTls ? 'has a valid certificate' : 'is reached'}`);

@@ -1,4 +1,6 @@
+import type { Log } from '../base/log.ts';
 import { version } from '../base/version.ts';
+import { risksOf } from '../config/risks.ts';
 import { Daemon } from '../daemon.ts';
 import { aborted, type CommandContext, exitStatus } from './command.ts';
 import { setUp } from './setup.ts';
@@ -7,9 +9,8 @@ import { setUp } from './setup.ts';
 export async function run(context: CommandContext): Promise<number> {
   const { config, file, log, secrets } = setUp(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
-  if (!config.mqtt.reject_unauthorized) {
-    log.warn('mqtt.reject_unauthorized is false: anybody on the way can read and command the valves');
-  }
+  for (const risk of risksOf(config)) log.warn(risk);
+  endOnMistake(log);
   const daemon = new Daemon(config, log, secrets);
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
@@ -22,4 +23,12 @@ export async function run(context: CommandContext): Promise<number> {
   log.info('Stopping');
   await daemon.stop();
   return exitStatus.done;
+}
+
+/** What nobody has caught ends the process, as it would anyway; but the log hides secrets in its last words. */
+function endOnMistake(log: Log): void {
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'The bridge ends because of a mistake in it');
+    process.exit(exitStatus.failed);
+  });
 }

@@ -3,6 +3,7 @@ import { nearest } from '../base/nearest.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
 import { type CommandContext, UsageError } from './command.ts';
 
 /** What every command that uses the configuration starts from. */
@@ -27,6 +28,7 @@ export function setUp(
   const file = typeof options['config'] === 'string' ? options['config'] : undefined;
   const loaded = loadConfig({ file, env, cwd, operations });
   const secrets = new Secrets();
+  for (const secret of secretsOf(loaded.config)) secrets.add(secret);
   const { log } = loaded.config;
   return {
     ...loaded,

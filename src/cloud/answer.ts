@@ -1,3 +1,4 @@
+import type { Secrets } from '../base/log.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
 import { isTooDeep } from './nesting.ts';
 import { oneLine } from './oneLine.ts';
@@ -65,11 +66,12 @@ export function judgeStatus(
   const [kind, meaning] =
     meanings[status] ??
     (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'the cloud is in trouble']);
-  const gist = `the cloud answered ${status} (${meaning})`;
-  const said = messageOf(hide(answer.body));
-  return new CloudError(kind, name, said ? `${gist}: ${said}` : gist, {
+  const words = `the cloud answered ${status} (${meaning})`;
+  const said = messageOf(answer.body, hide);
+  return new CloudError(kind, name, said ? `${words}: ${said}` : words, {
     status,
-    gist,
+    // An outage may show another of these each time.
+    gist: status < 500 ? words : meaning,
     retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
     mayHaveActed: kind === 'unavailable',
   });
@@ -91,24 +93,27 @@ export function isRouteGone(row: AnyOperation, status: number | undefined, isAbo
 }
 
 /**
- * What a good answer holds: the record, a `Page`, or null where a change was done and nothing said of it; throws `unreadable`, with secrets hidden, where it is not
- * as promised.
+ * What a good answer holds: the record, a `Page`, or null where a change was done and nothing said of it; throws
+ * `unreadable` where it is not as promised. Secrets are hidden in the error and, since it is published, in what it
+ * holds; but not in a session, which is one.
  */
 export function readAnswer(
   name: OperationName,
   answer: Answer,
   report: Report,
-  hide: (text: string) => string,
+  secrets: Pick<Secrets, 'hide' | 'hideInData'>,
 ): unknown {
   const { reply, session, control, provenance } = operationRow(name);
-  if (reply.kind === 'acknowledgement') return readAcknowledgement(reply.read, answer);
+  const hide = (text: string) => secrets.hide(text);
+  const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
+  if (reply.kind === 'acknowledgement') return readAcknowledgement(reply.read, answer, parse);
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
   const unreadable = (what: string, detail = '') => {
     const gist = `the cloud's answer ${what}`;
     return new CloudError('unreadable', name, detail ? `${gist}: ${detail}` : gist, { status, gist });
   };
-  const body = parseJson(answer.body);
+  const body = parse(answer.body);
   if (body === undefined) {
     if (answer.body.trim() === '') {
       // Nobody has shown what these answer: 204 and the like mean that it is done.
@@ -129,8 +134,12 @@ export function readAnswer(
   return read.value;
 }
 
-function readAcknowledgement(read: AnyReader, { body, bodyProblem }: Answer): unknown {
-  const acknowledged = bodyProblem ? undefined : read(parseJson(body));
+function readAcknowledgement(
+  read: AnyReader,
+  { body, bodyProblem }: Answer,
+  parse: (text: string) => unknown,
+): unknown {
+  const acknowledged = bodyProblem ? undefined : read(parse(body));
   return acknowledged?.ok ? acknowledged.value : null;
 }
 
@@ -172,9 +181,9 @@ function asCount(value: number | null): number | null {
   return Number.isSafeInteger(value) && value !== null && value >= 0 ? value : null;
 }
 
-/** What an error's body says to people: its `message` or `error`; empty where it says nothing. */
-function messageOf(body: string): string {
-  const parsed = parseJson(body);
+/** What an error's body says to people: its `message` or `error`, without secrets; empty where it says nothing. */
+function messageOf(body: string, hide: (text: string) => string): string {
+  const parsed = parseJson(body, hide);
   if (typeof parsed !== 'object' || parsed === null) return '';
   const { message, error } = parsed as Record<string, unknown>;
   const said = message ?? error ?? '';
@@ -185,16 +194,30 @@ function messageOf(body: string): string {
 /** Only an escape can bring half a character, which other readers of JSON, Home Assistant among them, refuse. */
 const halfCharacter = /\\u[dD][89a-fA-F]/;
 
-/** The value of a JSON text, with whole characters only; undefined where it is none. */
-function parseJson(text: string): unknown {
+/** Escapes that can spell a secret so that it is not seen in the text. */
+const needlessEscape = /\\[u/]/;
+
+/** The value of a JSON text, with whole characters only and without secrets; undefined where it is none. */
+function parseJson(text: string, hide = (each: string) => each): unknown {
   try {
-    return halfCharacter.test(text) ? JSON.parse(text, wholeCharacters) : JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    const plain = needlessEscape.test(text) ? JSON.stringify(value) : text;
+    if (hide(plain) === plain && !halfCharacter.test(plain)) return value;
+    return JSON.parse(text, (_key, each) => withoutSecrets(wholeCharacters(each), hide));
   } catch {
     return undefined;
   }
 }
 
-/** Puts the replacement character for each half. */
-function wholeCharacters(_key: string, value: unknown): unknown {
+/** The replacement character for each half. */
+function wholeCharacters(value: unknown): unknown {
   return typeof value === 'string' ? Buffer.from(value, 'utf8').toString('utf8') : value;
+}
+
+/** What is in an object was looked at before it, but for its keys. */
+function withoutSecrets(value: unknown, hide: (text: string) => string): unknown {
+  if (typeof value === 'string') return hide(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value).map(([key, each]) => [hide(key), each]);
+  return Object.fromEntries(entries);
 }

@@ -186,7 +186,7 @@ export const catalogue = {
     number: 10,
     path: '/ape/v1/properties/{property_id}/notifications',
     body: bodies.notifications,
-    reply: record(readers.notifications),
+    reply: record(readers.changedNotifications),
   }),
   read_property_settings: row({
     ...read,
@@ -199,7 +199,7 @@ export const catalogue = {
     number: 12,
     path: '/ape/v1/properties/{property_id}/settings',
     body: bodies.settings,
-    reply: record(readers.settings),
+    reply: record(readers.changedSettings),
   }),
 
   list_property_signals: row({

@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import type { Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log, Secrets } from '../base/log.ts';
@@ -39,6 +40,8 @@ export interface CloudClientOptions {
   readonly secrets: Secrets;
   /** Told once a changed password may be tried, so that a poll can try it at once. */
   readonly onPasswordChange?: () => void;
+  /** The way to the cloud; a pool of sockets unless given. */
+  readonly dispatcher?: Dispatcher | undefined;
 }
 
 export interface CallOptions {
@@ -108,7 +111,7 @@ export class CloudClient {
       log,
       secrets,
       send: (call, token) => this.#sendForSession(call, token),
-      onPasswordChange: () => options.onPasswordChange?.(),
+      onPasswordChange: options.onPasswordChange,
     });
     this.#problems = new DataProblems(log);
   }
@@ -142,7 +145,7 @@ export class CloudClient {
     const onSend = () => {
       startedAt ??= this.#clock.now();
     };
-    const { records, problem, notice } = await crawlPages<RecordOf<Name> & { id: string }>({
+    const { records, problem, gist, notice } = await crawlPages<RecordOf<Name> & { id: string }>({
       operation,
       workers: this.#options.maxConcurrency,
       ...(options.onPage && { onPage: options.onPage }),
@@ -157,7 +160,7 @@ export class CloudClient {
     }
     if (notice !== null) hearing.report('info', notice);
     if (problem === null) hearing.end();
-    return { records, complete: problem === null, problem, startedAt: startedAt ?? this.#clock.now() };
+    return { records, complete: problem === null, problem, gist, startedAt: startedAt ?? this.#clock.now() };
   }
 
   availability(name: OperationName): Availability {
@@ -237,12 +240,16 @@ export class CloudClient {
   async #persist(errand: Errand): Promise<unknown> {
     const { name, deadline, repeatSignal } = errand;
     const isOver = () => deadline.signal.aborted || repeatSignal?.aborted === true;
+    let last: CloudError | null = null;
     for (let attempts = 1; ; attempts++) {
       try {
         return await this.#attempt(errand);
       } catch (cause) {
         const error = toCloudError(name, cause);
         if (!(error instanceof CloudError)) throw error;
+        // Where time ran out before another attempt was sent, the one before it tells more.
+        if (last && error.timedOut && !error.mayHaveActed) throw last;
+        last = error;
         const { retry } = operationRow(name);
         const remainingMs = deadline.remainingMs();
         const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#random);
@@ -328,7 +335,7 @@ export class CloudClient {
       throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
     }
     this.#worked.add(name);
-    return readAnswer(name, answer, (level, notice) => hearing.report(level, hide(notice)), hide);
+    return readAnswer(name, answer, (level, notice) => hearing.report(level, hide(notice)), secrets);
   }
 
   #noteGone(name: OperationName, status: number | undefined): void {

@@ -8,6 +8,8 @@ export interface Crawl<T> {
   readonly complete: boolean;
   /** In words; null when complete. */
   readonly problem: string | null;
+  /** The gist of the error that is the problem; null where it is none. */
+  readonly gist: string | null;
   /** Wall-clock ms when its first request was made. */
   readonly startedAt: number;
 }
@@ -16,6 +18,7 @@ export interface Crawl<T> {
 export interface CrawlOutcome<T> {
   readonly records: readonly T[];
   readonly problem: string | null;
+  readonly gist: string | null;
   readonly notice: string | null;
 }
 
@@ -46,26 +49,30 @@ export async function crawlPages<T extends { readonly id: string }>(
   list: PagedList<T>,
 ): Promise<CrawlOutcome<T>> {
   const first = await Reading.of(list);
-  if (first.flaw() !== null || first.doubt() === null) return outcome(first.records(), first.flaw());
+  if (first.flaw() !== null || first.doubt() === null) return outcome(first.records(), first);
 
   let second: Reading<T>;
   try {
     second = await Reading.of(list);
   } catch (error) {
     if (!(error instanceof CloudError)) throw error;
-    return outcome(first.records(), `${first.doubt()}, and reading again failed: ${error.message}`);
+    const words = `${first.doubt()}, and reading again failed: ${error.message}`;
+    return { ...outcome(first.records()), problem: words, gist: error.gist };
   }
   const both = [...new Map([...first.byId, ...second.byId]).values()];
-  if (second.flaw() !== null) return outcome(both, second.flaw());
-  if (second.doubt() === null) return outcome(second.records(), null);
+  if (second.flaw() !== null) return outcome(both, second);
+  if (second.doubt() === null) return outcome(second.records());
   if (second.isWhole() && second.holdsSameAs(first)) {
-    return outcome(second.records(), null, `the list's totals are wrong: ${second.doubt()}`);
+    return { ...outcome(second.records()), notice: `the list's totals are wrong: ${second.doubt()}` };
   }
-  return outcome(both, `${second.doubt()}, twice`);
+  return { ...outcome(both), problem: `${second.doubt()}, twice` };
 }
 
-function outcome<T>(records: readonly T[], problem: string | null, notice: string | null = null) {
-  return { records, problem, notice };
+function outcome<T extends { readonly id: string }>(
+  records: readonly T[],
+  reading: Reading<T> | null = null,
+): CrawlOutcome<T> {
+  return { records, problem: reading?.flaw() ?? null, gist: reading?.gist() ?? null, notice: null };
 }
 
 /** One pass over the pages, and what it shows of their truth. */
@@ -108,6 +115,12 @@ class Reading<T extends { readonly id: string }> {
     }
     if (this.#nameless > 0) return `records without a readable id: ${this.#nameless}`;
     return this.#isCutOff ? `the list has more than ${maxPages} pages` : null;
+  }
+
+  /** What kept a page from being read; null where that is not the flaw. */
+  gist(): string | null {
+    const [error] = this.#failures.values();
+    return error?.gist ?? null;
   }
 
   /** Why the reading may not be the whole list; null where it adds up. */

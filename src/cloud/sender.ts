@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
@@ -16,6 +17,8 @@ export interface SenderOptions {
   readonly maxRequestsPerMinute: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** The way to the cloud; a pool of sockets unless given. */
+  readonly dispatcher?: Dispatcher | undefined;
 }
 
 /** One request and what it may take. */
@@ -45,6 +48,9 @@ const leastShareOfTime = 0.1;
 // Where a 429 does not say how long to wait.
 const unaskedPauseMs = 2_000;
 
+// A cloud that asks for it again and again is not worth a line each time.
+const sayPauseEveryMs = 3_600_000;
+
 /** Sends requests one by one as the limiter lets them, each within its deadline. */
 export class Sender {
   readonly #options: SenderOptions;
@@ -54,6 +60,7 @@ export class Sender {
   readonly #requests: HourCount;
   readonly #deadlines = new Set<Deadline>();
   #isClosed = false;
+  #saidPauseAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -65,6 +72,7 @@ export class Sender {
       connections: options.maxConcurrency,
       connectTimeoutMs: options.requestTimeoutMs,
       clock: options.clock,
+      dispatcher: options.dispatcher,
     });
   }
 
@@ -120,10 +128,17 @@ export class Sender {
     const askedMs = retryAfterOf(answer, this.#clock.now());
     const pauseMs = askedMs ?? (answer.status === 429 ? unaskedPauseMs : 0);
     if (pauseMs > 0) {
-      if (this.#limiter.pausedMs() === 0) log.warn(`The cloud asks to wait ${describeDuration(pauseMs)}`);
+      if (this.#limiter.pausedMs() === 0) this.#sayPause(pauseMs);
       this.#limiter.pausePolls(pauseMs);
     }
     return answer;
+  }
+
+  #sayPause(pauseMs: number): void {
+    const now = this.#clock.monotonic();
+    const isNews = now - this.#saidPauseAt >= sayPauseEveryMs;
+    this.#options.log[isNews ? 'warn' : 'debug'](`The cloud asks to wait ${describeDuration(pauseMs)}`);
+    if (isNews) this.#saidPauseAt = now;
   }
 
   /** Runs the task with a deadline that also ends when the caller aborts, and when this is closed. */

@@ -30,8 +30,8 @@ export interface SessionOptions {
   readonly secrets: Secrets;
   /** Sends a session operation and reads its answer. */
   readonly send: (call: Call<'sign_in' | 'refresh_token'>, token: string | null) => Promise<SessionReply>;
-  /** Told once a changed password may be tried. */
-  readonly onPasswordChange: () => void;
+  /** Told once a changed password may be tried; without it nobody tries again after a rejection. */
+  readonly onPasswordChange?: (() => void) | undefined;
 }
 
 export interface SessionState {
@@ -71,7 +71,7 @@ export class Session {
   /** Takes up the session of the last run. */
   start(): void {
     this.#stored = this.#options.memory.load();
-    this.#options.secrets.add(this.#stored?.token);
+    if (this.#stored) this.#options.secrets.addToken(this.#stored.token);
   }
 
   /** Looks for no other password any more. */
@@ -121,7 +121,7 @@ export class Session {
 
   /** Takes over the token of an answer; throws `unreadable` for one that no header can carry. */
   adopt({ token_details: token }: SessionReply): void {
-    this.#options.secrets.add(token);
+    this.#options.secrets.addToken(token);
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) {
       throw new CloudError('unreadable', 'sign_in', 'the cloud gave a token that is not one');
     }
@@ -224,7 +224,8 @@ export class Session {
       `the cloud rejected the e-mail or password (status ${cause.status})`,
       cause.status,
     );
-    this.#options.log.warn(`Sign-in failed: ${error.message}`);
+    // Who asked only once is told by the error.
+    if (this.#options.onPasswordChange) this.#options.log.warn(`Sign-in failed: ${error.message}`);
     return error;
   }
 
@@ -241,7 +242,7 @@ export class Session {
   #authError(words: string, status?: number): CloudError {
     const { nextAttemptAt } = this.state;
     const next =
-      nextAttemptAt === null
+      nextAttemptAt === null || !this.#options.onPasswordChange
         ? ''
         : `; next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or when the password changes`;
     return new CloudError('auth', 'sign_in', words + next, { status, gist: words, mayHaveActed: false });
@@ -262,7 +263,8 @@ export class Session {
   /** Looks for another password until one is accepted; tells of it as soon as it may be tried. */
   #watchPassword(): void {
     this.#cancelWatch();
-    if (this.#isStopped) return;
+    const { onPasswordChange } = this.#options;
+    if (this.#isStopped || !onPasswordChange) return;
     this.#cancelWatch = this.#clock.after(passwordCheckMs, () => {
       if (!this.#rejections) return;
       if (!this.#isPasswordNew && this.#isPasswordChanged()) {
@@ -271,7 +273,7 @@ export class Session {
         this.#options.log.info('The password has changed; signing in with it');
       }
       const mayTry = this.#clock.monotonic() >= this.#nextAttemptAt(this.#rejections);
-      if (this.#isPasswordNew && mayTry) this.#options.onPasswordChange();
+      if (this.#isPasswordNew && mayTry) onPasswordChange();
       else this.#watchPassword();
     });
   }

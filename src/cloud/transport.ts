@@ -14,6 +14,8 @@ export interface TransportOptions {
   readonly connections: number;
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
+  /** The way to the cloud; a pool of sockets unless given. */
+  readonly dispatcher?: Dispatcher | undefined;
 }
 
 /** What the cloud answered, whatever its status. */
@@ -44,23 +46,13 @@ export class Transport {
   readonly #clock: Clock;
   /** Open or being opened: closing the pool would wait for those that are still being opened. */
   readonly #sockets = new Set<Socket>();
-  readonly #pool: Pool;
+  readonly #dispatcher: Dispatcher;
 
-  constructor({ baseUrl, connections, connectTimeoutMs, clock }: TransportOptions) {
+  constructor({ baseUrl, connections, connectTimeoutMs, clock, dispatcher }: TransportOptions) {
     this.#url = new URL(baseUrl);
     this.#prefix = this.#url.pathname.replace(/\/+$/, '');
     this.#clock = clock;
-    const open = buildConnector({ timeout: connectTimeoutMs });
-    this.#pool = new Pool(this.#url.origin, {
-      connections,
-      // Each request has one deadline of its own for everything; undici's partial ones would only blur it.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: (options, callback) => {
-        const socket: unknown = open(options, callback);
-        if (socket instanceof Socket) this.#keep(socket);
-      },
-    });
+    this.#dispatcher = dispatcher ?? this.#pool(connections, connectTimeoutMs);
   }
 
   /**
@@ -81,7 +73,7 @@ export class Transport {
         return;
       }
       try {
-        this.#pool.dispatch(
+        this.#dispatcher.dispatch(
           {
             method: request.method,
             path: this.#prefix + request.path,
@@ -99,7 +91,22 @@ export class Transport {
   /** Ends everything that is under way, within milliseconds. */
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
-    await this.#pool.destroy();
+    await this.#dispatcher.destroy();
+  }
+
+  #pool(connections: number, connectTimeoutMs: number): Pool {
+    // Said here, so that no variable of the environment switches it off.
+    const open = buildConnector({ timeout: connectTimeoutMs, rejectUnauthorized: true });
+    return new Pool(this.#url.origin, {
+      connections,
+      // Each request has one deadline of its own for everything; undici's partial ones would only blur it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: (options, callback) => {
+        const socket: unknown = open(options, callback);
+        if (socket instanceof Socket) this.#keep(socket);
+      },
+    });
   }
 
   #keep(socket: Socket): void {

@@ -160,15 +160,18 @@ type KnownValues = Readonly<Record<string, readonly string[]>>;
 export const readers = {
   incident: reader<Incident>(incident, { type: incidentTypes, severity: severities }),
   property: reader<Property>(property),
-  notifications: reader<NotificationSettings>(notifications),
-  settings: reader<PropertySettings>(settings),
+  notifications: ofItsKind<NotificationSettings>(notifications),
+  settings: ofItsKind<PropertySettings>(settings),
+  // What answers a change need not tell of it.
+  changedNotifications: reader<NotificationSettings>(notifications),
+  changedSettings: reader<PropertySettings>(settings),
   signal: reader<Signal>(signal, { cloud_connection: connectionStates }),
   sonic: reader<Sonic>(sonic, {
     valve_state: valveStates,
     battery: batteryLevels,
     radio_connection: connectionStates,
   }),
-  telemetry: reader<Telemetry>(telemetry),
+  telemetry: ofItsKind<Telemetry>(telemetry),
   // Nobody is shown any of it.
   session: reader<SessionReply>(session, null),
   signedOut: reader<{ readonly success: boolean | null }>(signedOut),
@@ -179,7 +182,7 @@ export const readers = {
   pushNotifications: reader<PushNotifications>(pushNotifications),
   invitation: reader<Invitation>(invitation),
   pressureTestJob: reader<PressureTestJob>(job),
-  hub: reader<HubDetail>(hub),
+  hub: ofItsKind<HubDetail>(hub),
   pressureTests: holder<PressureTests>('by_day', readTestsByDay),
   dailyUsage: holder<DailyUsage>('daily', (value) => readEntries('day', dayOfUsage, value)),
   applianceCategories: holder<ApplianceCategories>('categories', (value) =>
@@ -197,6 +200,18 @@ function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): 
     if (isTooDeep(value)) return tooDeep;
     const each = read(value);
     return each.ok ? { ...each, notices: [...each.notices, ...oddities(each.value, knownValues)] } : each;
+  };
+}
+
+/** A reader of what has no id that it is known by: an object with other fields only is something else. */
+function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Reader<T> {
+  const read = reader(schema);
+  const isOther = (fields: readonly string[]) =>
+    fields.length > 0 && !fields.some((field) => Object.hasOwn(schema.shape, field));
+  return (value) => {
+    const each = read(value);
+    if (!each.ok || !isOther(Object.keys(value as object))) return each;
+    return { ok: false, reason: 'it has none of the fields that were asked for', unsafeId: false };
   };
 }
 

@@ -26,8 +26,17 @@ const explanations: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'tags such as !secret mean nothing here; a secret can be given as password_file',
 };
 
+/** Indentation, brackets or marks of a line: deeper than anybody means, long before the parser runs out of its stack. */
+const tooDeep = /^ {200}|^ *(?:[-?:] +){50}|(?:[[{][^[{\]}]*){50}/m;
+
 /** Reads YAML; says every fault with its line, and never repeats a value, which may be a secret. */
 export function parseFile(source: string): ParsedFile {
+  const depths = tooDeep.exec(source);
+  if (depths) {
+    const line = source.slice(0, depths.index).split('\n').length;
+    const problem = { path: [], line, what: 'what begins here is nested too deeply' };
+    return { value: undefined, problems: [problem], lineOf: () => undefined };
+  }
   const lineCounter = new LineCounter();
   const document = parseDocument(source, {
     lineCounter,
@@ -90,7 +99,10 @@ export function parseFile(source: string): ParsedFile {
   }
   const problems = [...faults, ...structuralFaults(document.contents, [])];
   try {
-    return { value: document.toJS(), problems, lineOf };
+    const value: unknown = document.toJS();
+    // Throws where an alias stands in what it names, and the value never ends.
+    JSON.stringify(value);
+    return { value, problems, lineOf };
   } catch {
     const refused =
       problems.length > 0 ? problems : [{ path: [], what: 'its aliases (*name) cannot be followed' }];

@@ -17,6 +17,32 @@ export function readSecret<Key extends string>(section: SecretSection<Key>, key:
   return secret;
 }
 
+/** Everything secret in the configuration and in the files that it names, as far as they can be read at this moment. */
+export function secretsOf(config: Config): string[] {
+  const url = config.mqtt.url === null ? null : new URL(config.mqtt.url);
+  const inUrl = url === null ? [] : [url.password, decodeURIComponent(url.password)];
+  const { key_file } = config.mqtt;
+  const readers = [
+    ...secretPaths.map((path) => () => readSecretAt(config, path.split('.'))),
+    ...(key_file === null ? [] : [() => readTextFile(key_file).trim()]),
+  ];
+  return [...inUrl, ...readers.map(readIfPossible)].filter((secret) => secret !== undefined);
+}
+
+function readSecretAt(config: Config, path: readonly string[]): string | undefined {
+  const key = path.slice(-1).join();
+  return readSecret(valueAt(config, path.slice(0, -1)) as SecretSection<string>, key);
+}
+
+/** Whoever needs the secret says what is wrong with its file. */
+function readIfPossible(read: () => string | undefined): string | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
 const placeholder = '[hidden]';
 
 /** The configuration without anything secret, as it may be published; values as one would write them. */

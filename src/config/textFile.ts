@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -8,12 +8,37 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
+/** Many times what anybody writes by hand; a device that never ends would fill the memory. */
+const mostBytes = 1_048_576;
+
 /** The text of a file; throws an error that says in words which file cannot be read, and why. */
 export function readTextFile(path: string): string {
+  let text: string | null;
   try {
-    return readFileSync(path, 'utf8');
+    text = readUpTo(path, mostBytes);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
     throw new Error(`cannot read ${path}: ${reasons[code] ?? code}`, { cause });
+  }
+  if (text === null) throw new Error(`cannot read ${path}: it is larger than ${mostBytes} bytes`);
+  return text;
+}
+
+/** The text of what may be a pipe, so that nobody knows its size before it ends; null where that is beyond the limit. */
+function readUpTo(path: string, limit: number): string | null {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const file = openSync(path, 'r');
+  try {
+    for (;;) {
+      const chunk = Buffer.alloc(65_536);
+      const length = readSync(file, chunk);
+      if (length === 0) return Buffer.concat(chunks).toString('utf8');
+      bytes += length;
+      if (bytes > limit) return null;
+      chunks.push(chunk.subarray(0, length));
+    }
+  } finally {
+    closeSync(file);
   }
 }

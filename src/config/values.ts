@@ -115,8 +115,20 @@ export const brokerUrl = z
     if (!url?.hostname || url.hash) {
       return refuse(context, 'is not a valid URL; user name and password can be given as options');
     }
+    if (!isDecodable(url.username + url.password)) {
+      return refuse(context, 'has a % in its user name or password, which must be written %25 there');
+    }
     return address;
   });
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const listenMessage = 'must be host:port, such as 127.0.0.1:8099';
 

@@ -119,7 +119,7 @@ function device(view: DeviceView, version: string): Readonly<Record<string, unkn
         model: 'Signal',
         ...known('serial_number', view.signal.serial_no),
         ...known('sw_version', view.signal.version),
-        ...(view.propertyId === null ? parent('bridge', '') : parent('property', view.propertyId)),
+        ...parentIn('property', view.propertyId, view.signal.id),
       };
     case 'sonic':
       return {
@@ -136,9 +136,14 @@ function parent(kind: DeviceKind, id: string): { via_device: string } {
   return { via_device: deviceIdentifier(kind, id) };
 }
 
-function parentOfSonic({ signal, isWifi, propertyId }: SonicView): { via_device: string } {
-  if (signal !== null) return parent('signal', signal.id);
-  return isWifi && propertyId !== null ? parent('property', propertyId) : parent('bridge', '');
+/** The device of that id, if there is one; but what has the same id as its parent must not be its own. */
+function parentIn(kind: DeviceKind, id: string | null, childId: string): { via_device: string } {
+  return id === null || id === childId ? parent('bridge', '') : parent(kind, id);
+}
+
+function parentOfSonic({ sonic, signal, isWifi, propertyId }: SonicView): { via_device: string } {
+  if (signal !== null) return parentIn('signal', signal.id, sonic.id);
+  return parentIn('property', isWifi ? propertyId : null, sonic.id);
 }
 
 // Home Assistant rejects a whole device for one null among its texts (home-assistant reference 1.4).

@@ -19,6 +19,19 @@ export function measurementOf(telemetry: Telemetry): Measurement {
   };
 }
 
+/** A sonic measures about once a minute (cloud facts 3); a day is more than a clock in the wrong time zone is wrong. */
+const outdatedAfterMs = 24 * 3_600_000;
+
+/** Whether it was measured too long ago to pass for the present, however well it was delivered; `now` in ms since 1970. */
+export function isOutdated({ probed_at: probedAt }: Telemetry, now: number): boolean {
+  return probedAt !== null && probedAt > 0 && now - probedAt * 1_000 > outdatedAfterMs;
+}
+
+/** The telemetry with nothing in it but its time. */
+export function withoutValues(telemetry: Telemetry): Telemetry {
+  return { ...telemetry, pressure: null, water_flow: null, water_temp: null };
+}
+
 function thousandth(value: number | null): number | null {
   return value === null ? null : Math.round(value) / 1_000;
 }

@@ -130,14 +130,31 @@ function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): Usa
   return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
 }
 
-/** What was read without what had been kept before, put together with it as soon as that can be read. */
-export function mergedRecords(kept: UsageRecord, read: UsageRecord): UsageRecord {
-  const months = { ...kept.months };
-  for (const [month, days] of Object.entries(read.months)) {
-    if (month > kept.frozenThrough)
-      months[month] = days.map((ml, index) => ml ?? months[month]?.[index] ?? null);
+/** What two runs have read without knowing of each other, put together as soon as one knows of both. */
+export function mergedRecords(one: UsageRecord, other: UsageRecord): UsageRecord {
+  const through = one.frozenThrough > other.frozenThrough ? one.frozenThrough : other.frozenThrough;
+  // Whoever has counted more water up to there has counted for longer.
+  const base = mlThrough(other, through) > mlThrough(one, through) ? other : one;
+  const [earlier, later] = one.readAt > other.readAt ? [other, one] : [one, other];
+  const months: Record<string, readonly (number | null)[]> = {};
+  for (const [month, days] of [earlier, later].flatMap((record) => Object.entries(record.months))) {
+    if (month <= base.frozenThrough) continue;
+    const before = months[month] ?? [];
+    const length = Math.max(days.length, before.length);
+    months[month] = Array.from({ length }, (_, index) => days[index] ?? before[index] ?? null);
   }
-  return { ...kept, months, changedAt: read.changedAt, readAt: Math.max(kept.readAt, read.readAt) };
+  return {
+    ...base,
+    months,
+    isWhole: one.isWhole || other.isWhole,
+    changedAt: later.changedAt,
+    readAt: later.readAt,
+  };
+}
+
+function mlThrough({ frozenMl, months }: UsageRecord, last: string): number {
+  const days = Object.entries(months).flatMap(([month, each]) => (month <= last ? each : []));
+  return frozenMl + sum(days);
 }
 
 /** What is shown on a day; what is old does not pass for the present, but the sum stands. */

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { bringToLife } from './behaviour.ts';
 import { type Fault, Faults } from './faults.ts';
-import { judge } from './judge.ts';
+import { type Answer, judge, type RawRequest } from './judge.ts';
 import { seededRandom } from './random.ts';
 import { RequestLog } from './requestLog.ts';
 import { createCloudServer } from './server.ts';
@@ -88,18 +88,9 @@ export class Simulator {
 
   /** Listens; rejects if it cannot, for example with EADDRINUSE. */
   async start(): Promise<void> {
-    const { port = 0, host = '127.0.0.1', pageSize = 10 } = this.#options;
+    const { port = 0, host = '127.0.0.1' } = this.#options;
     const server = createCloudServer({
-      judge: (request) =>
-        judge(
-          {
-            world: this.world,
-            sessions: this.#sessions,
-            faults: this.#faults,
-            pageSize,
-          },
-          request,
-        ),
+      judge: (request) => this.answer(request),
       faults: this.#faults,
       log: this.requests,
       clock: this.#clock,
@@ -134,6 +125,13 @@ export class Simulator {
   get world(): World {
     this.#world.agenda.settle(this.#now());
     return this.#world;
+  }
+
+  /** Judges a request and carries it out, without a socket and whatever the faults of the way there. */
+  answer(request: RawRequest): Answer {
+    const { pageSize = 10 } = this.#options;
+    const cloud = { world: this.world, sessions: this.#sessions, faults: this.#faults, pageSize };
+    return judge(cloud, request);
   }
 
   /** All tokens are expired from now on; they can be refreshed. */

@@ -21,6 +21,7 @@ const readme = read('README.md');
 const pages = [
   'README.md',
   'CHANGELOG.md',
+  'SECURITY.md',
   ...readdirSync(join(project, 'docs')).map((name) => `docs/${name}`),
 ]
   .filter((file) => file.endsWith('.md'))

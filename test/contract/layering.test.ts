@@ -47,7 +47,6 @@ const violations: Readonly<Record<string, readonly [file: string, imported: stri
   'node-cron-lives-in-bridge-and-config': ['base/b.ts', 'node-cron'],
   'pino-lives-in-base': ['bridge/c.ts', 'pino'],
   'pino-pretty-lives-in-base': ['cloud/b.ts', 'pino-pretty'],
-  'write-file-atomic-lives-in-bridge': ['config/b.ts', 'write-file-atomic'],
   'no-cycles': ['entities/b.ts', './b.ts'],
   'src-knows-no-tests': ['base/c.ts', '../../test/target.ts'],
   'only-main-imports-the-commands': ['daemon.ts', './cli/target.ts'],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Secrets } from '../../src/base/log.ts';
 import { judgeStatus, type Page, readAnswer } from '../../src/cloud/answer.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
@@ -149,7 +150,12 @@ describe.each(operationNames)('an answer to %s, however malformed,', (name) => {
       fc.property(text, (body) => {
         const notices: string[] = [];
         try {
-          const value = readAnswer(name, answerOf(200, body), (_, notice) => notices.push(notice), hide);
+          const value = readAnswer(
+            name,
+            answerOf(200, body),
+            (_, notice) => notices.push(notice),
+            new Secrets(),
+          );
           expectPromised(name, value);
         } catch (error) {
           if (!(error instanceof CloudError)) throw error;

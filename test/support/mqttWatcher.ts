@@ -34,7 +34,12 @@ export interface MqttWatcher {
   publish(
     topic: string,
     payload: string | Buffer,
-    options?: { retain?: boolean; qos?: 0 | 1 | 2; properties?: NonNullable<IPublishPacket['properties']> },
+    options?: {
+      retain?: boolean;
+      qos?: 0 | 1 | 2;
+      dup?: boolean;
+      properties?: NonNullable<IPublishPacket['properties']>;
+    },
   ): Promise<void>;
   /** The last payload of the topic, parsed; undefined where nothing has come. */
   json(topic: string): unknown;

@@ -55,7 +55,7 @@ export async function startPolling(
       read_property_settings: () => someSettings({ timezone: 'UTC' }),
       read_notification_settings: () => ({}),
       read_telemetry: ({ params }) => ({
-        ...{ pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1 },
+        ...{ pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: Math.floor(clock.now() / 1_000) },
         ...telemetry(clock.monotonic(), String(Object.values(params ?? {})[0])),
       }),
       read_daily_usage: () => ({ daily: [{ date: '2026-11-20', liters: 5 }] }),

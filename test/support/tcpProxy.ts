@@ -1,7 +1,17 @@
+import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { atTestEnd } from './childProcess.ts';
 
-/** A way through to a port of the loopback that can be cut. */
+/** How slowly bytes pass, in both directions. */
+export interface Pace {
+  /** How long each piece is held up. */
+  readonly delayMs: number;
+  /** The largest piece; as it comes unless given. */
+  readonly pieceBytes?: number;
+}
+
+/** A way through to a port of the loopback that can fail. */
 export interface TcpProxy {
   readonly port: number;
   /** How many came so far. */
@@ -10,6 +20,16 @@ export interface TcpProxy {
   cut(): void;
   /** Lets connections through again. */
   mend(): void;
+  /** Holds everything up in silence, connections and their ends too: neither side can tell. */
+  freeze(): void;
+  /** Lets pass what was held up, and all that follows. */
+  thaw(): void;
+  /** Resets every connection, as a machine that has restarted does; new ones are let through. */
+  reset(): void;
+  /** Breaks every connection off in mid-packet: after so many more bytes for the visitor. */
+  breakAfter(bytes: number): void;
+  /** Passes bytes on so slowly; null as fast as they come. */
+  slow(pace: Pace | null): void;
 }
 
 /** Starts a proxy; a connection whose first bytes are not admitted is hung up on. */
@@ -18,32 +38,69 @@ export async function startTcpProxy(
   isAdmitted: (firstBytes: Buffer) => boolean = () => true,
 ): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const thawed = new Set<() => void>();
   let isCut = false;
+  let isFrozen = false;
+  let pace: Pace | null = null;
+  /** How many bytes visitors are still let have. */
+  let left = Number.POSITIVE_INFINITY;
   let visits = 0;
+
+  const passable = () => (isFrozen ? new Promise<void>((resolve) => thawed.add(resolve)) : undefined);
   const keep = (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   };
-  const server = createServer((visitor) => {
+  const end = (how: 'destroy' | 'resetAndDestroy') => {
+    for (const socket of sockets) socket[how]();
+  };
+  const relay = async (from: Socket, to: Socket, isToVisitor: boolean) => {
+    try {
+      for await (const chunk of from as AsyncIterable<Buffer>) {
+        for (const piece of pieces(chunk, pace?.pieceBytes)) {
+          if (pace) await pause(pace.delayMs);
+          await passable();
+          const passed = isToVisitor ? piece.subarray(0, left) : piece;
+          if (isToVisitor) left -= passed.length;
+          if (!to.write(passed)) await once(to, 'drain');
+          if (left > 0) continue;
+          left = Number.POSITIVE_INFINITY;
+          end('destroy');
+        }
+      }
+    } catch {
+      // One end broke off; the other hears of it below.
+    }
+    await passable();
+    to.destroy();
+  };
+
+  const server = createServer(async (visitor) => {
     visits += 1;
     keep(visitor);
     if (isCut) visitor.destroy();
-    visitor.once('data', (firstBytes) => {
-      if (!isAdmitted(firstBytes)) {
-        visitor.end();
-        return;
-      }
-      const target = dial(targetPort, '127.0.0.1');
-      keep(target);
-      target.on('close', () => visitor.destroy());
-      visitor.on('close', () => target.destroy());
-      target.write(firstBytes);
-      visitor.pipe(target).pipe(visitor);
-    });
+    const [firstBytes] = await once(visitor, 'data').catch(() => []);
+    await passable();
+    if (firstBytes === undefined || visitor.destroyed) return;
+    if (!isAdmitted(firstBytes)) {
+      visitor.end();
+      return;
+    }
+    const target = dial(targetPort, '127.0.0.1');
+    keep(target);
+    visitor.unshift(firstBytes);
+    void relay(visitor, target, false);
+    void relay(target, visitor, true);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const thaw = () => {
+    isFrozen = false;
+    for (const resolve of thawed) resolve();
+    thawed.clear();
+  };
   atTestEnd(() => {
-    for (const socket of sockets) socket.destroy();
+    thaw();
+    end('destroy');
     server.close();
   });
   const address = server.address();
@@ -54,10 +111,28 @@ export async function startTcpProxy(
     },
     cut() {
       isCut = true;
-      for (const socket of sockets) socket.destroy();
+      end('destroy');
     },
     mend() {
       isCut = false;
     },
+    freeze() {
+      isFrozen = true;
+    },
+    thaw,
+    reset: () => end('resetAndDestroy'),
+    breakAfter(bytes) {
+      left = bytes;
+    },
+    slow(next) {
+      pace = next;
+    },
   };
+}
+
+function pieces(chunk: Buffer, pieceBytes = chunk.length): Buffer[] {
+  const count = Math.ceil(chunk.length / pieceBytes);
+  return Array.from({ length: count }, (_, index) =>
+    chunk.subarray(index * pieceBytes, (index + 1) * pieceBytes),
+  );
 }

@@ -50,6 +50,28 @@ describe.each(['json', 'pretty'] as const)('a log in the format %s', (format) =>
   });
 });
 
+describe('whatever a text holds', () => {
+  const evil = 'x\n[2026-01-01 00:00:00] INFO: forged\r\u001b[2K\u0007\u009b31m\u2028\u202e \\n\\u001b "';
+
+  it('no line is forged and nothing reaches the terminal but text', () => {
+    const lines = logLines('trace', 'pretty');
+    lines.log.info(evil);
+    lines.log.warn({ evil, [evil]: { evil } }, 'fields');
+    lines.log.error({ err: Object.assign(new Error(evil, { cause: new Error(evil) }), { evil }) }, evil);
+    expect(lines.text).not.toMatch(/[^\P{Cc}\n]|[\u2028\u202e]/u);
+    const begins = lines.text.split('\n').filter((line) => /^\S/.test(line));
+    expect(begins.map((line) => line.slice(22))).toEqual(['INFO: x', 'WARN: fields', 'ERROR: x']);
+    expect(lines.text).toContain('    [2026-01-01 00:00:00] INFO: forged\\r\\u001b[2K');
+  });
+
+  it('a JSON line is one line that means the same', () => {
+    const lines = logLines('trace', 'json');
+    lines.log.info({ evil }, evil);
+    expect(lines.text).not.toMatch(/[^\P{Cc}\n]|[\u2028\u202e]|\n./u);
+    expect(JSON.parse(lines.text)).toMatchObject({ evil, msg: evil });
+  });
+});
+
 it('a pretty line has the time, the level and the words, and no colours for a file', () => {
   const lines = logLines('info', 'pretty');
   lines.log.info('hello');

@@ -33,6 +33,15 @@ it('a reason that is new is said at once', () => {
   ]);
 });
 
+it('reasons that take turns are said once each', () => {
+  const { lines, outage } = newOutage();
+  for (const reason of ['refused', 'closed', 'refused', 'closed', 'refused']) outage.failed(reason);
+  expect(lines.messages).toEqual([
+    'warn: The broker: refused. Trying again until it works',
+    'warn: The broker: closed. Trying again until it works',
+  ]);
+});
+
 it('a reason that only words the same thing otherwise is not said', () => {
   const { lines, outage } = newOutage();
   for (let request = 0; request < 5; request++) outage.failed(`status 500, request ${request}`, 'status 500');

@@ -62,7 +62,11 @@ describe('the ledger', () => {
       expect(lines.join()).toContain('put aside');
       expect(readFileSync(`${file}.unreadable`, 'utf8')).toBe(text);
       expect(statSync(`${file}.unreadable`).mode & 0o777).toBe(0o600);
-      expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ session: null, announced: [], usage: {} });
+      expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+        session: null,
+        announced: [],
+        usage: {},
+      });
     },
   );
 

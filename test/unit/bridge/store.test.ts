@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Reading, Store } from '../../../src/bridge/store.ts';
-import type { Incident, Property, Signal, Sonic } from '../../../src/model/records.ts';
+import type { HubDetail, Incident, Property, Signal, Sonic } from '../../../src/model/records.ts';
 
 const property = (id: string, name = id): Property => ({
   id,
@@ -110,6 +110,17 @@ describe('the store', () => {
       { event: 'device_removed', kind: 'sonic', record: { id: 'kitchen' } },
     ]);
     expect(store.sonicView('kitchen')).toBeNull();
+  });
+
+  it('marks nothing of a device that no list has brought yet: it would be taken for gone', () => {
+    store.setOwnedSignals('home', ['hub', 'unread'], true);
+    store.takeDirty();
+    store.setHub('unread', { id: 'unread', status: 'online' } as HubDetail);
+    expect(store.takeDirty().signal).toEqual(new Set());
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    store.replaceSonics(complete(rest));
+    store.replaceSonics(complete(rest));
+    expect(store.takeDirty().sonic).toContain('kitchen');
   });
 
   it('counts neither incomplete readings nor absences that were interrupted', () => {
@@ -282,6 +293,7 @@ describe('incidents in the store', () => {
   it('go over to a sonic that becomes known', () => {
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'loft', signal_id: 'hub' })]));
     expect(store.signalView('hub')?.incidents).toHaveLength(1);
+    store.takeDirty();
     store.replaceSonics(incomplete([sonic('loft', 'hub')]));
     expect(store.signalView('hub')?.incidents).toHaveLength(0);
     expect(store.sonicView('loft')?.incidents).toHaveLength(1);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { BrokerAway } from '../../../src/broker/connection.ts';
+import { BrokerAway } from '../../../src/broker/brokerAway.ts';
 import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';

@@ -144,6 +144,26 @@ describe('retained messages', () => {
     ]);
   });
 
+  it('of which a broker takes none are told up to the tenth, and are known to be refused until it does', async () => {
+    let isFull = true;
+    const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
+    const lines = logLines('info');
+    const retained = new Retained({ isConnected: true, publish } as unknown as Connection, lines.log);
+    for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`))
+      await retained.put(topic, 'x');
+    await retained.settle();
+    expect(lines.messages).toHaveLength(10);
+    expect(lines.messages.at(-1)).toBe(
+      'warn: The MQTT broker did not take many/9: quota exceeded. Others are told at level debug',
+    );
+    expect(retained.hasRefusals).toBe(true);
+    isFull = false;
+    for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`))
+      await retained.put(topic, 'x');
+    await retained.settle();
+    expect(retained.hasRefusals).toBe(false);
+  });
+
   onMosquitto('wait for acknowledgements when there are many, so that memory is bounded', async () => {
     const mosquitto = await startMosquitto();
     const { connection, lines } = await connected(mosquitto.url);

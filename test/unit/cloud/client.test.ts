@@ -94,6 +94,21 @@ describe('a valve command', () => {
     expect(stub.requests.map(({ path }) => path.split('/')[4])).toEqual(['s-1', 's-1']);
   });
 
+  it('is not sent with too little of its time left: nobody would know what became of it', async () => {
+    const clock = new FakeClock();
+    const { client, stub } = await startBench(() => sonic, {
+      clock,
+      session: { token: 'kept', since: clock.now() },
+      requestTimeoutMs: 1_000,
+    });
+    const error = await errorOf(client.call(closeValve, { timeoutMs: 99 }));
+    expect(error).toMatchObject({ kind: 'unavailable', timedOut: true, mayHaveActed: false });
+    expect(stub.requests).toEqual([]);
+    await client.call(closeValve, { timeoutMs: 101 });
+    await client.call(readSonic, { timeoutMs: 99, priority: 'command' });
+    expect(stub.requests.map(({ method }) => method)).toEqual(['PUT', 'GET']);
+  });
+
   it('gets the time of one sign-in more where the session has expired, and no more than that', async () => {
     const { client, stub } = await startBench(() => ({ fault: 'hang' }), { requestTimeoutMs: 100 });
     const startedAt = performance.now();

@@ -1,0 +1,137 @@
+import type { Mutation } from './mutation.ts';
+
+const commander = 'src/bridge/commander.ts';
+const commanderTests = ['test/unit/bridge/commander.test.ts'];
+const requestTests = ['test/unit/bridge/requestsRefused.test.ts'];
+const clientTests = ['test/unit/cloud/client.test.ts'];
+const transportTests = ['test/unit/cloud/transport.test.ts'];
+
+/** What is sent: once only, in time, and the newest. */
+export const sendingMutations: readonly Mutation[] = [
+  {
+    promise: 'a valve command is never asked again',
+    file: 'src/cloud/client.ts',
+    text: 'const { retry } = operationRow(name);',
+    replacement: "const retry = 'safe';",
+    tests: clientTests,
+  },
+  {
+    promise: 'what may have been done is not repeated',
+    file: 'src/cloud/retry.ts',
+    text: 'return isPassing(error) && !error.mayHaveActed;',
+    replacement: 'return isPassing(error);',
+    tests: ['test/unit/cloud/retry.test.ts'],
+  },
+  {
+    promise: 'a broken connection may have acted',
+    file: 'src/cloud/noAnswer.ts',
+    text: 'const mayHaveActed = wasSent;',
+    replacement: 'const mayHaveActed = false;',
+    tests: transportTests,
+  },
+  {
+    promise: 'a timeout may have acted',
+    file: 'src/cloud/transport.ts',
+    text: 'mayHaveActed: this.#controller !== undefined,',
+    replacement: 'mayHaveActed: false,',
+    tests: clientTests,
+  },
+  {
+    promise: 'what was given up is not sent later',
+    file: 'src/cloud/transport.ts',
+    text: "if (this.#isSettled) controller.abort(new Error('given up before it was sent'));",
+    replacement: '',
+    tests: transportTests,
+  },
+  {
+    promise: 'no command is sent with too little time left',
+    file: 'src/cloud/sender.ts',
+    text: "if (isLate && operationRow(name).retry === 'never')",
+    replacement: 'if (false)',
+    tests: clientTests,
+  },
+  {
+    promise: 'no valve command that waited too long is sent',
+    file: commander,
+    text: 'if (isTooLate(timeoutMs, this.#options.requestTimeoutMs)) {',
+    replacement: 'if (false) {',
+    tests: commanderTests,
+  },
+  {
+    promise: 'no request that waited too long is sent',
+    file: 'src/bridge/requests.ts',
+    text: 'if (isTooLate(leftMs, requestTimeoutMs)) {',
+    replacement: 'if (false) {',
+    tests: requestTests,
+  },
+  {
+    promise: 'no change that waited too long is sent',
+    file: 'src/bridge/changes.ts',
+    text: 'if (isTooLate(timeoutMs, this.#requestTimeoutMs)) {',
+    replacement: 'if (false) {',
+    tests: ['test/unit/bridge/changes.test.ts'],
+  },
+  {
+    promise: 'a command has the request timeout and no more',
+    file: 'src/cloud/client.ts',
+    text: "const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;",
+    replacement: 'const { timeoutMs = null } = options;',
+    tests: clientTests,
+  },
+  {
+    promise: 'commands to one valve run one at a time',
+    file: commander,
+    text: 'if (!isBusy) void this.#drain(lane);',
+    replacement: 'void this.#drain(lane);',
+    tests: commanderTests,
+  },
+  {
+    promise: 'the command that gave way is told so',
+    file: commander,
+    text: 'this.#waiting.get(lane)?.onEnd(superseded);',
+    replacement: '',
+    tests: commanderTests,
+  },
+  {
+    promise: 'a newer command ends the repeats of the one before',
+    file: commander,
+    text: 'this.#repeating.get(lane)?.abort();',
+    replacement: '',
+    tests: commanderTests,
+  },
+  {
+    promise: 'two spellings of an id share a lane',
+    file: commander,
+    text: 'const lane = id.toLowerCase();',
+    replacement: 'const lane = id;',
+    tests: commanderTests,
+  },
+  {
+    promise: 'a stop ends the commands',
+    file: commander,
+    text: 'this.#stopping.abort(new GivenUp(words, false));',
+    replacement: '',
+    tests: commanderTests,
+  },
+  {
+    promise: 'a command that comes during the stop is refused',
+    file: commander,
+    text: 'this.#stopping.signal.aborted ? stoppedWords : payloadFlaw(message)',
+    replacement: 'payloadFlaw(message)',
+    tests: commanderTests,
+  },
+  {
+    promise: 'a request that comes during the stop is refused',
+    file: 'src/bridge/requests.ts',
+    text: ': this.#stopping.signal.aborted\n',
+    replacement: ': false\n',
+    tests: requestTests,
+  },
+  {
+    promise: 'a closed client sends nothing more',
+    file: 'src/cloud/sender.ts',
+    text: 'for (const deadline of this.#deadlines) deadline.stop(closed());',
+    replacement: '',
+    tests: ['test/unit/cloud/oddData.test.ts'],
+  },
+];

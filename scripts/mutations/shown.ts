@@ -1,0 +1,100 @@
+import type { Mutation } from './mutation.ts';
+
+const storeTests = ['test/unit/bridge/store.test.ts'];
+const valveTests = ['test/unit/model/valve.test.ts'];
+const daemonTests = ['test/unit/daemon.test.ts'];
+
+/** What is shown. */
+export const showingMutations: readonly Mutation[] = [
+  {
+    promise: 'a pressure test is no closed valve',
+    file: 'src/model/valve.ts',
+    text: "if (valveState === 'pressure_test') return lastSettled;",
+    replacement: "if (valveState === 'pressure_test') return 'closed';",
+    tests: valveTests,
+  },
+  {
+    promise: 'an unknown word is no position',
+    file: 'src/model/valve.ts',
+    text: 'return shownByState.get(valveState) ?? null;',
+    replacement: 'return shownByState.get(valveState) ?? lastSettled;',
+    tests: valveTests,
+  },
+  {
+    promise: 'a requested close is not a closed valve',
+    file: 'src/model/valve.ts',
+    text: "['requested_closed', 'closing'],",
+    replacement: "['requested_closed', 'closed'],",
+    tests: valveTests,
+  },
+  {
+    promise: 'a command alone closes no valve',
+    file: 'src/model/valve.ts',
+    text: 'return movementOf[command.action];',
+    replacement: 'return targetOf[command.action];',
+    tests: storeTests,
+  },
+  {
+    promise: 'the word of the cloud stands over a command',
+    file: 'src/bridge/valves.ts',
+    text: 'if (accepted && accepted.stateBefore !== state) this.#accepted.delete(id);',
+    replacement: '',
+    tests: storeTests,
+  },
+  {
+    promise: 'an older list does not undo a newer reading',
+    file: 'src/bridge/precedence.ts',
+    text: 'return startedAt < (',
+    replacement: 'return 0 > (',
+    tests: storeTests,
+  },
+  {
+    promise: 'an incomplete list removes no device',
+    file: 'src/bridge/devices.ts',
+    text: 'if (!reading.isComplete) {',
+    replacement: 'if (false) {',
+    tests: storeTests,
+  },
+  {
+    promise: 'one list without a device removes none',
+    file: 'src/bridge/devices.ts',
+    text: 'const readingsUntilGone = 2;',
+    replacement: 'const readingsUntilGone = 1;',
+    tests: storeTests,
+  },
+  {
+    promise: 'absences that were interrupted do not count',
+    file: 'src/bridge/devices.ts',
+    text: 'const { id } = listed;\n      this.#absences.delete(id);',
+    replacement: 'const { id } = listed;',
+    tests: storeTests,
+  },
+  {
+    promise: 'a crawl that missed a page is incomplete',
+    file: 'src/cloud/client.ts',
+    text: 'complete: problem === null',
+    replacement: 'complete: true',
+    tests: ['test/unit/cloud/crawl.test.ts'],
+  },
+  {
+    promise: 'a lost cloud changes no value',
+    file: 'src/bridge/poller.ts',
+    text: 'return isRefusal(result.reason) ? null : undefined;',
+    replacement: 'return null;',
+    tests: daemonTests,
+  },
+  {
+    promise: 'a lost cloud makes values unavailable',
+    file: 'src/bridge/monitor.ts',
+    text: 'const isFresh = leftMs > 0;',
+    replacement: 'const isFresh = this.#isCloudFresh || leftMs > 0;',
+    tests: daemonTests,
+  },
+  {
+    promise: 'an incident is closed by the cloud alone',
+    file: 'src/bridge/poller.ts',
+    text: 'return isGone ? null : incident;',
+    replacement: 'return null;',
+    tests: ['test/unit/bridge/poller.test.ts'],
+  },
+];

@@ -1,0 +1,93 @@
+import type { Mutation } from './mutation.ts';
+
+const transportTests = ['test/unit/cloud/transport.test.ts'];
+const connectionTests = ['test/unit/broker/connection.test.ts'];
+const daemonTests = ['test/unit/daemon.test.ts'];
+
+/** The broker, the session and the disk. */
+export const surroundingMutations: readonly Mutation[] = [
+  {
+    promise: 'the last will says offline',
+    file: 'src/daemon.ts',
+    text: "will: { topic: this.#topics.bridge('state'), payload: 'offline' },",
+    replacement: "will: { topic: this.#topics.bridge('state'), payload: 'online' },",
+    tests: daemonTests,
+  },
+  {
+    promise: 'the last words say offline',
+    file: 'src/daemon.ts',
+    text: "await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'offline' }]);",
+    replacement: "await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'online' }]);",
+    tests: daemonTests,
+  },
+  {
+    promise: 'the broker keeps no commands for a bridge that is away',
+    file: 'src/broker/connection.ts',
+    text: 'clean: true,',
+    replacement: 'clean: false,',
+    tests: connectionTests,
+  },
+  {
+    promise: 'an incident is noted before it is announced',
+    file: 'src/bridge/announcer.ts',
+    text: 'await this.#ledger.noteAnnounced(',
+    replacement: 'void this.#ledger.noteAnnounced(',
+    tests: daemonTests,
+  },
+  {
+    promise: 'no incident is announced again after a restart',
+    file: 'src/bridge/announcer.ts',
+    text: 'if (this.#ledger.hasAnnounced(incident.id)) return;',
+    replacement: '',
+    tests: daemonTests,
+  },
+  {
+    promise: 'one session is renewed at a time',
+    file: 'src/cloud/session.ts',
+    text: '#renew = singleFlight(() => this.#renewWhenAllowed());',
+    replacement: '#renew = () => this.#renewWhenAllowed();',
+    tests: ['test/unit/cloud/session.test.ts'],
+  },
+  {
+    promise: 'a rejected password is tried at most three times a minute',
+    file: 'src/cloud/signInLimits.ts',
+    text: 'if (count < 3) return lastAt;',
+    replacement: 'if (count < 6) return lastAt;',
+    tests: ['test/unit/cloud/signInLimits.test.ts'],
+  },
+  {
+    promise: 'a sign-in keeps to the limits',
+    file: 'src/cloud/session.ts',
+    text: 'this.#checkLimits();',
+    replacement: '',
+    tests: ['test/unit/cloud/session.test.ts'],
+  },
+  {
+    promise: 'the certificate of the broker is verified by default',
+    file: 'src/config/schema.ts',
+    text: 'reject_unauthorized: flag.prefault(true)',
+    replacement: 'reject_unauthorized: flag.prefault(false)',
+    tests: ['test/contract/configuration.test.ts'],
+  },
+  {
+    promise: 'the certificate of the broker is verified',
+    file: 'src/broker/connection.ts',
+    text: 'rejectUnauthorized: tls.rejectUnauthorized,',
+    replacement: 'rejectUnauthorized: false,',
+    tests: ['test/unit/broker/connectionTrouble.test.ts'],
+  },
+  {
+    promise: 'the certificate of the cloud is verified',
+    file: 'src/cloud/transport.ts',
+    text: 'timeout: connectTimeoutMs, rejectUnauthorized: true',
+    replacement: 'timeout: connectTimeoutMs, rejectUnauthorized: false',
+    tests: transportTests,
+  },
+  {
+    promise: 'what is kept on disk is for its owner only',
+    file: 'src/bridge/disk.ts',
+    text: "'wx', 0o600",
+    replacement: "'wx', 0o644",
+    tests: ['test/unit/bridge/ledger.test.ts'],
+  },
+];

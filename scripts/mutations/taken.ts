@@ -1,0 +1,94 @@
+import type { Mutation } from './mutation.ts';
+
+const commander = 'src/bridge/commander.ts';
+const commanderTests = ['test/unit/bridge/commander.test.ts'];
+const requestTests = ['test/unit/bridge/requestsRefused.test.ts'];
+const connectionTests = ['test/unit/broker/connection.test.ts'];
+
+/** What is taken for a command. */
+export const commandMutations: readonly Mutation[] = [
+  {
+    promise: 'a retained command is refused',
+    file: commander,
+    text: 'if (isRetained) {',
+    replacement: 'if (false) {',
+    tests: commanderTests,
+  },
+  {
+    promise: 'the deletion of a retained command is no command',
+    file: commander,
+    text: 'this.#kept.delete(topic) || isRetained',
+    replacement: 'isRetained',
+    tests: commanderTests,
+  },
+  {
+    promise: 'a retained request is refused',
+    file: 'src/bridge/requests.ts',
+    text: 'const failure = isRetained\n',
+    replacement: 'const failure = false\n',
+    tests: requestTests,
+  },
+  {
+    promise: 'a stored command is known as retained',
+    file: 'src/broker/connection.ts',
+    text: 'isRetained: packet.retain === true',
+    replacement: 'isRetained: false',
+    tests: connectionTests,
+  },
+  {
+    promise: 'only OPEN and CLOSE move a valve',
+    file: 'src/homeassistant/command.ts',
+    text: "return word === 'open' || word === 'close' ? word : null;",
+    replacement: "return word === 'open' ? word : 'close';",
+    tests: ['test/unit/homeassistant/command.test.ts'],
+  },
+  {
+    promise: 'what is no text is no command',
+    file: 'src/bridge/payloadFlaw.ts',
+    text: 'if (!isText)',
+    replacement: 'if (false)',
+    tests: commanderTests,
+  },
+  {
+    promise: 'a command keeps to control',
+    file: 'src/homeassistant/command.ts',
+    text: 'return needed !== undefined && !control[needed] ? needed : null;',
+    replacement: 'return null;',
+    tests: ['test/unit/homeassistant/command.test.ts'],
+  },
+  {
+    promise: 'a request keeps to control',
+    file: 'src/bridge/requestJudgement.ts',
+    text: 'if (forbidden !== null) {',
+    replacement: 'if (false) {',
+    tests: requestTests,
+  },
+  {
+    promise: 'the session is nobody else’s',
+    file: 'src/bridge/requestJudgement.ts',
+    text: 'if (operationRow(name).session) {',
+    replacement: 'if (false) {',
+    tests: requestTests,
+  },
+  {
+    promise: 'an account is not changed unless that is allowed',
+    file: 'src/config/schema.ts',
+    text: 'account: flag.prefault(false)',
+    replacement: 'account: flag.prefault(true)',
+    tests: ['test/contract/configuration.test.ts'],
+  },
+  {
+    promise: 'an id stays within its segment of a path',
+    file: 'src/cloud/request.ts',
+    text: '!staysInSegment(value)',
+    replacement: 'false',
+    tests: ['test/unit/cloud/request.test.ts'],
+  },
+  {
+    promise: 'an id that is not safe in a topic is left out',
+    file: 'src/cloud/wire.ts',
+    text: 'const safeId = /^(?!bridge(_\\d+)?$)[A-Za-z0-9_-]{1,128}$/;',
+    replacement: 'const safeId = /^(?!bridge(_\\d+)?$).{1,128}$/;',
+    tests: ['test/unit/cloud/wire.test.ts'],
+  },
+];

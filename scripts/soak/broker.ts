@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import type { EmbeddedBrokerDeeds } from './embeddedBroker.ts';
+import { type Part, startPart } from './part.ts';
+import { waitUntil } from './waitUntil.ts';
+
+/** A broker in a process of its own. */
+export interface Broker {
+  readonly name: string;
+  readonly url: string;
+  readonly signal: (name: NodeJS.Signals) => void;
+  /** Ends it and starts it anew, with nothing retained. */
+  readonly restart: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** How one of its lives begins; it can then be reached on the port. */
+type Start = () => { signal(name: NodeJS.Signals): void; stop(): Promise<unknown> };
+
+// Debian puts it where only root's PATH looks.
+const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` };
+
+/** Mosquitto where it is installed, else the embedded broker. */
+export async function startBroker(folder: string, nodeArgs: readonly string[]): Promise<Broker> {
+  const port = await freePort();
+  const isInstalled = spawnSync('mosquitto', ['-h'], { env }).error === undefined;
+  const start = isInstalled ? mosquitto(port, folder) : embedded(port, nodeArgs);
+  let life = start();
+  await reached(port);
+  return {
+    name: isInstalled ? 'Mosquitto' : 'the embedded broker',
+    url: `mqtt://127.0.0.1:${port}`,
+    signal: (name) => life.signal(name),
+    async restart() {
+      await life.stop();
+      life = start();
+      await reached(port);
+    },
+    async stop() {
+      await life.stop();
+    },
+  };
+}
+
+function mosquitto(port: number, folder: string): Start {
+  const file = join(folder, 'mosquitto.conf');
+  const lines = [
+    `listener ${port} 127.0.0.1`,
+    'allow_anonymous true',
+    // Its default drops what goes beyond a thousand messages.
+    'max_queued_messages 0',
+    'log_dest none',
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  return () => {
+    const child = spawn('mosquitto', ['-c', file], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    const kill = () => child.kill('SIGKILL');
+    process.on('exit', kill);
+    return {
+      signal: (name) => child.kill(name),
+      async stop() {
+        process.off('exit', kill);
+        await ended(child);
+      },
+    };
+  };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+function embedded(port: number, nodeArgs: readonly string[]): Start {
+  return () => {
+    const file = new URL('./embeddedBroker.ts', import.meta.url);
+    const part: Part<EmbeddedBrokerDeeds> = startPart('the broker', file, { args: [`${port}`], nodeArgs });
+    void part.ask('start');
+    return part;
+  };
+}
+
+function reached(port: number): Promise<void> {
+  return waitUntil('the broker', async () => ((await accepts(port)) ? null : 'it takes no connections'));
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+  });
+}
+
+/** A port of the loopback that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address !== 'object') throw new Error('there is no free port');
+  return address.port;
+}

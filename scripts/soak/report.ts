@@ -1,0 +1,77 @@
+import type { BridgeLog } from './bridge.ts';
+import type { Happened } from './house.ts';
+import type { Tally } from './tally.ts';
+import type { Round, Verdict } from './verdict.ts';
+import type { Seen } from './watcher.ts';
+
+/** All that a soak has shown. */
+export interface Report {
+  readonly node: string;
+  readonly broker: string;
+  readonly sonics: number;
+  readonly seed: number;
+  readonly durationMs: number;
+  readonly cloud: Tally;
+  readonly seen: Seen;
+  readonly happened: Happened;
+  readonly log: BridgeLog;
+  readonly rounds: readonly Round[];
+  readonly verdict: Verdict;
+}
+
+const megabytes = (bytes: number) => (bytes / 1_048_576).toFixed(2);
+
+/** The head of the table of rounds. */
+export const roundsHead = 'round  min  polls  heap MB  rss MB  handles  fds  timers  emitters  listeners';
+
+/** A round as a line of the table. */
+export function roundLine({ round, atMs, polls, figures }: Round): string {
+  const { heapUsed, rss, handles, descriptors, timers, emitters } = figures;
+  const listeners = figures.processListeners + figures.signalListeners + figures.socketListeners;
+  return [
+    `${round}`.padStart(5),
+    (atMs / 60_000).toFixed(1).padStart(4),
+    `${polls}`.padStart(6),
+    megabytes(heapUsed).padStart(8),
+    megabytes(rss).padStart(7),
+    `${handles}`.padStart(8),
+    `${descriptors ?? '-'}`.padStart(4),
+    `${timers}`.padStart(7),
+    `${emitters}`.padStart(9),
+    `${listeners}`.padStart(10),
+  ].join(' ');
+}
+
+/** What a soak came to, for people. */
+export function summary(report: Report): string[] {
+  const { cloud, seen, happened, log, verdict } = report;
+  const { heapUsed } = verdict.courses;
+  return [
+    `${report.sonics} sonics, seed ${report.seed}, Node ${report.node}, ${report.broker}, ${(report.durationMs / 60_000).toFixed(1)} minutes`,
+    `Polls      ${told(cloud.polls)}`,
+    `Requests   ${cloud.requests}, answered well: ${cloud.answered}`,
+    `Messages   ${seen.messages}; events: ${told(seen.events)}`,
+    `Troubles   ${told(happened.troubles)}`,
+    `Commands   ${happened.commands}; ends: ${told(seen.outcomes)}`,
+    `Log lines  ${told(log.lines)}`,
+    ...log.errors.map((line) => `           ${line.slice(0, 300)}`),
+    ...(heapUsed
+      ? [
+          `Heap       ${megabytes(heapUsed.first)} MB in the first steady rounds (after ${verdict.warmUpRounds}), ${megabytes(heapUsed.last)} MB in the last: ${(heapUsed.growth * 100).toFixed(2)} %; slope ${megabytes(heapUsed.slope)} MB per 1,000 polls`,
+        ]
+      : []),
+    ...verdict.complaints.map((words) => `Complaint  ${words}`),
+    `Verdict    ${words(verdict)}`,
+  ];
+}
+
+function words({ isPassed }: Verdict): string {
+  if (isPassed === null) return 'too few rounds to judge';
+  return isPassed ? 'passed: nothing grows' : 'failed';
+}
+
+function told(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}

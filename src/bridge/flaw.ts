@@ -1,0 +1,30 @@
+import { CloudError } from '../cloud/errors.ts';
+
+/** Why something could not be read, or not all of it. */
+export interface Flaw {
+  readonly words: string;
+  /** The words without what varies from one such flaw to the next: only another gist is news. */
+  readonly gist: string;
+}
+
+/** What an error says. */
+export function flawOf(error: unknown): Flaw {
+  const words = error instanceof Error ? error.message : String(error);
+  return { words, gist: error instanceof CloudError ? error.gist : words };
+}
+
+/** What was read of a list, where that is not all; null where it is. */
+export function flawOfList(crawl: {
+  readonly problem: string | null;
+  readonly gist: string | null;
+}): Flaw | null {
+  return crawl.problem === null ? null : { words: crawl.problem, gist: crawl.gist ?? 'incomplete' };
+}
+
+/** Several as one, which is no other than the first of them; null for none. */
+export function together(flaws: readonly (Flaw | null)[]): Flaw | null {
+  const present = flaws.filter((flaw) => flaw !== null);
+  const [first] = present;
+  if (!first) return null;
+  return { words: [...new Set(present.map(({ words }) => words))].join('; '), gist: first.gist };
+}

@@ -1,0 +1,90 @@
+import type { IClientPublishOptions, MqttClient } from 'mqtt';
+import type { Clock } from '../base/clock.ts';
+import { BrokerAway } from './brokerAway.ts';
+
+/** What the broker of a connection takes. */
+export interface OutboxOptions {
+  /** So many unacknowledged messages at a time, as it says itself. */
+  readonly mostInFlight: number;
+  /** How long the oldest of them may stay so, in ms. */
+  readonly overdueMs: number;
+}
+
+interface Letter {
+  readonly topic: string;
+  readonly payload: string;
+  readonly options: IClientPublishOptions;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Messages on their way over one connection, in order, never more of them than the broker takes at a time. */
+export class Outbox {
+  readonly #client: MqttClient;
+  readonly #options: OutboxOptions;
+  readonly #clock: Clock;
+  readonly #onOverdue: () => void;
+  readonly #waiting: Letter[] = [];
+  /** The oldest first. */
+  readonly #sent = new Set<Letter>();
+  #watched: Letter | undefined;
+  #cancelWatch: () => void = () => {};
+
+  constructor(client: MqttClient, options: OutboxOptions, clock: Clock, onOverdue: () => void) {
+    this.#client = client;
+    this.#options = options;
+    this.#clock = clock;
+    this.#onOverdue = onOverdue;
+  }
+
+  /** Whether everything was acknowledged. */
+  get isEmpty(): boolean {
+    return this.#sent.size + this.#waiting.length === 0;
+  }
+
+  /** Resolves when the broker has the message; rejects with its refusal, or BrokerAway. */
+  publish(topic: string, payload: string, options: IClientPublishOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ topic, payload, options, resolve, reject });
+      this.#send();
+    });
+  }
+
+  /** The connection is over: nothing more is sent, and nobody knows what came through. */
+  close(): void {
+    this.#cancelWatch();
+    for (const { reject } of this.#sent) reject(new BrokerAway('the MQTT broker went away', true));
+    for (const { reject } of this.#waiting) reject(new BrokerAway());
+    this.#sent.clear();
+    this.#waiting.length = 0;
+  }
+
+  #send(): void {
+    while (this.#sent.size < this.#options.mostInFlight) {
+      const letter = this.#waiting.shift();
+      if (!letter) break;
+      this.#sent.add(letter);
+      // The client fails what is on its way just before it tells that the connection is over, which is no refusal.
+      this.#client.publish(letter.topic, letter.payload, letter.options, (error) =>
+        queueMicrotask(() => this.#answered(letter, error)),
+      );
+    }
+    this.#watch();
+  }
+
+  #answered(letter: Letter, error: Error | undefined): void {
+    if (!this.#sent.delete(letter)) return;
+    if (error) letter.reject(error);
+    else letter.resolve();
+    this.#send();
+  }
+
+  /** Each message has its time from when it is the oldest, so that many on a slow link are not overdue together. */
+  #watch(): void {
+    const [oldest] = this.#sent;
+    if (oldest === this.#watched) return;
+    this.#cancelWatch();
+    this.#watched = oldest;
+    this.#cancelWatch = oldest ? this.#clock.after(this.#options.overdueMs, this.#onOverdue) : () => {};
+  }
+}

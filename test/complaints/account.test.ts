@@ -1,0 +1,245 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  automaticAttemptAt,
+  earliestAttemptAt,
+  type Rejections,
+  withRejection,
+} from '../../src/cloud/signInLimits.ts';
+import { temporaryFolder } from '../support/program.ts';
+import { dayMs, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+
+const signIns = (home: Home) => home.asked('sign_in');
+
+/** Every unique id that Home Assistant is told of. */
+function uniqueIds(home: Home): string[] {
+  const payloads = [...home.broker.retained].filter(([topic]) => topic.startsWith('homeassistant/device/'));
+  return payloads
+    .flatMap(([, payload]) => Object.values<{ unique_id?: string }>(JSON.parse(payload).components))
+    .flatMap(({ unique_id }) => unique_id ?? [])
+    .toSorted();
+}
+
+describe('7: the password was changed, and only removing and adding all anew helps', () => {
+  it('Home Assistant says so, and once its file is right all goes on by itself, with the same ids', async () => {
+    const file = join(temporaryFolder(), 'password');
+    writeFileSync(file, 'demo\n');
+    const home = new Home({ config: { cloud: { password: null, password_file: file } } });
+    await home.start();
+    const before = uniqueIds(home);
+    expect(before.length).toBeGreaterThan(60);
+
+    home.simulator.setPassword('a new one');
+    await home.pass(2 * hourMs);
+    expect(home.entity('bridge', 'sensor_status')).toMatchObject({ state: 'auth_failed', isAvailable: true });
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: false });
+    expect(home.events('auth_failed')).toHaveLength(1);
+
+    writeFileSync(file, 'a new one\n');
+    // Six attempts an hour are all that there are; one may have to be waited for.
+    await home.pass(hourMs + minuteMs);
+    expect(home.entity('bridge', 'sensor_status').state).toBe('ok');
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+    expect(uniqueIds(home)).toEqual(before);
+    expect(home.machine.runs).toBe(1);
+    home.machine.kill();
+  });
+
+  it('within seconds, where the file is corrected soon', async () => {
+    const file = join(temporaryFolder(), 'password');
+    writeFileSync(file, 'mistyped\n');
+    const home = new Home({ config: { cloud: { password: null, password_file: file } } });
+    await home.start();
+    expect(home.json('bridge/health').status).toBe('auth_failed');
+    writeFileSync(file, 'demo\n');
+    await home.pass(10 * secondMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.machine.kill();
+  });
+});
+
+describe('8: the token lives in memory only: each restart is a sign-in, and a second account gets the first', () => {
+  it('ten restarts, five of them by power cuts, need one sign-in', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    for (let round = 0; round < 5; round++) {
+      await home.restart();
+      home.machine.kill();
+      await home.pass(minuteMs);
+      await home.start();
+    }
+    expect(home.json('bridge/health').status).toBe('ok');
+    expect(signIns(home)).toHaveLength(1);
+    home.machine.kill();
+  });
+
+  it('it is renewed in time, so that weeks need no other sign-in, wherever the bridge is off for days', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    for (let round = 0; round < 4; round++) {
+      await home.stop();
+      await home.pass(9 * dayMs + hourMs);
+      await home.start();
+      await home.pass(hourMs);
+    }
+    expect(home.asked('refresh_token').map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const statuses = home.published('bridge/health').map(({ payload }) => JSON.parse(payload).status);
+    expect(statuses).not.toContain('auth_failed');
+    expect(signIns(home)).toHaveLength(1);
+    home.machine.kill();
+  });
+
+  it('a token that is of no use any more costs one sign-in', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    await home.stop();
+    // The sessions end, and the password is what it was.
+    home.simulator.setPassword('demo');
+    await home.start();
+    await home.pass(hourMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    expect(signIns(home)).toHaveLength(2);
+    home.machine.kill();
+  });
+
+  it('another account on the same disk signs in for itself', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    await home.stop();
+    const from = home.requests.length;
+    await home.startWith({ schedules: leisurely, cloud: { email: 'other@example.com' } });
+    const asked = home.requests.slice(from);
+    // Rejected, as the cloud knows nobody of that name, and tried again once.
+    expect(new Set(asked.map(({ operation }) => operation))).toEqual(new Set(['sign_in']));
+    expect(asked[0]?.body).toContain('other@example.com');
+    expect(home.json('bridge/health').status).toBe('auth_failed');
+    home.machine.kill();
+  });
+});
+
+describe('9: retrying a dead credential locks the account', () => {
+  /** At most three in any minute and six in any hour. */
+  function expectToKeepToTheCap(at: readonly number[]): void {
+    for (const begin of at) {
+      const within = (ms: number) => at.filter((each) => each >= begin && each < begin + ms).length;
+      expect(within(minuteMs)).toBeLessThanOrEqual(3);
+      expect(within(hourMs)).toBeLessThanOrEqual(6);
+    }
+  }
+
+  it('in two days there is an attempt an hour, a few more in the first, and it comes back by itself', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    home.simulator.rejectPassword();
+    const from = home.time.now;
+    await home.pass(2 * dayMs);
+    const at = signIns(home)
+      .slice(1)
+      .map((request) => request.at - from);
+    expectToKeepToTheCap(at);
+    expect(at.length).toBeGreaterThan(46);
+    expect(at.length).toBeLessThanOrEqual(2 * 24 + 6);
+    // Nor is anything else asked for in vain.
+    const others = home.requests.filter(
+      (request) => request.at > from + hourMs && request.operation !== 'sign_in',
+    );
+    expect(others).toEqual([]);
+    home.simulator.setPassword('demo');
+    await home.pass(hourMs + minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.machine.kill();
+  });
+
+  it('so it goes on for weeks, whether or not anybody asks for more', () => {
+    for (const isAsked of [false, true]) {
+      let rejections: Rejections | null = null;
+      const at: number[] = [];
+      for (let now = 0; now < 28 * dayMs; ) {
+        at.push(now);
+        rejections = withRejection(rejections, now);
+        now = isAsked
+          ? Math.max(now + secondMs, earliestAttemptAt(rejections))
+          : automaticAttemptAt(rejections);
+      }
+      expectToKeepToTheCap(at);
+      expect(at.length).toBeLessThanOrEqual(28 * 24 + 6);
+    }
+  });
+
+  it('nor do people who press refresh all the time make it more', async () => {
+    const home = new Home();
+    await home.start();
+    home.simulator.rejectPassword();
+    for (let press = 0; press < 360; press++) {
+      await home.pass(10 * secondMs);
+      home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
+      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/name/set`, `Name ${press}`, false);
+    }
+    const at = signIns(home)
+      .slice(1)
+      .map((request) => request.at);
+    expect(at.length).toBeGreaterThanOrEqual(3);
+    expect(at.length).toBeLessThanOrEqual(6);
+    expect(at.filter((each) => each < (at[0] ?? 0) + minuteMs).length).toBeLessThanOrEqual(3);
+    home.machine.kill();
+  });
+
+  it('one sign-in is under way at a time, whoever waits for it', async () => {
+    const home = new Home();
+    let underWay = 0;
+    home.strike = ({ operation }) => {
+      if (operation === 'sign_in') underWay += 1;
+      return operation === 'sign_in' && underWay === 1 ? 'hang-before' : null;
+    };
+    home.machine.start();
+    // The request timeout is ten seconds; until then nobody else tries.
+    await home.pass(9 * secondMs);
+    expect(signIns(home)).toHaveLength(1);
+    await home.pass(minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    expect(signIns(home).length).toBeLessThanOrEqual(3);
+    home.machine.kill();
+  });
+});
+
+describe('23: the account shows settings only, no valve and no message', () => {
+  it('a property without a signal is said in the log and in Home Assistant; Wi-Fi sonics are asked for', async () => {
+    const home = new Home({ cloud: { signals: 0, sonics: 0 } });
+    await home.start();
+    const words = 'the account has a property, but no signal (hub) in it';
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining(words),
+    });
+    expect(home.entity('bridge', 'sensor_status')).toMatchObject({ state: 'degraded', isAvailable: true });
+    expect(home.linesFrom(0).filter((text) => text.includes(words))).toHaveLength(1);
+    expect(home.asked('list_wifi_sonics').length).toBeGreaterThan(0);
+    // It goes by itself, once there is one.
+    home.world.addWifiSonic();
+    await home.pass(2 * minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.machine.kill();
+  });
+
+  it('a signal without a sonic is said as well', async () => {
+    const home = new Home({ cloud: { sonics: 0 } });
+    await home.start();
+    expect(home.json('bridge/health').reason).toContain('a signal (hub), but no sonic (valve) on it');
+    home.machine.kill();
+  });
+
+  it('an account with nothing but a Wi-Fi sonic has its valve', async () => {
+    const home = new Home({ cloud: { signals: 0, sonics: 0, wifiSonics: 1 } });
+    await home.start();
+    expect(home.entity(home.sonicId, 'valve_valve')).toEqual({
+      platform: 'valve',
+      state: 'open',
+      isAvailable: true,
+    });
+    home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect(home.entity(home.sonicId, 'valve_valve').state).toBe('closed');
+    home.machine.kill();
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { dayMs, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+
+/** Takes the broker away, and what was connected with it. */
+function breakDown(home: Home): void {
+  home.broker.fault = 'away';
+  home.broker.cut();
+}
+
+describe('17: the broker is down at boot, and the bridge gives up', () => {
+  it('it is waited for a day, while the cloud is asked; within the minute all is there', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    home.broker.fault = 'away';
+    await home.start();
+    await home.pass(dayMs);
+    expect(home.machine.isRunning).toBe(true);
+    expect(home.asked('list_sonics').length).toBeGreaterThan(100);
+    // One line when it fails, and one an hour.
+    expect(home.linesFrom(0).filter((text) => /MQTT broker/.test(text)).length).toBeLessThanOrEqual(26);
+    home.broker.fault = null;
+    await home.pass(minuteMs);
+    expect(home.entity(home.sonicId, 'valve_valve')).toEqual({
+      platform: 'valve',
+      state: 'open',
+      isAvailable: true,
+    });
+    home.machine.kill();
+  });
+
+  it('so it is when the cloud is away at boot as well, in whichever order they come back', async () => {
+    for (const isCloudFirst of [true, false]) {
+      const home = new Home({ config: { schedules: leisurely } });
+      home.broker.fault = 'away';
+      home.strike = () => 'refused';
+      await home.start();
+      await home.pass(2 * hourMs);
+      if (isCloudFirst) home.strike = () => null;
+      else home.broker.fault = null;
+      await home.pass(20 * minuteMs);
+      home.strike = () => null;
+      home.broker.fault = null;
+      await home.pass(6 * minuteMs);
+      expect(home.entity(home.sonicId, 'valve_valve').isAvailable, `${isCloudFirst}`).toBe(true);
+      home.machine.kill();
+    }
+  });
+
+  it('an outage of a day in the middle is survived like a short one', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    breakDown(home);
+    await home.pass(dayMs);
+    home.world.setValve(home.sonicId, 'closed');
+    await home.pass(20 * minuteMs);
+    home.broker.fault = null;
+    await home.pass(minuteMs);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
+    home.machine.kill();
+  });
+});
+
+describe('18: memory grows while the broker is away', () => {
+  it('nothing is queued: back again, each topic comes once, with its newest value', async () => {
+    const home = new Home({ cloud: { sonics: 4 } });
+    await home.start();
+    const before = home.machine.load.timers;
+    breakDown(home);
+    // Each poll brings something new.
+    for (let minute = 0; minute < 180; minute++) {
+      for (const [index, id] of home.world.thingIds.entries()) {
+        home.world.changeSonic(id, { radio_rssi: minute + index, name: `Sonic ${minute}.${index}` });
+      }
+      await home.pass(minuteMs);
+    }
+    expect(home.machine.load.timers).toBeLessThanOrEqual(before + 10);
+    const from = home.messages.length;
+    home.broker.fault = null;
+    await home.pass(40 * secondMs);
+    const retained = home.messages.slice(from).filter(({ retain }) => retain);
+    const topics = retained.map(({ topic }) => topic);
+    expect(topics.length).toBeGreaterThan(40);
+    const doubled = topics.filter((topic, index) => topics.indexOf(topic) !== index);
+    // What the bridge says of itself changes as it connects.
+    expect(doubled.filter((topic) => !topic.includes('/bridge'))).toEqual([]);
+    for (const [index, id] of home.world.thingIds.entries()) {
+      expect(home.json(`sonic/${id}`)).toMatchObject({ name: `Sonic 179.${index}` });
+    }
+    home.machine.kill();
+  });
+});
+
+describe('22: "online" stays although the bridge has died', () => {
+  it('it has one lasting connection with a will; after a restart of the broker all is as before', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    await home.pass(dayMs);
+    expect(home.links).toHaveLength(1);
+    home.machine.kill();
+    await home.pass(secondMs);
+    expect(home.text('bridge/state')).toBe('offline');
+    expect(home.entity(home.sonicId, 'valve_valve').isAvailable).toBe(false);
+
+    await home.start();
+    expect(home.text('bridge/state')).toBe('online');
+    home.broker.restart(0);
+    await home.pass(minuteMs);
+    expect(home.text('bridge/state')).toBe('online');
+    expect(home.entity(home.sonicId, 'valve_valve').isAvailable).toBe(true);
+    home.machine.kill();
+  });
+});
+
+describe('also seen: a connection that says "connected" but is dead', () => {
+  it('is found by its silence, though the cloud works, and what happened meanwhile is shown', async () => {
+    const home = new Home();
+    await home.start();
+    home.broker.fault = 'frozen';
+    const from = home.time.now;
+    await home.pass(20 * minuteMs);
+    home.world.setValve(home.sonicId, 'closed');
+    await home.pass(2 * minuteMs);
+    const words = home.linesFrom(from).filter((text) => /MQTT broker/.test(text));
+    expect(words.length).toBeGreaterThan(0);
+    expect(words.length).toBeLessThanOrEqual(3);
+    expect(home.asked('list_sonics').filter(({ at }) => at > from + 15 * minuteMs).length).toBeGreaterThan(3);
+    home.broker.fault = null;
+    await home.pass(minuteMs);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
+    home.machine.kill();
+  });
+});
+
+describe('also seen: reconnect storms several times a second', () => {
+  it('a broker that ends each connection at once is asked twice a minute, and said to do so a few times', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    home.onLinked = () => void home.time.after(100, () => home.broker.cut());
+    await home.start();
+    const from = home.time.now;
+    await home.pass(hourMs);
+    const links = home.links.filter((at) => at > from);
+    // Thirty seconds apart, give or take what is drawn.
+    expect(links.length).toBeGreaterThan(30);
+    expect(links.length).toBeLessThanOrEqual(250);
+    expect(home.linesFrom(from).length).toBeLessThanOrEqual(8);
+    home.machine.kill();
+  });
+});

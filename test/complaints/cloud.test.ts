@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest';
+import { between, seededRandom } from '../../src/simulator/random.ts';
+import type { RequestFault } from '../simulation/virtualCloud.ts';
+import { Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+
+describe('4: no errors, but the telemetry is two days old and nobody is told', () => {
+  it('its own time is shown; what is older than a day is shown no more, and said', async () => {
+    // The cloud goes on answering, but the sonic has measured for the last time.
+    const home = new Home({ config: { schedules: { ...leisurely, telemetry: '30m', usage: '24h' } } });
+    const { sonicId, world } = home;
+    await home.start();
+    const flow = () => home.entity(sonicId, 'sensor_flow');
+    await home.pass(23 * hourMs);
+    expect(flow().state).not.toBeNull();
+    expect(home.json(`sonic/${sonicId}/telemetry`).probed_at).toBe('2026-03-02T09:00:00.000Z');
+    expect(home.json('bridge/health').status).toBe('ok');
+    await home.pass(25 * hourMs);
+    for (const key of ['flow', 'pressure', 'water_temperature']) {
+      expect(home.entity(sonicId, `sensor_${key}`).state, key).toBeNull();
+    }
+    expect(home.entity(sonicId, 'sensor_telemetry_time').state).toBe('2026-03-02T09:00:00.000Z');
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining('more than a day old, of 2026-03-02T09:00:00.000Z'),
+    });
+    const isAbout = (text: string) => /day old/.test(text);
+    expect(home.linesFrom(0).filter(isAbout)).toHaveLength(1);
+    // What else is known of it is as good as ever.
+    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+
+    world.setValve(sonicId, 'open');
+    await home.pass(hourMs);
+    expect(flow().state).not.toBeNull();
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.machine.kill();
+  });
+});
+
+describe('5: it goes offline many times a day', () => {
+  it('no outage below five minutes makes anything unavailable; each is a few lines of the log, not one an attempt', async () => {
+    const home = new Home();
+    await home.start();
+    const random = seededRandom(5);
+    const from = home.time.now;
+    const flaps = 12;
+    for (let flap = 0; flap < flaps; flap++) {
+      home.strike = () => 'reset-before';
+      // The last good answer may be a minute old, and after this it is a while until the next attempt.
+      await home.pass(between(random, 70, 150) * secondMs);
+      const { schedules } = home.json('bridge/health');
+      expect(
+        schedules.sonics.consecutive_failures + schedules.incidents.consecutive_failures,
+      ).toBeGreaterThan(0);
+      home.strike = () => null;
+      await home.pass(15 * minuteMs);
+    }
+    const offline = home.messages.filter(({ at, payload }) => at > from && payload === 'offline');
+    expect(offline).toEqual([]);
+    expect(home.events('cloud_offline')).toEqual([]);
+    const lines = home.linesFrom(from);
+    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(4 * flaps);
+    expect(lines.filter((text) => /Cloud: back after/.test(text)).length).toBeLessThanOrEqual(flaps);
+    home.machine.kill();
+  });
+});
+
+describe('6: the vendor\'s domain expires, and "invalid credentials" is said for days', () => {
+  // That a name cannot be looked up is shown with the process itself.
+  it.each<[RequestFault, string, RegExp]>([
+    ['html', 'degraded', /not JSON|HTML/i],
+    ['refused', 'cloud_unreachable', /connection refused/],
+    ['error-502', 'cloud_unreachable', /502/],
+    ['hang-before', 'cloud_unreachable', /timeout/],
+  ])('it says what it is, and asks for no other password: %s', async (fault, status, words) => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    const from = home.time.now;
+    home.strike = () => fault;
+    await home.pass(6 * hourMs);
+    // And where there is no session any more, so that it is a sign-in that is answered so.
+    await home.stop();
+    home.disk.files.clear();
+    await home.start();
+    await home.pass(6 * hourMs);
+    const told = home.published('bridge/health').filter(({ at }) => at > from);
+    const statuses = told.map(({ payload }) => JSON.parse(payload).status);
+    expect(statuses).not.toContain('auth_failed');
+    expect(home.json('bridge/health')).toMatchObject({ reason: expect.stringMatching(words) });
+    expect(statuses).toContain(status);
+    expect(home.linesFrom(from).join('\n')).not.toMatch(/password|credential|rejected/i);
+    home.strike = () => null;
+    await home.pass(hourMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.machine.kill();
+  });
+
+  it('what the cloud itself refuses at a sign-in is called that', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    home.simulator.rejectPassword();
+    await home.pass(30 * minuteMs);
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'auth_failed',
+      reason: expect.stringMatching(/rejected the e-mail or the password/),
+    });
+    home.machine.kill();
+  });
+});
+
+describe('10: a minute times a dozen endpoints burns the quota of a day, and nobody sees why', () => {
+  it('all schedules share one budget, each has its turn in it, and the count is shown', async () => {
+    const budget = 3;
+    const home = new Home({
+      cloud: { sonics: 3 },
+      config: { cloud: { max_requests_per_minute: budget } },
+    });
+    await home.start();
+    // The first burst of a minute's worth is over.
+    await home.pass(10 * minuteMs);
+    const from = home.time.now;
+    const perHour: number[] = [];
+    for (let hour = 0; hour < 24; hour++) {
+      const before = home.requests.length;
+      await home.pass(hourMs);
+      perHour.push(home.requests.length - before);
+    }
+    // Wanted is more than twice as much.
+    expect(Math.max(...perHour)).toBeLessThanOrEqual(60 * budget + budget);
+    for (const operation of [
+      'list_incidents',
+      'list_sonics',
+      'read_telemetry',
+      'list_signals',
+      'read_daily_usage',
+    ]) {
+      const times = home.asked(operation).map((request) => request.at);
+      expect(times.filter((time) => time > from + 23 * hourMs).length, operation).toBeGreaterThan(0);
+    }
+    const shown = Number(home.entity('bridge', 'sensor_requests_last_hour').state);
+    expect(Math.abs(shown - budget * 60)).toBeLessThanOrEqual(budget * 2);
+    home.machine.kill();
+  });
+
+  it('a list is one request, however many sonics there are', async () => {
+    const home = new Home({ cloud: { properties: 1, signals: 1, sonics: 10 } });
+    await home.start();
+    const from = home.requests.length;
+    await home.pass(10 * minuteMs);
+    const lists = home.requests.slice(from).filter(({ operation }) => operation === 'list_sonics');
+    // Every minute, or twice as often where water flows.
+    expect(lists.length).toBeLessThanOrEqual(20);
+    expect(home.asked('read_sonic')).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('when the cloud asks to wait, nothing is sent meanwhile, and until when is shown', async () => {
+    const home = new Home();
+    await home.start();
+    const epochMs = Date.parse('2026-03-02T09:00:00Z');
+    let waits = 0;
+    for (let round = 0; round < 8; round++) {
+      // One request is answered with 429, each time with a Retry-After of another form, or none.
+      let limitedAt: number | null = null;
+      home.strike = () => {
+        if (limitedAt !== null) return null;
+        limitedAt = home.time.now;
+        return 'limited';
+      };
+      await home.pass(minuteMs);
+      const told = home.published('bridge/health').filter(({ at }) => limitedAt !== null && at > limitedAt);
+      const until = told
+        .map(({ payload }) => JSON.parse(payload).limited_until)
+        .find((each) => each !== null);
+      await home.pass(5 * minuteMs);
+      if (until === undefined) continue;
+      waits += 1;
+      const [answeredAt = 0] = told.map(({ at }) => at);
+      const untilMs = Date.parse(until) - epochMs;
+      expect(untilMs).toBeGreaterThan(answeredAt);
+      const early = home.requests.filter(({ at }) => at > answeredAt && at < untilMs - secondMs);
+      expect(early.map(({ target }) => target)).toEqual([]);
+      expect(home.json('bridge/health')).toMatchObject({ status: 'ok', limited_until: null });
+    }
+    expect(waits).toBeGreaterThanOrEqual(2);
+    home.machine.kill();
+  });
+});
+
+describe('19: 5406 identical errors in an evening without internet', () => {
+  it('six hours are a line at the beginning, one an hour, and one with the duration at the end', async () => {
+    const home = new Home();
+    await home.start();
+    const from = home.time.now;
+    home.strike = () => 'refused';
+    await home.pass(6 * hourMs);
+    home.strike = () => null;
+    await home.pass(15 * minuteMs);
+    const lines = home.linesFrom(from);
+    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(12);
+    expect(lines.filter((text) => /^(error|fatal)/.test(text))).toEqual([]);
+    expect(
+      lines.filter((text) => /away for \d+ (min|h), \d+ attempts/.test(text)).length,
+    ).toBeLessThanOrEqual(6);
+    expect(lines.filter((text) => /back after 6 h \(\d+ failed attempts\)/.test(text))).toHaveLength(1);
+    home.machine.kill();
+  });
+
+  it('so it is when the broker is out of reach as well', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    const from = home.time.now;
+    home.strike = () => 'refused';
+    home.broker.fault = 'away';
+    home.broker.cut();
+    await home.pass(6 * hourMs);
+    home.strike = () => null;
+    home.broker.fault = null;
+    await home.pass(hourMs);
+    const lines = home.linesFrom(from);
+    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(24);
+    expect(lines.filter((text) => /broker.*back after/.test(text))).toHaveLength(1);
+    home.machine.kill();
+  });
+});

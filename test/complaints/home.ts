@@ -1,0 +1,264 @@
+import { vi } from 'vitest';
+import { seededRandom } from '../../src/simulator/random.ts';
+import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { Machine, type Place } from '../simulation/machine.ts';
+import { VirtualBroker } from '../simulation/virtualBroker.ts';
+import type { RequestFault, SeenRequest } from '../simulation/virtualCloud.ts';
+import { VirtualDisk } from '../simulation/virtualDisk.ts';
+import { VirtualTime } from '../simulation/virtualTime.ts';
+
+// Weeks pass in seconds, but on a busy machine in more of them.
+vi.setConfig({ testTimeout: 120_000 });
+
+export const secondMs = 1_000;
+export const minuteMs = 60 * secondMs;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
+/** Schedules of a home in which nothing is urgent, for stories of weeks. */
+export const leisurely = {
+  incidents: '10m',
+  sonics: '10m',
+  telemetry: '1h',
+  signals: '6h',
+  usage: '6h',
+  pressure_tests: '6h',
+  properties: '6h',
+} as const;
+
+/** A message that the broker took, from whomever. */
+export interface TakenMessage {
+  /** Ms since the story began. */
+  readonly at: number;
+  readonly topic: string;
+  readonly payload: string;
+  readonly retain: boolean;
+}
+
+/** A request that left the bridge, and what the cloud said to it. */
+export interface Request extends SeenRequest {
+  readonly at: number;
+  /** Null where it did not reach the cloud. */
+  status: number | null;
+}
+
+/** A line of the log, as `warn: gone`. */
+export interface LogLine {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** What Home Assistant makes of an entity. */
+export interface SeenEntity {
+  readonly platform: string;
+  readonly isAvailable: boolean;
+  readonly state: string | number | null;
+}
+
+export interface HomeOptions {
+  readonly cloud?: SimulatorOptions;
+  /** Sections of the configuration. */
+  readonly config?: Readonly<Record<string, object | string>>;
+  /** When the story begins, ISO 8601 in UTC. */
+  readonly begins?: string;
+}
+
+/**
+ * A home with the whole bridge in it, over a cloud, a broker and a disk of its own, in which weeks pass in seconds.
+ * The bridge is started by the test.
+ */
+export class Home {
+  readonly time = new VirtualTime();
+  readonly random = seededRandom(25);
+  readonly simulator: Simulator;
+  readonly broker: VirtualBroker;
+  readonly disk: VirtualDisk;
+  /** What runs the bridge. */
+  machine: Machine;
+  readonly messages: TakenMessage[] = [];
+  readonly requests: Request[] = [];
+  readonly lines: LogLine[] = [];
+  /** When a connection to the broker began. */
+  readonly links: number[] = [];
+  /** What becomes of a request. */
+  strike: (request: SeenRequest) => RequestFault | null = () => null;
+  /** Told each connection to the broker as it begins. */
+  onLinked: () => void = () => {};
+  readonly #place: Place;
+  readonly propertyId: string;
+  readonly signalId: string;
+  readonly sonicId: string;
+
+  constructor({ cloud = {}, config = {}, begins = '2026-03-02T09:00:00Z' }: HomeOptions = {}) {
+    const epochMs = Date.parse(begins);
+    const { time } = this;
+    const worldClock = {
+      now: () => epochMs + time.now,
+      monotonic: () => time.now,
+      after: time.after.bind(time),
+    };
+    this.simulator = new Simulator({
+      clock: worldClock,
+      quiet: true,
+      properties: 1,
+      signals: 1,
+      sonics: 1,
+      ...cloud,
+    });
+    this.broker = new VirtualBroker(time, seededRandom(1), {
+      handedOver: () => {},
+      taken: (topic, payload, retain) => this.messages.push({ at: time.now, topic, payload, retain }),
+      delivered: () => {},
+      linked: (isLinked) => {
+        if (!isLinked) return;
+        this.links.push(time.now);
+        this.onLinked();
+      },
+    });
+    this.disk = new VirtualDisk(seededRandom(2));
+    const byNumber = new Map<number, Request>();
+    this.#place = {
+      time,
+      random: seededRandom(3),
+      epochMs,
+      simulator: this.simulator,
+      broker: this.broker,
+      disk: this.disk,
+      strike: (request) => this.strike(request),
+      tap: {
+        sent: (request) => {
+          const seen = { ...request, at: time.now, status: null };
+          byNumber.set(request.number, seen);
+          this.requests.push(seen);
+        },
+        judged: (request, { status }) => {
+          const seen = byNumber.get(request.number);
+          if (seen) seen.status = status;
+          byNumber.delete(request.number);
+        },
+        answered: () => {},
+      },
+      logged: (line) => this.lines.push({ at: time.now, text: lineOf(line) }),
+      config: config as Place['config'],
+    };
+    this.machine = new Machine(this.#place);
+    const { world } = this.simulator;
+    this.propertyId = world.properties.ids[0] ?? '';
+    this.signalId = world.signals.ids[0] ?? '';
+    this.sonicId = world.thingIds[0] ?? '';
+  }
+
+  /** The world of the cloud, as it is now. */
+  get world() {
+    return this.simulator.world;
+  }
+
+  /** Starts the bridge, and lets a minute pass, in which it shows all that there is. */
+  async start(): Promise<void> {
+    this.machine.start();
+    await this.pass(minuteMs);
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    await this.time.runUntil(this.time.now + ms);
+  }
+
+  /** Starts the bridge with another configuration, on the same disk; the one before must have ended. */
+  async startWith(config: Readonly<Record<string, object | string>>): Promise<void> {
+    this.machine = new Machine({ ...this.#place, config: config as Place['config'] });
+    await this.start();
+  }
+
+  /** Stops the bridge, as SIGTERM does. */
+  async stop(): Promise<void> {
+    let isStopped = false;
+    this.machine.stop((tookMs) => {
+      isStopped = tookMs !== null;
+    });
+    await this.pass(6 * secondMs);
+    if (!isStopped) throw new Error('the bridge has not stopped within five seconds');
+  }
+
+  /** Stops it, waits, and starts it again. */
+  async restart(pauseMs = 10 * secondMs): Promise<void> {
+    await this.stop();
+    await this.pass(pauseMs);
+    await this.start();
+  }
+
+  /** A retained document below `sonic2mqtt/`; throws where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: documents have many shapes
+  json(path: string): any {
+    const payload = this.broker.retained.get(`sonic2mqtt/${path}`);
+    if (payload === undefined) throw new Error(`nothing is retained at ${path}`);
+    return JSON.parse(payload);
+  }
+
+  /** A retained plain text below `sonic2mqtt/`. */
+  text(path: string): string | undefined {
+    return this.broker.retained.get(`sonic2mqtt/${path}`);
+  }
+
+  /** Everything that was published at a topic below `sonic2mqtt/`, oldest first. */
+  published(path: string): readonly TakenMessage[] {
+    return this.messages.filter(({ topic }) => topic === `sonic2mqtt/${path}`);
+  }
+
+  /** The events of this name on `bridge/event`. */
+  events(name: string): readonly Record<string, unknown>[] {
+    return this.published('bridge/event')
+      .map(({ payload }) => JSON.parse(payload))
+      .filter(({ event }) => event === name);
+  }
+
+  /** The requests of this operation. */
+  asked(operation: string): readonly Request[] {
+    return this.requests.filter((request) => request.operation === operation);
+  }
+
+  /** All requests by which a valve is told to move. */
+  get valveCommands(): readonly Request[] {
+    return this.requests.filter(({ target }) => /\/(valve|changeState|state)$/i.test(target));
+  }
+
+  /** A device's discovery message; null where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: as Home Assistant takes it
+  discovery(deviceId: string): any {
+    const payload = this.broker.retained.get(`homeassistant/device/sonic2mqtt_${deviceId}/config`);
+    return payload === undefined ? null : JSON.parse(payload);
+  }
+
+  /** What Home Assistant, having just read what the broker keeps, makes of an entity; throws where there is none. */
+  entity(deviceId: string, componentId: string): SeenEntity {
+    const discovery = this.discovery(deviceId);
+    const component = discovery?.components[componentId];
+    if (!component?.unique_id) throw new Error(`${deviceId} has no entity ${componentId}`);
+    const availability: { readonly topic: string }[] = component.availability ?? discovery.availability;
+    const [, key = ''] = /^\{\{ value_json\.(\w+) \}\}$/.exec(component.value_template ?? '') ?? [];
+    const document = this.broker.retained.get(component.state_topic);
+    return {
+      platform: component.platform,
+      isAvailable: availability.every(({ topic }) => this.broker.retained.get(topic) === 'online'),
+      state: document === undefined ? null : (JSON.parse(document)[key] ?? null),
+    };
+  }
+
+  /** The lines of the log from a moment on. */
+  linesFrom(at: number): readonly string[] {
+    return this.lines.filter((line) => line.at >= at).map(({ text }) => text);
+  }
+}
+
+const levels: Readonly<Record<number, string>> = {
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+};
+
+function lineOf(json: string): string {
+  const { level, msg } = JSON.parse(json) as { level: number; msg: string };
+  return `${levels[level]}: ${msg}`;
+}

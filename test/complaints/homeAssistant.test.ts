@@ -1,0 +1,212 @@
+import { describe, expect, it } from 'vitest';
+import { Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+
+const isDiscovery = (topic: string) => topic.startsWith('homeassistant/device/');
+
+/** The retained topics of the bridge in which this id occurs. */
+const topicsOf = (home: Home, id: string) =>
+  [...home.broker.retained.keys()].filter((topic) => topic.includes(id));
+
+/** The devices that are announced. */
+const announced = (home: Home) => [...home.broker.retained.keys()].filter(isDiscovery).toSorted();
+
+function homeAssistantStarts(home: Home): void {
+  home.broker.publish('homeassistant/status', 'online', false);
+}
+
+describe('12: after a restart of Home Assistant all is unavailable until the bridge is restarted', () => {
+  it('what it needs is retained, and is told again at its birth, even where the broker has forgotten it', async () => {
+    const home = new Home();
+    await home.start();
+    const all = new Map(home.broker.retained);
+    const isPresent = () => home.entity(home.sonicId, 'valve_valve');
+    expect(isPresent()).toEqual({ platform: 'valve', state: 'open', isAvailable: true });
+
+    const from = home.messages.length;
+    homeAssistantStarts(home);
+    await home.pass(3 * secondMs);
+    const again = new Set(home.messages.slice(from).map(({ topic }) => topic));
+    for (const topic of all.keys()) expect(again, topic).toContain(topic);
+
+    home.broker.retained.clear();
+    homeAssistantStarts(home);
+    await home.pass(3 * secondMs);
+    expect([...home.broker.retained.keys()].toSorted()).toEqual([...all.keys()].toSorted());
+    expect(isPresent()).toEqual({ platform: 'valve', state: 'open', isAvailable: true });
+    home.machine.kill();
+  });
+});
+
+describe('13: re-sending discovery at each poll floods the log, and sent once it gets lost', () => {
+  it('nothing is sent in quiet hours; each birth brings each device once, each time after another moment', async () => {
+    const home = new Home();
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const quietFrom = home.messages.length;
+    await home.pass(3 * hourMs);
+    const quiet = home.messages.slice(quietFrom);
+    expect(quiet.filter(({ topic }) => isDiscovery(topic))).toEqual([]);
+    // What is left are figures: the water of today, and the count of requests every quarter of an hour.
+    const others = quiet.filter(({ topic }) => !/\/usage$|\/homeassistant$|\/bridge\/info$/.test(topic));
+    expect(others.map(({ topic }) => topic)).toEqual([]);
+    expect(home.linesFrom(6 * minuteMs)).toEqual([]);
+
+    const waits: number[] = [];
+    for (let birth = 0; birth < 5; birth++) {
+      const [from, bornAt] = [home.messages.length, home.time.now];
+      homeAssistantStarts(home);
+      await home.pass(minuteMs);
+      const sent = home.messages.slice(from).filter(({ topic }) => isDiscovery(topic));
+      expect(sent.map(({ topic }) => topic).toSorted()).toEqual(announced(home));
+      waits.push(Math.round((sent[0]?.at ?? 0) - bornAt));
+    }
+    expect(new Set(waits).size).toBeGreaterThan(2);
+    expect(Math.max(...waits)).toBeLessThan(2 * secondMs);
+
+    // Lost at the broker, it is there again as soon as that is back.
+    home.broker.restart(0);
+    await home.pass(minuteMs);
+    expect(announced(home)).toHaveLength(4);
+    home.machine.kill();
+  });
+});
+
+describe('14: removed or renamed devices haunt Home Assistant for years', () => {
+  it('what was removed while the bridge was down is swept at its start, and what others keep is not', async () => {
+    const home = new Home({ cloud: { sonics: 2 }, config: { schedules: leisurely } });
+    const [kept = '', gone = ''] = home.world.thingIds;
+    await home.start();
+    expect(topicsOf(home, gone).length).toBeGreaterThan(5);
+    const foreign = ['homeassistant/device/zigbee_lamp/config', `elsewhere/sonic/${gone}`];
+    for (const topic of foreign) home.broker.publish(topic, '{"components":{}}', true);
+    await home.stop();
+    home.world.removeSonic(gone);
+    await home.pass(hourMs);
+    await home.start();
+    await home.pass(hourMs);
+    expect(topicsOf(home, gone)).toEqual([foreign[1]]);
+    expect(home.broker.retained.has(foreign[0] ?? '')).toBe(true);
+    expect(home.entity(kept, 'valve_valve').isAvailable).toBe(true);
+    home.machine.kill();
+  });
+
+  it('a new name makes no new topic and no new device', async () => {
+    const home = new Home({ config: { schedules: { ...leisurely, properties: '10m', signals: '10m' } } });
+    const { world } = home;
+    await home.start();
+    const before = [...home.broker.retained.keys()].toSorted();
+    world.changeSonic(home.sonicId, { name: 'Main stopcock' });
+    world.signals.change(home.signalId, { name: 'Cupboard' });
+    world.properties.change(home.propertyId, { name: 'Summer house' });
+    await home.pass(hourMs);
+    expect([...home.broker.retained.keys()].toSorted()).toEqual(before);
+    expect(home.discovery(home.sonicId).device.name).toBe('Main stopcock');
+    home.machine.kill();
+  });
+});
+
+describe('15: devices are deleted on a hiccup, and made again without their settings', () => {
+  it('pages that fail for hours, and a list that misses a sonic once, delete nothing', async () => {
+    const home = new Home({ cloud: { sonics: 4, pageSize: 2 } });
+    const { world } = home;
+    await home.start();
+    const before = announced(home);
+    home.simulator.setFaults([{ kind: 'missing-page', value: 2 }]);
+    await home.pass(hourMs);
+    home.simulator.setFaults([{ kind: 'error', value: 500, rate: 0.5 }]);
+    await home.pass(hourMs);
+    home.simulator.setFaults([{ kind: 'bad-record' }]);
+    await home.pass(10 * minuteMs);
+    home.simulator.setFaults([]);
+    await home.pass(10 * minuteMs);
+
+    const [, id = ''] = world.sonics.ids;
+    const record = world.sonics.get(id);
+    const lists = () => home.asked('list_sonics').filter(({ target }) => target.endsWith('page=1')).length;
+    world.sonics.delete(id);
+    const from = lists();
+    while (lists() === from) await home.pass(secondMs);
+    await home.pass(5 * secondMs);
+    expect(lists()).toBe(from + 1);
+    if (record) world.sonics.set(id, record);
+    await home.pass(hourMs);
+    const deletions = home.messages.filter(({ topic, payload }) => isDiscovery(topic) && payload === '');
+    expect(deletions).toEqual([]);
+    expect(announced(home)).toEqual(before);
+    expect(home.events('device_removed')).toEqual([]);
+
+    // What two complete readings miss is gone.
+    world.removeSonic(id);
+    await home.pass(3 * minuteMs);
+    expect(topicsOf(home, id)).toEqual([]);
+    home.machine.kill();
+  });
+});
+
+describe('16: the unique id was made of a name or a model: all entities are there twice', () => {
+  it('whatever else changes, each is of the cloud id and a fixed key', async () => {
+    const home = new Home({
+      cloud: { signals: 2 },
+      config: { schedules: { ...leisurely, properties: '10m', signals: '10m' } },
+    });
+    const { world, sonicId } = home;
+    const ids = (): [string, string][] =>
+      announced(home).flatMap((topic) => {
+        const { components } = JSON.parse(home.broker.retained.get(topic) ?? '{}');
+        return Object.entries<{ unique_id: string }>(components).map(
+          ([component, { unique_id }]): [string, string] => [`${topic} ${component}`, unique_id],
+        );
+      });
+    await home.start();
+    const before = ids();
+    expect(new Set(before.map(([, id]) => id)).size).toBe(before.length);
+    const all = ['bridge', home.propertyId, ...world.signals.ids, ...world.thingIds].join('|');
+    for (const [, id] of before) expect(id).toMatch(new RegExp(`^sonic2mqtt_(${all})_[a-z_]+$`));
+
+    // Another name, another serial number, another battery, and it hangs on another signal.
+    const [, otherSignal = ''] = world.signals.ids;
+    world.changeSonic(sonicId, { name: 'Another', serial_no: 'OTHER', battery: 'external_power_supply' });
+    const record = world.sonics.get(sonicId);
+    if (record) world.sonics.set(sonicId, { ...record, signal_id: otherSignal });
+    world.signals.change(home.signalId, { name: 'Another', version: '9.9.9' });
+    world.properties.change(home.propertyId, { name: 'Another', uprn: '1' });
+    await home.pass(hourMs);
+    await home.restart();
+    expect(home.discovery(sonicId).device).toMatchObject({
+      name: 'Another',
+      via_device: `sonic2mqtt_${otherSignal}`,
+    });
+    expect(ids()).toEqual(before);
+    home.machine.kill();
+  });
+});
+
+describe('also seen: entities that are not there any more cannot be deleted, or haunt as disabled ones', () => {
+  it('each is sent with its platform only before it is left out, and retained topics of its own are emptied', async () => {
+    const home = new Home();
+    await home.start();
+    await home.stop();
+    const from = home.messages.length;
+    await home.startWith({ control: { settings: false, valves: false } });
+    await home.pass(10 * minuteMs);
+    const changed = home.messages.slice(from).filter(({ topic }) => isDiscovery(topic));
+    let withdrawn = 0;
+    for (const topic of announced(home)) {
+      const first = home.messages.slice(0, from).findLast((message) => message.topic === topic);
+      const versions = [first, ...changed.filter((message) => message.topic === topic)].map(
+        (message) => JSON.parse(message?.payload ?? '{}').components as Record<string, object>,
+      );
+      for (const [index, components] of versions.entries()) {
+        const next = versions[index + 1] ?? components;
+        for (const [id, component] of Object.entries(components)) {
+          if (id in next) continue;
+          expect(Object.keys(component), id).toEqual(['platform']);
+          withdrawn += 1;
+        }
+      }
+    }
+    expect(withdrawn).toBeGreaterThan(20);
+    expect(home.discovery(home.sonicId).components).not.toHaveProperty('valve_valve');
+    home.machine.kill();
+  });
+});

@@ -1,0 +1,140 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configSchema, secretPaths } from '../../src/config/schema.ts';
+import { cannotForbid, startDiskHouse, takeAway } from '../support/diskHouse.ts';
+import { startHouse } from '../support/house.ts';
+import { startProgram, temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const one = { properties: 1, signals: 1, sonics: 1 };
+
+describe("6: the vendor's domain expires", () => {
+  it('a name that cannot be looked up is said to be that; another base URL is all that is needed', async () => {
+    const house = await startHouse({ cloud: one, isStarted: false });
+    const lost = house.startBridge({ cloud: { base_url: 'https://expired.invalid' } });
+    const isTold = () => /DNS: .*expired\.invalid/.test(house.json('bridge/health')?.reason);
+    await waitFor(isTold, { what: 'words about DNS', timeoutMs: 15_000 });
+    expect(house.json('bridge/health').status).toBe('cloud_unreachable');
+    expect(lost.output).not.toMatch(/password|credential|rejected/i);
+    expect((await lost.stop()).code).toBe(0);
+    house.startBridge();
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 15_000);
+  });
+});
+
+describe('17, 18 and 22: a broker that is away at boot, for long, and a bridge that dies', () => {
+  it('it waits; in little memory it goes on with what is new; and when it is killed that is told', async () => {
+    const house = await startHouse({
+      cloud: { ...one, sonics: 4 },
+      // Names as long as no cloud has them: in little time, more than there is memory for.
+      config: { schedules: { sonics: '100ms', incidents: '1h', telemetry: '1h', signals: '1h' } },
+      isStarted: false,
+    });
+    const { simulator, broker, watcher } = house;
+    await broker.stop();
+    const cwd = temporaryFolder();
+    const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+    const bridge = startProgram(['run'], { cwd, env, config: house.config });
+    await bridge.waitForOutput(/MQTT broker .*refused/);
+    await broker.restart();
+    await watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 20_000);
+    const [id = '', ...others] = simulator.world.thingIds;
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`);
+    await broker.stop();
+    const lists = () => simulator.requests.count('list_sonics');
+    for (let change = 1; change <= 24; change++) {
+      for (const each of [id, ...others]) {
+        simulator.world.changeSonic(each, { name: `${change} ${'x'.repeat(1_000_000)}` });
+      }
+      const from = lists();
+      await waitFor(() => lists() >= from + 2, { what: 'the next list', timeoutMs: 15_000 });
+    }
+    expect(bridge.isRunning, bridge.output.slice(-2_000)).toBe(true);
+    for (const each of [id, ...others]) simulator.world.changeSonic(each, { name: 'Newest' });
+    await broker.restart();
+    const isNewest = (text: string) => JSON.parse(text).name === 'Newest';
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, isNewest, 40_000);
+    expect(watcher.last.get('sonic2mqtt/bridge/state')).toBe('online');
+
+    await bridge.stop('SIGKILL');
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
+  }, 60_000);
+});
+
+describe('23: the account shows settings only', () => {
+  it('check says why nothing else will be there', async () => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 0, sonics: 0 },
+      isStarted: false,
+    });
+    const check = startProgram(['check'], { config: house.config });
+    await check.ended();
+    expect(check.stdout).toMatch(/no signal \(hub\)/);
+  });
+});
+
+describe('24: the container wants to be root, breaks on volumes, and shows passwords', () => {
+  const forbidding = cannotForbid();
+
+  it.skipIf(forbidding !== null)(
+    'a data folder that is not its own is said in words, and all else works',
+    async () => {
+      const { house, sonicId, start, untilHealth } = await startDiskHouse();
+      const dataDir = temporaryFolder();
+      takeAway(dataDir);
+      const bridge = start(dataDir);
+      await untilHealth(/the data directory cannot be used/);
+      expect(bridge.output).toContain(dataDir);
+      await house.watcher.waitForTopic(
+        `sonic2mqtt/sonic/${sonicId}`,
+        (text) => JSON.parse(text).valve === 'open',
+      );
+      await house.watcher.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE');
+      await house.watcher.waitForTopic(
+        `sonic2mqtt/sonic/${sonicId}`,
+        (text) => JSON.parse(text).valve === 'closed',
+      );
+      expect((await bridge.stop('SIGTERM')).code).toBe(0);
+    },
+  );
+
+  it('every secret can be in a file, so that none is in the environment or the list of processes', async () => {
+    expect(secretPaths.length).toBeGreaterThan(2);
+    const known = configSchema.parse({
+      cloud: { base_url: 'https://cloud.example.com', email: 'a@example.com', password: 'p' },
+      mqtt: { url: 'mqtt://broker.example.com' },
+    });
+    for (const path of secretPaths) {
+      const keys = `${path}_file`.split('.');
+      const [last = ''] = keys.slice(-1);
+      // biome-ignore lint/suspicious/noExplicitAny: a path through all sections
+      const section = keys.slice(0, -1).reduce<any>((tree, key) => tree[key], known);
+      expect(section, path).toHaveProperty(last);
+    }
+
+    const house = await startHouse({ cloud: { ...one, password: 'quite secret' }, isStarted: false });
+    const file = join(temporaryFolder(), 'password');
+    writeFileSync(file, 'quite secret\n');
+    const bridge = house.startBridge({ cloud: { password: undefined, password_file: file } });
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
+    if (process.platform === 'linux') {
+      for (const list of ['cmdline', 'environ']) {
+        expect(readFileSync(`/proc/${bridge.pid}/${list}`, 'utf8')).not.toContain('quite secret');
+      }
+    }
+    expect(readFileSync(join(bridge.cwd, 'config.yaml'), 'utf8')).not.toContain('quite secret');
+    expect(bridge.output).not.toContain('quite secret');
+    expect([...house.watcher.last.values()].join()).not.toContain('quite secret');
+  });
+
+  it('the image runs as an unprivileged user, writes in one folder that anybody may use, and holds no secret', () => {
+    const image = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
+    const users = [...image.matchAll(/^USER +(\S+)/gm)].map(([, user]) => user);
+    expect(users.at(-1)).toMatch(/^(?!root$|0$)/);
+    expect(users).not.toEqual([]);
+    expect(image).toMatch(/^VOLUME \/data$/m);
+    expect(image).toMatch(/-m 1777 \/data/);
+    expect(image).not.toMatch(/^(ENV|ARG).*(PASSWORD|SECRET|TOKEN)/im);
+  });
+});

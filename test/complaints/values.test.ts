@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { between, pick } from '../../src/simulator/random.ts';
+import { dayAt } from '../../src/simulator/zone.ts';
+import { stateViolations } from '../support/stateJudge.ts';
+import { dayMs, Home, hourMs, minuteMs, secondMs } from './home.ts';
+
+/** What Home Assistant would refuse of the states that are shown. */
+function refusals(home: Home): string[] {
+  return [...home.broker.retained].flatMap(([topic, payload]) => {
+    if (!topic.startsWith('homeassistant/device/')) return [];
+    const { components } = JSON.parse(payload) as { components: Record<string, Record<string, unknown>> };
+    return Object.entries(components).flatMap(([id, component]) =>
+      stateViolations(id, component, home.broker.retained),
+    );
+  });
+}
+
+describe('20: a text comes where a number was, and the entity vanishes', () => {
+  it.each<[string, unknown, string | null, string | null]>([
+    ['a word that is known', 'mid', 'medium', 'OFF'],
+    ['a low one', 'low', 'low', 'ON'],
+    ['the mains', 'external_power_supply', 'external_power_supply', 'OFF'],
+    ['a word that nobody knows', 'Unavailable', 'other', null],
+    ['a voltage', '3.7 V', 'other', null],
+    ['a number', 42, null, null],
+    ['an object', { level: 'high' }, null, null],
+    ['nothing', null, null, null],
+  ])('a battery that says %s is shown as far as it is known', async (_, battery, shown, isLow) => {
+    const home = new Home();
+    const { sonicId } = home;
+    await home.start();
+    const entities = Object.keys(home.discovery(sonicId).components);
+    home.world.changeSonic(sonicId, { battery } as never);
+    await home.pass(70 * secondMs);
+    expect(home.entity(sonicId, 'sensor_battery')).toEqual({
+      platform: 'sensor',
+      state: shown,
+      isAvailable: true,
+    });
+    expect(home.entity(sonicId, 'binary_sensor_battery_low').state).toBe(isLow);
+    // What the cloud said is there for those who want to know.
+    if (typeof battery === 'string') expect(home.json(`sonic/${sonicId}`).battery).toBe(battery);
+    expect(Object.keys(home.discovery(sonicId).components)).toEqual(entities);
+    expect(refusals(home)).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('neither does any other field, whatever stands in it', async () => {
+    const home = new Home({ config: { schedules: { signals: '1m', properties: '1m' } } });
+    const { world, sonicId, signalId, propertyId } = home;
+    await home.start();
+    const ids = [sonicId, signalId, propertyId, 'bridge'];
+    const entities = () => ids.map((id) => Object.keys(home.discovery(id).components));
+    const before = entities();
+    for (const odd of ['Unavailable', -1, 1e300, true, ['a'], { b: 1 }, '', null]) {
+      const fields = (record: object | undefined) =>
+        Object.fromEntries(
+          Object.keys(record ?? {})
+            .filter((key) => !/^(id|signal_id|auto_shut_off_.*)$/.test(key))
+            .map((key) => [key, odd]),
+        ) as never;
+      world.changeSonic(sonicId, fields(world.sonics.get(sonicId)));
+      world.signals.change(signalId, fields(world.signals.get(signalId)));
+      world.properties.change(propertyId, fields(world.properties.get(propertyId)));
+      world.settings.change(propertyId, fields(world.settings.get(propertyId)));
+      await home.pass(3 * minuteMs);
+      expect(entities(), JSON.stringify(odd)).toEqual(before);
+      expect(refusals(home), JSON.stringify(odd)).toEqual([]);
+      expect(home.linesFrom(0).filter((text) => /^(error|fatal)/.test(text))).toEqual([]);
+    }
+    home.machine.kill();
+  });
+});
+
+describe('21: no usage for the Energy dashboard, counters that go negative, and litres of a wrong kind', () => {
+  it('in a year with restarts and corrections the total is the sum of all days, and falls only with them', async () => {
+    const home = new Home({
+      begins: '2026-01-01T12:00:00Z',
+      config: {
+        schedules: {
+          ...{ incidents: '24h', sonics: '24h', telemetry: '24h', signals: '24h', properties: '24h' },
+          ...{ usage: '5m', pressure_tests: '24h' },
+        },
+      },
+    });
+    const { world, sonicId, random } = home;
+    world.settings.change(home.propertyId, { timezone: 'Europe/Amsterdam' });
+    const ml = (liters: number) => Math.round(liters * 1_000);
+    const truth = () => {
+      const months = [...Array(14).keys()].map((index) => ({
+        year: 2025 + Math.floor((index + 11) / 12),
+        month: ((index + 11) % 12) + 1,
+      }));
+      return months.flatMap((month) => home.world.usage(sonicId, month).daily);
+    };
+    let corrections = 0;
+    let before = 0;
+    let day = 0;
+    while (day < 365) {
+      // It runs over a midnight, then is off for some days, as in a house that is left now and then.
+      await home.start();
+      await home.pass(25 * minuteMs);
+      const { total, today } = home.json(`sonic/${sonicId}/usage`);
+      expect(today).toBeGreaterThanOrEqual(0);
+      expect(ml(total), `day ${day}`).toBeGreaterThanOrEqual(before);
+      before = ml(total);
+      if (day % 5 === 0) {
+        const { date } = dayAt(home.world.now, 'Europe/Amsterdam');
+        const days = home.world.usage(sonicId).daily.filter((each) => each.date < date);
+        const corrected = pick(random, days);
+        if (corrected) {
+          const liters = Math.round(Number(corrected.liters) * (0.5 + random()) * 10) / 10;
+          home.world.correctUsage(sonicId, corrected.date, liters);
+          corrections += 1;
+          await home.pass(6 * minuteMs);
+          before = ml(home.json(`sonic/${sonicId}/usage`).total);
+        }
+      }
+      if (random() < 0.5) home.machine.kill();
+      else await home.stop();
+      const night = Math.ceil((home.time.now + 12 * hourMs) / dayMs) * dayMs - 12 * hourMs;
+      const days = between(random, 2, 5);
+      day += days;
+      // A quarter of an hour before a midnight of the property.
+      await home.pass(night - home.time.now + days * dayMs - hourMs - 15 * minuteMs);
+    }
+    await home.start();
+    await home.pass(10 * minuteMs);
+    expect(corrections).toBeGreaterThan(10);
+    const shown = home.json(`sonic/${sonicId}/usage`);
+    const sum = truth().reduce((all, { liters }) => all + ml(Number(liters)), 0);
+    expect(Math.abs(ml(shown.total) - sum)).toBeLessThanOrEqual(ml(5));
+    expect(shown.total).toBeGreaterThan(20_000);
+    home.machine.kill();
+  });
+
+  it('no restart, midnight or outage lets it fall or start anew', async () => {
+    const home = new Home({ config: { schedules: { usage: '10m', telemetry: '1h' } } });
+    const { sonicId } = home;
+    await home.start();
+    for (let round = 0; round < 3; round++) {
+      await home.pass(2 * hourMs);
+      home.strike = () => 'error-503';
+      await home.pass(hourMs);
+      home.strike = () => null;
+      await home.restart();
+    }
+    const totals = home
+      .published(`sonic/${sonicId}/homeassistant`)
+      .map(({ payload }) => JSON.parse(payload).water_total)
+      .filter((total) => total !== null);
+    expect(totals.length).toBeGreaterThan(20);
+    expect(totals).toEqual(totals.toSorted((left, right) => left - right));
+    home.machine.kill();
+  });
+
+  it('it is offered as the Energy dashboard wants it, and each figure with its own unit', async () => {
+    const home = new Home();
+    await home.start();
+    const { components } = home.discovery(home.sonicId);
+    expect(components.sensor_water_total).toMatchObject({
+      ...{ platform: 'sensor', device_class: 'water', unit_of_measurement: 'L', state_class: 'total' },
+    });
+    expect(components.sensor_water_today).toMatchObject({
+      ...{ device_class: 'water', unit_of_measurement: 'L', state_class: 'total' },
+      last_reset_value_template: expect.any(String),
+    });
+    // A sum of days that are over is no meter: a state class would let it be added up again.
+    expect(components.sensor_water_yesterday).not.toHaveProperty('state_class');
+    expect(components.sensor_water_month).not.toHaveProperty('state_class');
+    expect(components.sensor_valve_travel_time).toMatchObject({
+      device_class: 'duration',
+      unit_of_measurement: 's',
+    });
+    expect(refusals(home)).toEqual([]);
+    home.machine.kill();
+  });
+});

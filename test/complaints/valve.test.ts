@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import { runNightlyTests } from '../../src/simulator/pressureTests.ts';
+import { between, seededRandom } from '../../src/simulator/random.ts';
+import type { RequestFault } from '../simulation/virtualCloud.ts';
+import { dayMs, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+
+/** All that the valve was shown as, in order, in its record and in Home Assistant. */
+function shownValves(home: Home): (string | null)[] {
+  const { sonicId } = home;
+  return [`sonic/${sonicId}`, `sonic/${sonicId}/homeassistant`].flatMap((path) =>
+    home.published(path).map(({ payload }) => JSON.parse(payload).valve),
+  );
+}
+
+describe('1: after a scheduled pressure test the water stays off', () => {
+  const schedules = { ...leisurely, sonics: '8m', incidents: '1h', telemetry: '6h' };
+  const config = { schedules, cloud: { routes: { list_wifi_sonics: null } } };
+
+  it('in a fortnight of nightly tests the valve is never shown closed, never moved, and open after each', async () => {
+    // Over the night on which the clocks change.
+    const home = new Home({
+      begins: '2026-03-18T00:00:00Z',
+      cloud: { pressureTestMs: 20 * minuteMs },
+      config,
+    });
+    const { world, sonicId } = home;
+    world.settings.change(home.propertyId, {
+      pressure_tests_enabled: true,
+      pressure_tests_schedule: '03:00:00',
+      timezone: 'Europe/Berlin',
+    });
+    runNightlyTests(world, seededRandom(7));
+    await home.start();
+    for (let night = 1; night <= 14; night++) {
+      const dawn = night * dayMs;
+      if (night === 5) {
+        // The bridge starts in the middle of a test, and has not seen what was before.
+        await home.pass(2 * hourMs + 2 * minuteMs - (home.time.now % dayMs));
+        await home.restart();
+        expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve: null, valve_state: 'pressure_test' });
+        expect(home.entity(sonicId, 'valve_valve').state).toBeNull();
+      }
+      if (night === 9) {
+        // The cloud is lost in the middle of one, and is back after it.
+        await home.pass(2 * hourMs + 9 * minuteMs - (home.time.now % dayMs));
+        expect(home.entity(sonicId, 'binary_sensor_pressure_test_running').state).toBe('ON');
+        home.strike = () => 'error-503';
+        await home.pass(hourMs);
+        home.strike = () => null;
+      }
+      await home.pass(dawn - home.time.now);
+      expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve: 'open', valve_state: 'open' });
+      expect(home.entity(sonicId, 'valve_valve').state).toBe('open');
+      expect(home.entity(sonicId, 'binary_sensor_pressure_test_running').state).toBe('OFF');
+    }
+    const states = home.published(`sonic/${sonicId}`).map(({ payload }) => JSON.parse(payload).valve_state);
+    const seen = states.filter((state, index) => state === 'pressure_test' && states[index - 1] === 'open');
+    expect(seen.length).toBeGreaterThanOrEqual(10);
+    expect(new Set(shownValves(home))).toEqual(new Set(['open', null]));
+    expect(home.valveCommands).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('a valve that its owner has closed is shown closed through a test, and is not opened by anybody', async () => {
+    const home = new Home({ cloud: { pressureTestMs: 20 * minuteMs }, config });
+    const { world, sonicId } = home;
+    await home.start();
+    world.setValve(sonicId, 'closed');
+    await home.pass(10 * minuteMs);
+    world.setValve(sonicId, 'pressure_test');
+    await home.pass(10 * minuteMs);
+    expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve: 'closed', valve_state: 'pressure_test' });
+    world.setValve(sonicId, 'closed');
+    await home.pass(10 * minuteMs);
+    expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve: 'closed', valve_state: 'closed' });
+    expect(home.valveCommands).toEqual([]);
+    home.machine.kill();
+  });
+});
+
+describe("2: the valve is shown closed when the vendor's cloud is lost, and alarms go off", () => {
+  it.each<RequestFault>(['refused', 'hang-before', 'error-503', 'html', 'odd-json', 'denied', 'truncated'])(
+    'no value changes, all becomes unavailable: %s',
+    async (fault) => {
+      const home = new Home();
+      await home.start();
+      const isState = (topic: string) => !/\/bridge\/|\/availability$/.test(topic);
+      const known = () => [...home.broker.retained].filter(([topic]) => isState(topic)).toSorted();
+      const before = known();
+      home.strike = () => fault;
+      await home.pass(20 * minuteMs);
+      expect(known()).toEqual(before);
+      expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: false });
+      expect(new Set(shownValves(home))).toEqual(new Set(['open']));
+      home.strike = () => null;
+      await home.pass(40 * minuteMs);
+      expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+      home.machine.kill();
+    },
+  );
+});
+
+describe('3: the valve is moved in the phone app, and Home Assistant never follows', () => {
+  it('it follows within the minute of the schedule, each time', async () => {
+    const home = new Home();
+    const { sonicId } = home;
+    await home.start();
+    const random = seededRandom(3);
+    for (let move = 0; move < 12; move++) {
+      await home.pass(between(random, 60, 900) * secondMs);
+      const [action, target] = move % 2 === 0 ? (['close', 'closed'] as const) : (['open', 'open'] as const);
+      const movedAt = home.time.now;
+      home.world.commandValve(sonicId, action);
+      // A minute until it is read, and the six seconds that it moves.
+      await home.pass(67 * secondMs);
+      expect(home.entity(sonicId, 'valve_valve').state, `move ${move} at ${movedAt}`).toBe(target);
+    }
+    expect(home.valveCommands).toEqual([]);
+    home.machine.kill();
+  });
+});
+
+describe('11: a retained command is replayed at each restart, and something moves', () => {
+  it.each([5, 4])('with MQTT %i it is refused each time, which is said with the remedy', async (version) => {
+    const home = new Home({ config: { mqtt: { protocol_version: version } } });
+    const { sonicId } = home;
+    const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
+    home.broker.retained.set(topic, 'CLOSE');
+    home.broker.retained.set(`sonic2mqtt/sonic/${sonicId}/pressure_test/start`, 'PRESS');
+    await home.start();
+    for (let round = 0; round < 5; round++) {
+      await home.restart();
+      home.broker.cut();
+      await home.pass(minuteMs);
+      home.broker.publish('homeassistant/status', 'online', false);
+      await home.pass(minuteMs);
+    }
+    expect(home.valveCommands).toEqual([]);
+    expect(home.asked('start_pressure_test')).toEqual([]);
+    const outcomes = home.events('command').filter((event) => event['topic'] === topic);
+    expect(outcomes.length).toBeGreaterThan(10);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'refused', reason: expect.stringMatching(/retain/) });
+    }
+    expect(home.lines.map(({ text }) => text).join('\n')).toMatch(/delete|remove|empty/i);
+    // As somebody does who follows it.
+    home.broker.publish(topic, '', true);
+    await home.restart();
+    home.broker.publish(topic, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect(home.valveCommands).toHaveLength(1);
+    home.machine.kill();
+  });
+});
+
+describe('25: water is one tap from "all switches off", and a missing field removes the valve', () => {
+  it('the valve is a valve, and nothing else in Home Assistant commands it', async () => {
+    const home = new Home({ cloud: { wifiSonics: 1 } });
+    await home.start();
+    const commanding: string[] = [];
+    for (const [topic, payload] of home.broker.retained) {
+      if (!topic.startsWith('homeassistant/')) continue;
+      for (const component of Object.values<Record<string, unknown>>(JSON.parse(payload).components)) {
+        if (String(component['command_topic']).endsWith('/valve/set')) {
+          commanding.push(String(component['platform']));
+        }
+      }
+    }
+    expect(commanding).toEqual(['valve', 'valve']);
+    home.machine.kill();
+  });
+
+  it('control of valves can be forbidden: then there is no entity, and a command is refused', async () => {
+    const home = new Home({ config: { control: { valves: false } } });
+    await home.start();
+    expect(home.discovery(home.sonicId).components).not.toHaveProperty('valve_valve');
+    home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect(home.events('command')).toMatchObject([{ status: 'refused' }]);
+    expect(home.valveCommands).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('a sonic of which fields are missing keeps all of its entities, which are unknown', async () => {
+    const home = new Home();
+    const { sonicId, world } = home;
+    await home.start();
+    // Not those of the limits, which some sonics do not have.
+    const entities = Object.keys(home.discovery(sonicId).components).filter(
+      (id) => !/auto_shut_off/.test(id),
+    );
+    const { id, signal_id } = home.world.sonics.get(sonicId) ?? {};
+    world.sonics.set(sonicId, { id, signal_id } as never);
+    await home.pass(2 * minuteMs);
+    expect(Object.keys(home.json(`sonic/${sonicId}`))).toContain('valve_state');
+    expect(Object.keys(home.discovery(sonicId).components)).toEqual(expect.arrayContaining(entities));
+    expect(home.entity(sonicId, 'valve_valve')).toEqual({
+      platform: 'valve',
+      state: null,
+      isAvailable: true,
+    });
+    expect(home.entity(sonicId, 'sensor_battery').state).toBeNull();
+    home.machine.kill();
+  });
+});

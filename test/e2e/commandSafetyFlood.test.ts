@@ -1,0 +1,213 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import {
+  changesAt,
+  fence,
+  hourly,
+  houseForCommands,
+  outcomes,
+  outcomesOf,
+  type SafetyCommand,
+  slow,
+  type ToldOutcome,
+} from '../support/commandTable.ts';
+import { fault, type House } from '../support/house.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const calm = { schedules: hourly, cloud: { request_timeout: '20s' } };
+const answerMs = 40;
+const eachTick = 10;
+const tickMs = 10;
+// Each look reads thousands of events, in the process that is the cloud too.
+const intervalMs = 250;
+
+/** Publishes a thousand a second for three seconds, and then one command to the last sonic; answers what became of it. */
+async function flood(
+  house: House,
+  command: (index: number) => SafetyCommand,
+  quiet: SafetyCommand,
+): Promise<ToldOutcome | undefined> {
+  const published: Promise<void>[] = [];
+  const publish = ({ topic, payload }: SafetyCommand) =>
+    published.push(house.watcher.publish(topic, payload));
+  for (let index = 0; index < count; index++) {
+    publish(command(index));
+    if (index === count / 2) publish(quiet);
+    if (index % eachTick === eachTick - 1) await pause(tickMs);
+  }
+  await Promise.all(published);
+  return waitFor(() => outcomes(house).find(({ topic }) => topic === quiet.topic), {
+    what: 'the outcome of the quiet command',
+    timeoutMs: 30_000,
+    intervalMs,
+  });
+}
+
+const count = 3_000;
+
+/** How often each status was told for these topics. */
+function tally(house: House, isMeant: (topic: string) => boolean): Record<string, number> {
+  const statuses = outcomes(house).filter(({ topic }) => isMeant(topic));
+  return Object.fromEntries(
+    [...new Set(statuses.map(({ status }) => status))].map((word) => [
+      word,
+      statuses.filter(({ status }) => status === word).length,
+    ]),
+  );
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
+const valveOf = (id: string) => `sonic2mqtt/sonic/${id}/valve/set`;
+
+describe('a thousand commands a second', slow, () => {
+  it('to one valve are sent one at a time, the last one last, each with its outcome; another valve obeys at once', async () => {
+    const house = await houseForCommands({ config: calm });
+    const [id = '', ...others] = house.simulator.world.sonics.ids;
+    const other = valveOf(others.at(-1) ?? '');
+    house.simulator.setFaults([fault(`latency=${answerMs}@command_valve`)]);
+    const startedAt = performance.now();
+    const words = ['OPEN', 'CLOSE', 'close', '{"action":"open"}'];
+    const quiet = await flood(
+      house,
+      (index) => ({ topic: valveOf(id), payload: index === count - 1 ? 'CLOSE' : (words[index % 4] ?? '') }),
+      { topic: other, payload: 'CLOSE' },
+    );
+    expect(quiet).toEqual({ topic: other, status: 'ok', reason: null, http_status: 200 });
+    await waitFor(() => sum(Object.values(tally(house, (topic) => topic === valveOf(id)))) >= count, {
+      what: 'all outcomes',
+      timeoutMs: 20_000,
+      intervalMs,
+    });
+    await fence(house);
+    const { ok = 0, superseded = 0, ...rest } = tally(house, (topic) => topic === valveOf(id));
+    const all = changesAt(house);
+    const sent = all.filter(({ path }) => path.includes(id));
+    // It was asked in the middle of the flood, and did not wait for its end.
+    expect(all.findIndex(({ path }) => !path.includes(id))).toBeLessThan(all.length - 1);
+    expect(rest).toEqual({});
+    expect(ok + superseded).toBe(count);
+    expect(sent).toHaveLength(ok);
+    // Each is answered so late, and the next waits for it.
+    expect(ok).toBeLessThan(2 + (performance.now() - startedAt) / answerMs);
+    expect(sent.at(-1)?.body).toEqual({ action: 'close' });
+    await house.watcher.waitForTopic(
+      `sonic2mqtt/sonic/${id}`,
+      (text) => JSON.parse(text).valve === 'closed',
+      20_000,
+    );
+    expect(house.simulator.world.valve(id)?.settled).toBe('closed');
+  });
+
+  it('to valves, settings, names and requests keep a bound at the cloud, and each has its outcome', async () => {
+    const house = await houseForCommands({ config: calm });
+    const { world } = house.simulator;
+    const [property = ''] = world.properties.ids;
+    const [signal = ''] = world.signals.ids;
+    const ids = world.sonics.ids.slice(0, -1);
+    const other = valveOf(world.sonics.ids.at(-1) ?? '');
+    house.simulator.setFaults([fault(`latency=${answerMs}`)]);
+    const makers: readonly ((turn: number) => SafetyCommand)[] = [
+      (turn) => ({
+        topic: valveOf(ids[turn % ids.length] ?? ''),
+        payload: turn % 2 === 0 ? 'OPEN' : 'CLOSE',
+      }),
+      (turn) => ({
+        topic: `sonic2mqtt/property/${property}/settings/auto_shut_off/set`,
+        payload: turn % 2 === 0 ? 'ON' : 'OFF',
+      }),
+      (turn) => ({ topic: `sonic2mqtt/signal/${signal}/name/set`, payload: `Name ${turn}` }),
+      (turn) => ({
+        topic: 'sonic2mqtt/bridge/request/patch_sonic',
+        payload: JSON.stringify({ params: { sonic_id: ids[0] }, body: { name: `Name ${turn}` } }),
+      }),
+      () => ({ topic: 'sonic2mqtt/bridge/refresh', payload: '' }),
+    ];
+    const before = house.simulator.requests.count();
+    const startedAt = performance.now();
+    const quiet = await flood(
+      house,
+      (index) => (makers[index % makers.length] ?? makers[0])?.(Math.floor(index / makers.length)) as never,
+      { topic: other, payload: 'CLOSE' },
+    );
+    expect(quiet).toEqual({ topic: other, status: 'ok', reason: null, http_status: 200 });
+    const dropped = () => Number(/answers; dropped: (\d+)/.exec(house.bridge.output)?.[1] ?? 0);
+    await waitFor(() => outcomes(house).length >= count + 1, {
+      what: 'all outcomes',
+      timeoutMs: 20_000,
+      intervalMs,
+    });
+    await fence(house);
+    expect(outcomes(house)).toHaveLength(count + 1);
+    expect(dropped()).toBe(0);
+    // Only what waits behind urgent commands may run out of time, and says that it was not sent.
+    for (const { status, reason } of outcomes(house)) {
+      if (status === 'error') expect(reason).toMatch(/it was not sent$|before the cloud could be asked$/);
+    }
+    // Four at a time, each answered so late.
+    const mostRequests = 4 * (2 + (performance.now() - startedAt) / answerMs);
+    expect(house.simulator.requests.count() - before).toBeLessThan(mostRequests);
+    const settings = changesAt(house).filter(({ operation }) => operation === 'update_property_settings');
+    expect(settings.at(-1)?.body).toEqual({ auto_shut_off: false });
+    expect(world.settings.get(property)?.auto_shut_off).toBe(false);
+    expect(world.signals.get(signal)?.name).toBe('Name 599');
+    await house.watcher.waitForTopic(`sonic2mqtt/signal/${signal}`, (text) => text.includes('"Name 599"'));
+  });
+});
+
+describe('the same command twice', slow, () => {
+  it('is two messages: the second is sent after the first, and neither more than once', async () => {
+    const house = await houseForCommands({ config: calm });
+    const [id = ''] = house.simulator.world.sonics.ids;
+    house.simulator.setFaults([fault('latency=200@command_valve')]);
+    const close = { topic: valveOf(id), payload: 'CLOSE' };
+    const told = await outcomesOf(house, [close, close]);
+    expect(told.map(({ status }) => status)).toEqual(['ok', 'ok']);
+    expect(changesAt(house).map(({ body }) => body)).toEqual([{ action: 'close' }, { action: 'close' }]);
+  });
+
+  it('is superseded where the first still waits', async () => {
+    const house = await houseForCommands({ config: calm });
+    const [id = ''] = house.simulator.world.sonics.ids;
+    house.simulator.setFaults([fault('latency=200@command_valve')]);
+    const close = { topic: valveOf(id), payload: 'CLOSE' };
+    const told = await outcomesOf(house, [{ ...close, payload: 'OPEN' }, close, close]);
+    expect(told.map(({ status }) => status)).toEqual(['superseded', 'ok', 'ok']);
+    expect(changesAt(house).map(({ body }) => body)).toEqual([{ action: 'open' }, { action: 'close' }]);
+  });
+
+  it('that its sender marks as a duplicate is a message like any other, on each quality of service', async () => {
+    const house = await houseForCommands({ config: calm });
+    const [id = ''] = house.simulator.world.sonics.ids;
+    for (const qos of [0, 1, 2] as const) {
+      const before = outcomes(house).length;
+      await house.watcher.publish(valveOf(id), 'CLOSE', { qos, dup: true });
+      await waitFor(() => outcomes(house).length > before, {
+        what: `the outcome at QoS ${qos}`,
+        timeoutMs: 20_000,
+      });
+      await fence(house);
+      expect(outcomes(house).slice(before)).toMatchObject([{ status: 'ok' }]);
+    }
+    expect(changesAt(house)).toHaveLength(3);
+  });
+});
+
+describe('opposite commands in quick succession', slow, () => {
+  it('end where the last one says, confirmed once, and the first is not told to have failed', async () => {
+    const house = await houseForCommands({
+      config: { cloud: calm.cloud, valve: { confirm_timeout: '30s' } },
+    });
+    const [id = ''] = house.simulator.world.sonics.ids;
+    const command = (payload: string) => ({ topic: valveOf(id), payload });
+    const told = await outcomesOf(house, [command('CLOSE')]);
+    const more = await outcomesOf(house, [command('OPEN')]);
+    expect([...told, ...more].map(({ status }) => status)).toEqual(['ok', 'ok']);
+    await house.bridge.waitForOutput(/ is open after /, 20_000);
+    const shown = house.watcher.messages.filter(({ topic }) => topic === `sonic2mqtt/sonic/${id}`);
+    expect(shown.map(({ text }) => JSON.parse(text).valve)).not.toContain('closed');
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, (text) => JSON.parse(text).valve === 'open');
+    await fence(house);
+    expect(outcomes(house)).toHaveLength(2);
+    expect(house.bridge.output).not.toMatch(/is closed after|not_confirmed/);
+  });
+});

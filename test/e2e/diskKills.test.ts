@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { startProcess } from '../support/childProcess.ts';
+import { startDiskHouse } from '../support/diskHouse.ts';
+import { temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const dist = pathToFileURL(fileURLToPath(new URL('../../dist/', import.meta.url))).href;
+
+/**
+ * A ledger that is written all the time, of a thousand sonics, so that a write takes a while. It tells what it has found,
+ * and each number as soon as that is kept.
+ */
+const busyLedger = `
+const { Ledger } = await import('${dist}bridge/ledger.js');
+const { writeSync } = await import('node:fs');
+const say = (line) => writeSync(2, line + '\\n');
+const log = { info: say, warn: say };
+const ledger = new Ledger(process.argv[1], { baseUrl: 'x', email: 'y' }, log);
+await ledger.open();
+const tell = (text) => writeSync(1, text + '\\n');
+const count = () => Math.max(-1, ...ledger.announced().map(Number));
+const litres = () => ledger.usageOf('sonic-999')?.frozenMl ?? -1;
+tell('found ' + count() + ' ' + litres() + ' ' + ledger.keptUsage().length);
+const record = { frozenThrough: '2024-12', months: { '2025-01': Array(31).fill(123456) }, isWhole: true, changedAt: '2025-01-31T00:00:00.000Z', readAt: 0 };
+for (let number = count() + 1; ; number++) {
+  for (let index = 0; index < 1000; index++) ledger.keepUsage('sonic-' + index, { ...record, frozenMl: number }, true);
+  await ledger.noteAnnounced([String(number)]);
+  tell('kept ' + number);
+  ledger.forgetAnnounced(String(number - 5));
+}
+`;
+
+const kills = 40;
+
+describe('a process that is killed while it writes', () => {
+  it(`loses nothing that was kept, ${kills} times over`, { timeout: 120_000 }, async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'ledger.json');
+    let kept = -1;
+    const halfWritten = () => readdirSync(folder).filter((name) => name.endsWith('.tmp'));
+    for (let round = 0; round < kills; round++) {
+      const found = new Set(halfWritten());
+      const child = startProcess(process.execPath, ['--input-type=module', '-e', busyLedger, folder]);
+      const [, number, ml, sonics] = await child.waitForOutput(/found (-?\d+) (-?\d+) (\d+)/);
+      // One more may have been kept than there was time to tell.
+      expect(Number(number)).toBeGreaterThanOrEqual(kept);
+      expect(Number(ml)).toBe(Number(number));
+      if (round > 0) expect(Number(sonics)).toBe(1_000);
+      await child.waitForOutput(/kept \d+/);
+      if (round % 2 === 0) await pause(((round * 7) % kills) * 0.7);
+      else
+        await waitFor(() => halfWritten().some((name) => !found.has(name)), {
+          what: 'a write',
+          intervalMs: 0,
+        });
+      await child.stop('SIGKILL');
+      kept = Number(child.stdout.match(/kept (\d+)(?!.*kept)/s)?.[1] ?? kept);
+      expect(child.stderr).toBe('');
+      const { announced, usage } = JSON.parse(readFileSync(file, 'utf8'));
+      expect(announced).toContain(String(usage['sonic-999'].frozenMl));
+    }
+    // Else they were all killed at the wrong moment, and this has shown nothing.
+    expect(halfWritten().length).toBeGreaterThan(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('announces nothing twice, loses no litre and keeps its session, as a whole bridge', {
+    timeout: 60_000,
+  }, async () => {
+    const house = await startDiskHouse();
+    const folder = join(temporaryFolder(), 'data');
+    const ids: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      const bridge = house.start(folder);
+      await bridge.waitForOutput(/Found properties/, 15_000);
+      ids.push(await house.announceNew());
+      // The next one is killed in the middle of noting it, before or after.
+      house.house.simulator.world.openIncident({ type: 'low_temperature', sonicId: house.sonicId });
+      await pause(round * 60);
+      await bridge.stop('SIGKILL');
+      expect(bridge.output).not.toMatch(/put aside|not readable|cannot be used|missing/);
+    }
+    house.start(folder);
+    await house.untilHealth(null);
+    ids.push(await house.announceNew());
+    expect(ids.map((id) => house.announcements(id))).toEqual(ids.map(() => 1));
+    const announced = house.house.watcher.messages
+      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${house.sonicId}/incident`)
+      .map(({ text }) => JSON.parse(text).id);
+    expect(new Set(announced).size).toBe(announced.length);
+    expect(house.house.simulator.requests.count('sign_in')).toBe(1);
+    const totals = house.totals();
+    expect(totals).toEqual(totals.toSorted((left, right) => left - right));
+  });
+});

@@ -1,0 +1,233 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RunningProcess } from '../support/childProcess.ts';
+import { cannotForbid, type DiskHouse, readLedger, startDiskHouse } from '../support/diskHouse.ts';
+import { fault } from '../support/house.ts';
+import { temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+/** Where the bridge's process has a small disk of its own. */
+const namespace = ['unshare', '--user', '--map-root-user', '--mount', '--propagation', 'private'];
+
+/** Why no disk can be mounted for a process here; null where one can. */
+function cannotMount(): string | null {
+  try {
+    execFileSync('unshare', [...namespace.slice(1), 'mount', '-t', 'tmpfs', 'none', '/mnt'], {
+      stdio: 'pipe',
+    });
+    return null;
+  } catch (error) {
+    return `no disk can be mounted here: ${String(error)}`;
+  }
+}
+
+/** Why no file size can be limited here; null where one can. */
+function cannotLimit(): string | null {
+  try {
+    execFileSync('prlimit', ['--version'], { stdio: 'pipe' });
+    return null;
+  } catch (error) {
+    return `no file size can be limited here: ${String(error)}`;
+  }
+}
+
+interface Trouble {
+  readonly strike: (dataDir: string, bridge: RunningProcess) => void;
+  readonly mend: (dataDir: string, bridge: RunningProcess) => void;
+  /** Why, in the log and in `bridge/health`. */
+  readonly words: RegExp;
+  /** Whether the file can be looked at meanwhile, and must be as it was. */
+  readonly isFileThere: boolean;
+  readonly impossible?: string | null;
+}
+
+const limited =
+  (size: string) =>
+  (_: string, { pid }: RunningProcess) =>
+    void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${size}:unlimited`]);
+
+const troubles: Readonly<Record<string, Trouble>> = {
+  'takes a part of the file, and no more': {
+    strike: limited('300'),
+    mend: limited('unlimited'),
+    words: /EFBIG: file too large/,
+    isFileThere: true,
+    impossible: cannotLimit(),
+  },
+  'may not be written any more': {
+    strike: (dataDir) => chmodSync(dataDir, 0o500),
+    mend: (dataDir) => chmodSync(dataDir, 0o700),
+    words: /EACCES: permission denied/,
+    isFileThere: true,
+    impossible: cannotForbid(),
+  },
+  'has vanished, with a file in its place, and comes back as it was': {
+    strike: (dataDir) => {
+      renameSync(dataDir, `${dataDir}-away`);
+      writeFileSync(dataDir, 'no folder');
+    },
+    mend: (dataDir) => {
+      rmSync(dataDir);
+      renameSync(`${dataDir}-away`, dataDir);
+    },
+    words: /ENOTDIR: not a directory/,
+    isFileThere: false,
+  },
+};
+
+describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
+  let house: DiskHouse;
+
+  beforeAll(async () => {
+    house = await startDiskHouse();
+    return async () => {
+      await house.house.watcher.close();
+      await house.house.simulator.stop();
+      await house.house.broker.stop();
+    };
+  });
+
+  const untilIsOver = async (bridge: RunningProcess, words: string) => {
+    await bridge.waitForOutput(/The data directory .* can be written again/);
+    await house.untilHealth(null);
+    const lines = bridge.output.split('\n').filter((line) => line.includes(words));
+    expect(lines.filter((line) => line.includes('data_dir'))).toHaveLength(1);
+    expect(bridge.output.match(/can be written again/g)).toHaveLength(1);
+  };
+
+  it.for(Object.entries(troubles))('%s', async ([, trouble], { skip }) => {
+    if (trouble.impossible) skip(trouble.impossible);
+    const dataDir = join(temporaryFolder(), 'data');
+    const file = join(dataDir, 'ledger.json');
+    const bridge = house.start(dataDir);
+    await bridge.waitForOutput(/Found properties/, 15_000);
+    const signIns = house.house.simulator.requests.count('sign_in');
+    const first = await house.announceNew();
+    const kept = readFileSync(file, 'utf8');
+    trouble.strike(dataDir, bridge);
+    const second = await house.announceNew();
+    await house.untilHealth(trouble.words);
+    await bridge.waitForOutput(trouble.words);
+    if (trouble.isFileThere) expect(readFileSync(file, 'utf8')).toBe(kept);
+    const third = await house.announceNew();
+    trouble.mend(dataDir, bridge);
+    const fourth = await house.announceNew();
+    await untilIsOver(bridge, 'the data directory cannot be used');
+    await bridge.stop('SIGKILL');
+
+    const again = house.start(dataDir);
+    await again.waitForOutput(/Found properties/, 15_000);
+    const fifth = await house.announceNew();
+    const ids = [first, second, third, fourth, fifth];
+    expect(ids.map((id) => house.announcements(id))).toEqual([1, 1, 1, 1, 1]);
+    expect(house.house.simulator.requests.count('sign_in')).toBe(signIns);
+    expect((await again.stop('SIGTERM')).code).toBe(0);
+    expect(readLedger(dataDir).announced).toEqual(expect.arrayContaining(ids));
+    const totals = house.totals();
+    expect(totals).toEqual(totals.toSorted((left, right) => left - right));
+  });
+
+  it('is a disk that gets full, is freed, and is remounted read-only, as a memory card that wears out', async ({
+    skip,
+  }) => {
+    const impossible = cannotMount();
+    if (impossible) skip(impossible);
+    const dataDir = temporaryFolder();
+    const mounted = ['sh', '-c', `mount -t tmpfs -o size=40k none ${dataDir} && exec "$0" "$@"`];
+    const bridge = house.start(dataDir, [...namespace, ...mounted]);
+    await bridge.waitForOutput(/Found properties/, 15_000);
+    const inside = join(`/proc/${bridge.pid}/root`, dataDir);
+    const first = await house.announceNew();
+    const kept = readFileSync(join(inside, 'ledger.json'), 'utf8');
+    expect(() => writeFileSync(join(inside, 'filler'), 'x'.repeat(100_000))).toThrow('ENOSPC');
+    const second = await house.announceNew();
+    await house.untilHealth(/ENOSPC: no space left on device/);
+    expect(readFileSync(join(inside, 'ledger.json'), 'utf8')).toBe(kept);
+    rmSync(join(inside, 'filler'));
+    const third = await house.announceNew();
+    await untilIsOver(bridge, 'the data directory cannot be used');
+    const within = ['nsenter', '--target', String(bridge.pid), '--user', '--preserve-credentials', '--mount'];
+    execFileSync('nsenter', [...within.slice(1), 'mount', '-o', 'remount,bind,ro', dataDir]);
+    await house.announceNew();
+    await house.untilHealth(/EROFS: read-only file system/);
+    expect(JSON.parse(readFileSync(join(inside, 'ledger.json'), 'utf8')).announced).toEqual(
+      expect.arrayContaining([first, second, third]),
+    );
+    expect((await bridge.stop('SIGTERM')).code).toBe(0);
+  });
+
+  it('is emptied, and its file damaged: both are written again from memory', async () => {
+    const dataDir = join(temporaryFolder(), 'data');
+    const file = join(dataDir, 'ledger.json');
+    const bridge = house.start(dataDir);
+    await bridge.waitForOutput(/Found properties/, 15_000);
+    const first = await house.announceNew();
+    rmSync(dataDir, { recursive: true });
+    const second = await house.announceNew();
+    await bridge.waitForOutput(/ledger\.json has vanished; it is written again/);
+    writeFileSync(file, '\0'.repeat(500));
+    const third = await house.announceNew();
+    await bridge.waitForOutput(/not readable any more; it is put aside as .*, and written again/);
+    await bridge.stop('SIGKILL');
+    expect(readLedger(dataDir).announced).toEqual(expect.arrayContaining([first, second, third]));
+    await house.untilHealth(null);
+  });
+
+  it('is used by another bridge too: neither loses anything, and it is said', async () => {
+    const dataDir = join(temporaryFolder(), 'data');
+    mkdirSync(dataDir);
+    const bridges = [house.start(dataDir), house.start(dataDir)];
+    // Both have the same client id, so that the broker throws one out for the other: only the log is looked at.
+    for (const bridge of bridges) await bridge.waitForOutput(/Found properties/, 15_000);
+    const incidents = () => house.house.simulator.world.openIncident({ type: 'high_humidity' });
+    const isSaid = () =>
+      bridges.every(({ output }) => output.includes('is used by another bridge too')) || void incidents();
+    await waitFor(isSaid, { what: 'both bridges to notice', timeoutMs: 15_000, intervalMs: 300 });
+    for (const bridge of bridges) await bridge.stop('SIGKILL');
+    expect(Object.keys(readLedger(dataDir).usage)).toEqual([house.sonicId]);
+    for (const { output } of bridges) {
+      expect(output.match(/data_dir .*is used by another bridge too/g)).toHaveLength(1);
+      expect(output).not.toMatch(/not readable|cannot be used/);
+    }
+  });
+});
+
+describe('a sum of water', { timeout: 60_000 }, () => {
+  it('does not go down after a crash, though the file was behind what was shown', async () => {
+    const house = await startDiskHouse();
+    const { simulator, watcher } = house.house;
+    const dataDir = join(temporaryFolder(), 'data');
+    const file = join(dataDir, 'ledger.json');
+    const bridge = house.start(dataDir);
+    await house.untilTotal();
+    await house.announceNew();
+    const shown = await house.untilTotal();
+    await bridge.stop('SIGKILL');
+    // The file lacks the water of the last minute.
+    const { usage, ...content } = readLedger(dataDir);
+    const behind = JSON.stringify(usage).replace(/(\d{4,})(?=[,\]])/, (ml) => String(Number(ml) - 1_000));
+    expect(behind).not.toBe(JSON.stringify(usage));
+    writeFileSync(file, JSON.stringify({ ...content, usage: JSON.parse(behind) }));
+
+    const unreadable = [fault('error=503@read_daily_usage')];
+    simulator.setFaults(unreadable);
+    const from = watcher.messages.length;
+    const again = house.start(dataDir);
+    await house.untilHealth(/usage/);
+    expect(house.house.json(`sonic/${house.sonicId}/usage`).total).toBeNull();
+    simulator.setFaults([]);
+    expect(await house.untilTotal(from)).toBeGreaterThanOrEqual(shown);
+    await house.untilHealth(null);
+    expect((await again.stop('SIGTERM')).code).toBe(0);
+    const totals = house.totals();
+    expect(totals).toEqual(totals.toSorted((left, right) => left - right));
+
+    // What was written at a stop is whole: it is shown at once.
+    simulator.setFaults(unreadable);
+    house.start(dataDir);
+    await house.untilHealth(/usage/);
+    expect(house.house.json(`sonic/${house.sonicId}/usage`).total).toBe(totals.at(-1));
+  });
+});

@@ -1,0 +1,113 @@
+import type { Random } from '../../src/base/backoff.ts';
+import { createLog, Secrets } from '../../src/base/log.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { Daemon } from '../../src/daemon.ts';
+import { demoCredentials, type Simulator } from '../../src/simulator/simulator.ts';
+import type { VirtualBroker } from './virtualBroker.ts';
+import { type CloudTap, type RequestFault, type SeenRequest, VirtualCloud } from './virtualCloud.ts';
+import type { VirtualDisk } from './virtualDisk.ts';
+import { ProcessClock, type VirtualTime } from './virtualTime.ts';
+
+/** What a machine stands in. */
+export interface Place {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  /** Wall-clock ms when the simulation began. */
+  readonly epochMs: number;
+  readonly simulator: Simulator;
+  readonly broker: VirtualBroker;
+  readonly disk: VirtualDisk;
+  /** What becomes of a request. */
+  readonly strike: (request: SeenRequest) => RequestFault | null;
+  readonly tap: CloudTap;
+  readonly logged: (line: string) => void;
+  /** Sections of the configuration. */
+  readonly config: Readonly<Record<string, object>>;
+}
+
+/** One run of the bridge. */
+interface Run {
+  readonly daemon: Daemon;
+  readonly clock: ProcessClock;
+  readonly cloud: VirtualCloud;
+}
+
+/** How long the bridge may take to stop (what the process promises), in ms. */
+const stopLimitMs = 5_000;
+
+/** A machine on which the whole bridge runs, is stopped, is killed and runs again. */
+export class Machine {
+  readonly #place: Place;
+  #run: Run | null = null;
+  /** How wrong the machine's clock is, in ms. */
+  wallErrorMs = 0;
+  runs = 0;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  get isRunning(): boolean {
+    return this.#run !== null;
+  }
+
+  /** How many callbacks the process waits for, and how many requests it has in flight. */
+  get load(): { readonly timers: number; readonly requests: number } {
+    return { timers: this.#run?.clock.waiting ?? 0, requests: this.#run?.cloud.inFlight ?? 0 };
+  }
+
+  /** Resolves once this run has shown its devices. */
+  get shown(): Promise<void> {
+    return this.#run?.daemon.shown ?? Promise.resolve();
+  }
+
+  /** Starts the bridge, as `sonic2mqtt run` does. */
+  start(): void {
+    const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#place;
+    this.runs += 1;
+    const clock = new ProcessClock(time, () => epochMs + time.now + this.wallErrorMs);
+    const cloud = new VirtualCloud(simulator, clock, random, strike, tap);
+    const secrets = new Secrets();
+    const output = {
+      write: (line: string) => void (clock.isDead || logged(line.replace(/"time":\d+,/, ''))),
+    };
+    const log = createLog({ level: 'info', format: 'json', secrets, output });
+    const parsed = configSchema.parse({
+      ...config,
+      cloud: { base_url: 'http://cloud.example.com', ...demoCredentials, ...config['cloud'] },
+      mqtt: { url: 'mqtt://broker.example.com', ...config['mqtt'] },
+      data_dir: '/data',
+    });
+    const daemon = new Daemon(parsed, log, secrets, {
+      clock,
+      random,
+      disk: disk.of(clock),
+      dispatcher: cloud,
+      dial: broker.dialFrom(clock),
+    });
+    this.#run = { daemon, clock, cloud };
+    void daemon.start();
+  }
+
+  /** Pulls the plug. */
+  kill(): void {
+    this.#run?.clock.die();
+    this.#run = null;
+  }
+
+  /** Asks it to stop, as SIGTERM does; calls back with how long that took, in ms, or null for too long. */
+  stop(onStopped: (tookMs: number | null) => void): void {
+    const run = this.#run;
+    if (!run) return;
+    const { time } = this.#place;
+    const began = time.now;
+    const end = (tookMs: number | null) => {
+      if (run.clock.isDead) return;
+      run.clock.die();
+      if (this.#run === run) this.#run = null;
+      onStopped(tookMs);
+    };
+    time.after(stopLimitMs, () => end(null));
+    void run.daemon.stop().then(() => end(time.now - began));
+  }
+}

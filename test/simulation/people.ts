@@ -1,0 +1,198 @@
+import type { Random } from '../../src/base/backoff.ts';
+import { between, pick } from '../../src/simulator/random.ts';
+import type { World } from '../../src/simulator/world.ts';
+import type { SeenRequest } from './virtualCloud.ts';
+
+/** What somebody publishes, and which requests to the cloud it allows. */
+export interface Order {
+  readonly topic: string;
+  readonly payload: string;
+  readonly isRetained?: boolean;
+  /** Whether the bridge tells an outcome of it. */
+  readonly isCommand: boolean;
+  /** The sonic that it asks to read. */
+  readonly reads?: string;
+  /** The changes that it asks of the cloud; each at most once. */
+  readonly asksFor: readonly Wish[];
+}
+
+/** A change of the cloud that somebody asked for. */
+export interface Wish {
+  /** For people. */
+  readonly words: string;
+  readonly fits: (request: SeenRequest) => boolean;
+}
+
+const base = 'sonic2mqtt';
+
+/** People and flows with access to the broker: sane, careless, and hostile ones. */
+export function anOrder(world: World, random: Random, count: number): Order {
+  const habit = pick(random, habits) ?? valve;
+  return habit({ world, random, count });
+}
+
+interface Moment {
+  readonly world: World;
+  readonly random: Random;
+  /** Another each time. */
+  readonly count: number;
+}
+
+type Habit = (moment: Moment) => Order;
+
+const valve: Habit = ({ world, random }) => {
+  const id = sonicOf(world, random);
+  const action = random() < 0.5 ? 'open' : 'close';
+  const payload = pick(random, [action.toUpperCase(), action, JSON.stringify({ action })]) ?? action;
+  return command(`sonic/${id}/valve/set`, payload, [move(id, action)]);
+};
+
+const retainedValve: Habit = (moment) => ({ ...valve(moment), isRetained: true });
+
+const malformed: Habit = ({ world, random }) => {
+  const id = sonicOf(world, random);
+  const payload =
+    pick(random, [' ', 'TOGGLE', '{"action":"open"', '1', 'OPEN;CLOSE', '\u0000', '[]', '{}']) ?? '';
+  return command(`sonic/${id}/valve/set`, payload, []);
+};
+
+const unknownDevice: Habit = ({ random }) =>
+  command(`sonic/${between(random, 1, 1e9)}/valve/set`, 'CLOSE', []);
+
+const requestedValve: Habit = ({ world, random, count }) => {
+  const id = sonicOf(world, random);
+  const action = random() < 0.5 ? 'open' : 'close';
+  const operation = world.wifiSonics.has(id) ? 'command_wifi_valve' : 'command_valve';
+  const payload = JSON.stringify({ params: { sonic_id: id }, body: { action }, transaction: `${count}` });
+  return command(`bridge/request/${operation}`, payload, [move(id, action)]);
+};
+
+const rename: Habit = ({ world, random, count }) => {
+  const [kind, id] = pick(random, [
+    ['sonic', pick(random, world.sonics.ids)],
+    ['signal', pick(random, world.signals.ids)],
+    ['property', pick(random, world.properties.ids)],
+  ] as const) ?? ['sonic', ''];
+  const name = `Name ${count}`;
+  const wish: Wish = {
+    words: `to call ${kind} ${id} ${name}`,
+    fits: ({ operation, body }) =>
+      /^(patch|update)_(sonic|signal|property)$/.test(operation ?? '') && holds(body, name),
+  };
+  return command(`${kind}/${id}/name/set`, name, [wish]);
+};
+
+const setting: Habit = ({ world, random }) => {
+  const id = pick(random, world.properties.ids) ?? '';
+  const isOn = random() < 0.5;
+  const [path, field, operation] = pick(random, [
+    ['settings', 'auto_shut_off', 'update_property_settings'],
+    ['settings', 'pressure_tests_enabled', 'update_property_settings'],
+    ['notifications', 'low_battery_level', 'update_notification_settings'],
+  ] as const) ?? ['', '', ''];
+  const wish: Wish = {
+    words: `to set ${field} of property ${id} ${isOn}`,
+    fits: ({ operation: asked, params, body }) =>
+      asked === operation && params['property_id'] === id && fieldOf(body, field) === isOn,
+  };
+  return command(`property/${id}/${path}/${field}/set`, isOn ? 'ON' : 'OFF', [wish]);
+};
+
+const incidentAction: Habit = ({ world, random }) => {
+  const open = [...world.incidents.values()].filter((incident) => incident.open);
+  const incident = pick(random, open);
+  const action = pick(random, ['resolve', 'dismiss', 'snooze', 'mute']) ?? 'resolve';
+  const id = incident?.id ?? 'none';
+  return command(`incident/${id}/action`, action, [actOn(id, [action])]);
+};
+
+const resolveAll: Habit = ({ world, random }) => {
+  const id = sonicOf(world, random);
+  // Closed ones too: the bridge may not know it yet.
+  const all = [...world.incidents.values()].filter((incident) => incident.sonic_id === id);
+  const wishes = all.map((incident) => actOn(incident.id, ['resolve', 'dismiss']));
+  return command(`sonic/${id}/incidents/action`, 'resolve', wishes);
+};
+
+const pressureTest: Habit = ({ world, random }) => {
+  const id = sonicOf(world, random);
+  const wish: Wish = {
+    words: `to test the pressure at sonic ${id}`,
+    fits: ({ operation, params }) => operation === 'start_pressure_test' && params['thing_id'] === id,
+  };
+  return command(`sonic/${id}/pressure_test/start`, 'PRESS', [wish]);
+};
+
+const refresh: Habit = () => command('bridge/refresh', '', []);
+
+const reading: Habit = ({ world, random, count }) => {
+  const id = sonicOf(world, random);
+  const payload = JSON.stringify({ params: { sonic_id: id }, transaction: count });
+  return { ...command('bridge/request/read_sonic', payload, []), reads: id };
+};
+
+const notPermitted: Habit = ({ count }) =>
+  command('bridge/request/create_property', JSON.stringify({ body: { name: `New ${count}` } }), []);
+
+const readOnlyTopic: Habit = ({ world, random }) => ({
+  topic: `${base}/sonic/${sonicOf(world, random)}/valve`,
+  payload: 'CLOSE',
+  isCommand: false,
+  asksFor: [],
+});
+
+const homeAssistantStarts: Habit = () => ({
+  topic: 'homeassistant/status',
+  payload: 'online',
+  isCommand: false,
+  asksFor: [],
+});
+
+const habits: readonly Habit[] = [
+  ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, requestedValve],
+  ...[rename, setting, setting, incidentAction, resolveAll, pressureTest],
+  ...[refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
+];
+
+function command(path: string, payload: string, asksFor: readonly Wish[]): Order {
+  return { topic: `${base}/${path}`, payload, isCommand: true, asksFor };
+}
+
+function move(id: string, action: string): Wish {
+  return {
+    words: `to ${action} sonic ${id}`,
+    fits: ({ operation, params, body }) =>
+      (operation === 'command_valve' || operation === 'command_wifi_valve') &&
+      params['sonic_id'] === id &&
+      fieldOf(body, 'action') === action,
+  };
+}
+
+function actOn(id: string, actions: readonly string[]): Wish {
+  return {
+    words: `to ${actions.join(' or ')} incident ${id}`,
+    fits: ({ operation, params, body }) =>
+      operation === 'act_on_incident' &&
+      params['incident_id'] === id &&
+      actions.includes(String(fieldOf(body, 'action'))),
+  };
+}
+
+function sonicOf(world: World, random: Random): string {
+  return pick(random, world.thingIds) ?? 'none';
+}
+
+function fieldOf(body: string, field: string): unknown {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null
+      ? Object.entries(value).find(([key]) => key === field)?.[1]
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function holds(body: string, name: string): boolean {
+  return fieldOf(body, 'name') === name;
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { simulateDay } from './day.ts';
+
+/** Many more, and whole days: npm run simulate:long */
+const seeds = 240;
+const hours = 4;
+const atATime = 20;
+
+const everyCheck = [
+  'a change was asked for, once, and in time',
+  'a valve at rest is shown as it is',
+  'a valve shown closed was said to be so',
+  'a valve shown open was said to be so',
+  'an incident is announced once',
+  'an open incident has been announced',
+  'each command has one outcome',
+  'no litre is lost',
+  'sign-ins keep to their cap',
+  'the bridge stops in time',
+  'what is deleted is gone from the cloud',
+  'what is retained is what a fresh bridge makes of the cloud',
+  'what waits is bounded',
+];
+
+const groups = Array.from({ length: seeds / atATime }, (_, index) => index * atATime + 1);
+
+describe('the whole bridge in hours of trouble', () => {
+  const troubles = new Set<string>();
+  const checks = new Set<string>();
+
+  it.each(groups)(
+    `keeps its promises in ${atATime} seeds from %i on`,
+    { timeout: 120_000 },
+    async (first) => {
+      for (let seed = first; seed < first + atATime; seed++) {
+        const report = await simulateDay({ seed, hours });
+        const story = `Seed ${seed} (npm run simulate:long -- --seed ${seed} --hours ${hours}):\n`;
+        expect(report.violations, story + report.lastLines.slice(-40).join('\n')).toEqual([]);
+        for (const name of report.troubles.keys()) troubles.add(name);
+        for (const name of report.checks.keys()) checks.add(name);
+      }
+    },
+  );
+
+  it('meets every kind of trouble, and makes every kind of check', () => {
+    expect(troubles.size).toBe(40);
+    expect([...checks].sort()).toEqual(everyCheck);
+  });
+
+  it('is the same again from the same seed', async () => {
+    const once = await simulateDay({ seed: 4, hours });
+    const again = await simulateDay({ seed: 4, hours });
+    const other = await simulateDay({ seed: 5, hours });
+    expect(again.fingerprint).toBe(once.fingerprint);
+    expect(other.fingerprint).not.toBe(once.fingerprint);
+  });
+});

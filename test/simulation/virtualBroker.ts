@@ -1,0 +1,262 @@
+import { EventEmitter } from 'node:events';
+import type { IClientOptions } from 'mqtt';
+import type { Random } from '../../src/base/backoff.ts';
+import type { Dial } from '../../src/broker/connection.ts';
+import type { ProcessClock, VirtualTime } from './virtualTime.ts';
+
+/** What a broker, or the way to it, can suffer from for a while. */
+export type BrokerFault =
+  | 'away'
+  /** Takes packets and answers none, as a link does that is silently dead. */
+  | 'frozen'
+  | 'subscriptions-refused'
+  | 'slow'
+  /** Refuses one message in ten, as a broker over its quota does. */
+  | 'quota';
+
+/** What happened at the broker, as seen from outside. */
+export interface BrokerTap {
+  /** The bridge handed a message to its connection. */
+  readonly handedOver: (topic: string, payload: string, retain: boolean) => void;
+  /** The broker took a message, from whomever. */
+  readonly taken: (topic: string, payload: string, retain: boolean) => void;
+  /** A message reached the bridge. */
+  readonly delivered: (topic: string, payload: string, isRetained: boolean) => void;
+  /** The bridge's connection began or ended; `epoch` counts them. */
+  readonly linked: (isLinked: boolean) => void;
+}
+
+/** A broker in memory, which speaks with clients like those of mqtt.js. */
+export class VirtualBroker {
+  readonly retained = new Map<string, string>();
+  fault: BrokerFault | null = null;
+  /** Shows at the next reading of what is retained only so much of it, as while it restarts; 1 is all. */
+  shownShare = 1;
+  readonly #time: VirtualTime;
+  readonly #random: Random;
+  readonly tap: BrokerTap;
+  #client: VirtualClient | null = null;
+
+  constructor(time: VirtualTime, random: Random, tap: BrokerTap) {
+    this.#time = time;
+    this.#random = random;
+    this.tap = tap;
+  }
+
+  /** How a process reaches it. */
+  dialFrom(clock: ProcessClock): Dial {
+    const dial = (options: IClientOptions) => new VirtualClient(this, clock, this.#random, options);
+    // The connection uses just what the virtual client has.
+    return dial as unknown as Dial;
+  }
+
+  /** Somebody else publishes; what is live reaches the bridge, if it is there, so many times. */
+  publish(topic: string, payload: string, retain: boolean, times = 1): void {
+    if (this.fault === 'away') return;
+    this.take(topic, payload, retain);
+    for (let time = 0; time < times; time++) this.#client?.deliverLive(topic, payload, retain);
+  }
+
+  /** Ends the bridge's connection in mid-flight; what was on its way may have come through. */
+  cut(reason = 'ECONNRESET'): void {
+    this.#client?.cut(reason);
+  }
+
+  /** Comes back with only so much of what it had retained. */
+  restart(keptShare: number): void {
+    this.cut();
+    for (const topic of [...this.retained.keys()])
+      if (this.#random() >= keptShare) this.retained.delete(topic);
+  }
+
+  // ---- for its clients ---------------------------------------------------------------------------------------
+
+  after(delayMs: number, run: () => void): void {
+    this.#time.after(delayMs, run);
+  }
+
+  take(topic: string, payload: string, retain: boolean): void {
+    if (retain && payload === '') this.retained.delete(topic);
+    else if (retain) this.retained.set(topic, payload);
+    this.tap.taken(topic, payload, retain);
+  }
+
+  attach(client: VirtualClient): void {
+    this.#client = client;
+    this.tap.linked(true);
+  }
+
+  detach(client: VirtualClient): void {
+    if (this.#client !== client) return;
+    this.#client = null;
+    this.tap.linked(false);
+  }
+
+  isPeerOf(client: VirtualClient): boolean {
+    return this.#client === client;
+  }
+
+  get random(): Random {
+    return this.#random;
+  }
+}
+
+type Done = (error?: Error) => void;
+
+/** What the connection uses of a client of mqtt.js, over a link without sockets. */
+class VirtualClient extends EventEmitter {
+  readonly #broker: VirtualBroker;
+  readonly #clock: ProcessClock;
+  readonly #options: IClientOptions;
+  readonly #filters = new Set<string>();
+  readonly #owed = new Set<Done>();
+  readonly #forgetDeath: () => void;
+  #isOpen = true;
+  #cancelKeepalive: () => void = () => {};
+  readonly stream = { destroy: () => this.#close() };
+
+  constructor(broker: VirtualBroker, clock: ProcessClock, random: Random, options: IClientOptions) {
+    super();
+    this.#broker = broker;
+    this.#clock = clock;
+    this.#options = options;
+    this.#forgetDeath = clock.onDeath(() => this.cut('killed'));
+    if (broker.fault === 'away') {
+      clock.after(1 + 20 * random(), () => this.#fail('ECONNREFUSED'));
+    } else if (broker.fault === 'frozen') {
+      clock.after(options.connectTimeout ?? 30_000, () => this.#fail('connack timeout'));
+    } else {
+      clock.after(1 + 20 * random(), () => this.#accept());
+    }
+  }
+
+  subscribe(map: Record<string, unknown>, done: Done): void {
+    this.#answer(done, () => {
+      if (this.#broker.fault === 'subscriptions-refused') return new Error('Unspecified error');
+      const filters = Object.keys(map).filter((filter) => !this.#filters.has(filter));
+      for (const filter of Object.keys(map)) this.#filters.add(filter);
+      // What is retained comes after the answer, in no order to rely on.
+      this.#broker.after(1, () => this.#showRetained(filters));
+      return null;
+    });
+  }
+
+  unsubscribe(filters: readonly string[]): void {
+    for (const filter of filters) this.#filters.delete(filter);
+  }
+
+  publish(topic: string, payload: string, { retain }: { readonly retain: boolean }, done: Done): void {
+    this.#broker.tap.handedOver(topic, payload, retain);
+    this.#answer(done, () => {
+      if (this.#broker.fault === 'quota' && this.#broker.random() < 0.1) return new Error('Quota exceeded');
+      this.#broker.take(topic, payload, retain);
+      return null;
+    });
+  }
+
+  end(_isForced: boolean, _options?: object, done?: () => void): void {
+    // A goodbye in order: the will is not published.
+    this.#close();
+    done?.();
+  }
+
+  /** The link breaks; the broker speaks the last will. */
+  cut(code: string): void {
+    if (!this.#isOpen) return;
+    const { will } = this.#options;
+    if (this.#broker.isPeerOf(this) && will) {
+      this.#broker.take(will.topic, String(will.payload), will.retain === true);
+    }
+    if (!this.#clock.isDead) this.#fail(code);
+    else {
+      this.#isOpen = false;
+      this.#broker.detach(this);
+    }
+  }
+
+  /** With MQTT 5 the bridge asks to be told that a live message was sent with the retain flag; before, nobody can. */
+  deliverLive(topic: string, payload: string, isRetained: boolean): void {
+    this.deliver(topic, payload, isRetained && this.#options.protocolVersion === 5);
+  }
+
+  deliver(topic: string, payload: string, isRetained: boolean): void {
+    if (!this.#isOpen || this.#broker.fault === 'frozen') return;
+    if (![...this.#filters].some((filter) => matches(filter, topic))) return;
+    this.#clock.after(1, () => {
+      if (!this.#isOpen) return;
+      this.#broker.tap.delivered(topic, payload, isRetained);
+      this.emit('message', topic, Buffer.from(payload), { retain: isRetained });
+    });
+  }
+
+  #accept(): void {
+    if (!this.#isOpen) return;
+    this.#broker.attach(this);
+    this.#keepAlive();
+    this.emit('connect', { properties: {} });
+  }
+
+  /** Finds a link that is silently dead within one and a half times the keepalive, as mqtt.js does. */
+  #keepAlive(): void {
+    const periodMs = (this.#options.keepalive ?? 60) * 1_000;
+    this.#cancelKeepalive = this.#clock.after(periodMs, () => {
+      if (this.#broker.fault !== 'frozen') this.#keepAlive();
+      else this.#cancelKeepalive = this.#clock.after(periodMs / 2, () => this.cut('Keepalive timeout'));
+    });
+  }
+
+  /** The broker acts on a packet, then answers; either way may be cut off. */
+  #answer(done: Done, act: () => Error | null): void {
+    const { fault, random } = this.#broker;
+    this.#owed.add(done);
+    const there = fault === 'slow' ? 3_000 * random() : 1 + 4 * random();
+    this.#broker.after(there, () => {
+      // A packet that had left may arrive although the link breaks behind it.
+      if (this.#broker.fault === 'frozen' || (!this.#isOpen && random() < 0.5)) return;
+      const error = act();
+      if (!this.#isOpen) return;
+      this.#clock.after(there, () => {
+        if (this.#isOpen && this.#owed.delete(done)) done(...(error ? [error] : []));
+      });
+    });
+  }
+
+  #showRetained(filters: readonly string[]): void {
+    const { shownShare, random } = this.#broker;
+    for (const [topic, payload] of [...this.#broker.retained]) {
+      if (shownShare < 1 && random() >= shownShare) continue;
+      if (filters.some((filter) => matches(filter, topic))) this.deliver(topic, payload, true);
+    }
+  }
+
+  #fail(code: string): void {
+    if (!this.#isOpen) return;
+    this.emit('error', Object.assign(new Error(code), { code }));
+    this.#close();
+  }
+
+  #close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#cancelKeepalive();
+    this.#forgetDeath();
+    this.#broker.detach(this);
+    const lost = [...this.#owed];
+    this.#owed.clear();
+    this.#clock.after(0, () => {
+      for (const done of lost) done(new Error('Connection closed'));
+      this.emit('close');
+    });
+  }
+}
+
+/** Whether a topic matches a filter of MQTT. */
+export function matches(filter: string, topic: string): boolean {
+  const wanted = filter.split('/');
+  const parts = topic.split('/');
+  for (const [index, part] of wanted.entries()) {
+    if (part === '#') return true;
+    if (index >= parts.length || (part !== '+' && part !== parts[index])) return false;
+  }
+  return wanted.length === parts.length;
+}

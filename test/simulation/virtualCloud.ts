@@ -1,0 +1,216 @@
+import { Dispatcher } from 'undici';
+import type { Random } from '../../src/base/backoff.ts';
+import type { OperationName } from '../../src/cloud/operations.ts';
+import type { Answer } from '../../src/simulator/judge.ts';
+import { splitTarget } from '../../src/simulator/judge.ts';
+import { route } from '../../src/simulator/routes.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { ProcessClock } from './virtualTime.ts';
+
+/** What can become of a request; an answer of its own is one that the cloud never gave. */
+export type RequestFault =
+  /** Never reaches the cloud. */
+  | 'refused'
+  | 'reset-before'
+  | 'hang-before'
+  /** Reaches it, and is acted on, but the answer never comes, or not whole. */
+  | 'reset-after'
+  | 'hang-after'
+  | 'truncated'
+  | 'gateway-timeout-after'
+  | 'slow'
+  /** Is answered by something in front of the cloud. */
+  | 'error-500'
+  | 'error-502'
+  | 'error-503'
+  | 'html'
+  | 'odd-json'
+  | 'limited'
+  | 'denied';
+
+/** A request as the cloud saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly operation: OperationName | null;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Counts the requests of a simulation. */
+  readonly number: number;
+}
+
+/** What happened between a process and the cloud. */
+export interface CloudTap {
+  /** A request has left the process, whatever becomes of it. */
+  readonly sent: (request: SeenRequest) => void;
+  /** The cloud judged a request, and did what it asks unless its status says otherwise. */
+  readonly judged: (request: SeenRequest, answer: Answer) => void;
+  /** The whole answer has reached the process. */
+  readonly answered: (request: SeenRequest, answer: Answer) => void;
+}
+
+/** The network between a process and the cloud, as a dispatcher of undici. */
+export class VirtualCloud extends Dispatcher {
+  readonly #simulator: Simulator;
+  readonly #clock: ProcessClock;
+  readonly #random: Random;
+  readonly #strike: (request: SeenRequest) => RequestFault | null;
+  readonly #tap: CloudTap;
+  inFlight = 0;
+  mostInFlight = 0;
+  static #numbers = 0;
+
+  constructor(
+    simulator: Simulator,
+    clock: ProcessClock,
+    random: Random,
+    strike: (request: SeenRequest) => RequestFault | null,
+    tap: CloudTap,
+  ) {
+    super();
+    this.#simulator = simulator;
+    this.#clock = clock;
+    this.#random = random;
+    this.#strike = strike;
+    this.#tap = tap;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const { method, path: target } = options;
+    const match = route(method, splitTarget(target).path);
+    const isKnown = match.kind === 'operation';
+    const request: SeenRequest = {
+      method,
+      target,
+      operation: isKnown ? match.name : null,
+      params: isKnown ? match.params : {},
+      body: typeof options.body === 'string' ? options.body : '',
+      number: ++VirtualCloud.#numbers,
+    };
+    this.#exchange(request, options, handler);
+    return true;
+  }
+
+  override async close(): Promise<void> {}
+  override async destroy(): Promise<void> {}
+
+  #exchange(
+    request: SeenRequest,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
+    const clock = this.#clock;
+    const fault = this.#strike(request);
+    const travelMs = 5 + 60 * this.#random() + (fault === 'slow' ? 14_000 * this.#random() : 0);
+    const controller = new VirtualController();
+    let isOver = false;
+    const fail = (code: string) => {
+      if (isOver) return;
+      over();
+      handler.onResponseError?.(controller, Object.assign(new Error(code), { code }));
+    };
+    const over = () => {
+      isOver = true;
+      this.inFlight -= 1;
+    };
+    this.inFlight += 1;
+    this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
+    controller.onAbort = () => fail('UND_ERR_ABORTED');
+    clock.after(1, () => {
+      if (fault === 'refused') {
+        fail('ECONNREFUSED');
+        return;
+      }
+      handler.onRequestStart?.(controller, {});
+      if (controller.aborted) return;
+      this.#tap.sent(request);
+      if (fault === 'hang-before') return;
+      // Not by the clock of the process: what it has sent arrives although it dies.
+      clock.beyond(travelMs / 2, () => {
+        if (fault === 'reset-before') {
+          fail('ECONNRESET');
+          return;
+        }
+        const answer = this.#answer(request, options, fault);
+        if (fault === 'hang-after') return;
+        clock.after(travelMs / 2, () => {
+          if (isOver) return;
+          if (fault === 'reset-after') {
+            fail('ECONNRESET');
+            return;
+          }
+          handler.onResponseStart?.(controller, answer.status, answer.headers);
+          const bytes = Buffer.from(answer.text);
+          if (fault === 'truncated' && bytes.length > 1) {
+            handler.onResponseData?.(controller, bytes.subarray(0, bytes.length >> 1));
+            fail('UND_ERR_SOCKET');
+            return;
+          }
+          over();
+          if (bytes.length > 0) handler.onResponseData?.(controller, bytes);
+          this.#tap.answered(request, answer);
+          handler.onResponseEnd?.(controller, {});
+        });
+      });
+    });
+  }
+
+  #answer(request: SeenRequest, options: Dispatcher.DispatchOptions, fault: RequestFault | null): Answer {
+    const own = fault && ownAnswers[fault]?.(this.#random, this.#clock);
+    if (own) return own;
+    const headers = options.headers as Record<string, string>;
+    const answer = this.#simulator.answer({
+      method: request.method,
+      target: request.target,
+      authorization: headers['authorization'],
+      contentType: headers['content-type'],
+      text: request.body,
+    });
+    this.#tap.judged(request, answer);
+    return fault === 'gateway-timeout-after' ? plain(504, 'the gateway lost its patience') : answer;
+  }
+}
+
+const plain = (status: number, text: string, headers: Record<string, string> = {}): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain', ...headers },
+  text,
+});
+
+const ownAnswers: Partial<Record<RequestFault, (random: Random, clock: ProcessClock) => Answer>> = {
+  'error-500': () => plain(500, 'it broke'),
+  'error-502': () => plain(502, 'bad gateway'),
+  'error-503': (random) => plain(503, 'later', random() < 0.5 ? {} : { 'retry-after': '20' }),
+  html: () => ({ status: 200, headers: { 'content-type': 'text/html' }, text: '<html>Maintenance</html>' }),
+  'odd-json': () => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    text: '{"data":"none"}',
+  }),
+  limited: (random, clock) => plain(429, 'too many', retryAfter(random, clock)),
+  denied: () => plain(401, 'HTTP Token: Access denied.'),
+};
+
+function retryAfter(random: Random, clock: ProcessClock): Record<string, string> {
+  const forms = ['17', '120', new Date(clock.now() + 90_000).toUTCString(), 'soon', '-5', ''];
+  const form = forms[Math.floor(random() * (forms.length + 1))];
+  return form === undefined ? {} : { 'retry-after': form };
+}
+
+/** The handle by which a request is given up. */
+class VirtualController implements Dispatcher.DispatchController {
+  aborted = false;
+  paused = false;
+  reason: Error | null = null;
+  onAbort: () => void = () => {};
+
+  abort(reason: Error): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    this.onAbort();
+  }
+
+  pause(): void {}
+  resume(): void {}
+}

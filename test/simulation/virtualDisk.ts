@@ -1,0 +1,58 @@
+import type { Random } from '../../src/base/backoff.ts';
+import type { Disk } from '../../src/bridge/disk.ts';
+import type { ProcessClock } from './virtualTime.ts';
+
+/** What a disk can suffer from. */
+export type DiskFault = 'EROFS' | 'ENOSPC' | 'EIO' | 'slow';
+
+/** What outlives the processes of a machine: whole files, each written in place of the one before or not at all. */
+export class VirtualDisk {
+  readonly #random: Random;
+  readonly files = new Map<string, string>();
+  fault: DiskFault | null = null;
+  writes = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** The disk as a process sees it; what it is writing when it dies may be there or not. */
+  of(clock: ProcessClock): Disk {
+    return {
+      read: (path) => {
+        if (this.fault === 'EIO') throw failure('EIO', 'i/o error, read');
+        const text = this.files.get(path);
+        if (text === undefined) throw failure('ENOENT', `no such file or directory, open '${path}'`);
+        return text;
+      },
+      write: async (path, text) => {
+        this.writes += 1;
+        const durationMs = this.fault === 'slow' ? 5_000 * this.#random() : 1 + 30 * this.#random();
+        const takesHoldAt = this.#random();
+        await new Promise<void>((resolve) => {
+          // Not by the clock of the process: what it has handed over happens although it dies.
+          clock.beyond(durationMs * takesHoldAt, () => {
+            if (!isBroken(this.fault) && (!clock.isDead || this.#random() < 0.5)) this.files.set(path, text);
+          });
+          clock.after(durationMs, resolve);
+        });
+        if (isBroken(this.fault)) throw failure(this.fault, `${this.fault}, open '${path}'`);
+      },
+      putAside: (path, aside) => {
+        if (isBroken(this.fault)) throw failure(this.fault, `${this.fault}, rename`);
+        const text = this.files.get(path);
+        if (text === undefined) throw failure('ENOENT', 'no such file');
+        this.files.delete(path);
+        this.files.set(aside, text);
+      },
+    };
+  }
+}
+
+function isBroken(fault: DiskFault | null): fault is Exclude<DiskFault, 'slow'> {
+  return fault !== null && fault !== 'slow';
+}
+
+function failure(code: string, message: string): Error {
+  return Object.assign(new Error(`${code}: ${message}`), { code });
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '../../src/base/clock.ts';
+
+interface Entry {
+  readonly time: number;
+  readonly order: number;
+  run: (() => void) | null;
+}
+
+/**
+ * Time that passes only as fast as things happen: the next thing runs as soon as everything that the last one set off
+ * has come to rest. The same things asked for in the same order happen in the same order.
+ */
+export class VirtualTime {
+  /** Ms since the simulation began. */
+  #now = 0;
+  #order = 0;
+  /** A binary heap, the next first. */
+  readonly #entries: Entry[] = [];
+  /** Called when everything that one moment set off has come to rest. */
+  onRest: () => void = () => {};
+
+  get now(): number {
+    return this.#now;
+  }
+
+  /** Runs the callback once so many ms have passed; the returned function cancels. */
+  after(delayMs: number, run: () => void): () => void {
+    const entry: Entry = { time: this.#now + Math.max(0, delayMs), order: this.#order++, run };
+    this.#push(entry);
+    return () => {
+      entry.run = null;
+    };
+  }
+
+  /** Lets time pass up to the given moment. */
+  async runUntil(end: number): Promise<void> {
+    await rest();
+    for (let next = this.#entries[0]; next && next.time <= end; next = this.#entries[0]) {
+      this.#pop();
+      if (next.run === null) continue;
+      this.#now = next.time;
+      next.run();
+      await rest();
+      this.onRest();
+    }
+    this.#now = end;
+  }
+
+  /** Lets time pass until the promise settles; for what ends by itself. */
+  async runWhile(work: Promise<unknown>, longestMs: number): Promise<boolean> {
+    let isDone = false;
+    const done = () => {
+      isDone = true;
+    };
+    work.then(done, done);
+    const end = this.#now + longestMs;
+    await rest();
+    while (!isDone) {
+      const next = this.#entries[0];
+      if (!next || next.time > end) return false;
+      await this.runUntil(next.time);
+    }
+    return true;
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#entries;
+    let index = heap.push(entry) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent];
+      if (!above || isBefore(above, entry)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = entry;
+  }
+
+  #pop(): void {
+    const heap = this.#entries;
+    const last = heap.pop();
+    if (!last || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      const [left, right] = [heap[child], heap[child + 1]];
+      if (!left) break;
+      if (right && isBefore(right, left)) child += 1;
+      const below = heap[child];
+      if (!below || isBefore(last, below)) break;
+      heap[index] = below;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+function isBefore(left: Entry, right: Entry): boolean {
+  return left.time < right.time || (left.time === right.time && left.order < right.order);
+}
+
+/** Resolves once every promise that can settle has: nothing in a simulation waits for anything but virtual time. */
+function rest(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The clock of a machine, which can be wrong, and of a process on it, which can end. */
+export class ProcessClock implements Clock {
+  readonly #time: VirtualTime;
+  readonly #startedAt: number;
+  readonly #wallNow: () => number;
+  readonly #onDeath = new Set<() => void>();
+  /** Callbacks to come. */
+  #waiting = 0;
+  #isDead = false;
+
+  constructor(time: VirtualTime, wallNow: () => number) {
+    this.#time = time;
+    this.#startedAt = time.now;
+    this.#wallNow = wallNow;
+  }
+
+  now(): number {
+    return this.#wallNow();
+  }
+
+  monotonic(): number {
+    return this.#time.now - this.#startedAt;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    let isOver = false;
+    this.#waiting += 1;
+    const cancel = this.#time.after(delayMs, () => {
+      over();
+      if (!this.#isDead) callback();
+    });
+    const over = () => {
+      if (!isOver) this.#waiting -= 1;
+      isOver = true;
+    };
+    return () => {
+      over();
+      cancel();
+    };
+  }
+
+  /** Calls back although the process may be dead by then: for what it has left to its surroundings. */
+  beyond(delayMs: number, callback: () => void): void {
+    this.#time.after(delayMs, callback);
+  }
+
+  /** How many callbacks are to come. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** The process is killed: it never does anything again. */
+  die(): void {
+    this.#isDead = true;
+    for (const callback of this.#onDeath) callback();
+    this.#onDeath.clear();
+  }
+
+  /** Called back when the process is killed; what it leaves undone is its surroundings' business. */
+  onDeath(callback: () => void): () => void {
+    this.#onDeath.add(callback);
+    return () => this.#onDeath.delete(callback);
+  }
+}

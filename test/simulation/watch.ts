@@ -1,0 +1,421 @@
+import type { OperationName } from '../../src/cloud/operations.ts';
+import { operationRow } from '../../src/cloud/operations.ts';
+import type { Answer } from '../../src/simulator/judge.ts';
+import type { World } from '../../src/simulator/world.ts';
+import type { Order, Wish } from './people.ts';
+import type { BrokerTap } from './virtualBroker.ts';
+import type { CloudTap, SeenRequest } from './virtualCloud.ts';
+
+/** What the promises are measured by, in ms where it is a time. */
+export interface Bounds {
+  readonly requestTimeoutMs: number;
+  readonly maxConcurrency: number;
+  readonly password: string;
+  /** Whether what is announced now can be noted on disk. */
+  readonly canRemember: () => boolean;
+}
+
+interface Granted {
+  readonly wish: Wish;
+  readonly at: number;
+  /** The request that it was used for. */
+  usedBy: number | null;
+}
+
+/** What the cloud has said of a valve in an answer that reached the bridge. */
+interface Said {
+  readonly state: string;
+  /** When the cloud said it, and when that reached the bridge. */
+  readonly saidAt: number;
+  readonly heardAt: number;
+  /** Whether it came with a list, which counts only once the list is there. */
+  readonly isOfList: boolean;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** How long a list that was begun may take to be whole. */
+const longestCrawlMs = 3 * minuteMs;
+
+/**
+ * Looks on from outside, at nothing but what the bridge says to the cloud and to the broker, and holds it to its
+ * promises at every step. It knows the truth, which the bridge does not.
+ */
+export class Watch {
+  readonly violations: string[] = [];
+  /** How often each kind of check was made, so that none is vacuous. */
+  readonly checks = new Map<string, number>();
+  readonly #bounds: Bounds;
+  readonly #now: () => number;
+  readonly #world: () => World;
+  readonly #trace: (line: string) => void;
+  readonly #orders: Order[] = [];
+  #granted: Granted[] = [];
+  /** By sonic and state: the newest. */
+  readonly #said = new Map<string, Map<string, Said>>();
+  #judgedAt = new Map<number, number>();
+  readonly #announced = new Map<string, number>();
+  readonly #excused = new Set<string>();
+  readonly #told = new Map<string, number>();
+  #rejectedSignIns: number[] = [];
+  /** When devices and incidents left the world, by id. */
+  readonly #goneSince = new Map<string, number>();
+  readonly #readingsAsked: string[] = [];
+  readonly #readingsOfOthers = new Set<number>();
+  /** Incidents of which the cloud has said by themselves that they are not open. */
+  readonly #saidClosed = new Set<string>();
+  /** When this run's first pages of lists were answered, by operation. */
+  #crawls = new Map<OperationName, number[]>();
+  #logLines: number[] = [];
+  /** Commands that reached this run over this connection, and outcomes told, by topic. */
+  #delivered = new Map<string, { readonly at: number; count: number }>();
+  #outcomes = new Map<string, number>();
+  #isLinked = false;
+  runStartedAt = 0;
+  requests = 0;
+
+  constructor(bounds: Bounds, now: () => number, world: () => World, trace: (line: string) => void) {
+    this.#bounds = bounds;
+    this.#now = now;
+    this.#world = world;
+    this.#trace = trace;
+  }
+
+  /** Whether the bridge has handed the incident to the broker as opened, or could not know whether it had. */
+  isAnnounced(incidentId: string): boolean {
+    return this.#announced.has(incidentId) || this.#excused.has(incidentId);
+  }
+
+  // ---- what people and the world do ----------------------------------------------------------------------------
+
+  /** Somebody publishes; it counts once the broker delivers it. */
+  ordered(order: Order): void {
+    this.#orders.push(order);
+  }
+
+  /** A run of the bridge begins, knowing nothing. */
+  runBegan(): void {
+    // Without a memory, what opened before may have been announced, and is not announced again.
+    if (!this.#bounds.canRemember()) {
+      for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
+    }
+    this.runStartedAt = this.#now();
+    this.#said.clear();
+    this.#crawls.clear();
+    this.#rejectedSignIns = [];
+    this.#forgetCommands();
+  }
+
+  /** To be called whenever things may have left the world. */
+  worldChanged(): void {
+    const world = this.#world();
+    const present = new Set([...world.properties.ids, ...world.signals.ids, ...world.thingIds]);
+    for (const { id, open } of world.incidents.values()) if (open) present.add(id);
+    for (const id of this.#known)
+      if (!present.has(id) && !this.#goneSince.has(id)) this.#goneSince.set(id, this.#now());
+    for (const id of present) this.#goneSince.delete(id);
+    this.#known = new Set([...this.#known, ...present]);
+  }
+  #known = new Set<string>();
+
+  // ---- what passes to and from the cloud -----------------------------------------------------------------------
+
+  readonly cloud: CloudTap = {
+    sent: (request) => {
+      this.requests += 1;
+      this.#trace(`-> ${request.method} ${request.target} ${request.body.slice(0, 80)}`);
+      if (isChange(request)) this.#checkAskedFor(request);
+      const asked = this.#readingsAsked.indexOf(request.params['sonic_id'] ?? '');
+      if (request.operation === 'read_sonic' && asked >= 0) {
+        this.#readingsAsked.splice(asked, 1);
+        this.#readingsOfOthers.add(request.number);
+      }
+    },
+    judged: (request) => {
+      this.#judgedAt.set(request.number, this.#now());
+      if (request.method !== 'GET' || request.operation?.startsWith('list_')) this.worldChanged();
+    },
+    answered: (request, answer) => {
+      this.#trace(`<- ${answer.status} ${request.method} ${request.target}`);
+      // The cloud plainly did not act: it may be asked once more.
+      if (isChange(request) && (answer.status === 401 || answer.status === 429)) this.#giveBack(request);
+      if (request.operation === 'sign_in') this.#checkSignIn(answer);
+      if (request.operation?.includes('incident')) this.#hearOfIncident(request, answer);
+      if (answer.status === 200) this.#hear(request, answer);
+      this.#judgedAt.delete(request.number);
+    },
+  };
+
+  #checkAskedFor(request: SeenRequest): void {
+    this.#count('a change was asked for, once, and in time');
+    const now = this.#now();
+    const limitMs = 2 * this.#bounds.requestTimeoutMs + 100;
+    this.#granted = this.#granted.filter(({ at }) => now - at <= 4 * this.#bounds.requestTimeoutMs);
+    const fitting = this.#granted.filter(({ wish }) => wish.fits(request));
+    const free = fitting.find(({ usedBy, at }) => usedBy === null && now - at <= limitMs);
+    if (free) free.usedBy = request.number;
+    else {
+      const why =
+        fitting.length === 0
+          ? 'nobody asked for it'
+          : fitting.every(({ usedBy }) => usedBy !== null)
+            ? 'it was asked for and sent before'
+            : 'it is too late';
+      this.#violated(`${request.method} ${request.target} ${request.body}: ${why}`);
+    }
+  }
+
+  #giveBack(request: SeenRequest): void {
+    const granted = this.#granted.find(({ usedBy }) => usedBy === request.number);
+    if (granted) granted.usedBy = null;
+  }
+
+  #checkSignIn(answer: Answer): void {
+    if (answer.status === 200) this.#rejectedSignIns = [];
+    if (answer.status !== 401) return;
+    this.#count('sign-ins keep to their cap');
+    const now = this.#now();
+    this.#rejectedSignIns = [...this.#rejectedSignIns.filter((at) => now - at < hourMs - 1_000), now];
+    const lastMinute = this.#rejectedSignIns.filter((at) => now - at < minuteMs - 1_000).length;
+    if (lastMinute > 3 || this.#rejectedSignIns.length > 6) {
+      this.#violated(
+        `${lastMinute} rejected sign-ins in a minute, ${this.#rejectedSignIns.length} in an hour`,
+      );
+    }
+  }
+
+  #hearOfIncident({ params }: SeenRequest, answer: Answer): void {
+    const id = params['incident_id'];
+    if (id === undefined) return;
+    const isOpen = answer.status === 200 && (parsed(answer.text) as { open?: boolean }).open === true;
+    if (!isOpen) this.#saidClosed.add(id);
+  }
+
+  #hear(request: SeenRequest, answer: Answer): void {
+    const { operation, target, number } = request;
+    if (operation === null) return;
+    const saidAt = this.#judgedAt.get(number);
+    if (saidAt === undefined) return;
+    const isList = operation === 'list_sonics' || operation === 'list_wifi_sonics';
+    if (operation.startsWith('list_') && !/[?&]page=(?!1(&|$))/.test(target)) {
+      this.#crawls.set(operation, [...(this.#crawls.get(operation) ?? []).slice(-9), saidAt]);
+    }
+    if (!isList && !/_sonic$/.test(operation)) return;
+    // What somebody has asked to read is that one's, and not shown: the bridge shows what it reads for itself.
+    if (this.#readingsOfOthers.delete(number)) return;
+    const content = parsed(answer.text);
+    const records = isList ? recordsOf(content) : [content];
+    for (const record of records) {
+      const { id, valve_state: state } = record as { id?: string; valve_state?: string };
+      if (id === undefined || typeof state !== 'string') continue;
+      const said = this.#said.get(id) ?? new Map<string, Said>();
+      this.#said.set(id, said);
+      if (saidAt < (said.get(state)?.saidAt ?? 0)) continue;
+      said.set(state, { state, saidAt, heardAt: this.#now(), isOfList: isList });
+    }
+  }
+
+  // ---- what passes to and from the broker ----------------------------------------------------------------------
+
+  readonly broker: BrokerTap = {
+    handedOver: (topic, payload, retain) => {
+      this.#trace(`>> ${topic}${retain ? ' (retained)' : ''} ${payload.slice(0, 160)}`);
+      if (payload.includes(this.#bounds.password)) this.#violated(`${topic} tells the password: ${payload}`);
+      const [, kind = '', id = '', ...rest] = topic.split('/');
+      const path = rest.join('/');
+      if (retain && payload === '') this.#checkDeletion(topic);
+      else if (kind === 'sonic' && path === '' && retain) this.#checkValve(id, payload);
+      else if (path === 'incident' && !retain) this.#checkAnnouncement(payload);
+      else if (topic === 'sonic2mqtt/bridge/event') this.#hearEvent(payload);
+    },
+    taken: () => {},
+    delivered: (topic, payload, isRetained) => {
+      this.#trace(`<< ${topic}${isRetained ? ' (retained)' : ''} ${payload.slice(0, 100)}`);
+      const order = this.#orders.findLast((each) => each.topic === topic && each.payload === payload);
+      if (!order) return;
+      if (order.reads !== undefined && !isRetained) this.#readingsAsked.push(order.reads);
+      if (!isRetained) {
+        for (const wish of order.asksFor) this.#granted.push({ wish, at: this.#now(), usedBy: null });
+      }
+      if (!order.isCommand || (isRetained && payload === '')) return;
+      const before = this.#delivered.get(topic)?.count ?? 0;
+      this.#delivered.set(topic, { at: this.#now(), count: before + 1 });
+    },
+    linked: (isLinked) => {
+      this.#trace(isLinked ? '== linked' : '== unlinked');
+      this.#isLinked = isLinked;
+      this.#forgetCommands();
+    },
+  };
+
+  #forgetCommands(): void {
+    this.#delivered.clear();
+    this.#outcomes.clear();
+  }
+
+  /** Nothing that still exists is deleted, and nothing before complete lists have missed it. */
+  #checkDeletion(topic: string): void {
+    this.#count('what is deleted is gone from the cloud');
+    const id =
+      /^(?:homeassistant\/device\/sonic2mqtt_([^/]+)\/config|sonic2mqtt\/(?:property|signal|sonic|incident)\/([^/]+).*)$/.exec(
+        topic,
+      );
+    const of = id?.[1] ?? id?.[2];
+    if (of === undefined) {
+      this.#violated(`${topic} is deleted, which is nobody's`);
+      return;
+    }
+    const goneAt = this.#goneSince.get(of);
+    // A part of a device that the cloud says it does not have goes by itself.
+    if (!this.#known.has(of) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
+    if (goneAt === undefined) {
+      this.#violated(`${topic} is deleted although the cloud has it`);
+      return;
+    }
+    const lists = topic.includes('/incident/') ? ['list_incidents'] : deviceLists;
+    const crawls = lists.flatMap((list) => this.#crawls.get(list as OperationName) ?? []);
+    const isHeardOf = this.#saidClosed.has(of) || crawls.some((at) => at >= goneAt);
+    if (!isHeardOf) {
+      this.#violated(`${topic} is deleted although no list has missed it yet`);
+    }
+  }
+
+  /** A valve is shown closed only if the newest word of the cloud that has reached the bridge allows it. */
+  #checkValve(id: string, payload: string): void {
+    const { valve, valve_state: shownState } = parsed(payload) as { valve?: string; valve_state?: string };
+    if (valve !== 'closed' && valve !== 'open') return;
+    this.#count(`a valve shown ${valve} was said to be so`);
+    const now = this.#now();
+    // Through a test, the last position counts, whatever came between; else the newest word.
+    const counts = shownState === 'pressure_test' ? /^(open|closed)$/ : /^(?!pressure_test$)/;
+    const said = [...(this.#said.get(id)?.values() ?? [])].filter(({ state }) => counts.test(state));
+    const newest = said.reduce<Said | null>(
+      (best, each) => (best && best.saidAt > each.saidAt ? best : each),
+      null,
+    );
+    const agreeing = said.find(({ state }) => state === valve);
+    const latest = agreeing?.saidAt ?? 0;
+    // A newer word may be part of a list that is not whole yet.
+    const isOutdated = said.some(
+      ({ state, saidAt, heardAt, isOfList }) =>
+        state !== valve && saidAt > latest && now - heardAt > (isOfList ? longestCrawlMs : 1_000),
+    );
+    if (agreeing === undefined || isOutdated) {
+      const words = newest
+        ? `its newest word is ${newest.state}, ${now - newest.saidAt} ms ago`
+        : 'it has said nothing';
+      this.#violated(`${id} is shown ${valve}, but the cloud did not say so: ${words}`);
+    }
+  }
+
+  #checkAnnouncement(payload: string): void {
+    this.#count('an incident is announced once');
+    const { id, open } = parsed(payload) as { id: string; open: boolean };
+    const times = this.#timesOf(this.#announced, id);
+    if (times > 1) this.#violated(`incident ${id} is announced ${times} times`);
+    if (!open) this.#violated(`incident ${id} is announced although it is not open`);
+  }
+
+  /** What was announced while nothing could be noted, which the log says, may be announced by the next run once more. */
+  #timesOf(counts: Map<string, number>, id: string): number {
+    const times = (counts.get(id) ?? 0) + 1;
+    counts.set(id, this.#bounds.canRemember() ? times : 0);
+    return times;
+  }
+
+  #hearEvent(payload: string): void {
+    const event = parsed(payload) as { event: string; id?: string; topic?: string; reason?: string };
+    if (event.event === 'incident_opened' && event.id) {
+      const times = this.#timesOf(this.#told, event.id);
+      if (times > 1) this.#violated(`the opening of incident ${event.id} is told ${times} times`);
+    }
+    if (event.event === 'command' && event.topic && !event.reason?.startsWith('not_confirmed')) {
+      this.#outcomes.set(event.topic, (this.#outcomes.get(event.topic) ?? 0) + 1);
+    }
+  }
+
+  // ---- what is looked at from time to time ---------------------------------------------------------------------
+
+  /** Each command that was delivered has had its outcome told once, unless it is still young. */
+  checkOutcomes(): void {
+    if (!this.#isLinked) return;
+    const now = this.#now();
+    for (const [topic, { at, count }] of this.#delivered) {
+      const told = this.#outcomes.get(topic) ?? 0;
+      if (told > count) this.#violated(`${count} commands at ${topic}, but ${told} outcomes`);
+      if (now - at < 4 * this.#bounds.requestTimeoutMs) continue;
+      this.#count('each command has one outcome');
+      if (told < count) this.#violated(`${count} commands at ${topic}, but only ${told} outcomes`);
+    }
+  }
+
+  /** A process that waits for more and more is one that leaks. */
+  checkLoad({ timers, requests }: { readonly timers: number; readonly requests: number }): void {
+    this.#count('what waits is bounded');
+    if (timers > 300) this.#violated(`the bridge waits for ${timers} things`);
+    if (requests > this.#bounds.maxConcurrency) this.#violated(`${requests} requests are in flight`);
+  }
+
+  logged(line: string): void {
+    this.#trace(`## ${line.trim()}`);
+    const now = this.#now();
+    this.#logLines = [...this.#logLines.filter((at) => now - at < hourMs), now];
+    if (line.includes(this.#bounds.password)) this.#violated(`the log tells the password: ${line}`);
+    if (this.#logLines.length > 1_000) this.#violated('a thousand lines are logged within an hour');
+    if (/"level":(50|60)/.test(line)) this.#violated(`an error is logged: ${line}`);
+  }
+
+  /** Whether this run was ever told that the valve is closed. */
+  wasSaidClosed(id: string): boolean {
+    return this.#said.get(id)?.has('closed') === true;
+  }
+
+  /** The water of all days that are over, in ml: it never gets less but by corrections. */
+  total(_id: string, _ml: number | null): void {}
+
+  violated(words: string): void {
+    this.#violated(words);
+  }
+
+  counted(check: string): void {
+    this.#count(check);
+  }
+
+  #count(check: string): void {
+    this.checks.set(check, (this.checks.get(check) ?? 0) + 1);
+  }
+
+  #violated(words: string): void {
+    this.#trace(`!! ${words}`);
+    this.violations.push(words);
+  }
+}
+
+const deviceLists = [
+  'list_properties',
+  'list_signals',
+  'list_sonics',
+  'list_wifi_sonics',
+  'list_property_signals',
+];
+
+function isChange({ operation }: SeenRequest): boolean {
+  if (operation === null) return true;
+  const row = operationRow(operation);
+  return row.method !== 'GET' && !('session' in row && row.session === true);
+}
+
+function parsed(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The records of a page, wherever it keeps them. */
+function recordsOf(page: object): object[] {
+  const list = Object.values(page).find(Array.isArray) ?? [];
+  return list.filter((each: unknown) => typeof each === 'object' && each !== null);
+}

@@ -1,0 +1,134 @@
+import { onTestFinished } from 'vitest';
+import { Answers } from '../../src/bridge/answers.ts';
+import { Commander, type Outcome } from '../../src/bridge/commander.ts';
+import { Requests } from '../../src/bridge/requests.ts';
+import { Store } from '../../src/bridge/store.ts';
+import type { Control } from '../../src/cloud/catalogue.ts';
+import { connected, startEmbedded } from './brokers.ts';
+import type { StubHandler, StubRequest } from './cloudStub.ts';
+import { FakeClock } from './fakeClock.ts';
+import { logLines } from './logLines.ts';
+import { startBench } from './testClient.ts';
+import { anIncident, aProperty, aSignal, aSonic, bridgeView, topics } from './views.ts';
+import { waitFor } from './waitFor.ts';
+
+/** What may be changed, unless a test forbids it. */
+export const everything: Readonly<Record<Control, boolean>> = {
+  valves: true,
+  incidents: true,
+  pressure_tests: true,
+  settings: true,
+  account: true,
+};
+
+/** How a message came, if not live and as text. */
+interface Circumstances {
+  readonly isRetained?: boolean;
+  readonly isText?: boolean;
+}
+
+/**
+ * What takes commands and requests, in a house of which everything is known, before a stub of the cloud. The clock is
+ * moved by the test.
+ */
+export async function startCommands(
+  handler: StubHandler = () => ({}),
+  control: Partial<Record<Control, boolean>> = {},
+) {
+  const clock = new FakeClock();
+  const requestTimeoutMs = 1_000;
+  const session = { token: 'kept', since: clock.now() };
+  const { client, stub } = await startBench(handler, { session, requestTimeoutMs, clock });
+  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
+  store.replaceProperties(complete([aProperty()]));
+  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.replaceSignals(complete([aSignal()]));
+  store.replaceSonics(complete([aSonic()]));
+  const ofSignal = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
+  store.replaceIncidents(complete([anIncident(), ofSignal]));
+  const { connection } = await connected((await startEmbedded()).url);
+  const { log } = logLines();
+  const outcomes: Outcome[] = [];
+  const permitted = { ...everything, ...control };
+  const commander = new Commander(
+    client,
+    store,
+    { confirmTimeoutMs: 5_000, confirmIntervalMs: 500, requestTimeoutMs, topics, control: permitted },
+    {
+      bridgeView,
+      carryOut: ({ order }) => void carriedOut.push(order),
+      change: ({ calls }) => void carriedOut.push(calls.map(({ operation }) => operation).join()),
+      offersChanged: () => {},
+      accepted: () => {},
+      tell: (outcome) => void outcomes.push(outcome),
+    },
+    clock,
+    log,
+  );
+  const requests = new Requests(
+    client,
+    store,
+    commander,
+    new Answers(connection, log),
+    { topics, control: permitted, statusTopic: 'homeassistant/status', requestTimeoutMs },
+    {
+      tell: (outcome) => void outcomes.push(outcome),
+      happened: () => {},
+      changed: () => {},
+      offersChanged: () => {},
+    },
+    clock,
+    log,
+  );
+  /** What was handed on to others: orders to the bridge, and changes that move no valve. */
+  const carriedOut: string[] = [];
+  const stop = () => {
+    requests.stop();
+    commander.stop();
+  };
+  onTestFinished(stop);
+  const take = (
+    topic: string,
+    payload: string,
+    { isRetained = false, isText = true }: Circumstances = {},
+  ) => {
+    const message = { topic, payload, isRetained, isText };
+    requests.take(message);
+    commander.take(message);
+  };
+  const isChange = ({ method }: StubRequest) => method !== 'GET';
+  return {
+    clock,
+    stub,
+    stop,
+    take,
+    outcomes,
+    carriedOut,
+    commander,
+    /** Changes that reached the cloud: their paths and bodies. */
+    get changes() {
+      return stub.requests.filter(isChange).map(({ path, body }) => [path, body] as const);
+    },
+    /** Waits until so many outcomes were told. */
+    told: (count: number) => waitFor(() => outcomes.length >= count, { what: `${count} outcomes` }),
+    /** Waits until so many changes have reached the cloud. */
+    reached: (count: number) =>
+      waitFor(() => stub.requests.filter(isChange).length >= count, {
+        what: `${count} changes at the cloud`,
+      }),
+  };
+}
+
+/** A cloud that answers changes once its door is open; what reads is answered at once. */
+export function door() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const handler: StubHandler = async ({ method }) => {
+    if (method !== 'GET') await opened;
+    return { json: aSonic() };
+  };
+  return { open, handler };
+}

@@ -1,0 +1,148 @@
+import { operationRow } from '../../src/cloud/operations.ts';
+import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
+import { type House, startHouse } from './house.ts';
+import { waitFor } from './waitFor.ts';
+
+/** A good command and where it goes. */
+export interface SafetyCommand {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+}
+
+/** What became of a command, as told on `bridge/event`. */
+export interface ToldOutcome {
+  readonly topic: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly http_status: number | null;
+}
+
+/** Time enough for a machine that does much else: these tests wait for what happens, and not for how soon. */
+export const slow = { timeout: 60_000 };
+
+/** Polls that do not disturb what a test counts. */
+export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
+
+/** What a home must have for each kind of command to have its own target. */
+const cloud = { properties: 2, signals: 2, sonics: 4 };
+
+/** A house with something to do for each kind of command, and a bridge that shows all of it. */
+export async function houseForCommands(options: Parameters<typeof startHouse>[0] = {}): Promise<House> {
+  const house = await startHouse({ ...options, cloud: { ...cloud, ...options.cloud }, isStarted: false });
+  const { world } = house.simulator;
+  const [first = '', second = ''] = world.signals.ids;
+  const [sonic = ''] = world.thingIdsOf(world.propertyOf(first) ?? '');
+  const [elsewhere = ''] = world.thingIdsOf(world.propertyOf(second) ?? '');
+  world.openIncident({ type: 'low_temperature', sonicId: sonic });
+  world.openIncident({ type: 'cloud_disconnection', signalId: first });
+  world.openIncident({ type: 'legionella_risk', sonicId: elsewhere });
+  if (options.isStarted !== false) {
+    house.startBridge();
+    await shown(house);
+  }
+  return house;
+}
+
+/** Waits until the bridge shows every sonic, and all that hangs on the properties. */
+export async function shown({ watcher, simulator: { world } }: House): Promise<void> {
+  for (const id of world.sonics.ids) {
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, 20_000);
+  }
+  for (const id of world.properties.ids) {
+    await watcher.waitForTopic(`sonic2mqtt/property/${id}/notifications`, () => true, 20_000);
+  }
+}
+
+/** One good command of each kind that comes to a change in the cloud; no two want the same. */
+export function changingCommands({ simulator: { world } }: House): SafetyCommand[] {
+  const [signal = '', second = ''] = world.signals.ids;
+  const property = world.propertyOf(signal) ?? '';
+  const other = world.propertyOf(second) ?? '';
+  const [sonic = ''] = world.thingIdsOf(property);
+  const [tested = ''] = world.sonics.ids.filter((id) => ![sonic, ...world.thingIdsOf(other)].includes(id));
+  const incident = world.openIncidentOf('low_temperature', sonic)?.id ?? '';
+  const [asked = ''] = world.thingIdsOf(other);
+  const at = (path: string, payload: string) => ({ topic: `sonic2mqtt/${path}`, payload });
+  const request = (operation: string, params: object, body: object) =>
+    at(`bridge/request/${operation}`, JSON.stringify({ params, body }));
+  return [
+    at(`sonic/${sonic}/valve/set`, 'CLOSE'),
+    at(`sonic/${sonic}/name/set`, 'Attic'),
+    at(`sonic/${tested}/pressure_test/start`, ''),
+    at(`signal/${signal}/name/set`, 'Hub of the attic'),
+    at(`signal/${signal}/incidents/action`, 'resolve'),
+    at(`incident/${incident}/action`, 'snooze'),
+    at(`property/${property}/name/set`, 'House'),
+    at(`property/${property}/set`, '{"city":"Bath"}'),
+    at(`property/${property}/active/set`, 'ON'),
+    at(`property/${property}/settings/auto_shut_off/set`, 'OFF'),
+    at(`property/${property}/settings/set`, '{"pressure_tests_enabled":false}'),
+    at(`property/${property}/notifications/low_temperature/set`, 'OFF'),
+    at(`property/${property}/notifications/set`, '{"high_temperature":false}'),
+    at(`property/${property}/leak_protection/set`, 'ON'),
+    at(`property/${property}/push/set`, 'OFF'),
+    at(`property/${other}/incidents/action`, 'resolve'),
+    request('command_valve', { sonic_id: asked }, { action: 'close' }),
+    request('update_signal', { signal_id: second }, { name: 'Hub of the cellar' }),
+  ];
+}
+
+/** Those that the bridge carries out itself. */
+export const ownCommands: readonly SafetyCommand[] = [
+  { topic: 'sonic2mqtt/bridge/refresh', payload: 'PRESS' },
+  { topic: 'sonic2mqtt/bridge/log_level/set', payload: 'info' },
+];
+
+/** What became of each command so far, in order. */
+export function outcomes(house: House): ToldOutcome[] {
+  return house
+    .events('command')
+    .map(({ topic, status, reason, http_status }) => ({ topic, status, reason, http_status }) as ToldOutcome)
+    .filter(({ reason }) => !reason?.includes(fenceWord));
+}
+
+const fenceWord = 'fence';
+let fences = 0;
+
+/**
+ * Resolves once the bridge has taken all that was published before, told by a word that it refuses at once: what has
+ * come to nothing until then comes to nothing.
+ */
+export async function fence(house: House): Promise<void> {
+  const word = `${fenceWord} ${++fences}.`;
+  await house.watcher.publish('sonic2mqtt/bridge/log_level/set', word);
+  await waitFor(() => house.events('command').some(({ reason }) => String(reason).includes(word)), {
+    what: 'the bridge to take what was published',
+    timeoutMs: 20_000,
+  });
+}
+
+/** Publishes them all, in this order. */
+export async function publishAll({ watcher }: House, commands: readonly SafetyCommand[]): Promise<void> {
+  await Promise.all(commands.map(({ topic, payload }) => watcher.publish(topic, payload)));
+}
+
+/** Publishes them all and waits for as many outcomes; then none may come any more. */
+export async function outcomesOf(
+  house: House,
+  commands: readonly SafetyCommand[],
+  timeoutMs = 20_000,
+): Promise<ToldOutcome[]> {
+  const before = outcomes(house).length;
+  await publishAll(house, commands);
+  await waitFor(() => outcomes(house).length >= before + commands.length, {
+    what: `${commands.length} outcomes`,
+    timeoutMs,
+  });
+  await fence(house);
+  return outcomes(house).slice(before);
+}
+
+/** The requests that change something, of those that have reached the cloud. */
+export function changesAt({ simulator }: Pick<House, 'simulator'>): JudgedRequest[] {
+  return simulator.requests.entries.filter(({ operation }) => {
+    if (operation === null) return false;
+    const { retry, session } = operationRow(operation);
+    return retry === 'never' && !session;
+  });
+}

@@ -1,0 +1,154 @@
+import { discoveryViolations } from './discoveryJudge.ts';
+import { type HostileHouse, houseSecrets, type Publication, type SeenRequest } from './hostileHouse.ts';
+
+const id = '[A-Za-z0-9_-]{1,128}';
+const ownTopics = new RegExp(
+  `^(homeassistant/device/sonic2mqtt_(bridge|${id})/config|sonic2mqtt/(${[
+    'bridge/(state|cloud|info|health|homeassistant)',
+    `property/${id}(/(settings|notifications|incidents|homeassistant))?`,
+    `signal/${id}(/(availability|incidents|homeassistant))?`,
+    `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|homeassistant))?`,
+    `incident/${id}`,
+  ].join('|')}))$`,
+  'u',
+);
+const plainTopics = /\/(availability|bridge\/state|bridge\/cloud)$/;
+
+/** Whatever anybody does, nothing of this may be found; looks at what was said since the last time. */
+export function violationsOf(house: HostileHouse): string[] {
+  const published = house.published.splice(0);
+  const log = house.log.splice(0);
+  return [
+    ...retainedViolations(published),
+    ...secretViolations(house, published, log),
+    ...trafficViolations(house),
+    ...log
+      .filter((line) => JSON.parse(line).level >= 50)
+      .map((line) => `an error of ours: ${line.slice(0, 1_500)}`),
+    ...('polluted' in {} ? ['Object.prototype is polluted'] : []),
+  ];
+}
+
+function retainedViolations(published: readonly Publication[]): string[] {
+  return published
+    .filter(({ retain }) => retain)
+    .flatMap(({ topic, payload }) => {
+      // What others have left there may be deleted.
+      if (payload === '' && topic.startsWith('sonic2mqtt/')) return [];
+      if (!ownTopics.test(topic)) return [`${topic} is not ours to retain`];
+      if (payload === '') return [];
+      if (plainTopics.test(topic)) return /^(on|off)line$/.test(payload) ? [] : [`${topic} says ${payload}`];
+      if (!isJson(payload)) return [`${topic} is no JSON: ${payload.slice(0, 200)}`];
+      return topic.startsWith('homeassistant/')
+        ? discoveryViolations(topic, withoutWithdrawals(payload))
+        : [];
+    });
+}
+
+/** A component of which nothing but its platform is said is withdrawn, as Home Assistant wants it. */
+function withoutWithdrawals(payload: string): string {
+  const discovery = JSON.parse(payload);
+  const components = Object.entries<object>(discovery.components).filter(
+    ([, each]) => Object.keys(each).length > 1,
+  );
+  return JSON.stringify({ ...discovery, components: Object.fromEntries(components) });
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** As they are, and as they are in JSON, in a URL and in base64. */
+function spellings(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), bytes.toString('base64')];
+}
+
+function secretViolations(
+  { tokens }: HostileHouse,
+  published: readonly Publication[],
+  log: readonly string[],
+): string[] {
+  const forms = [...Object.values(houseSecrets), ...tokens]
+    .filter(({ length }) => length >= 8)
+    .flatMap(spellings);
+  const shows = (text: string) => forms.find((form) => text.includes(form));
+  return [
+    ...published.flatMap(({ topic, payload }) => {
+      const form = shows(topic) ?? shows(payload);
+      return form === undefined ? [] : [`${topic} shows the secret ${form}`];
+    }),
+    ...log.flatMap((line) =>
+      shows(line) === undefined ? [] : [`the log shows a secret: ${line.slice(0, 300)}`],
+    ),
+  ];
+}
+
+const minuteMs = 60_000;
+
+/** Nobody asked for a change, and polls keep to the budget and its first burst. */
+function trafficViolations({ requests, budget, mostInFlight, timers }: HostileHouse): string[] {
+  const found: string[] = [];
+  for (let first = 0, last = 0; last < requests.length; last++) {
+    while ((requests[last]?.at ?? 0) - (requests[first]?.at ?? 0) >= minuteMs) first += 1;
+    if (last - first + 1 > 2.5 * budget) {
+      found.push(`${last - first + 1} requests within a minute`);
+      break;
+    }
+  }
+  if (mostInFlight > 4) found.push(`${mostInFlight} requests in flight`);
+  if (timers > 300) found.push(`${timers} timers`);
+  return found;
+}
+
+/** The requests of changes that reached the cloud. */
+export function changeRequests({ requests }: HostileHouse): SeenRequest[] {
+  const ofSession = /^(sign_in|sign_out|refresh_token|validate_token)$/;
+  return requests.filter(({ method, operation }) => method !== 'GET' && !ofSession.test(operation ?? ''));
+}
+
+/** What another time makes another, and what the bridge says of itself. */
+const passing = new Set([
+  ...[
+    'water_today',
+    'water_month',
+    'water_total',
+    'last_reset',
+    'telemetry_time',
+    'flow',
+    'pressure',
+    'water_temperature',
+  ],
+  ...['leak_protection', 'push'],
+]);
+const passingTopics = /^sonic2mqtt\/bridge\/(info|health|homeassistant)$|\/(usage|telemetry)$/;
+
+/** What is retained, without what passes: the same of the same cloud, whatever happened before. */
+export function picture({ retained }: HostileHouse): Map<string, string> {
+  const lasting = [...retained].filter(([topic]) => ownTopics.test(topic));
+  return new Map(
+    lasting.map(([topic, payload]) => [topic, passingTopics.test(topic) ? '…' : comparable(payload)]),
+  );
+}
+
+function comparable(payload: string): string {
+  if (!isJson(payload)) return payload;
+  return JSON.stringify(JSON.parse(payload), (key, value) => (passing.has(key) ? undefined : value));
+}
+
+/** How one picture differs from another, in words; empty where it does not. */
+export function difference(
+  shown: ReadonlyMap<string, string>,
+  wanted: ReadonlyMap<string, string>,
+): string[] {
+  const topics = new Set([...shown.keys(), ...wanted.keys()]);
+  return [...topics].flatMap((topic) => {
+    const [is, should] = [shown.get(topic), wanted.get(topic)];
+    return is === should ? [] : [`${topic} is ${is?.slice(0, 400)} instead of ${should?.slice(0, 400)}`];
+  });
+}

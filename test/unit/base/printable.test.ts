@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { printable } from '../../../src/base/printable.ts';
+
+it('what a terminal acts on is shown as it would be written in JSON', () => {
+  expect(printable('a\nb\r\t\u001b[2J\u009b31m\u007f \u2028\u202e')).toBe(
+    'a\\u000ab\\u000d\\u0009\\u001b[2J\\u009b31m\\u007f \\u2028\\u202e',
+  );
+});
+
+it('what people read stays as it is', () => {
+  const text = 'Größe 水 👩‍👩‍👧 "quoted" \\back';
+  expect(printable(text)).toBe(text);
+});
+
+it('a JSON text means the same', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(JSON.parse(printable(JSON.stringify(value)))).toEqual(value);
+    }),
+  );
+});

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import { commandFilters } from '../../../src/homeassistant/command.ts';
+import { door, startCommands } from '../../support/commandBench.ts';
+import { aSonic, topics } from '../../support/views.ts';
+
+const valve = topics.below('sonic', 'sonic-1', 'valve/set');
+const moved = (action: string) => ['/ape/v1/sonics/sonic-1/valve', { action }];
+const statuses = (outcomes: readonly { status: string }[]) => outcomes.map(({ status }) => status);
+const superseded = 'a newer command for this valve arrived';
+
+/** A payload that each kind of command would take. */
+const payloads: Readonly<Record<string, string>> = {
+  'valve/set': 'CLOSE',
+  'log_level/set': 'debug',
+  'settings/set': '{"auto_shut_off":false}',
+  'notifications/set': '{"low_temperature":false}',
+  set: '{"name":"Attic"}',
+  'active/set': 'ON',
+  'settings/+/set': 'ON',
+  'notifications/+/set': 'OFF',
+  'leak_protection/set': 'ON',
+  'push/set': 'OFF',
+  action: 'resolve',
+  'incidents/action': 'resolve',
+};
+
+/** One topic and a good payload for each filter that is subscribed to. */
+const commands = commandFilters(topics).map((filter) => {
+  const [, kind = '', ...rest] = filter.split('/');
+  const path = (kind === 'bridge' ? rest : rest.slice(1)).join('/');
+  const field = path.startsWith('settings') ? 'auto_shut_off' : 'low_temperature';
+  const below = path.replace('+', field);
+  const topic = kind === 'bridge' ? topics.bridge(path) : `${topics.base}/${kind}/${kind}-1/${below}`;
+  return { topic, payload: payloads[path] ?? 'Attic' };
+});
+
+describe.each(commands)('a command on $topic', ({ topic, payload }) => {
+  it('is carried out once where it is live, and refused where it is retained', async () => {
+    const bench = await startCommands();
+    bench.take(topic, payload, { isRetained: true });
+    const reason = expect.stringMatching(/^a retained command /);
+    expect(bench.outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
+    expect([...bench.carriedOut, ...bench.stub.requests]).toEqual([]);
+    bench.take(topic, payload);
+    if (bench.carriedOut.length === 0) await bench.told(2);
+    expect(bench.carriedOut.length + bench.changes.length).toBe(1);
+  });
+
+  it('that was refused as retained is not carried out when it is deleted, not even without MQTT 5', async () => {
+    const bench = await startCommands();
+    bench.take(topic, payload, { isRetained: true });
+    bench.take(topic, '');
+    expect(bench.outcomes).toHaveLength(1);
+    expect([...bench.carriedOut, ...bench.stub.requests]).toEqual([]);
+    bench.take(topic, payload);
+    if (bench.carriedOut.length === 0) await bench.told(2);
+    expect(bench.carriedOut.length + bench.changes.length).toBe(1);
+  });
+
+  it('that is deleted from the broker is none, and one that comes during the stop is not sent', async () => {
+    const { take, stop, outcomes, carriedOut, stub } = await startCommands();
+    take(topic, '', { isRetained: true });
+    expect(outcomes).toEqual([]);
+    stop();
+    take(topic, payload);
+    const reason = 'the bridge is stopping: it was not sent';
+    expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
+    expect([...carriedOut, ...stub.requests]).toEqual([]);
+  });
+});
+
+describe.each(commands)('a message on $topic', ({ topic }) => {
+  it('is refused where it is no text, or far too long', async () => {
+    const { take, outcomes, carriedOut, stub } = await startCommands();
+    take(topic, 'Atti\ufffd', { isText: false });
+    take(topic, 'CLOSE'.repeat(20_000));
+    expect(outcomes).toEqual([
+      { topic, status: 'refused', reason: 'the payload is not UTF-8', http_status: null },
+      {
+        topic,
+        status: 'refused',
+        reason: 'the payload has 100000 bytes; at most 65536 are taken',
+        http_status: null,
+      },
+    ]);
+    expect([...carriedOut, ...stub.requests]).toEqual([]);
+  });
+});
+
+describe('commands to one valve', () => {
+  it('run one at a time, and of those that wait the newest wins', async () => {
+    const { open, handler } = door();
+    const bench = await startCommands(handler);
+    for (const payload of ['CLOSE', 'OPEN', 'CLOSE', 'OPEN']) bench.take(valve, payload);
+    await bench.reached(1);
+    expect(bench.outcomes).toMatchObject([
+      { status: 'superseded', reason: superseded },
+      { status: 'superseded', reason: superseded },
+    ]);
+    expect(bench.changes).toEqual([moved('close')]);
+    open();
+    await bench.told(4);
+    expect(statuses(bench.outcomes)).toEqual(['superseded', 'superseded', 'ok', 'ok']);
+    expect(bench.changes).toEqual([moved('close'), moved('open')]);
+  });
+
+  it('share a lane however its id is spelled, since a cloud may take both for one valve', async () => {
+    const { open, handler } = door();
+    const bench = await startCommands(handler);
+    const ask = (sonic_id: string, action: string) =>
+      bench.take(
+        'sonic2mqtt/bridge/request/command_valve',
+        JSON.stringify({ params: { sonic_id }, body: { action } }),
+      );
+    bench.take(valve, 'CLOSE');
+    ask('SONIC-1', 'open');
+    ask('Sonic-1', 'close');
+    expect(bench.outcomes).toMatchObject([{ status: 'superseded', reason: superseded }]);
+    await bench.reached(1);
+    expect(bench.changes).toEqual([moved('close')]);
+    open();
+    await bench.told(3);
+    expect(bench.changes.map(([path]) => path.split('/').at(-2))).toEqual(['sonic-1', 'Sonic-1']);
+  });
+
+  it('end one that the cloud put off as soon as a newer one has come', async () => {
+    const answers = [{ status: 429 }, {}];
+    const bench = await startCommands(({ method }) =>
+      method === 'GET' ? { json: aSonic() } : answers.shift(),
+    );
+    bench.take(valve, 'OPEN');
+    await bench.reached(1);
+    bench.take(valve, 'CLOSE');
+    await bench.told(2);
+    bench.clock.advance(999);
+    expect(bench.outcomes).toMatchObject([{ status: 'superseded', reason: superseded }, { status: 'ok' }]);
+    expect(bench.changes).toEqual([moved('open'), moved('close')]);
+  });
+
+  it('are not sent with too little of their time left', async () => {
+    const { open, handler } = door();
+    const bench = await startCommands(handler);
+    bench.take(valve, 'CLOSE');
+    bench.take(valve, 'OPEN');
+    await bench.reached(1);
+    bench.clock.advance(950);
+    open();
+    await bench.told(2);
+    expect(bench.outcomes).toMatchObject([
+      { status: 'ok' },
+      {
+        status: 'error',
+        reason: 'timeout: the command before it took too long; it was not sent',
+        http_status: null,
+      },
+    ]);
+    expect(bench.changes).toEqual([moved('close')]);
+  });
+
+  it('end when the bridge stops, and those that wait are not sent', async () => {
+    const { open, handler } = door();
+    const bench = await startCommands(handler);
+    bench.take(valve, 'CLOSE');
+    bench.take(valve, 'OPEN');
+    await bench.reached(1);
+    bench.stop();
+    await bench.told(2);
+    open();
+    expect(bench.outcomes).toMatchObject([
+      { status: 'error', reason: expect.stringMatching(/may still be carried out$/) },
+      { status: 'error' },
+    ]);
+    expect(bench.changes).toEqual([moved('close')]);
+  });
+});
+
+describe('a command to what nobody knows', () => {
+  it.each([
+    ['sonic/sonic-2/valve/set', 'CLOSE', 'there is no sonic sonic-2'],
+    ['sonic/SONIC-1/valve/set', 'CLOSE', 'there is no sonic SONIC-1'],
+    ['sonic//valve/set', 'CLOSE', 'there is no sonic '],
+    ['sonic/__proto__/valve/set', 'CLOSE', 'there is no sonic __proto__'],
+    ['signal/sonic-1/name/set', 'Attic', 'there is no signal sonic-1'],
+    ['property/signal-1/settings/auto_shut_off/set', 'ON', 'there is no property signal-1'],
+    ['incident/incident-3/action', 'resolve', 'there is no open incident incident-3'],
+  ])('on %s is refused', async (path, payload, reason) => {
+    const { take, outcomes, carriedOut, stub } = await startCommands();
+    take(`sonic2mqtt/${path}`, payload);
+    expect(outcomes).toMatchObject([{ status: 'refused', reason }]);
+    expect([...carriedOut, ...stub.requests]).toEqual([]);
+  });
+
+  it.each([
+    'sonic/sonic-1/valve',
+    'sonic/sonic-1/valve/set/',
+    'sonic/sonic-1/Valve/set',
+    'sonic/sonic-1',
+    'x',
+  ])('on %s is none', async (path) => {
+    const { take, outcomes, carriedOut, stub } = await startCommands();
+    take(`sonic2mqtt/${path}`, 'CLOSE');
+    expect([...outcomes, ...carriedOut, ...stub.requests]).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BadSpell, badSpells, knownSpells, twistOf } from '../../support/badAnswers.ts';
+import { HostileHouse } from '../../support/hostileHouse.ts';
+import { changeRequests, difference, picture, violationsOf } from '../../support/hostileJudge.ts';
+
+/** How many histories of bad answers are tried; each has dozens of them. */
+const histories = Number(process.env['HOSTILE_RUNS'] ?? 40);
+
+const slow = { timeout: 10_000 * histories };
+
+const minuteMs = 60_000;
+const longestRecoveryMs = 4 * 60 * minuteMs;
+
+const counts = new Map<string, number>();
+const total = () => [...counts.values()].reduce((sum, count) => sum + count, 0);
+
+let sane: ReadonlyMap<string, string>;
+const rejections: unknown[] = [];
+const noteRejection = (error: unknown) => void rejections.push(error);
+
+beforeAll(async () => {
+  process.on('unhandledRejection', noteRejection);
+  const house = new HostileHouse();
+  await house.start();
+  await house.runFor(2 * minuteMs);
+  sane = picture(house);
+  house.end();
+});
+
+afterAll(() => {
+  process.off('unhandledRejection', noteRejection);
+  console.info(`Bad answers of the cloud: ${total()}`, Object.fromEntries(counts));
+});
+
+/** What of the picture is not to be expected: a route that the cloud has denied once is not asked for again. */
+function missed(house: HostileHouse): RegExp | null {
+  const info = JSON.parse(house.retained.get('sonic2mqtt/bridge/info') ?? '{}');
+  const gone = Object.entries(info.operations).filter(([, said]) => said === 'unavailable');
+  if (gone.length === 0) return null;
+  return /^homeassistant|homeassistant$|telemetry|usage|pressure_tests|^sonic2mqtt\/(sonic|property)/;
+}
+
+async function endure(spells: readonly BadSpell[]): Promise<void> {
+  const house = new HostileHouse('trace');
+  try {
+    await house.start();
+    for (const spell of spells) {
+      house.twist = twistOf(spell, counts);
+      house.link.deliver({ topic: 'sonic2mqtt/bridge/refresh', payload: Buffer.of(), retain: false });
+      await house.runFor(spell.ms);
+      expect(violationsOf(house)).toEqual([]);
+    }
+    house.twist = () => null;
+    const until = house.time.now + longestRecoveryMs;
+    let left: string[];
+    do {
+      house.link.deliver({ topic: 'sonic2mqtt/bridge/refresh', payload: Buffer.of(), retain: false });
+      await house.runFor(minuteMs);
+      const excused = missed(house);
+      left = difference(picture(house), sane).filter((words) => !excused?.test(words));
+    } while (left.length > 0 && house.time.now < until);
+    expect(left).toEqual([]);
+    expect(violationsOf(house)).toEqual([]);
+    expect(changeRequests(house)).toEqual([]);
+    expect(rejections).toEqual([]);
+  } finally {
+    house.end();
+  }
+}
+
+describe('a hostile cloud', () => {
+  it('does no harm, and once it is sane again all is right again', slow, async () => {
+    const history = fc.array(badSpells, { minLength: 1, maxLength: 6 });
+    const examples = knownSpells.map((spell): [BadSpell[]] => [[spell]]);
+    await fc.assert(fc.asyncProperty(history, endure), { numRuns: histories, examples });
+    expect(total()).toBeGreaterThan(40 * histories);
+  });
+});

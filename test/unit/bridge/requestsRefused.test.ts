@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import type { Control } from '../../../src/cloud/catalogue.ts';
+import { type OperationName, operationNames, operationRow } from '../../../src/cloud/operations.ts';
+import { door, everything, startCommands } from '../../support/commandBench.ts';
+import { sampleCall } from '../../support/operationSamples.ts';
+import { topics } from '../../support/views.ts';
+
+const requestTo = (name: string) => topics.bridge(`request/${name}`);
+
+/** A good request. */
+function payloadOf(name: OperationName): string {
+  const { operation: _, ...parts } = sampleCall(name);
+  return JSON.stringify(parts);
+}
+
+const ofSession = operationNames.filter((name) => operationRow(name).session);
+const others = operationNames.filter((name) => !operationRow(name).session);
+const controls = Object.keys(everything) as Control[];
+
+describe('a request for any operation', () => {
+  it('is refused where it is retained, and where it comes during the stop', async () => {
+    const { take, stop, outcomes, stub } = await startCommands();
+    for (const name of operationNames) take(requestTo(name), payloadOf(name), { isRetained: true });
+    stop();
+    for (const name of others) take(requestTo(name), payloadOf(name));
+    const refused = (reason: RegExp) => (name: string) => ({
+      topic: requestTo(name),
+      status: 'refused',
+      reason: expect.stringMatching(reason),
+      http_status: null,
+    });
+    expect(outcomes).toEqual([
+      ...operationNames.map(refused(/^a retained command /)),
+      ...others.map(refused(/^the bridge is stopping: it was not sent$/)),
+    ]);
+    expect([...stub.requests, ...stub.sessionRequests]).toEqual([]);
+  });
+
+  it('that is deleted from the broker is none', async () => {
+    const { take, outcomes, stub } = await startCommands();
+    for (const name of operationNames) take(requestTo(name), '', { isRetained: true });
+    expect([...outcomes, ...stub.requests]).toEqual([]);
+  });
+});
+
+describe('a request', () => {
+  it.each(controls)('for what control.%s forbids is refused', async (section) => {
+    const { take, outcomes, stub } = await startCommands(undefined, { [section]: false });
+    const forbidden = others.filter((name) => operationRow(name).control === section);
+    for (const name of forbidden) take(requestTo(name), payloadOf(name));
+    expect(forbidden).not.toEqual([]);
+    const reason = `not permitted: control.${section} is off in the configuration`;
+    expect(outcomes.map((outcome) => [outcome.topic, outcome.status, outcome.reason])).toEqual(
+      forbidden.map((name) => [requestTo(name), 'refused', reason]),
+    );
+    expect(stub.requests).toEqual([]);
+  });
+
+  it.each(ofSession)('for %s is refused: the session is the own one of the bridge', async (name) => {
+    const { take, outcomes, stub } = await startCommands();
+    take(requestTo(name), payloadOf(name));
+    expect(outcomes).toMatchObject([
+      { status: 'refused', reason: expect.stringMatching(/^not permitted: /) },
+    ]);
+    expect([...stub.requests, ...stub.sessionRequests]).toEqual([]);
+  });
+
+  it('that waits for its turn is not sent with too little of its time left', async () => {
+    const { open, handler } = door();
+    const bench = await startCommands(handler);
+    const ask = (name: string) =>
+      bench.take(
+        requestTo('update_signal'),
+        JSON.stringify({ params: { signal_id: 'signal-1' }, body: { name } }),
+      );
+    for (const name of ['one', 'two', 'three', 'four', 'five']) ask(name);
+    await bench.reached(3);
+    bench.clock.advance(950);
+    open();
+    await bench.told(5);
+    const late = bench.outcomes.filter(({ status }) => status !== 'ok');
+    expect(late.map(({ reason }) => reason)).toContain(
+      'timeout: the requests before it took too long; it was not sent',
+    );
+    expect(bench.changes).toHaveLength(3);
+  });
+});

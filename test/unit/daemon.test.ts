@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { type Disk, systemDisk } from '../../src/bridge/disk.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { Daemon } from '../../src/daemon.ts';
+import { Simulator } from '../../src/simulator/simulator.ts';
+import { startEmbedded } from '../support/brokers.ts';
+import { atTestEnd } from '../support/childProcess.ts';
+import { fault, quick } from '../support/house.ts';
+import { logLines } from '../support/logLines.ts';
+import { watchTopics } from '../support/mqttWatcher.ts';
+import { temporaryFolder } from '../support/program.ts';
+import { startTcpProxy } from '../support/tcpProxy.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+/** A simulated cloud, a broker behind a proxy, and a bridge between them within this process. */
+async function startDaemon({ disk, env = {} }: { disk?: Disk; env?: Record<string, string> } = {}) {
+  const simulator = new Simulator({ quiet: true, properties: 1, signals: 1, sonics: 1 });
+  await simulator.start();
+  atTestEnd(() => simulator.stop());
+  const { url, port } = await startEmbedded();
+  const proxy = await startTcpProxy(port);
+  const watcher = await watchTopics(url, ['sonic2mqtt/#', 'homeassistant/#']);
+  const folder = temporaryFolder();
+  const schedules = Object.entries(quick).map(([name, value]) => [
+    `SONIC2MQTT_SCHEDULES__${name.toUpperCase()}`,
+    value,
+  ]);
+  const { config } = loadConfig({
+    cwd: folder,
+    env: {
+      SONIC2MQTT_CLOUD__BASE_URL: simulator.url,
+      SONIC2MQTT_CLOUD__EMAIL: 'demo@example.com',
+      SONIC2MQTT_CLOUD__PASSWORD: 'demo',
+      SONIC2MQTT_CLOUD__REQUEST_TIMEOUT: '1s',
+      SONIC2MQTT_CLOUD__MAX_REQUESTS_PER_MINUTE: '100000',
+      SONIC2MQTT_MQTT__URL: `mqtt://127.0.0.1:${proxy.port}`,
+      SONIC2MQTT_MQTT__PROTOCOL_VERSION: '4',
+      ...Object.fromEntries(schedules),
+      ...env,
+    },
+  });
+  const { log, secrets } = logLines();
+  // No wait is long here.
+  const random = () => 0;
+  const start = async () => {
+    const started = new Daemon(config, log, secrets, { random, ...(disk && { disk }) });
+    await started.start();
+    atTestEnd(() => started.stop());
+    return started;
+  };
+  const daemon = await start();
+  const { world } = simulator;
+  const [sonicId = ''] = world.sonics.ids;
+  await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}/incidents`, () => true, 10_000);
+  return { simulator, world, sonicId, proxy, watcher, daemon, start };
+}
+
+/** What is read of a home, besides its properties. */
+const read = [
+  ...['list_sonics', 'list_signals', 'list_incidents', 'list_property_signals', 'list_wifi_sonics'],
+  ...['read_property_settings', 'read_notification_settings', 'read_telemetry', 'read_daily_usage'],
+];
+
+describe('the bridge', () => {
+  it('is offline as soon as it vanishes, and when it has said goodbye', async () => {
+    const { proxy, watcher, daemon } = await startDaemon();
+    const isState = (wanted: string) =>
+      watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === wanted, 10_000);
+    await isState('online');
+    proxy.cut();
+    await isState('offline');
+    proxy.mend();
+    await isState('online');
+    await daemon.stop();
+    expect(watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
+  });
+
+  it('announces an incident only once it is noted on disk, so that no crash announces it twice', async () => {
+    let isFull = false;
+    const waiting: (() => void)[] = [];
+    const disk: Disk = {
+      ...systemDisk,
+      async write(path, text) {
+        if (isFull) await new Promise<void>((resolve) => waiting.push(resolve));
+        await systemDisk.write(path, text);
+      },
+    };
+    const { world, sonicId, watcher } = await startDaemon({ disk });
+    const told = () =>
+      watcher.messages.filter(({ text }) => text.includes(`"${id}"`) && text.includes('event'));
+    isFull = true;
+    const { id } = world.openIncident({ type: 'high_humidity', sonicId });
+    await watcher.waitForTopic(`sonic2mqtt/incident/${id}`);
+    await waitFor(() => waiting.length > 0, { what: 'the note', timeoutMs: 10_000 });
+    const from = watcher.messages.length;
+    world.sonics.change(sonicId, { name: 'another' });
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}`, (text) => text.includes('"another"'));
+    expect(watcher.messages.length).toBeGreaterThan(from);
+    expect(told()).toEqual([]);
+    isFull = false;
+    for (const resolve of waiting) resolve();
+    await waitFor(() => told().length === 2, { what: 'the event and the incident' });
+  });
+
+  it('announces an incident that stays open no second time after a restart', async () => {
+    const { world, sonicId, watcher, daemon, start } = await startDaemon();
+    const toldOf = (id: string) =>
+      watcher.messages.filter(({ topic, text }) => topic.endsWith('/incident') && text.includes(`"${id}"`));
+    const { id: first } = world.openIncident({ type: 'high_humidity', sonicId });
+    await waitFor(() => toldOf(first).length > 0, { what: 'the first incident', timeoutMs: 10_000 });
+    await daemon.stop();
+    await start();
+    const { id: second } = world.openIncident({ type: 'low_temperature', sonicId });
+    await waitFor(() => toldOf(second).length > 0, { what: 'the second incident', timeoutMs: 10_000 });
+    expect(toldOf(first)).toHaveLength(1);
+  });
+
+  it('withdraws what a broker has got back from an old disk', async () => {
+    const { proxy, watcher } = await startDaemon();
+    const ghost = 'homeassistant/device/sonic2mqtt_ghost/config';
+    proxy.cut();
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
+    const availability = [{ topic: 'sonic2mqtt/bridge/state' }];
+    await watcher.publish(ghost, JSON.stringify({ availability, components: {} }), { retain: true });
+    await watcher.publish('sonic2mqtt/sonic/ghost', '{}', { retain: true });
+    proxy.mend();
+    for (const gone of [ghost, 'sonic2mqtt/sonic/ghost']) {
+      const isDeleted = () => watcher.messages.some(({ topic, text }) => topic === gone && text === '');
+      await waitFor(isDeleted, { what: `the end of ${gone}`, timeoutMs: 10_000 });
+    }
+  });
+
+  it('changes no value while the cloud is away, and says that it is', async () => {
+    const env = { SONIC2MQTT_STALE_AFTER: '1s' };
+    const { simulator, world, sonicId, watcher } = await startDaemon({ env });
+    await watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
+    const [propertyId = ''] = world.properties.ids;
+    await watcher.waitForTopic(`sonic2mqtt/property/${propertyId}/settings`);
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}/usage`);
+    const values = () => {
+      const kept = [...watcher.last].filter(([topic]) =>
+        /^sonic2mqtt\/(property|signal|sonic|incident)\//.test(topic),
+      );
+      return new Map(
+        kept.filter(([topic]) => !/(availability|telemetry|homeassistant|incident)$/.test(topic)),
+      );
+    };
+    const before = values();
+    // That of the properties goes on, so that what hangs on them is asked for in vain.
+    simulator.setFaults(read.map((operation) => fault(`error=503@${operation}`)));
+    await watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'offline');
+    const polls = simulator.requests.count('read_property_settings');
+    await waitFor(() => simulator.requests.count('read_property_settings') > polls + 1, {
+      what: 'polls in vain',
+    });
+    expect(values()).toEqual(before);
+    simulator.setFaults([]);
+    await watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
+    expect([...values().keys()]).toEqual([...before.keys()]);
+  });
+});
