@@ -58,6 +58,10 @@ export interface Outcome {
 export const retainedWords =
   'a retained command would be carried out again at each restart: send it without the retain flag, and delete the retained one with an empty retained message';
 
+/** Why an empty command is refused where it may only delete a retained one. */
+const doubtfulWords =
+  'the broker keeps so many retained commands that an empty message may only delete one: delete them all, or send another word';
+
 /** Why a command that comes during the stop is refused. */
 export const stoppedWords = 'the bridge is stopping: it was not sent';
 
@@ -82,7 +86,7 @@ export interface ValveErrand {
   readonly onEnd: (end: CommandEnd) => void;
 }
 
-/** More are not remembered, so that nobody fills the memory with them: only the words for their deletion differ. */
+/** More are not remembered, so that nobody fills the memory with them. */
 const mostKept = 1_000;
 
 interface Waiting extends ValveErrand {
@@ -143,7 +147,9 @@ export class Commander {
       this.#end(topic, 'refused', retainedWords);
       return;
     }
-    const flaw = this.#stopping.signal.aborted ? stoppedWords : payloadFlaw(message);
+    const isDoubtful = payload === '' && this.#kept.size >= mostKept;
+    const words = isDoubtful ? doubtfulWords : payloadFlaw(message);
+    const flaw = this.#stopping.signal.aborted ? stoppedWords : words;
     if (flaw !== null) {
       this.#end(topic, 'refused', flaw);
       return;

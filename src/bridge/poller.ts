@@ -128,6 +128,7 @@ export class Poller {
         newDay: () => this.#recurring.usage.request(),
       },
       clock,
+      log,
     );
     const recurring = (slice: Slice, dueAt?: DueAt) =>
       new Recurring(() => this.#poll(slice), options.schedules[slice], timezone, clock, random, dueAt);

@@ -1,10 +1,9 @@
 import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
-import type { OperationName } from '../cloud/operations.ts';
 import { isConnected } from '../model/devices.ts';
 import type { DailyUsage, Telemetry } from '../model/records.ts';
-import { isOutdated, measurementOf, withoutValues } from '../model/telemetry.ts';
+import { isOutdated, measurementOf } from '../model/telemetry.ts';
 import { askEach, type Question } from './askEach.ts';
 import { type Flaw, flawOf, together } from './flaw.ts';
 import { type Failure, incomplete, type SonicSlice } from './health.ts';
@@ -56,6 +55,9 @@ export class SonicPolls {
   readonly #options: SonicPollsOptions;
   readonly #events: SonicPollsEvents;
   readonly #clock: Clock;
+  readonly #log: Log;
+  /** Sonics of which the cloud tells old measurements only. */
+  readonly #outdated = new Set<string>();
   readonly #usage: UsageBook;
   readonly #pressureTests: PressureTestBook;
   readonly #midnight: Midnight;
@@ -69,6 +71,7 @@ export class SonicPolls {
     options: SonicPollsOptions,
     events: SonicPollsEvents,
     clock: Clock,
+    log: Log,
   ) {
     this.#client = client;
     this.#store = store;
@@ -76,6 +79,7 @@ export class SonicPolls {
     this.#options = options;
     this.#events = events;
     this.#clock = clock;
+    this.#log = log;
     const days = new LocalDays(options.timezone, clock);
     const timezones = () => store.ids('sonic').map((id) => days.timezoneFor(store.timezoneOf(id)));
     this.#usage = new UsageBook(store, ledger, days, () => this.#allowedMs('usage'), clock);
@@ -117,6 +121,18 @@ export class SonicPolls {
     for (const inquiry of inquiries) ends.push(...(await Promise.allSettled([this.#ask(slice, inquiry)])));
     if (this.#options.signal.aborted) throw this.#options.signal.reason;
     return outcomeOf(ends.filter((_, index) => inquiries[index]?.ids.length !== 0));
+  }
+
+  /** A cloud may go on telling of a sonic that measures no more: its time is shown, and the log says so of the first. */
+  #lookAtAge(id: string, telemetry: Telemetry): void {
+    const were = this.#outdated.size;
+    if (isOutdated(telemetry, this.#clock.now())) this.#outdated.add(id);
+    else this.#outdated.delete(id);
+    const sonic = this.#store.label('sonic', id);
+    const since = measurementOf(telemetry).probedAt;
+    if (were === 0 && this.#outdated.size > 0)
+      this.#log.warn(`What the cloud tells of ${sonic} was measured more than a day ago, at ${since}`);
+    if (were > 0 && this.#outdated.size === 0) this.#log.info(`${sonic} is measuring again`);
   }
 
   #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
@@ -175,9 +191,8 @@ export class SonicPolls {
       ask: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
         const telemetry = await this.#client.call(call, this.#oneOfMany);
-        const isOld = isOutdated(telemetry, this.#clock.now());
-        this.#store.setTelemetry(id, isOld ? withoutValues(telemetry) : telemetry, this.#clock.monotonic());
-        if (isOld) throw outdated(operation, telemetry);
+        this.#store.setTelemetry(id, telemetry, this.#clock.monotonic());
+        this.#lookAtAge(id, telemetry);
         this.#rhythm.measured(id, telemetry);
       },
       without: (id, at) => this.#store.setTelemetry(id, null, at),
@@ -257,13 +272,6 @@ function outcomeOf(ends: readonly PromiseSettledResult<Flaw | null>[]): Failure 
   if (failed.length > 0 && failed.length === ends.length) throw failed[0];
   const partly = ends.map((end) => (end.status === 'fulfilled' ? end.value : null));
   return incomplete(together([...failed.map(flawOf), ...partly]));
-}
-
-/** The answer was good, but nothing in it is of the present. */
-function outdated(operation: OperationName, telemetry: Telemetry): CloudError {
-  const { probedAt } = measurementOf(telemetry);
-  const gist = 'the newest measurement is more than a day old';
-  return new CloudError('unreadable', operation, `${gist}, of ${probedAt}`, { gist });
 }
 
 function wrongClock(now: number): Failure {

@@ -128,24 +128,26 @@ describe('9: retrying a dead credential locks the account', () => {
     }
   }
 
-  it('in two days there is an attempt an hour, a few more in the first, and it comes back by itself', async () => {
+  it('in a day there is an attempt an hour, a few more in the first, and it comes back by itself', async () => {
     const home = new Home({ config: { schedules: leisurely } });
     await home.start();
     home.simulator.rejectPassword();
     const from = home.time.now;
-    await home.pass(2 * dayMs);
+    await home.pass(dayMs);
     const at = signIns(home)
       .slice(1)
       .map((request) => request.at - from);
     expectToKeepToTheCap(at);
-    expect(at.length).toBeGreaterThan(46);
-    expect(at.length).toBeLessThanOrEqual(2 * 24 + 6);
+    expect(at.length).toBeGreaterThan(22);
+    expect(at.length).toBeLessThanOrEqual(24 + 6);
     // Nor is anything else asked for in vain.
     const others = home.requests.filter(
       (request) => request.at > from + hourMs && request.operation !== 'sign_in',
     );
     expect(others).toEqual([]);
     home.simulator.setPassword('demo');
+    // Else what it has measured would be a day old.
+    home.world.setValve(home.sonicId, 'open');
     await home.pass(hourMs + minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
     home.machine.kill();

@@ -48,7 +48,7 @@ const quietMs = 130 * minuteMs;
 const calm = {
   incidents: '20m',
   sonics: '20m',
-  telemetry: '1h',
+  telemetry: '40m',
   signals: '1h',
   usage: '1h',
   pressure_tests: '2h',
@@ -56,7 +56,7 @@ const calm = {
 const patient = {
   incidents: '30m',
   sonics: '12m',
-  telemetry: '2h',
+  telemetry: '30m',
   signals: '40m',
   usage: '40m',
   pressure_tests: '1h',

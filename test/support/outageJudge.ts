@@ -9,7 +9,7 @@ import { waitFor } from './waitFor.ts';
 const password = 'a-very-secret-password';
 
 /** How long a poll may go on trying, and the waits between, in ms. */
-const patienceMs = 10_000;
+const patienceMs = 15_000;
 const startMs = 25_000;
 
 /** What the houses here have polled, all of which an outage befalls. */

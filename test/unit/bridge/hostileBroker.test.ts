@@ -6,7 +6,7 @@ import { changeRequests, violationsOf } from '../../support/hostileJudge.ts';
 import { type HouseIds, hostileTraffic, type TimedMessage } from '../../support/hostileMessages.ts';
 
 /** How many bursts and trickles of messages are tried; each has dozens of them. */
-const histories = Number(process.env['HOSTILE_RUNS'] ?? 40);
+const histories = Number(process.env['HOSTILE_RUNS'] ?? 50);
 
 const minuteMs = 60_000;
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BadSpell, badSpells, knownSpells, twistOf } from '../../support/badAnswers.ts';
+import { type BadSpell, badSpells, knownSpells, twistOf } from '../../support/badSpells.ts';
 import { HostileHouse } from '../../support/hostileHouse.ts';
 import { changeRequests, difference, picture, violationsOf } from '../../support/hostileJudge.ts';
 
 /** How many histories of bad answers are tried; each has dozens of them. */
-const histories = Number(process.env['HOSTILE_RUNS'] ?? 40);
+const histories = Number(process.env['HOSTILE_RUNS'] ?? 50);
 
 const slow = { timeout: 10_000 * histories };
 

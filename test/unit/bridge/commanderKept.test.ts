@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { startCommands } from '../../support/commandBench.ts';
+import { topics } from '../../support/views.ts';
+
+const start = topics.below('sonic', 'sonic-1', 'pressure_test/start');
+
+it('however many retained commands there are, to delete one is no command', async () => {
+  const bench = await startCommands();
+  for (let count = 0; count < 1_000; count++) {
+    bench.take(topics.below('sonic', `stranger-${count}`, 'valve/set'), 'CLOSE', { isRetained: true });
+  }
+  bench.take(start, 'PRESS', { isRetained: true });
+  bench.take(start, '');
+  const reason = expect.stringMatching(/^the broker keeps so many retained commands/);
+  expect(bench.outcomes.at(-1)).toEqual({ topic: start, status: 'refused', reason, http_status: null });
+  expect([...bench.carriedOut, ...bench.stub.requests]).toEqual([]);
+  bench.take(start, 'PRESS');
+  expect(bench.carriedOut).toEqual(['start_pressure_test']);
+});
+
+it('once one of them is deleted, an empty message is a command again', async () => {
+  const bench = await startCommands();
+  const stranger = (count: number) => topics.below('sonic', `stranger-${count}`, 'valve/set');
+  for (let count = 0; count < 1_000; count++) bench.take(stranger(count), 'CLOSE', { isRetained: true });
+  bench.take(stranger(0), '');
+  bench.take(start, '');
+  expect(bench.carriedOut).toEqual(['start_pressure_test']);
+});
