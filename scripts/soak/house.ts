@@ -29,6 +29,8 @@ export interface Happened {
   /** How often each trouble came. */
   readonly troubles: Record<string, number>;
   commands: number;
+  /** Of these, those that found the bridge without a broker: they are never carried out. */
+  unheard: number;
 }
 
 /** How Node runs the TypeScript of the other processes. */
@@ -50,7 +52,7 @@ export async function startHouse(size: CloudSize, outageMs: number, folder: stri
   const bridge = startBridge(account, broker.url, bridgeFolder);
   const { sonics, seed } = size;
   const random = seededRandom(seed + 1);
-  const happened = { troubles: {}, commands: 0 };
+  const happened = { troubles: {}, commands: 0, unheard: 0 };
   const house = { cloud, broker, bridge, watcher, random, sonics, outageMs, happened };
   await agreed(house, 'the bridge to show all');
   return house;

@@ -52,7 +52,7 @@ export function summary(report: Report): string[] {
     `Requests   ${cloud.requests}, answered well: ${cloud.answered}`,
     `Messages   ${seen.messages}; events: ${told(seen.events)}`,
     `Troubles   ${told(happened.troubles)}`,
-    `Commands   ${happened.commands}; ends: ${told(seen.outcomes)}`,
+    `Commands   ${happened.commands}, unheard: ${happened.unheard}; ends: ${told(seen.outcomes)}`,
     `Log lines  ${told(log.lines)}`,
     ...log.errors.map((line) => `           ${line.slice(0, 300)}`),
     ...(heapUsed

@@ -36,6 +36,8 @@ export class Watcher implements Shown, Seen {
   cloud: string | null = null;
   health: Shown['health'] = null;
   messages = 0;
+  /** How often the bridge has lost the broker, or the broker has gone. */
+  losses = 0;
   /** Ends of commands by topic; an answer to a request is at its own topic. */
   readonly #ends = new Map<string, number>();
   #client: MqttClient | null = null;
@@ -65,6 +67,7 @@ export class Watcher implements Shown, Seen {
   }
 
   #forget(): void {
+    this.losses += 1;
     for (const each of [this.valves, this.incidents, this.devices]) each.clear();
     this.state = null;
     this.cloud = null;
@@ -87,10 +90,15 @@ export class Watcher implements Shown, Seen {
   }
 
   #takeBridge(path: string, text: string): void {
-    if (path === 'state') this.state = text;
+    if (path === 'state') this.#takeState(text);
     else if (path === 'cloud') this.cloud = text;
     else if (path === 'health') this.health = JSON.parse(text);
     else if (path === 'event') this.#takeEvent(JSON.parse(text));
+  }
+
+  #takeState(state: string): void {
+    if (state === 'offline' && this.state !== null) this.losses += 1;
+    this.state = state;
   }
 
   #takeEvent({ event, topic, status }: Record<string, string>): void {

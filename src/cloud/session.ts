@@ -121,10 +121,10 @@ export class Session {
 
   /** Takes over the token of an answer; throws `unreadable` for one that no header can carry. */
   adopt({ token_details: token }: SessionReply): void {
-    this.#options.secrets.addToken(token);
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) {
       throw new CloudError('unreadable', 'sign_in', 'the cloud gave a token that is not one');
     }
+    this.#options.secrets.addToken(token);
     this.#keep({ token, since: this.#clock.now() });
     this.#rejections = null;
     this.#cancelWatch();

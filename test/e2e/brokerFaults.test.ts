@@ -90,11 +90,11 @@ describe('a way to the broker that', () => {
     const gapsMs: number[] = [];
     for (let times = 1; times <= 3; times++) {
       const [before, { visits }] = [performance.now(), way];
+      const from = house.watcher.messages.length;
       way.cut();
       way.mend();
       await waitFor(() => way.visits > visits, { what: 'the next visit', timeoutMs: 40_000 });
       gapsMs.push(performance.now() - before);
-      const from = house.watcher.messages.length;
       await house.watcher.waitForMessage(
         ({ topic, text }) => topic === 'sonic2mqtt/bridge/state' && text === 'online',
         { what: 'the bridge to be back', from, timeoutMs: 40_000 },

@@ -48,7 +48,8 @@ function asksFor({ topic, payload }: HostileMessage, { operation, target, body }
 
 function wordOf(text: string): string {
   const word = text.trim();
-  return String(word.startsWith('{') ? objectIn(word)['action'] : word).toLowerCase();
+  const action = word.startsWith('{') ? objectIn(word)['action'] : word;
+  return typeof action === 'string' ? action.toLowerCase() : '';
 }
 
 function isSame(asked: unknown, body: string): boolean {

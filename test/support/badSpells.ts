@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type BadAnswer, badAnswers, withIds } from './badAnswers.ts';
+import { type BadAnswer, badAnswers, endless, withIds } from './badAnswers.ts';
 import { oddTexts, written } from './badJson.ts';
 import type { Twist } from './hostileHouse.ts';
 
@@ -39,8 +39,13 @@ export function twistOf({ answers, whom }: BadSpell, counts: Map<string, number>
   };
 }
 
-/** What is always tried: two devices with one id and a secret spelled in escapes once did harm, and ids must not. */
+/** What is always tried: two devices with one id and a secret spelled in escapes once did harm; the others must not. */
 export const knownSpells: readonly BadSpell[] = [
+  {
+    answers: [{ kind: 'pages without end', make: (_, good, count) => endless(good, count) }],
+    whom: /^list_incidents$/,
+    ms: 60_000,
+  },
   {
     answers: [
       { kind: 'ids of every kind', make: (_, good, count) => withIds(good, oddTexts.slice(count % 20)) },

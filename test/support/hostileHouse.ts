@@ -175,7 +175,7 @@ export class HostileHouse {
       });
       const good: RawAnswer = { status: said.status, headers: said.headers, body: said.text };
       const answer = this.twist(request, good) ?? good;
-      this.#learnToken(operation, answer);
+      this.#learnToken(operation, good);
       this.#clock.after(20, () => {
         if (isOver) return;
         const bytes = Buffer.from(answer.body);

@@ -213,12 +213,35 @@ const responseTopics = [
   ...['$SYS/x', '+', 'a/#', '', 'a\u0000b', 'x'.repeat(70_000), 'sonic2mqtt2/mine', 'é'],
 ];
 
+/** What the bridge does as it is asked to, if it comes live. */
+function goodRequests({ properties, signals, things }: HouseIds): fc.Arbitrary<Said> {
+  const asked = ([operation, params, body]: readonly [string, object, object]): Said => ({
+    topic: `sonic2mqtt/bridge/request/${operation}`,
+    payload: Buffer.from(JSON.stringify({ params, body })),
+  });
+  const valves = things.flatMap((id) => [
+    asked(['command_valve', { sonic_id: id }, { action: 'close' }]),
+    asked(['command_wifi_valve', { sonic_id: id }, { action: 'open' }]),
+    asked(['change_thing_state', { thing_id: id }, { action: 'open' }]),
+    asked(['start_pressure_test', { thing_id: id }, {}]),
+  ]);
+  const names = signals.map((id) => asked(['patch_signal', { signal_id: id }, { name: 'Attic' }]));
+  const settings = properties.map((id) =>
+    asked(['update_property_settings', { property_id: id }, { auto_shut_off: true }]),
+  );
+  return fc.constantFrom(...valves, ...names, ...settings);
+}
+
+type Said = Pick<HostileMessage, 'topic' | 'payload'>;
+
 /** Bursts and trickles of whatever anybody can publish. */
 export function hostileTraffic(ids: HouseIds): fc.Arbitrary<TimedMessage[]> {
-  const message = fc.record(
+  const said = fc.oneof(
+    { weight: 9, arbitrary: fc.record({ topic: topics(ids), payload: payloads(ids) }) },
+    { weight: 1, arbitrary: goodRequests(ids) },
+  );
+  const circumstances = fc.record(
     {
-      topic: topics(ids),
-      payload: payloads(ids),
       retain: fc.oneof(
         { weight: 5, arbitrary: fc.constant(false) },
         { weight: 1, arbitrary: fc.constant(true) },
@@ -230,8 +253,9 @@ export function hostileTraffic(ids: HouseIds): fc.Arbitrary<TimedMessage[]> {
       responseTopic: fc.constantFrom(...responseTopics),
       correlationData: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
     },
-    { requiredKeys: ['topic', 'payload', 'retain', 'afterMs'] },
+    { requiredKeys: ['retain', 'afterMs'] },
   );
+  const message = fc.tuple(said, circumstances).map(([what, how]): TimedMessage => ({ ...what, ...how }));
   // Several, as one alone is short most of the time.
   const spell = fc.array(message, { maxLength: 60, size: 'max' });
   return fc.tuple(spell, spell, spell, spell).map((spells) => spells.flat());

@@ -38,7 +38,7 @@ function missed(house: HostileHouse): RegExp | null {
   const info = JSON.parse(house.retained.get('sonic2mqtt/bridge/info') ?? '{}');
   const gone = Object.entries(info.operations).filter(([, said]) => said === 'unavailable');
   if (gone.length === 0) return null;
-  return /^homeassistant|homeassistant$|telemetry|usage|pressure_tests|^sonic2mqtt\/(sonic|property)/;
+  return /^homeassistant|\/homeassistant is |telemetry|usage|pressure_tests|^sonic2mqtt\/(sonic|property)/;
 }
 
 async function endure(spells: readonly BadSpell[]): Promise<void> {
