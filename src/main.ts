@@ -4,6 +4,10 @@ import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
 import { exitStatus, UsageError } from './cli/command.ts';
 import { ConfigError } from './config/load.ts';
 
+// mqtt.js keeps four bytes for each length that a packet has ever had, and with them the whole pool that they were cut
+// from: with the usual 8 KiB that grows for months, to 128 MiB at worst.
+Buffer.poolSize = 256;
+
 /** A stop takes about two seconds at most; whatever hangs then is left behind. */
 const stopLimitMs = 4_500;
 

@@ -45,7 +45,6 @@ export function roundLine({ round, atMs, polls, figures }: Round): string {
 /** What a soak came to, for people. */
 export function summary(report: Report): string[] {
   const { cloud, seen, happened, log, verdict } = report;
-  const { heapUsed } = verdict.courses;
   return [
     `${report.sonics} sonics, seed ${report.seed}, Node ${report.node}, ${report.broker}, ${(report.durationMs / 60_000).toFixed(1)} minutes`,
     `Polls      ${told(cloud.polls)}`,
@@ -55,14 +54,18 @@ export function summary(report: Report): string[] {
     `Commands   ${happened.commands}, unheard: ${happened.unheard}; ends: ${told(seen.outcomes)}`,
     `Log lines  ${told(log.lines)}`,
     ...log.errors.map((line) => `           ${line.slice(0, 300)}`),
-    ...(heapUsed
-      ? [
-          `Heap       ${megabytes(heapUsed.first)} MB in the first steady rounds (after ${verdict.warmUpRounds}), ${megabytes(heapUsed.last)} MB in the last: ${(heapUsed.growth * 100).toFixed(2)} %; slope ${megabytes(heapUsed.slope)} MB per 1,000 polls`,
-        ]
-      : []),
+    `Heap       ${course(verdict, 'heapUsed')}`,
+    `and beside ${course(verdict, 'held')}, with the buffers outside of it`,
     ...verdict.complaints.map((words) => `Complaint  ${words}`),
     `Verdict    ${words(verdict)}`,
   ];
+}
+
+function course({ courses, warmUpRounds }: Verdict, name: string): string {
+  const { first = 0, last = 0, growth = 0, slope = 0 } = courses[name] ?? {};
+  const begun = `${megabytes(first)} MB after ${warmUpRounds} rounds`;
+  const grown = `${(growth * 100).toFixed(2)} %, ${megabytes(slope)} MB per 1,000 polls`;
+  return `${begun}, ${megabytes(last)} MB in the end: ${grown}`;
 }
 
 function words({ isPassed }: Verdict): string {

@@ -31,8 +31,8 @@ export interface Verdict {
   readonly courses: Readonly<Record<string, Course>>;
 }
 
-/** The heap may grow so much, as a share. */
-const mostHeapGrowth = 0.05;
+/** Memory may grow so much, as a share. */
+const mostGrowth = 0.05;
 const warmUpShare = 0.2;
 /** With fewer no rise could be told from chance. */
 const fewestSteadyRounds = 8;
@@ -40,6 +40,9 @@ const fewestSteadyRounds = 8;
 const scoreOfRise = 3;
 /** The ends of a course are the medians of so many rounds. */
 const roundsAtEnds = 3;
+
+/** What may grow a little, and in which words. Buffers are not on the heap, but held by what is. */
+const memory = { heapUsed: 'the heap', held: 'the heap with the buffers outside of it' } as const;
 
 /** What must not grow at all, and in which words. */
 const counts = {
@@ -61,31 +64,39 @@ const told = ['rss', 'external', 'arrayBuffers'] as const;
 export function judge(rounds: readonly Round[], warnings: readonly string[] = []): Verdict {
   const warmUpRounds = Math.min(Math.ceil(rounds.length * warmUpShare), Math.max(0, rounds.length - 1));
   const steady = rounds.slice(warmUpRounds);
-  const names = ['heapUsed', ...(Object.keys(counts) as (keyof typeof counts)[]), ...told] as const;
-  const courses: Record<string, Course> = {};
-  for (const name of names) courses[name] = courseOf(steady, name);
-  const growth = courses['heapUsed']?.growth ?? 0;
-  const grown = Object.entries(counts).filter(([name]) => courses[name]?.isRising);
+  const names: readonly Name[] = [...namesIn(memory), ...namesIn(counts), ...told];
+  const courses = Object.fromEntries(names.map((name) => [name, courseOf(steady, name)]));
   const complaints = [
-    ...(growth > mostHeapGrowth ? [`the heap grew by ${(growth * 100).toFixed(1)} %`] : []),
-    ...grown.map(
-      ([name, words]) =>
-        `${words} grew: ${steady.map(({ figures }) => figureOf(figures, name as keyof typeof counts)).join(', ')}`,
-    ),
+    ...namesIn(memory)
+      .filter((name) => growthOf(courses[name]) > mostGrowth)
+      .map((name) => `${memory[name]} grew by ${(growthOf(courses[name]) * 100).toFixed(1)} %`),
+    ...namesIn(counts)
+      .filter((name) => courses[name]?.isRising)
+      .map((name) => `${counts[name]} grew: ${valuesOf(steady, name).join(', ')}`),
     ...new Set(warnings.map((warning) => `Node warned: ${warning}`)),
   ];
   const isEnough = steady.length >= fewestSteadyRounds;
   return { isPassed: isEnough ? complaints.length === 0 : null, complaints, warmUpRounds, courses };
 }
 
-type Name = 'heapUsed' | keyof typeof counts | (typeof told)[number];
+type Name = keyof typeof memory | keyof typeof counts | (typeof told)[number];
 
-function figureOf(figures: Figures, name: Name): number {
-  return figures[name] ?? 0;
+function namesIn<Table extends object>(table: Table): (keyof Table)[] {
+  return Object.keys(table) as (keyof Table)[];
+}
+
+function growthOf(course: Course | undefined): number {
+  return course?.growth ?? 0;
+}
+
+function valuesOf(rounds: readonly Round[], name: Name): number[] {
+  return rounds.map(({ figures }) =>
+    name === 'held' ? figures.heapUsed + figures.external : (figures[name] ?? 0),
+  );
 }
 
 function courseOf(rounds: readonly Round[], name: Name): Course {
-  const values = rounds.map(({ figures }) => figureOf(figures, name));
+  const values = valuesOf(rounds, name);
   const first = median(values.slice(0, roundsAtEnds));
   const last = median(values.slice(-roundsAtEnds));
   const slope = slopeOf(

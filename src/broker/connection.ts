@@ -414,6 +414,8 @@ export class Connection {
       connectTimeout: answerTimeoutMs,
       resubscribe: false,
       queueQoSZero: false,
+      // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
+      writeCache: false,
       ...(user !== undefined && { username: user }),
       ...(secret !== undefined && { password: secret }),
       ...(will && {

@@ -21,15 +21,25 @@ export function unasked(
   messages: readonly HostileMessage[],
   incidents: number,
 ): string[] {
-  const left = messages
+  const uses = messages
     .filter(({ retain }) => !retain)
-    .map((message) => ({ message, uses: message.topic.endsWith('/incidents/action') ? incidents : 1 }));
-  return changes.flatMap((change) => {
-    const found = left.find(({ message, uses }) => uses > 0 && asksFor(message, change));
-    if (!found) return [`nobody asked for ${change.method} ${change.target} ${change.body}`];
-    found.uses -= 1;
-    return [];
-  });
+    .flatMap((message) =>
+      Array<HostileMessage>(message.topic.endsWith('/incidents/action') ? incidents : 1).fill(message),
+    );
+  const usedFor = new Map<number, SeenRequest>();
+  // Whoever has a message that another needs takes another one, if there is one.
+  const assign = (change: SeenRequest, tried: Set<number>): boolean =>
+    uses.some((message, use) => {
+      if (tried.has(use) || !asksFor(message, change)) return false;
+      tried.add(use);
+      const rival = usedFor.get(use);
+      if (rival && !assign(rival, tried)) return false;
+      usedFor.set(use, change);
+      return true;
+    });
+  return changes
+    .filter((change) => !assign(change, new Set()))
+    .map(({ method, target, body }) => `nobody asked for ${method} ${target} ${body}`);
 }
 
 function asksFor({ topic, payload }: HostileMessage, { operation, target, body }: SeenRequest): boolean {
@@ -43,7 +53,13 @@ function asksFor({ topic, payload }: HostileMessage, { operation, target, body }
   if (!asking[operation]?.test(topic)) return false;
   const [, kind = '', id = ''] = topic.split('/');
   if (kind !== 'incident' && operation !== 'act_on_incident' && !target.includes(`/${id}`)) return false;
+  if (topic.endsWith('/name/set')) return String(objectIn(body)['name']).trim() === text.trim();
+  if (topic.endsWith('/name/set')) return text.trim() === objectIn(body)['name'];
   return !operation.endsWith('valve') || wordOf(text) === String(objectIn(body)['action']);
+}
+
+function isRequest({ topic }: HostileMessage): boolean {
+  return topic.startsWith('sonic2mqtt/bridge/request/');
 }
 
 function wordOf(text: string): string {
