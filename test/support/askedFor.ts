@@ -54,12 +54,7 @@ function asksFor({ topic, payload }: HostileMessage, { operation, target, body }
   const [, kind = '', id = ''] = topic.split('/');
   if (kind !== 'incident' && operation !== 'act_on_incident' && !target.includes(`/${id}`)) return false;
   if (topic.endsWith('/name/set')) return String(objectIn(body)['name']).trim() === text.trim();
-  if (topic.endsWith('/name/set')) return text.trim() === objectIn(body)['name'];
   return !operation.endsWith('valve') || wordOf(text) === String(objectIn(body)['action']);
-}
-
-function isRequest({ topic }: HostileMessage): boolean {
-  return topic.startsWith('sonic2mqtt/bridge/request/');
 }
 
 function wordOf(text: string): string {
