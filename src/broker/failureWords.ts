@@ -1,4 +1,5 @@
 import { ReasonCodes } from 'mqtt';
+import { reasonOf } from '../base/reason.ts';
 
 const wordsByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused (is it running, and is the port right?)',
@@ -37,7 +38,7 @@ export function wordsOf(error: unknown): string {
   // One code for all that goes wrong with a handshake; the library's text has the reason between numbers and paths.
   if (code === 'EPROTO')
     return error.message.includes('wrong version number') ? noTlsWords : 'the TLS handshake failed';
-  return wordsByCode[code] ?? wordsByMessage[error.message] ?? (error.message || error.name);
+  return wordsByCode[code] ?? wordsByMessage[error.message] ?? (reasonOf(error) || error.name);
 }
 
 /** Why a client failed, in words; what came may be no MQTT, and before any answer it may be something else at all. */

@@ -1,3 +1,5 @@
+import { reasonOf } from '../base/reason.ts';
+
 /** Why a request got no answer, or not all of one; its message is a sentence for people. */
 export class NoAnswer extends Error {
   readonly kind: 'unavailable' | 'unreadable';
@@ -73,7 +75,7 @@ function detailsOf(error: unknown) {
   return {
     name: first.name,
     code: typeof code === 'string' ? code : '',
-    message: first.message,
+    message: reasonOf(first),
     // OpenSSL's own words; the message around them is a line of its source code.
     reason: typeof reason === 'string' ? reason : undefined,
   };
