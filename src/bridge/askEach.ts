@@ -24,6 +24,8 @@ export interface Question {
 /** What asking takes. */
 export interface Asking {
   readonly client: CloudClient;
+  /** Whether the cloud still knows the sonic. */
+  readonly isThere: (sonicId: string) => Promise<boolean>;
   /** Waits until the next sonic's turn. */
   readonly turn: () => Promise<void>;
   readonly monotonic: () => number;
@@ -32,14 +34,15 @@ export interface Asking {
 
 /**
  * Asks for each sonic. Null is well, a flaw says what could not be read; rejects where nothing could. A 404 is about its
- * sonic, unless each is one: then the route is given up.
+ * sonic, unless each is one, and one of them is still there: then the route is given up.
  */
 export async function askEach(
   sonicIds: readonly string[],
   { operation, isPart = false, ask, without, missed, drop }: Question,
-  { client, turn, monotonic, signal }: Asking,
+  { client, isThere, turn, monotonic, signal }: Asking,
 ): Promise<Flaw | null> {
   const ids = [...sonicIds];
+  const [first] = ids;
   const wanted = ids.length;
   const failures: unknown[] = [];
   const missing: unknown[] = [];
@@ -61,7 +64,8 @@ export async function askEach(
   };
   await Promise.all(Array.from({ length: atOnce }, next));
   if (signal.aborted) throw signal.reason;
-  if (missing.length === wanted && wanted > 0 && !isPart) client.giveUp(operation);
+  const isNobodys = missing.length === wanted && !isPart;
+  if (isNobodys && first !== undefined && (await isThere(first))) client.giveUp(operation);
   if (!isOffered()) {
     drop();
     return null;

@@ -4,6 +4,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { ApplianceCategories } from '../model/records.ts';
 import { Ages } from './ages.ts';
+import { isStillThere } from './stillThere.ts';
 import type { Store } from './store.ts';
 
 /** Hubs are asked for signal by signal; so many at a time leave room for the lists. */
@@ -45,9 +46,11 @@ export class Extras {
 
   /** Reads everything once, unless that is under way, resolving after that; never rejects. */
   read(): Promise<void> {
-    this.#reading ??= Promise.all([this.#readCategories(), this.#readHubs()]).then(() => {
-      this.#reading = null;
-    });
+    this.#reading ??= Promise.all([this.#readCategories(), this.#readHubs()])
+      .catch((error) => this.#noteFailure('hubs and categories', error))
+      .then(() => {
+        this.#reading = null;
+      });
     return this.#reading;
   }
 
@@ -77,6 +80,7 @@ export class Extras {
   async #readHubs(): Promise<void> {
     const ids = this.#store.ownedSignalIds();
     const wanted = ids.length;
+    const [first] = ids;
     let missing = 0;
     const next = async () => {
       for (let id = ids.shift(); id !== undefined && !this.#options.signal.aborted; id = ids.shift()) {
@@ -85,7 +89,8 @@ export class Extras {
       }
     };
     await Promise.all(Array.from({ length: hubsAtOnce }, next));
-    if (wanted > 0 && missing === wanted) this.#client.giveUp('read_hub');
+    const isThere = (id: string) => isStillThere(this.#client, 'signal', id, this.#options.signal);
+    if (first !== undefined && missing === wanted && (await isThere(first))) this.#client.giveUp('read_hub');
     if (this.#client.availability('read_hub') !== 'available') this.#store.dropHubs();
   }
 

@@ -13,6 +13,7 @@ import { Midnight } from './midnight.ts';
 import { Pace } from './pace.ts';
 import { PressureTestBook } from './pressureTestBook.ts';
 import type { Rhythm } from './rhythm.ts';
+import { isStillThere } from './stillThere.ts';
 import type { Store } from './store.ts';
 import { listPeriodMs } from './tempo.ts';
 import { UsageBook } from './usageBook.ts';
@@ -145,6 +146,7 @@ export class SonicPolls {
       { ...question, missed },
       {
         client: this.#client,
+        isThere: (id) => this.#isThere(id),
         turn: () => this.#paces[slice].turn(),
         monotonic: () => this.#clock.monotonic(),
         signal: this.#options.signal,
@@ -232,6 +234,11 @@ export class SonicPolls {
 
   get #oneOfMany() {
     return { signal: this.#options.signal, isOneOfMany: true };
+  }
+
+  #isThere(id: string): Promise<boolean> {
+    const kind = this.#store.isWifi(id) ? 'wifiSonic' : 'sonic';
+    return isStillThere(this.#client, kind, id, this.#options.signal);
   }
 
   /** A sonic whose radio link is down measures nothing. */

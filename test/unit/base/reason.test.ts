@@ -10,6 +10,8 @@ describe('the reason of an error', () => {
   });
 
   it('is the whole message otherwise', () => {
-    expect(reasonOf(new Error('certificate has expired; renew it'))).toBe('certificate has expired; renew it');
+    expect(reasonOf(new Error('certificate has expired; renew it'))).toBe(
+      'certificate has expired; renew it',
+    );
   });
 });

@@ -123,6 +123,26 @@ describe('telemetry', () => {
     expect(client.availability('read_telemetry')).toBe('unavailable');
   });
 
+  it('that was asked of a sonic just removed, and of no other, is asked of the others later', async () => {
+    const { client } = await startPoller(({ path }) => {
+      if (path.includes('/sonics/one')) return { status: 404 };
+      return path.endsWith('/sonics') ? list({ id: 'one', radio_connection: 'connected' }) : list();
+    });
+    expect(client.availability('read_telemetry')).toBe('available');
+  });
+
+  it('that was asked of a Wi-Fi sonic just removed, and of no other, is asked of the others later', async () => {
+    let isListed = true;
+    const { client } = await startPoller(({ path }) => {
+      if (path.endsWith('/telemetry')) {
+        isListed = false;
+        return { status: 404 };
+      }
+      return path.endsWith('/sonics_wifi') && isListed ? list({ id: 'one' }) : list();
+    });
+    expect(client.availability('read_wifi_telemetry')).toBe('available');
+  });
+
   it('was not read well as long as nobody knows the sonics', async () => {
     const { poller } = await startPoller(({ path }) => (path.endsWith('/sonics') ? { status: 422 } : list()));
     expect(poller.records.telemetry.lastSuccessAt).toBeNull();
