@@ -7,7 +7,7 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { type Call, operationRow } from '../cloud/operations.ts';
+import { type Call, operationRow, type RecordOf } from '../cloud/operations.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
 import type { Answers, ReturnAddress } from './answers.ts';
 import { type CommandEnd, type Commander, type Outcome, retainedWords, stoppedWords } from './commander.ts';
@@ -217,6 +217,7 @@ export class Requests {
       this.#fail(errand, failure);
       return;
     }
+    const startedAt = this.#clock.monotonic();
     let answered: number | null = null;
     let reply: unknown;
     try {
@@ -235,7 +236,15 @@ export class Requests {
       } else this.#failWith(errand, error, answered);
       return;
     }
+    this.#noteSonic(call, reply, startedAt);
     this.#succeed(errand, reply, answered);
+  }
+
+  /** Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others. */
+  #noteSonic({ operation, params }: Call, reply: unknown, startedAt: number): void {
+    if (operation !== 'read_sonic' && operation !== 'read_wifi_sonic') return;
+    const sonic = reply as RecordOf<typeof operation>;
+    if (sonic.id === params.sonic_id) this.#store.setSonic(sonic, startedAt);
   }
 
   /** Why a request was not sent in its time. */

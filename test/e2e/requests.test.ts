@@ -418,6 +418,18 @@ describe('a request', () => {
     );
   });
 
+  it('that reads a sonic shows everybody what it was told of the valve', async () => {
+    const calm = await shownHouse({ config: { schedules: hourly } });
+    const id = sonicId(calm);
+    const shown = () => JSON.parse(calm.watcher.last.get(`sonic2mqtt/sonic/${id}`) ?? '{}').valve;
+    const after = shown() === 'open' ? 'closed' : 'open';
+    calm.simulator.world.setValve(id, after);
+    expect(await request(calm, 'read_sonic', { params: { sonic_id: id } })).toMatchObject({
+      data: { valve_state: after },
+    });
+    await calm.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, (text) => JSON.parse(text).valve === after);
+  });
+
   it('for an incident is shown soon', async () => {
     const calm = await shownHouse({ config: { schedules: hourly } });
     const [id = ''] = calm.simulator.world.incidents.ids;
