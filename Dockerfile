@@ -6,16 +6,15 @@ FROM --platform=$BUILDPLATFORM ${NODE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY scripts scripts
 COPY src src
-RUN npm run build && npm ci --omit=dev --ignore-scripts
+RUN npm run build
 
 FROM ${NODE}
 # Any user may run the bridge and keep its data; what it writes there only that user can read.
 RUN install -d -m 1777 /data
 WORKDIR /app
 COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY LICENSE config.example.yaml ./
 # config.yaml is looked for in /data, and nothing is written outside it.

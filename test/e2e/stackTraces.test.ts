@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { startProgram } from '../support/program.ts';
+
+const preload = fileURLToPath(new URL('../support/clumsyJson.mjs', import.meta.url));
+
+it('A stack trace in the log names lines of the sources, although the program is a bundle', async () => {
+  const demo = startProgram(['demo', '--port', '0'], { env: { NODE_OPTIONS: `--import=${preload}` } });
+  await demo.waitForOutput(
+    /Showing s\w+ \S+ went wrong[\s\S]+ at \S*#publishDiscovery \(src\/bridge\/publisher\.ts:\d+:\d+\)/,
+  );
+  expect(demo.stderr).toContain('a slip of the pen');
+  demo.signal('SIGTERM');
+  expect((await demo.ended()).code).toBe(0);
+});
