@@ -137,6 +137,7 @@ export class Home {
           byNumber.delete(request.number);
         },
         answered: () => {},
+        torn: () => {},
       },
       logged: (line) => this.lines.push({ at: time.now, text: lineOf(line) }),
       config: config as Place['config'],

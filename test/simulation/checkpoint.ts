@@ -28,7 +28,7 @@ export async function checkPicture(place: Place, watch: Watch, trace: (line: str
     broker: reference,
     disk: new VirtualDisk(seededRandom(3)),
     strike: () => null,
-    tap: { sent: () => {}, judged: () => {}, answered: () => {} },
+    tap: { sent: () => {}, judged: () => {}, answered: () => {}, torn: () => {} },
     logged: (line) => trace(`@@ ${line.trim()}`),
   });
   other.start();

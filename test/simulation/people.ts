@@ -10,8 +10,6 @@ export interface Order {
   readonly isRetained?: boolean;
   /** Whether the bridge tells an outcome of it. */
   readonly isCommand: boolean;
-  /** The sonic that it asks to read. */
-  readonly reads?: string;
   /** The changes that it asks of the cloud; each at most once. */
   readonly asksFor: readonly Wish[];
 }
@@ -128,7 +126,7 @@ const refresh: Habit = () => command('bridge/refresh', '', []);
 const reading: Habit = ({ world, random, count }) => {
   const id = sonicOf(world, random);
   const payload = JSON.stringify({ params: { sonic_id: id }, transaction: count });
-  return { ...command('bridge/request/read_sonic', payload, []), reads: id };
+  return command('bridge/request/read_sonic', payload, []);
 };
 
 const notPermitted: Habit = ({ count }) =>

@@ -47,6 +47,8 @@ export interface CloudTap {
   readonly judged: (request: SeenRequest, answer: Answer) => void;
   /** The whole answer has reached the process. */
   readonly answered: (request: SeenRequest, answer: Answer) => void;
+  /** Of the answer no more than the status and a part arrives. */
+  readonly torn: (request: SeenRequest, status: number) => void;
 }
 
 /** The network between a process and the cloud, as a dispatcher of undici. */
@@ -143,6 +145,7 @@ export class VirtualCloud extends Dispatcher {
           const bytes = Buffer.from(answer.text);
           if (fault === 'truncated' && bytes.length > 1) {
             handler.onResponseData?.(controller, bytes.subarray(0, bytes.length >> 1));
+            this.#tap.torn(request, answer.status);
             fail('UND_ERR_SOCKET');
             return;
           }

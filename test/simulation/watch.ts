@@ -60,8 +60,6 @@ export class Watch {
   #rejectedSignIns: number[] = [];
   /** When devices and incidents left the world, by id. */
   readonly #goneSince = new Map<string, number>();
-  readonly #readingsAsked: string[] = [];
-  readonly #readingsOfOthers = new Set<number>();
   /** Incidents of which the cloud has said by themselves that they are not open. */
   readonly #saidClosed = new Set<string>();
   /** When this run's first pages of lists were answered, by operation. */
@@ -125,11 +123,6 @@ export class Watch {
       this.requests += 1;
       this.#trace(`-> ${request.method} ${request.target} ${request.body.slice(0, 80)}`);
       if (isChange(request)) this.#checkAskedFor(request);
-      const asked = this.#readingsAsked.indexOf(request.params['sonic_id'] ?? '');
-      if (request.operation === 'read_sonic' && asked >= 0) {
-        this.#readingsAsked.splice(asked, 1);
-        this.#readingsOfOthers.add(request.number);
-      }
     },
     judged: (request) => {
       this.#judgedAt.set(request.number, this.#now());
@@ -137,14 +130,22 @@ export class Watch {
     },
     answered: (request, answer) => {
       this.#trace(`<- ${answer.status} ${request.method} ${request.target}`);
-      // The cloud plainly did not act: it may be asked once more.
-      if (isChange(request) && (answer.status === 401 || answer.status === 429)) this.#giveBack(request);
+      this.#giveBackUnlessDone(request, answer.status);
       if (request.operation === 'sign_in') this.#checkSignIn(answer);
       if (request.operation?.includes('incident')) this.#hearOfIncident(request, answer);
       if (answer.status === 200) this.#hear(request, answer);
       this.#judgedAt.delete(request.number);
     },
+    torn: (request, status) => {
+      this.#trace(`<- ${status} ${request.method} ${request.target} (torn off)`);
+      this.#giveBackUnlessDone(request, status);
+    },
   };
+
+  /** Where the cloud plainly did not act, it may be asked once more. */
+  #giveBackUnlessDone(request: SeenRequest, status: number): void {
+    if (isChange(request) && (status === 401 || status === 429)) this.#giveBack(request);
+  }
 
   #checkAskedFor(request: SeenRequest): void {
     this.#count('a change was asked for, once, and in time');
@@ -201,8 +202,6 @@ export class Watch {
       this.#crawls.set(operation, [...(this.#crawls.get(operation) ?? []).slice(-9), saidAt]);
     }
     if (!isList && !/_sonic$/.test(operation)) return;
-    // What somebody has asked to read is that one's, and not shown: the bridge shows what it reads for itself.
-    if (this.#readingsOfOthers.delete(number)) return;
     const content = parsed(answer.text);
     const records = isList ? recordsOf(content) : [content];
     for (const record of records) {
@@ -233,7 +232,6 @@ export class Watch {
       this.#trace(`<< ${topic}${isRetained ? ' (retained)' : ''} ${payload.slice(0, 100)}`);
       const order = this.#orders.findLast((each) => each.topic === topic && each.payload === payload);
       if (!order) return;
-      if (order.reads !== undefined && !isRetained) this.#readingsAsked.push(order.reads);
       if (!isRetained) {
         for (const wish of order.asksFor) this.#granted.push({ wish, at: this.#now(), usedBy: null });
       }
