@@ -3,13 +3,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
-import {
-  type Component,
-  type Discovery,
-  platformOf,
-  statesPath,
-  viewId,
-} from '../homeassistant/discovery.ts';
+import type { Announcement } from '../homeassistant/announcement.ts';
+import { statesPath, viewId } from '../homeassistant/discovery.ts';
 import {
   devicePaths,
   type Message,
@@ -56,7 +51,7 @@ export class Publisher {
   readonly #later = new Map<string, () => void>();
   /** Topics that are left as they are, since it is not known yet what should be there. */
   readonly #undecided = new Set<string>();
-  /** Devices whose states are published again although they are as they were, by the topic of their states. */
+  /** Topics that are published again although they are as they were. */
   readonly #again = new Set<string>();
   #areDevicesReady = false;
   #isAllWanted = false;
@@ -120,6 +115,12 @@ export class Publisher {
     this.wake();
   }
 
+  /** Publishes again what the bridge says of itself at this topic: somebody has said something else there. */
+  insist(topic: string): void {
+    this.#again.add(topic);
+    this.wake();
+  }
+
   /** Publishes what changed. */
   wake(): void {
     this.#isWanted = true;
@@ -175,7 +176,7 @@ export class Publisher {
 
   async #publishBridge(): Promise<void> {
     const { view, messages } = this.#bridge();
-    for (const { topic, payload } of messages) await this.#retained.put(topic, payload);
+    for (const message of messages) await this.#put(message);
     await this.#publishDevice(view);
   }
 
@@ -203,12 +204,9 @@ export class Publisher {
 
   async #publishDevice(view: DeviceView): Promise<void> {
     const { discovery, messages, undecided } = planDevice(view, this.#context);
-    if (discovery) await this.#publishDiscovery(discovery.topic, discovery.payload, view);
+    if (discovery) await this.#announce(discovery.topic, discovery.announcement, view);
     const planned = new Set(messages.map(({ topic }) => topic));
-    for (const { topic, payload } of messages) {
-      if (this.#again.delete(topic)) this.#retained.unknown(topic);
-      await this.#retained.put(topic, payload);
-    }
+    for (const message of messages) await this.#put(message);
     for (const topic of this.#deviceTopics(view.kind, viewId(view))) {
       if (undecided.includes(topic)) this.#undecided.add(topic);
       else this.#undecided.delete(topic);
@@ -216,20 +214,28 @@ export class Publisher {
     }
   }
 
-  async #publishDiscovery(topic: string, discovery: Discovery, view: DeviceView): Promise<void> {
-    const wanted = Object.keys(discovery.components);
-    const gone = (this.#components.get(topic) ?? []).filter((id) => !(id in discovery.components));
-    const withdrawn = Object.fromEntries(gone.map((id) => [id, withdrawal(id)]));
-    const payload = JSON.stringify({ ...discovery, components: { ...discovery.components, ...withdrawn } });
-    if (this.#retained.has(topic, payload)) return;
+  async #put({ topic, payload }: Message): Promise<void> {
+    if (this.#again.delete(topic)) this.#retained.unknown(topic);
+    await this.#retained.put(topic, payload);
+  }
+
+  async #announce(
+    topic: string,
+    { gist, componentIds, text }: Announcement,
+    view: DeviceView,
+  ): Promise<void> {
+    const before = this.#components.get(topic) ?? [];
+    const gone = before === componentIds ? [] : before.filter((id) => !componentIds.includes(id));
+    const wanted = [gist, ...gone].join(' ');
+    if (this.#retained.has(topic, wanted)) return;
     const sinceMs = this.#clock.monotonic() - (this.#announcedAt.get(topic) ?? Number.NEGATIVE_INFINITY);
     if (sinceMs < discoverySpacingMs && this.#retained.isKnown(topic)) {
       this.#publishLater(topic, view, discoverySpacingMs - sinceMs);
       return;
     }
-    await this.#retained.put(topic, payload);
+    await this.#retained.put(topic, wanted, () => text(gone));
     this.#announcedAt.set(topic, this.#clock.monotonic());
-    this.#components.set(topic, wanted);
+    this.#components.set(topic, componentIds);
     if (gone.length > 0) {
       this.#log.info(`Home Assistant: withdrawing ${gone.join(', ')} of ${topic}`);
       this.#publishLater(topic, view, discoverySpacingMs);
@@ -293,8 +299,4 @@ export class Publisher {
       path === '' ? topics.device(kind, id) : topics.below(kind, id, path),
     );
   }
-}
-
-function withdrawal(componentId: string): Component {
-  return { platform: platformOf(componentId) ?? 'sensor' };
 }

@@ -28,6 +28,8 @@ export class Outbox {
   /** The oldest first. */
   readonly #sent = new Set<Letter>();
   #watched: Letter | undefined;
+  #watchedSince = 0;
+  #isWatching = false;
   #cancelWatch: () => void = () => {};
 
   constructor(client: MqttClient, options: OutboxOptions, clock: Clock, onOverdue: () => void) {
@@ -83,8 +85,20 @@ export class Outbox {
   #watch(): void {
     const [oldest] = this.#sent;
     if (oldest === this.#watched) return;
-    this.#cancelWatch();
     this.#watched = oldest;
-    this.#cancelWatch = oldest ? this.#clock.after(this.#options.overdueMs, this.#onOverdue) : () => {};
+    this.#watchedSince = this.#clock.monotonic();
+    if (!this.#isWatching) this.#lookIn(this.#options.overdueMs);
+  }
+
+  /** One timer for all of them: a timer for each would cost more than sending it. */
+  #lookIn(delayMs: number): void {
+    this.#isWatching = true;
+    this.#cancelWatch = this.#clock.after(delayMs, () => {
+      this.#isWatching = false;
+      if (!this.#watched) return;
+      const leftMs = this.#watchedSince + this.#options.overdueMs - this.#clock.monotonic();
+      if (leftMs <= 0) this.#onOverdue();
+      else this.#lookIn(leftMs);
+    });
   }
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Log } from '../base/log.ts';
 import { BrokerAway } from './brokerAway.ts';
 import type { Connection } from './connection.ts';
@@ -19,7 +19,9 @@ export class Retained {
   readonly #digests = new Map<string, string | null>();
   /** What the broker did not take, and whether it is wanted: then the message before it is better than none. */
   readonly #refused = new Map<string, boolean>();
-  readonly #inFlight = new Set<Promise<void>>();
+  #inFlight = 0;
+  /** Told at each acknowledgement. */
+  readonly #waiting: (() => void)[] = [];
   /** Topics whose deletion is under way: Home Assistant complains of a second one. */
   readonly #clearing = new Set<string>();
 
@@ -28,14 +30,18 @@ export class Retained {
     this.#log = log;
   }
 
-  /** Publishes the message if the broker does not have it; waits only while too many are unacknowledged. */
-  async put(topic: string, payload: string): Promise<void> {
-    if (!this.has(topic, payload)) await this.#publish(topic, payload, digestOf(payload));
+  /**
+   * Publishes the message if the broker does not have it; waits only while too many are unacknowledged. Of one that is
+   * costly to write, the gist tells whether it is the same.
+   */
+  async put(topic: string, gist: string, write = () => gist): Promise<void> {
+    const digest = digestOf(gist);
+    if (this.#digests.get(topic) !== digest) await this.#publish(topic, write(), digest);
   }
 
-  /** Whether the broker has just this message. */
-  has(topic: string, payload: string): boolean {
-    return this.#digests.get(topic) === digestOf(payload);
+  /** Whether the broker has just the message of this gist. */
+  has(topic: string, gist: string): boolean {
+    return this.#digests.get(topic) === digestOf(gist);
   }
 
   /** Whether this message's content on the broker is known. */
@@ -77,30 +83,37 @@ export class Retained {
   }
 
   /** Waits until everything put so far is acknowledged or lost. */
-  async settle(): Promise<void> {
-    await Promise.all(this.#inFlight);
+  settle(): Promise<void> {
+    return this.#untilInFlight(0);
+  }
+
+  async #untilInFlight(most: number): Promise<void> {
+    while (this.#inFlight > most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   async #publish(topic: string, payload: string, digest: string | null): Promise<void> {
-    while (this.#inFlight.size >= mostInFlight) await Promise.race(this.#inFlight);
+    if (this.#inFlight >= mostInFlight) await this.#untilInFlight(mostInFlight - 1);
     if (!this.#connection.isConnected) return;
     this.#digests.set(topic, digest);
     if (payload === '') this.#clearing.add(topic);
     else this.#clearing.delete(topic);
-    const publication: Promise<void> = this.#connection
-      .publish(topic, payload, { retain: true })
-      .then(
-        () => {
-          if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
-          this.#refused.delete(topic);
-        },
-        (error) => this.#lost(topic, digest, error),
-      )
-      .finally(() => {
-        this.#inFlight.delete(publication);
-        if (payload === '') this.#clearing.delete(topic);
-      });
-    this.#inFlight.add(publication);
+    this.#inFlight += 1;
+    const over = () => {
+      this.#inFlight -= 1;
+      if (payload === '') this.#clearing.delete(topic);
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    };
+    this.#connection.publish(topic, payload, { retain: true }).then(
+      () => {
+        if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
+        this.#refused.delete(topic);
+        over();
+      },
+      (error) => {
+        this.#lost(topic, digest, error);
+        over();
+      },
+    );
   }
 
   #lost(topic: string, digest: string | null, error: unknown): void {
@@ -117,6 +130,7 @@ export class Retained {
   }
 }
 
-function digestOf(payload: string): string {
-  return createHash('sha1').update(payload).digest('base64');
+/** 66 bits of it are enough: what matters is that no change is missed. */
+function digestOf(text: string): string {
+  return hash('sha1', text, 'base64').slice(0, 11);
 }

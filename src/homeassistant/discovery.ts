@@ -1,4 +1,4 @@
-import { type EntityRow, hasEntity, type Need, type Offers, type SelectRow } from '../entities/row.ts';
+import type { EntityRow, Need, SelectRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import { deviceIdentifier, type Topics } from './topics.ts';
@@ -45,20 +45,21 @@ export function viewId(view: DeviceView): string {
   }
 }
 
-/** The discovery message of a device; the version is the bridge's own. */
-export function discoveryOf(view: DeviceView, topics: Topics, offers: Offers, version: string): Discovery {
-  const id = viewId(view);
+/** What follows the device in its message, for these of its rows: of all devices with the same, but for the id. */
+export function restOf<View extends DeviceView>(
+  rows: readonly EntityRow<View>[],
+  view: View,
+  id: string,
+  topics: Topics,
+  version: string,
+): Omit<Discovery, 'device'> {
   const defaultNeed = view.kind === 'bridge' ? 'bridge' : 'cloud';
-  const components: Record<string, Component> = {};
-  for (const row of rowsOf(view, offers)) {
-    components[componentId(row)] = component(row, view, id, topics, defaultNeed);
-  }
+  const components = rows.map((row) => [componentId(row), component(row, view, id, topics, defaultNeed)]);
   return {
-    device: device(view, version),
     origin: { name: 'sonic2mqtt', sw_version: version },
     availability: availability(defaultNeed, view.kind, id, topics),
     availability_mode: 'all',
-    components,
+    components: Object.fromEntries(components),
   };
 }
 
@@ -66,11 +67,6 @@ export function discoveryOf(view: DeviceView, topics: Topics, offers: Offers, ve
 export function allRowsOf<View extends DeviceView>(view: View): readonly EntityRow<View>[] {
   // The table of the view's own kind reads exactly this view; the compiler cannot follow the correlation.
   return entityTable(view.kind) as unknown as readonly EntityRow<View>[];
-}
-
-/** The rows of a view's table that exist for it. */
-function rowsOf<View extends DeviceView>(view: View, offers: Offers): readonly EntityRow<View>[] {
-  return allRowsOf(view).filter((row) => hasEntity(row, view, offers));
 }
 
 /** The id of a row's component: `{platform}_{key}`. */
@@ -94,7 +90,8 @@ export function platformOf(id: string): string | null {
   return platforms.find((platform) => id.startsWith(`${platform}_`)) ?? null;
 }
 
-function device(view: DeviceView, version: string): Readonly<Record<string, unknown>> {
+/** The device in its message. */
+export function deviceOf(view: DeviceView, version: string): Readonly<Record<string, unknown>> {
   const about = { identifiers: [deviceIdentifier(view.kind, viewId(view))] };
   switch (view.kind) {
     case 'bridge':
@@ -175,7 +172,7 @@ function availability(need: Need, kind: DeviceKind, id: string, topics: Topics):
 }
 
 /** What can be chosen: what the row offers, and what was chosen elsewhere. */
-function optionsOf<View>({ options, value }: SelectRow<View>, view: View): readonly string[] {
+export function optionsOf<View>({ options, value }: SelectRow<View>, view: View): readonly string[] {
   const present = value(view);
   if (present === null || options.includes(present)) return options;
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);

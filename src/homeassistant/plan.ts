@@ -16,16 +16,8 @@ import {
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
-import {
-  allRowsOf,
-  type Discovery,
-  discoveryOf,
-  lastResetKey,
-  longestState,
-  shortened,
-  statesPath,
-  viewId,
-} from './discovery.ts';
+import { type Announcement, announcementOf } from './announcement.ts';
+import { allRowsOf, lastResetKey, longestState, shortened, statesPath, viewId } from './discovery.ts';
 import type { Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
@@ -45,7 +37,7 @@ export interface PlanContext {
 /** Everything that a device should have retained. */
 export interface DevicePlan {
   /** Null when Home Assistant is switched off. */
-  readonly discovery: { readonly topic: string; readonly payload: Discovery } | null;
+  readonly discovery: { readonly topic: string; readonly announcement: Announcement } | null;
   /** Availability first, so that a state never shows for a device that is away. */
   readonly messages: readonly Message[];
   /** Topics of which it is not known yet whether they should have a message: what is there stays. */
@@ -84,7 +76,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
     discovery: isDiscoveryOn
       ? {
           topic: topics.discovery(view.kind, id),
-          payload: discoveryOf(view, topics, context.offers, context.version),
+          announcement: announcementOf(view, topics, context.offers, context.version),
         }
       : null,
     messages: [...documents(view, below, own), ...states],

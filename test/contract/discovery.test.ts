@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { healthPayload, neverPolled, type Slice, type SliceRecord, slices } from '../../src/bridge/health.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
-import { type Component, type Discovery, discoveryOf } from '../../src/homeassistant/discovery.ts';
+import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
+import { discoveryIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryJudge.ts';
 import {
   attributesShown,
@@ -47,7 +48,7 @@ function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
     [topics.bridge('info'), JSON.stringify({ appliance_categories: null })],
     ...messages.map(({ topic, payload }) => [topic, payload] as const),
   ]);
-  return { topic: discovery.topic, discovery: discovery.payload, retained };
+  return { topic: discovery.topic, discovery: discoveryIn(discovery.announcement), retained };
 }
 
 const cases = situations.flatMap(({ name, views, offers }) =>

@@ -5,6 +5,7 @@ import { componentId } from '../../src/homeassistant/discovery.ts';
 import { devicePaths, planDevice } from '../../src/homeassistant/plan.ts';
 import type { TargetKind } from '../../src/homeassistant/topics.ts';
 import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
+import { discoveryIn } from '../support/discoveries.ts';
 import { context, topics, wholeHouse } from '../support/views.ts';
 
 const howToUpdate =
@@ -40,7 +41,8 @@ function commandTopicsOf(kind: TargetKind): string[] {
 /** The unique ids of a kind of device's entities by component id, as Home Assistant is told. */
 function entitiesOf(kind: DeviceKind): Record<string, unknown> {
   const view = wholeHouse.find((each) => each.kind === kind);
-  const components = view ? planDevice(view, context).discovery?.payload.components : undefined;
+  const discovery = view && planDevice(view, context).discovery;
+  const components = discovery && discoveryIn(discovery.announcement).components;
   const ids = Object.entries(components ?? {}).map(([component, { unique_id: uniqueId }]) => [
     component,
     String(uniqueId).replace(`${kind}-1`, id),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { discoveryOf, platformOf, shortened, viewId } from '../../../src/homeassistant/discovery.ts';
+import { platformOf, shortened, viewId } from '../../../src/homeassistant/discovery.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
+import { discoveryOf } from '../../support/discoveries.ts';
 import {
   aProperty,
   aSignal,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { discoveryOf } from '../../../src/homeassistant/discovery.ts';
 import { componentsOfDiscovery, deviceIdentifier, topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { discoveryOf } from '../../support/discoveries.ts';
 import { wholeHouse } from '../../support/views.ts';
 
 const topics = topicsUnder('home/water', 'ha');

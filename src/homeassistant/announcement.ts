@@ -1,0 +1,86 @@
+import { hasEntity, type Offers } from '../entities/row.ts';
+import type { DeviceView } from '../model/devices.ts';
+import {
+  allRowsOf,
+  type Component,
+  componentId,
+  deviceOf,
+  optionsOf,
+  platformOf,
+  restOf,
+  viewId,
+} from './discovery.ts';
+import type { Topics } from './topics.ts';
+
+/** A device's discovery message, which is long and seldom new: written only when it is wanted. */
+export interface Announcement {
+  /** Short, and another one whenever the message is. */
+  readonly gist: string;
+  /** The ids of the components in it. */
+  readonly componentIds: readonly string[];
+  /** The message as JSON, with these components withdrawn: Home Assistant drops what is named without its settings. */
+  readonly text: (withdrawn: readonly string[]) => string;
+}
+
+/** Stands for the id of a device in a template: nothing else in a message has it. */
+const placeholder = '\uE000';
+
+/** What follows the device in the messages of all devices of one kind with the same entities. */
+interface Template {
+  readonly number: number;
+  readonly componentIds: readonly string[];
+  /** Between them comes the device's id. */
+  readonly pieces: readonly string[];
+}
+
+const templates = new WeakMap<Topics, Map<string, Template>>();
+
+/**
+ * What is announced of a device. All sonics with the same entities differ in nothing but id, name and the like: the rest
+ * of their messages, 15 KB each, is made once for all of them.
+ */
+export function announcementOf(
+  view: DeviceView,
+  topics: Topics,
+  offers: Offers,
+  version: string,
+): Announcement {
+  const { number, componentIds, pieces } = templateFor(view, topics, offers, version);
+  const device = JSON.stringify(deviceOf(view, version));
+  return {
+    gist: `${number} ${device}`,
+    componentIds,
+    text: (withdrawn) =>
+      `{"device":${device},${withWithdrawn(pieces.join(viewId(view)), componentIds, withdrawn)}`,
+  };
+}
+
+function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: string): Template {
+  const known = templates.get(topics) ?? new Map<string, Template>();
+  templates.set(topics, known);
+  const rows = allRowsOf(view).filter((row) => hasEntity(row, view, offers));
+  let shape = `${version} ${view.kind}`;
+  for (const row of rows) {
+    shape += ` ${row.key}`;
+    if (row.component === 'select') shape += JSON.stringify(optionsOf(row, view));
+  }
+  const found = known.get(shape);
+  if (found) return found;
+  const text = JSON.stringify(restOf(rows, view, placeholder, topics, version));
+  const template = {
+    number: known.size,
+    componentIds: rows.map(componentId),
+    pieces: text.slice('{'.length).split(placeholder),
+  };
+  known.set(shape, template);
+  return template;
+}
+
+/** Withdrawn components stand behind the others. */
+function withWithdrawn(rest: string, present: readonly string[], withdrawn: readonly string[]): string {
+  if (withdrawn.length === 0) return rest;
+  const components: Record<string, Component> = {};
+  for (const id of withdrawn) components[id] = { platform: platformOf(id) ?? 'sensor' };
+  const added = JSON.stringify(components).slice('{'.length, -'}'.length);
+  return `${rest.slice(0, -'}}'.length)}${present.length > 0 ? ',' : ''}${added}}}`;
+}
