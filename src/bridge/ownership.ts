@@ -1,20 +1,18 @@
 /** Which property each signal belongs to, as the properties tell; signals themselves do not say. */
 export class Ownership {
   readonly #owners = new Map<string, string>();
+  readonly #owned = new Map<string, Set<string>>();
   /** Properties whose signals were read completely. */
   readonly #surveyed = new Set<string>();
 
   /** Takes in which signals a property has; the ids of signals for which that is news. */
   set(propertyId: string, signalIds: readonly string[], isComplete: boolean): string[] {
-    const news = signalIds.filter((id) => this.#owners.get(id) !== propertyId);
-    const lost = isComplete
-      ? [...this.#owners].flatMap(([id, owner]) =>
-          owner === propertyId && !signalIds.includes(id) ? [id] : [],
-        )
-      : [];
+    const owned = this.#owned.get(propertyId) ?? new Set();
+    const news = signalIds.filter((id) => !owned.has(id));
+    const lost = isComplete ? [...owned].filter((id) => !signalIds.includes(id)) : [];
     if (isComplete) this.#surveyed.add(propertyId);
-    for (const id of news) this.#owners.set(id, propertyId);
-    for (const id of lost) this.#owners.delete(id);
+    for (const id of news) this.#give(id, propertyId);
+    for (const id of lost) this.#take(id);
     return [...news, ...lost];
   }
 
@@ -37,7 +35,22 @@ export class Ownership {
 
   /** Whether it is known of each of these properties that it has no signal; those of which it is. */
   without(propertyIds: Iterable<string>): string[] {
-    const owners = new Set(this.#owners.values());
-    return [...propertyIds].filter((id) => this.#surveyed.has(id) && !owners.has(id));
+    return [...propertyIds].filter((id) => this.#surveyed.has(id) && !this.#owned.has(id));
+  }
+
+  #give(signalId: string, propertyId: string): void {
+    this.#take(signalId);
+    this.#owners.set(signalId, propertyId);
+    const owned = this.#owned.get(propertyId) ?? new Set();
+    this.#owned.set(propertyId, owned.add(signalId));
+  }
+
+  #take(signalId: string): void {
+    const owner = this.of(signalId);
+    if (owner === null) return;
+    this.#owners.delete(signalId);
+    const owned = this.#owned.get(owner);
+    owned?.delete(signalId);
+    if (owned?.size === 0) this.#owned.delete(owner);
   }
 }

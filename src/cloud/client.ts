@@ -17,6 +17,7 @@ import {
   operationRow,
   type RecordOf,
 } from './operations.ts';
+import { PageMemory } from './pageMemory.ts';
 import { encodeCall, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
 import { retryWaitMs } from './retry.ts';
 import { Sender, type Sending, type Traffic } from './sender.ts';
@@ -94,6 +95,7 @@ export class CloudClient {
   readonly #sender: Sender;
   readonly #session: Session;
   readonly #problems: DataProblems;
+  readonly #pages: PageMemory;
   readonly #worked = new Set<OperationName>();
   readonly #gone = new Set<OperationName>();
 
@@ -114,6 +116,7 @@ export class CloudClient {
       onPasswordChange: options.onPasswordChange,
     });
     this.#problems = new DataProblems(log);
+    this.#pages = new PageMemory(secrets);
   }
 
   /** Takes up the session of the last run; ends everything when the signal aborts. */
@@ -324,7 +327,7 @@ export class CloudClient {
     }
   }
 
-  #read({ name, hearing, isOneOfMany }: Errand, answer: Answer): unknown {
+  #read({ name, request, priority, hearing, isOneOfMany }: Errand, answer: Answer): unknown {
     const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = judgeStatus(name, answer, this.#clock.now(), hide);
@@ -335,7 +338,23 @@ export class CloudClient {
       throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
     }
     this.#worked.add(name);
-    return readAnswer(name, answer, (level, notice) => hearing.report(level, hide(notice)), secrets);
+    const isPolledPage =
+      priority === 'poll' && operationRow(name).reply.kind === 'page' && !answer.bodyProblem;
+    const known = isPolledPage && this.#pages.recall(request.path, answer.body);
+    if (known) return known;
+    let isOdd = false;
+    const value = readAnswer(
+      name,
+      answer,
+      (level, notice) => {
+        isOdd = true;
+        hearing.report(level, hide(notice));
+      },
+      secrets,
+    );
+    // What is odd is told each time.
+    if (isPolledPage && !isOdd) this.#pages.keep(request.path, answer.body, value as Page<unknown>);
+    return value;
   }
 
   #noteGone(name: OperationName, status: number | undefined): void {
