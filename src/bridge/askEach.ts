@@ -1,3 +1,4 @@
+import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { OperationName } from '../cloud/operations.ts';
@@ -41,28 +42,24 @@ export async function askEach(
   { operation, isPart = false, ask, without, missed, drop }: Question,
   { client, isThere, turn, monotonic, signal }: Asking,
 ): Promise<Flaw | null> {
-  const ids = [...sonicIds];
-  const [first] = ids;
-  const wanted = ids.length;
+  const [first] = sonicIds;
+  const wanted = sonicIds.length;
   const failures: unknown[] = [];
   const missing: unknown[] = [];
   const isOffered = () => client.availability(operation) === 'available';
-  const next = async (): Promise<void> => {
-    for (let id = ids.shift(); id !== undefined && isOffered(); id = ids.shift()) {
-      await turn();
-      const at = monotonic();
-      try {
-        if (signal.aborted) return;
-        await ask(id);
-      } catch (error) {
-        const isMissing = error instanceof CloudError && error.kind === 'notFound';
-        (isMissing ? missing : failures).push(error);
-        if (isMissing) without(id, at);
-        else missed(id, at);
-      }
+  await severalAtOnce(atOnce, sonicIds, async (id) => {
+    if (!isOffered()) return;
+    await turn();
+    const at = monotonic();
+    try {
+      if (!signal.aborted) await ask(id);
+    } catch (error) {
+      const isMissing = error instanceof CloudError && error.kind === 'notFound';
+      (isMissing ? missing : failures).push(error);
+      if (isMissing) without(id, at);
+      else missed(id, at);
     }
-  };
-  await Promise.all(Array.from({ length: atOnce }, next));
+  });
   if (signal.aborted) throw signal.reason;
   const isNobodys = missing.length === wanted && !isPart;
   if (isNobodys && first !== undefined && (await isThere(first))) client.giveUp(operation);

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { ApplianceCategories } from '../model/records.ts';
@@ -82,13 +83,10 @@ export class Extras {
     const wanted = ids.length;
     const [first] = ids;
     let missing = 0;
-    const next = async () => {
-      for (let id = ids.shift(); id !== undefined && !this.#options.signal.aborted; id = ids.shift()) {
-        if (this.#client.availability('read_hub') !== 'available') return;
-        if (await this.#isHubMissing(id)) missing += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: hubsAtOnce }, next));
+    await severalAtOnce(hubsAtOnce, ids, async (id) => {
+      if (this.#options.signal.aborted || this.#client.availability('read_hub') !== 'available') return;
+      if (await this.#isHubMissing(id)) missing += 1;
+    });
     const isThere = (id: string) => isStillThere(this.#client, 'signal', id, this.#options.signal);
     if (first !== undefined && missing === wanted && (await isThere(first))) this.#client.giveUp('read_hub');
     if (this.#client.availability('read_hub') !== 'available') this.#store.dropHubs();

@@ -1,6 +1,7 @@
 import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
@@ -41,6 +42,9 @@ export interface PollerEvents {
 
 /** When more incidents vanish from the list at once, the list is believed. */
 const mostIncidentsAsked = 20;
+
+/** What hangs on a property takes three requests: as much as keeps the cloud busy, and no more that waits in memory. */
+const propertiesAtOnce = 4;
 
 /** How long the first show of the devices waits for what is asked for sonic by sonic. */
 const sonicPatienceMs = 2_000;
@@ -327,7 +331,10 @@ export class Poller {
     const outcome = await this.#pollList({ operation: 'list_properties' }, (reading) =>
       this.#store.replaceProperties(reading),
     );
-    const flaws = await Promise.all(this.#store.ids('property').map((id) => this.#pollProperty(id)));
+    const flaws: (Flaw | null)[] = [];
+    await severalAtOnce(propertiesAtOnce, this.#store.ids('property'), async (id) => {
+      flaws.push(await this.#pollProperty(id));
+    });
     this.#sonicPolls.refreshDays();
     return incomplete(together([outcome, ...flaws]));
   }

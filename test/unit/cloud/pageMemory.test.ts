@@ -4,27 +4,15 @@ import { startBench } from '../../support/testClient.ts';
 const session = { token: 'kept', since: Date.now() };
 const listSonics = { operation: 'list_sonics' } as const;
 
-async function startWith(...data: object[]) {
-  const bench = await startBench(
-    () => ({
-      json: {
-        data: bench.data,
-        page_number: 1,
-        page_size: 10,
-        total_entries: bench.data.length,
-        total_pages: 1,
-      },
-    }),
-    {
-      session,
-    },
-  ).then((started) => Object.assign(started, { data }));
-  const crawl = () => bench.client.crawl(listSonics);
-  return {
-    ...bench,
-    crawl,
-    answer: (...changed: object[]) => void bench.data.splice(0, Infinity, ...changed),
+/** A cloud with one page of sonics, which `answer` changes. */
+async function startWith(...first: object[]) {
+  let data = first;
+  const page = () => ({ page_number: 1, page_size: 10, total_entries: data.length, total_pages: 1 });
+  const { client, stub, secrets } = await startBench(() => ({ json: { data, ...page() } }), { session });
+  const answer = (...changed: object[]) => {
+    data = changed;
   };
+  return { client, stub, secrets, answer, crawl: () => client.crawl(listSonics) };
 }
 
 describe('a list that is polled again', () => {
