@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 import type { Random } from '../base/backoff.ts';
-import { type Clock, sleep } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Log, Secrets } from '../base/log.ts';
 import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
 import { type Crawl, crawlPages, type PageWatcher } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
-import { GivenUp, orAborted } from './deadline.ts';
+import { endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { Priority } from './limiter.ts';
 import { NoAnswer } from './noAnswer.ts';
@@ -228,7 +228,8 @@ export class CloudClient {
       ...untried,
     };
     try {
-      return await this.#sender.withDeadline(options.signal, (deadline) => {
+      const caller = options.signal && endingOf(options.signal);
+      return await this.#sender.withDeadline(caller, (deadline) => {
         // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
         const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;
         if (timeoutMs !== null) deadline.set(timeoutMs);
@@ -242,7 +243,7 @@ export class CloudClient {
   /** Attempts the errand until it succeeds or the row's rule of retrying says no. */
   async #persist(errand: Errand): Promise<unknown> {
     const { name, deadline, repeatSignal } = errand;
-    const isOver = () => deadline.signal.aborted || repeatSignal?.aborted === true;
+    const isOver = () => deadline.reason !== null || repeatSignal?.aborted === true;
     let last: CloudError | null = null;
     for (let attempts = 1; ; attempts++) {
       try {
@@ -257,8 +258,7 @@ export class CloudClient {
         const remainingMs = deadline.remainingMs();
         const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#random);
         if (waitMs === null || isOver()) throw error;
-        const signals = [deadline.signal, ...(repeatSignal ? [repeatSignal] : [])];
-        await sleep(this.#clock, waitMs, AbortSignal.any(signals)).catch(() => {});
+        await pause(this.#clock, waitMs, [deadline, ...(repeatSignal ? [endingOf(repeatSignal)] : [])]);
         if (isOver()) throw error;
       }
     }
@@ -295,7 +295,7 @@ export class CloudClient {
     const { priority, deadline } = errand;
     if (priority !== 'poll' && !errand.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
     errand.hasWaited = true;
-    await orAborted(renewal, deadline.signal);
+    await orGivenUp(renewal, deadline);
   }
 
   async #sendForSession(

@@ -13,26 +13,39 @@ export class GivenUp extends Error {
   }
 }
 
-/** The signal of one call: aborts, always with a `GivenUp`, when its time is up, its caller aborts, or it is stopped. */
-export class Deadline {
+/** Says when something is to be given up. */
+export interface Ending {
+  /** Why it is over; null as long as it is not. */
+  readonly reason: GivenUp | null;
+  /** Calls the listener when it is over, at once if it is; what is returned lets go of it. */
+  onEnd(listener: (reason: GivenUp) => void): () => void;
+}
+
+/**
+ * Ends one call, always with a `GivenUp`, when its time is up, its caller aborts, or it is stopped. Each request has two
+ * of them, which as signals of the runtime would cost as much as reading the answer.
+ */
+export class Deadline implements Ending {
   readonly #clock: Clock;
-  readonly #caller: AbortSignal | undefined;
-  readonly #controller = new AbortController();
+  readonly #listeners = new Set<(reason: GivenUp) => void>();
+  readonly #letGoOfCaller: () => void;
+  #reason: GivenUp | null = null;
   #endsAt = Number.POSITIVE_INFINITY;
   #cancelTimer = () => {};
 
-  constructor(clock: Clock, caller?: AbortSignal) {
+  constructor(clock: Clock, caller?: Ending) {
     this.#clock = clock;
-    this.#caller = caller;
-    if (!caller) return;
-    // Hundreds of calls may share a signal; the runtime would take that for a leak.
-    setMaxListeners(0, caller);
-    caller.addEventListener('abort', this.#onCallerAbort, { once: true });
-    if (caller.aborted) this.#onCallerAbort();
+    this.#letGoOfCaller = caller?.onEnd((reason) => this.stop(reason)) ?? (() => {});
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  get reason(): GivenUp | null {
+    return this.#reason;
+  }
+
+  onEnd(listener: (reason: GivenUp) => void): () => void {
+    if (this.#reason) listener(this.#reason);
+    else this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Ms that are left; Infinity while no time is set. */
@@ -52,29 +65,66 @@ export class Deadline {
     this.set(this.remainingMs() + ms);
   }
 
-  /** Ends whatever waits on the signal. */
+  /** Ends whatever waits for it. */
   stop(reason: GivenUp): void {
-    this.#controller.abort(reason);
+    if (this.#reason) return;
+    this.#reason = reason;
+    for (const listener of [...this.#listeners]) listener(reason);
+    this.#listeners.clear();
   }
 
-  /** Lets go of the timer and of the caller's signal; must always be called. */
+  /** Lets go of the timer and of its caller; must always be called. */
   dispose(): void {
     this.#cancelTimer();
-    this.#caller?.removeEventListener('abort', this.#onCallerAbort);
+    this.#letGoOfCaller();
   }
+}
 
-  readonly #onCallerAbort = () => {
-    const reason: unknown = this.#caller?.reason;
-    this.stop(reason instanceof GivenUp ? reason : new GivenUp('given up by its caller', false));
+/** Hundreds of calls may share a signal; the runtime would take that for a leak. */
+const shared = new WeakSet<AbortSignal>();
+
+/** The end that a signal of the runtime brings. */
+export function endingOf(signal: AbortSignal): Ending {
+  const reason = () => {
+    const given: unknown = signal.reason;
+    return given instanceof GivenUp ? given : new GivenUp('given up by its caller', false);
+  };
+  return {
+    get reason() {
+      return signal.aborted ? reason() : null;
+    },
+    onEnd: (listener) => {
+      if (signal.aborted) {
+        listener(reason());
+        return () => {};
+      }
+      const onAbort = () => listener(reason());
+      if (!shared.has(signal)) setMaxListeners(0, signal);
+      shared.add(signal);
+      signal.addEventListener('abort', onAbort, { once: true });
+      return () => signal.removeEventListener('abort', onAbort);
+    },
   };
 }
 
-/** The promise's outcome, or the signal's reason as soon as it aborts; the promise itself goes on. */
-export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** The promise's outcome, or the reason as soon as it is over; the promise itself goes on. */
+export function orGivenUp<T>(promise: Promise<T>, ending: Ending): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const letGo = ending.onEnd(reject);
+    promise.then(resolve, reject).finally(letGo);
+  });
+}
+
+/** Resolves after so many ms, or as soon as one of these is over. */
+export function pause(clock: Clock, ms: number, endings: readonly Ending[]): Promise<void> {
+  return new Promise((resolve) => {
+    let letGos: readonly (() => void)[] = [];
+    const cancel = clock.after(ms, () => end());
+    const end = () => {
+      cancel();
+      for (const letGo of letGos) letGo();
+      resolve();
+    };
+    letGos = endings.map((ending) => ending.onEnd(end));
   });
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Ending } from './deadline.ts';
 
 /**
  * Who goes first: `urgent`, what moves a valve at somebody's word, and the session that it needs; then other commands;
@@ -18,7 +19,8 @@ export interface Turn {
   readonly priority: Priority;
   /** Polls of different lanes take turns, so that a long crawl does not keep the others waiting. */
   readonly lane: string;
-  readonly signal: AbortSignal;
+  /** When it is not wanted any more. */
+  readonly ending: Ending;
 }
 
 type Start = () => void;
@@ -59,15 +61,15 @@ export class Limiter {
     this.#filledAt = clock.monotonic();
   }
 
-  /** Runs the task when its turn comes; rejects with the signal's reason where that aborts first. */
-  run<T>({ priority, lane, signal }: Turn, task: () => Promise<T>): Promise<T> {
+  /** Runs the task when its turn comes; rejects with the reason where it is not wanted any more before. */
+  run<T>({ priority, lane, ending }: Turn, task: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
+      if (ending.reason) {
+        reject(ending.reason);
         return;
       }
       const start = () => {
-        signal.removeEventListener('abort', onAbort);
+        letGo();
         const isCommand = priority === 'command';
         this.#inFlight++;
         if (isCommand) this.#commandsInFlight++;
@@ -79,11 +81,10 @@ export class Limiter {
             this.#startNext();
           });
       };
-      const onAbort = () => {
+      const letGo = ending.onEnd((reason) => {
         this.#remove(priority, lane, start);
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
+        reject(reason);
+      });
       this.#queue(priority, lane).add(start);
       this.#startNext();
     });

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import { retryAfterOf } from './answer.ts';
-import { Deadline, GivenUp } from './deadline.ts';
+import { Deadline, type Ending, GivenUp } from './deadline.ts';
 import { HourCount } from './hourCount.ts';
 import { Limiter, type Priority } from './limiter.ts';
 import { type OperationName, operationRow } from './operations.ts';
@@ -100,11 +100,11 @@ export class Sender {
   /** Sends the request when its turn comes; the token is looked up at the last moment. */
   send(sending: Sending, token: () => string | null): Promise<Answer> {
     const { name, priority, deadline } = sending;
-    return this.#limiter.run({ priority, lane: name, signal: deadline.signal }, async () => {
-      if (priority !== 'poll') return this.#exchange(sending, token(), deadline.signal);
-      return this.withDeadline(deadline.signal, (own) => {
+    return this.#limiter.run({ priority, lane: name, ending: deadline }, async () => {
+      if (priority !== 'poll') return this.#exchange(sending, token(), deadline);
+      return this.withDeadline(deadline, (own) => {
         own.set(this.#options.requestTimeoutMs);
-        return this.#exchange(sending, token(), own.signal);
+        return this.#exchange(sending, token(), own);
       });
     });
   }
@@ -112,7 +112,7 @@ export class Sender {
   async #exchange(
     { name, request, deadline, onSend }: Sending,
     token: string | null,
-    signal: AbortSignal,
+    ending: Ending,
   ): Promise<Answer> {
     const { log, requestTimeoutMs } = this.#options;
     const isLate = deadline.remainingMs() < requestTimeoutMs * leastShareOfTime;
@@ -120,7 +120,7 @@ export class Sender {
     const startedAt = this.#clock.monotonic();
     onSend();
     this.#requests.add();
-    const answer = await this.#transport.send(request, token, signal);
+    const answer = await this.#transport.send(request, token, ending);
     log.debug(
       { operation: name, status: answer.status, ms: Math.round(this.#clock.monotonic() - startedAt) },
       'Asked the cloud',
@@ -142,10 +142,7 @@ export class Sender {
   }
 
   /** Runs the task with a deadline that also ends when the caller aborts, and when this is closed. */
-  async withDeadline<T>(
-    caller: AbortSignal | undefined,
-    task: (deadline: Deadline) => Promise<T>,
-  ): Promise<T> {
+  async withDeadline<T>(caller: Ending | undefined, task: (deadline: Deadline) => Promise<T>): Promise<T> {
     const deadline = new Deadline(this.#clock, caller);
     this.#deadlines.add(deadline);
     if (this.#isClosed) deadline.stop(closed());

@@ -4,7 +4,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import { version } from '../base/version.ts';
-import { GivenUp } from './deadline.ts';
+import type { Ending, GivenUp } from './deadline.ts';
 import { describeFailure, NoAnswer } from './noAnswer.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -32,6 +32,8 @@ const maxBodyBytes = 16 * 1024 * 1024;
 const maxGlanceBytes = 64 * 1024;
 const maxGlanceMs = 500;
 
+const text = new TextDecoder();
+
 const unpackers = new Map([
   ['gzip', gunzipSync],
   ['x-gzip', gunzipSync],
@@ -56,22 +58,19 @@ export class Transport {
   }
 
   /**
-   * Sends the request and reads the answer. The signal ends it wherever it is: undici itself would ignore it while
+   * Sends the request and reads the answer. It can be ended wherever it is: undici itself would ignore a signal while
    * it waits for a connection. A request that was given up before it was sent is never sent.
    */
-  send(request: HttpRequest, token: string | null, signal: AbortSignal): Promise<Answer> {
+  send(request: HttpRequest, token: string | null, ending: Ending): Promise<Answer> {
     return new Promise((resolve, reject) => {
+      let letGo = () => {};
       const exchange = new Exchange(request, this.#url, this.#clock, (outcome) => {
-        signal.removeEventListener('abort', onAbort);
+        letGo();
         if (outcome instanceof NoAnswer) reject(outcome);
         else resolve(outcome);
       });
-      const onAbort = () => exchange.giveUp(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) {
-        onAbort();
-        return;
-      }
+      letGo = ending.onEnd((reason) => exchange.giveUp(reason));
+      if (ending.reason) return;
       try {
         this.#dispatcher.dispatch(
           {
@@ -159,7 +158,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
-    const header = (name: string) => [headers[name] ?? null].flat()[0] ?? null;
+    const header = (name: string) => {
+      const value = headers[name];
+      return (Array.isArray(value) ? value[0] : value) ?? null;
+    };
     this.#head = { status, header };
     if (!this.#isBodyWanted()) {
       this.#cancelGlance = this.#clock.after(maxGlanceMs, () => this.#cut('it was not waited for'));
@@ -187,8 +189,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Ends it from outside. */
-  giveUp(reason: unknown): void {
-    const { message, timedOut } = reason instanceof GivenUp ? reason : new GivenUp(String(reason), false);
+  giveUp(reason: GivenUp): void {
+    const { message, timedOut } = reason;
     const where = this.#head
       ? 'within the answer'
       : this.#controller
@@ -207,17 +209,18 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** The body as text; some proxies pack it although nobody asked for that. */
   #body(problem: NoAnswer | null): Pick<Answer, 'body' | 'bodyProblem'> {
-    const bytes = Buffer.concat(this.#chunks);
+    const [first] = this.#chunks;
+    const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     const coding = this.#head?.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
     const isPacked = coding !== 'identity' && coding !== '';
     if (!isPacked || problem !== null) {
-      return { body: isPacked ? '' : new TextDecoder().decode(bytes), bodyProblem: problem };
+      return { body: isPacked ? '' : text.decode(bytes), bodyProblem: problem };
     }
     try {
       const unpack = unpackers.get(coding);
       if (!unpack) throw new Error('an unknown packing');
       const limit = { maxOutputLength: this.#isBodyWanted() ? maxBodyBytes : maxGlanceBytes };
-      return { body: new TextDecoder().decode(unpack(bytes, limit)), bodyProblem: null };
+      return { body: text.decode(unpack(bytes, limit)), bodyProblem: null };
     } catch (cause) {
       const words = `the answer's body is packed (content-encoding ${JSON.stringify(coding.slice(0, 40))}) and cannot be unpacked`;
       return {

@@ -1,5 +1,6 @@
-import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
 import { Limiter, type Priority } from '../../../src/cloud/limiter.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime, settle } from '../../support/passTime.ts';
@@ -24,10 +25,9 @@ function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
   const limiter = new Limiter({ clock, maxConcurrency, maxRequestsPerMinute });
   const started: string[] = [];
   const running: (() => void)[] = [];
-  const never = new AbortController().signal;
-  setMaxListeners(0, never);
-  const ask = (name: string, priority: Priority = 'poll', lane = 'a', signal = never) =>
-    limiter.run({ priority, lane, signal }, () => {
+  const never = new Deadline(clock);
+  const ask = (name: string, priority: Priority = 'poll', lane = 'a', ending = never) =>
+    limiter.run({ priority, lane, ending }, () => {
       started.push(name);
       return new Promise<string>((resolve) => running.push(() => resolve(name)));
     });
@@ -36,9 +36,9 @@ function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
     await settle();
   };
   /** Asks with tasks that end at once. */
-  const askBriefly = (count: number, priority: Priority = 'poll', lane = 'a', signal = never) =>
+  const askBriefly = (count: number, priority: Priority = 'poll', lane = 'a', ending = never) =>
     Array.from({ length: count }, (_, index) =>
-      limiter.run({ priority, lane, signal }, async () => void started.push(`${lane}${index}`)),
+      limiter.run({ priority, lane, ending }, async () => void started.push(`${lane}${index}`)),
     );
   return { clock, timers, limiter, started, ask, finishOne, askBriefly };
 }
@@ -76,7 +76,7 @@ describe('the slots', () => {
 
   it('a task that fails gives its slot back', async () => {
     const { limiter, started, ask } = bench(1);
-    const turn = { priority: 'poll', lane: 'a', signal: new AbortController().signal } as const;
+    const turn = { priority: 'poll', lane: 'a', ending: new Deadline(systemClock) } as const;
     await expect(limiter.run(turn, () => Promise.reject(new Error('it failed')))).rejects.toThrow(
       'it failed',
     );
@@ -157,11 +157,11 @@ describe('a pause', () => {
 describe('whoever gives up', () => {
   it('leaves the queue at once, with the reason', async () => {
     const { started, ask, finishOne } = bench(1);
-    const stop = new AbortController();
+    const stop = new Deadline(systemClock);
     void ask('first');
-    const waiting = ask('second', 'poll', 'a', stop.signal);
+    const waiting = ask('second', 'poll', 'a', stop);
     void ask('third');
-    stop.abort(new Error('no longer wanted'));
+    stop.stop(new GivenUp('no longer wanted', false));
     await expect(waiting).rejects.toThrow('no longer wanted');
     await finishOne();
     expect(started).toEqual(['first', 'third']);
@@ -169,19 +169,19 @@ describe('whoever gives up', () => {
 
   it('is turned away if it had given up before', async () => {
     const { started, ask } = bench(1);
-    await expect(ask('late', 'command', 'a', AbortSignal.abort(new Error('too late')))).rejects.toThrow(
-      'too late',
-    );
+    const tooLate = new Deadline(systemClock);
+    tooLate.stop(new GivenUp('too late', false));
+    await expect(ask('late', 'command', 'a', tooLate)).rejects.toThrow('too late');
     expect(started).toEqual([]);
   });
 
   it('leaves no timer behind', async () => {
     const { timers, limiter, askBriefly } = bench(4);
-    const stop = new AbortController();
+    const stop = new Deadline(systemClock);
     limiter.pausePolls(30_000);
-    const [waiting] = askBriefly(1, 'poll', 'a', stop.signal);
+    const [waiting] = askBriefly(1, 'poll', 'a', stop);
     expect(timers.size).toBe(1);
-    stop.abort(new Error('enough'));
+    stop.stop(new GivenUp('enough', false));
     await expect(waiting).rejects.toThrow('enough');
     expect(timers.size).toBe(0);
   });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { Deadline } from '../../../src/cloud/deadline.ts';
 import { Limiter, type Priority } from '../../../src/cloud/limiter.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
@@ -6,10 +8,10 @@ import { FakeClock } from '../../support/fakeClock.ts';
 function bench() {
   const clock = new FakeClock();
   const limiter = new Limiter({ clock, maxConcurrency: 100, maxRequestsPerMinute: 60 });
-  const { signal } = new AbortController();
+  const ending = new Deadline(systemClock);
   const use = async (count: number, priority: Priority) => {
     const turns = Array.from({ length: count }, () =>
-      limiter.run({ priority, lane: 'a', signal }, async () => undefined),
+      limiter.run({ priority, lane: 'a', ending }, async () => undefined),
     );
     await Promise.all(turns);
   };
@@ -43,8 +45,8 @@ describe('the budget', () => {
   it('of one request a minute lets a command through beyond it too', async () => {
     const clock = new FakeClock();
     const limiter = new Limiter({ clock, maxConcurrency: 1, maxRequestsPerMinute: 1 });
-    const { signal } = new AbortController();
-    await limiter.run({ priority: 'poll', lane: 'a', signal }, async () => undefined);
+    const ending = new Deadline(systemClock);
+    await limiter.run({ priority: 'poll', lane: 'a', ending }, async () => undefined);
     expect(limiter.isUsedUp()).toBe(false);
   });
 

@@ -63,7 +63,7 @@ async function send(transport: Transport, request = get, timeoutMs = 5_000) {
   const deadline = new Deadline(systemClock);
   deadline.set(timeoutMs);
   try {
-    return await transport.send(request, 'secret-token', deadline.signal);
+    return await transport.send(request, 'secret-token', deadline);
   } finally {
     deadline.dispose();
   }
@@ -210,8 +210,9 @@ describe('the deadline', () => {
 
   it('leaves no trace when it had passed before', async () => {
     const { port, heard } = await serve(() => {});
-    const signal = AbortSignal.abort(new GivenUp('no longer wanted', false));
-    const error = await failure(connect(`http://127.0.0.1:${port}`).send(put, null, signal));
+    const ending = new Deadline(systemClock);
+    ending.stop(new GivenUp('no longer wanted', false));
+    const error = await failure(connect(`http://127.0.0.1:${port}`).send(put, null, ending));
     expect(error).toMatchObject({ message: 'no longer wanted', mayHaveActed: false, timedOut: false });
     expect(heard.connections).toBe(0);
   });
@@ -313,7 +314,7 @@ describe('nonsense', () => {
 
   it('in a token ends the request before it is sent', async () => {
     const { port, heard } = await serve(() => {});
-    const sent = connect(`http://127.0.0.1:${port}`).send(get, 'a\r\nx: y', new AbortController().signal);
+    const sent = connect(`http://127.0.0.1:${port}`).send(get, 'a\r\nx: y', new Deadline(systemClock));
     expect(await failure(sent)).toMatchObject({ kind: 'unavailable', mayHaveActed: false });
     expect(heard.text).toBe('');
   });
