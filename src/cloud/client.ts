@@ -18,7 +18,7 @@ import {
   type RecordOf,
 } from './operations.ts';
 import { PageMemory } from './pageMemory.ts';
-import { encodeCall, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
+import { encodeCall, type HttpRequest, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
 import { retryWaitMs } from './retry.ts';
 import { Sender, type Sending, type Traffic } from './sender.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
@@ -132,7 +132,8 @@ export class CloudClient {
     options: CallOptions = {},
   ): Promise<ReplyOf<Name>> {
     const hearing = this.#problems.listen(call.operation, (call as UncheckedCall).params);
-    const reply = await this.#do(call, options, hearing);
+    const request = encodeCall(call, this.#options.routes);
+    const reply = await this.#do(call.operation, request, options, hearing);
     hearing.end();
     return reply as ReplyOf<Name>;
   }
@@ -144,6 +145,9 @@ export class CloudClient {
   ): Promise<Crawl<RecordOf<Name>>> {
     const { operation, query, params } = call as UncheckedCall & { operation: Name };
     const hearing = this.#problems.listen(operation, params);
+    const { page: _, ...otherQuery } = (query ?? {}) as Record<string, unknown>;
+    const request = encodeCall({ operation, params, query: otherQuery }, this.#options.routes);
+    const joint = request.path.includes('?') ? '&' : '?';
     let startedAt: number | undefined;
     const onSend = () => {
       startedAt ??= this.#clock.now();
@@ -153,8 +157,8 @@ export class CloudClient {
       workers: this.#options.maxConcurrency,
       ...(options.onPage && { onPage: options.onPage }),
       readPage: async (page) => {
-        const paged = { ...call, query: { ...(query as object), page } };
-        const reply = await this.#do(paged, options, hearing, onSend);
+        const paged = { ...request, path: `${request.path}${joint}page=${page}` };
+        const reply = await this.#do(operation, paged, options, hearing, onSend);
         return reply as Page<RecordOf<Name> & { id: string }>;
       },
     });
@@ -201,13 +205,12 @@ export class CloudClient {
   }
 
   async #do(
-    call: UncheckedCall,
+    name: OperationName,
+    request: HttpRequest,
     options: CallOptions,
     hearing: Hearing,
     onSend = () => {},
   ): Promise<unknown> {
-    const request = encodeCall(call, this.#options.routes);
-    const name = call.operation as OperationName;
     if (this.#gone.has(name)) {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
