@@ -5,7 +5,7 @@ import type { Log, Secrets } from '../base/log.ts';
 import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
 import { type Crawl, crawlPages, type PageWatcher } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
-import { endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
+import { Deadline, type Ending, endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { Priority } from './limiter.ts';
 import { NoAnswer } from './noAnswer.ts';
@@ -133,7 +133,8 @@ export class CloudClient {
   ): Promise<ReplyOf<Name>> {
     const hearing = this.#problems.listen(call.operation, (call as UncheckedCall).params);
     const request = encodeCall(call, this.#options.routes);
-    const reply = await this.#do(call.operation, request, options, hearing);
+    const caller = options.signal && endingOf(options.signal);
+    const reply = await this.#do(call.operation, request, options, caller, hearing);
     hearing.end();
     return reply as ReplyOf<Name>;
   }
@@ -152,16 +153,18 @@ export class CloudClient {
     const onSend = () => {
       startedAt ??= this.#clock.now();
     };
+    // One for all pages: each would listen to the signal by itself.
+    const caller = new Deadline(this.#clock, options.signal && endingOf(options.signal));
     const { records, problem, gist, notice } = await crawlPages<RecordOf<Name> & { id: string }>({
       operation,
       workers: this.#options.maxConcurrency,
       ...(options.onPage && { onPage: options.onPage }),
       readPage: async (page) => {
         const paged = { ...request, path: `${request.path}${joint}page=${page}` };
-        const reply = await this.#do(operation, paged, options, hearing, onSend);
+        const reply = await this.#do(operation, paged, options, caller, hearing, onSend);
         return reply as Page<RecordOf<Name> & { id: string }>;
       },
-    });
+    }).finally(() => caller.dispose());
     if (options.signal?.aborted || this.#sender.isClosed) {
       throw new CloudError('unavailable', operation, 'given up by its caller', { mayHaveActed: false });
     }
@@ -208,6 +211,7 @@ export class CloudClient {
     name: OperationName,
     request: HttpRequest,
     options: CallOptions,
+    caller: Ending | undefined,
     hearing: Hearing,
     onSend = () => {},
   ): Promise<unknown> {
@@ -231,7 +235,6 @@ export class CloudClient {
       ...untried,
     };
     try {
-      const caller = options.signal && endingOf(options.signal);
       return await this.#sender.withDeadline(caller, (deadline) => {
         // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
         const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;
