@@ -10,12 +10,17 @@ export interface OutboxOptions {
   readonly overdueMs: number;
 }
 
+/** Who waits for a message to arrive. */
+interface Sender {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
 interface Letter {
   readonly topic: string;
   readonly payload: string;
   readonly options: IClientPublishOptions;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
+  readonly sender: Sender;
 }
 
 /** Messages on their way over one connection, in order, never more of them than the broker takes at a time. */
@@ -25,9 +30,9 @@ export class Outbox {
   readonly #clock: Clock;
   readonly #onOverdue: () => void;
   readonly #waiting: Letter[] = [];
-  /** The oldest first. */
-  readonly #sent = new Set<Letter>();
-  #watched: Letter | undefined;
+  /** Of those on their way, the oldest first; the messages themselves would be kept for long by a set that changes so fast. */
+  readonly #sent = new Set<Sender>();
+  #watched: Sender | undefined;
   #watchedSince = 0;
   #isWatching = false;
   #cancelWatch: () => void = () => {};
@@ -47,7 +52,7 @@ export class Outbox {
   /** Resolves when the broker has the message; rejects with its refusal, or BrokerAway. */
   publish(topic: string, payload: string, options: IClientPublishOptions): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ topic, payload, options, resolve, reject });
+      this.#waiting.push({ topic, payload, options, sender: { resolve, reject } });
       this.#send();
     });
   }
@@ -56,7 +61,7 @@ export class Outbox {
   close(): void {
     this.#cancelWatch();
     for (const { reject } of this.#sent) reject(new BrokerAway('the MQTT broker went away', true));
-    for (const { reject } of this.#waiting) reject(new BrokerAway());
+    for (const { sender } of this.#waiting) sender.reject(new BrokerAway());
     this.#sent.clear();
     this.#waiting.length = 0;
   }
@@ -65,19 +70,20 @@ export class Outbox {
     while (this.#sent.size < this.#options.mostInFlight) {
       const letter = this.#waiting.shift();
       if (!letter) break;
-      this.#sent.add(letter);
+      const { topic, payload, options, sender } = letter;
+      this.#sent.add(sender);
       // The client fails what is on its way just before it tells that the connection is over, which is no refusal.
-      this.#client.publish(letter.topic, letter.payload, letter.options, (error) =>
-        queueMicrotask(() => this.#answered(letter, error)),
+      this.#client.publish(topic, payload, options, (error) =>
+        queueMicrotask(() => this.#answered(sender, error)),
       );
     }
     this.#watch();
   }
 
-  #answered(letter: Letter, error: Error | undefined): void {
-    if (!this.#sent.delete(letter)) return;
-    if (error) letter.reject(error);
-    else letter.resolve();
+  #answered(sender: Sender, error: Error | undefined): void {
+    if (!this.#sent.delete(sender)) return;
+    if (error) sender.reject(error);
+    else sender.resolve();
     this.#send();
   }
 
