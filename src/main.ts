@@ -1,11 +1,9 @@
 #!/usr/bin/env node
-import { nameSourcesInStackTraces } from './base/stackTraces.ts';
+import { namingSources } from './base/stackTraces.ts';
 import { version } from './base/version.ts';
 import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
 import { exitStatus, UsageError } from './cli/command.ts';
 import { ConfigError } from './config/load.ts';
-
-nameSourcesInStackTraces();
 
 // mqtt.js keeps four bytes for each length that a packet has ever had, and with them the whole pool that they were cut
 // from: with the usual 8 KiB that grows for months, to 128 MiB at worst.
@@ -59,6 +57,10 @@ function statusAfter(error: NodeJS.ErrnoException): number {
   return error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed;
 }
 
+process.on('uncaughtException', (error) => {
+  complain(namingSources(String(error instanceof Error ? error.stack : error)));
+  process.exit(exitStatus.failed);
+});
 process.stdout.on('error', (error) => process.exit(statusAfter(error)));
 
 try {

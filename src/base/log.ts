@@ -1,6 +1,7 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { printable } from './printable.ts';
+import { namingSources } from './stackTraces.ts';
 
 /** The levels a user can choose, most talkative first. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
@@ -124,7 +125,10 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   const stream: DestinationStream = {
     write: (line) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
   };
-  const streamWrite = (line: string) => `${printable(secrets.hide(line.trimEnd()))}\n`;
+  const streamWrite = (line: string) => {
+    const told = line.includes('"stack":') ? namingSources(line) : line;
+    return `${printable(secrets.hide(told.trimEnd()))}\n`;
+  };
   return pino({ level, base: null, hooks: { streamWrite } }, stream);
 }
 
