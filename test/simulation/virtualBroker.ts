@@ -250,13 +250,19 @@ class VirtualClient extends EventEmitter {
   }
 }
 
+const patterns = new Map<string, RegExp>();
+
 /** Whether a topic matches a filter of MQTT. */
 export function matches(filter: string, topic: string): boolean {
-  const wanted = filter.split('/');
-  const parts = topic.split('/');
-  for (const [index, part] of wanted.entries()) {
-    if (part === '#') return true;
-    if (index >= parts.length || (part !== '+' && part !== parts[index])) return false;
-  }
-  return wanted.length === parts.length;
+  const pattern = patterns.get(filter) ?? patternOf(filter);
+  patterns.set(filter, pattern);
+  return pattern.test(topic);
+}
+
+function patternOf(filter: string): RegExp {
+  const parts = filter.split('/').map((part) => {
+    if (part === '+') return '[^/]*';
+    return part === '#' ? '.*' : part.replace(/[^\w-]/gu, '\\$&');
+  });
+  return new RegExp(`^${parts.join('/').replace(/\/\.\*$/, '(/.*)?')}$`, 's');
 }
