@@ -25,6 +25,10 @@ export class VirtualDisk {
         if (text === undefined) throw failure('ENOENT', `no such file or directory, open '${path}'`);
         return text;
       },
+      list: (folder) =>
+        [...this.files.keys()]
+          .filter((path) => path.startsWith(`${folder}/`))
+          .map((path) => path.slice(folder.length + 1)),
       write: async (path, text) => {
         this.writes += 1;
         const durationMs = this.fault === 'slow' ? 5_000 * this.#random() : 1 + 30 * this.#random();

@@ -68,6 +68,8 @@ export class Watch {
   /** Commands that reached this run over this connection, and outcomes told, by topic. */
   #delivered = new Map<string, { readonly at: number; count: number }>();
   #outcomes = new Map<string, number>();
+  /** Outcomes of commands that came over earlier connections of this run, by topic, that were not told there. */
+  readonly #owed = new Map<string, number>();
   #isLinked = false;
   runStartedAt = 0;
   requests = 0;
@@ -242,13 +244,24 @@ export class Watch {
     linked: (isLinked) => {
       this.#trace(isLinked ? '== linked' : '== unlinked');
       this.#isLinked = isLinked;
-      this.#forgetCommands();
+      this.#noteOwed();
+      this.#delivered.clear();
+      this.#outcomes.clear();
     },
   };
+
+  /** What a connection has brought may have its outcome told over the next, or not at all. */
+  #noteOwed(): void {
+    for (const [topic, { count }] of this.#delivered) {
+      const owed = Math.max(0, count - (this.#outcomes.get(topic) ?? 0));
+      this.#owed.set(topic, (this.#owed.get(topic) ?? 0) + owed);
+    }
+  }
 
   #forgetCommands(): void {
     this.#delivered.clear();
     this.#outcomes.clear();
+    this.#owed.clear();
   }
 
   /** Nothing that still exists is deleted, and nothing before complete lists have missed it. */
@@ -340,7 +353,8 @@ export class Watch {
     const now = this.#now();
     for (const [topic, { at, count }] of this.#delivered) {
       const told = this.#outcomes.get(topic) ?? 0;
-      if (told > count) this.#violated(`${count} commands at ${topic}, but ${told} outcomes`);
+      if (told > count + (this.#owed.get(topic) ?? 0))
+        this.#violated(`${count} commands at ${topic}, but ${told} outcomes`);
       if (now - at < 4 * this.#bounds.requestTimeoutMs) continue;
       this.#count('each command has one outcome');
       if (told < count) this.#violated(`${count} commands at ${topic}, but only ${told} outcomes`);
