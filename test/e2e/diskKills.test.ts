@@ -2,20 +2,29 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 import { startProcess } from '../support/childProcess.ts';
 import { startDiskHouse } from '../support/diskHouse.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const dist = pathToFileURL(fileURLToPath(new URL('../../dist/', import.meta.url))).href;
+const ledgerFile = fileURLToPath(new URL('../../src/bridge/ledger.ts', import.meta.url));
+
+/** The ledger by itself, as a file that Node can run. */
+async function bundledLedger(): Promise<string> {
+  const file = join(temporaryFolder(), 'ledger.mjs');
+  const bundle = await rolldown({ input: ledgerFile, platform: 'node' });
+  await bundle.write({ file });
+  return pathToFileURL(file).href;
+}
 
 /**
  * A ledger that is written all the time, of a thousand sonics, so that a write takes a while. It tells what it has found,
  * and each number as soon as that is kept.
  */
-const busyLedger = `
-const { Ledger } = await import('${dist}bridge/ledger.js');
+const busyLedger = (module: string) => `
+const { Ledger } = await import('${module}');
 const { writeSync } = await import('node:fs');
 const say = (line) => writeSync(2, line + '\\n');
 const log = { info: say, warn: say };
@@ -40,11 +49,12 @@ describe('a process that is killed while it writes', () => {
   it(`loses nothing that was kept, ${kills} times over`, { timeout: 120_000 }, async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'ledger.json');
+    const script = busyLedger(await bundledLedger());
     let kept = -1;
     const halfWritten = () => readdirSync(folder).filter((name) => name.endsWith('.tmp'));
     for (let round = 0; round < kills; round++) {
       const found = new Set(halfWritten());
-      const child = startProcess(process.execPath, ['--input-type=module', '-e', busyLedger, folder]);
+      const child = startProcess(process.execPath, ['--input-type=module', '-e', script, folder]);
       const [, number, ml, sonics] = await child.waitForOutput(/found (-?\d+) (-?\d+) (\d+)/);
       // One more may have been kept than there was time to tell.
       expect(Number(number)).toBeGreaterThanOrEqual(kept);
