@@ -5,13 +5,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { waitUntil } from './measure/waitUntil.ts';
 import { listPeriodMs } from './soak/bridge.ts';
 import { calmDown, endHouse, type House, readAgain, startHouse } from './soak/house.ts';
 import { look } from './soak/look.ts';
 import { type Report, roundLine, roundsHead, summary } from './soak/report.ts';
 import { type Trouble, troubles } from './soak/troubles.ts';
 import { judge, type Round } from './soak/verdict.ts';
-import { waitUntil } from './soak/waitUntil.ts';
 
 interface Options {
   readonly sonics: number;

@@ -10,6 +10,7 @@ import { type BrokerOptions, Connection, type Dial } from './broker/connection.t
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
+import { brokerAddresses } from './config/brokerAddresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { commandFilters } from './homeassistant/command.ts';
@@ -44,7 +45,7 @@ export class Daemon {
     this.#log = log;
     this.#topics = topicsOf(config);
     const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
-    this.#ledger = new Ledger(config.data_dir, account, log, clock, disk);
+    this.#ledger = new Ledger(config.data_dir, account, log, clock, disk, config.shard);
     this.#client = new CloudClient({
       ...clientOptions(config, log, secrets, clock),
       random,
@@ -69,6 +70,7 @@ export class Daemon {
         connected: () => this.#bridge.brokerConnected(),
         disconnected: () => {},
         message: (message) => this.#bridge.brokerMessage(message),
+        presumedDead: () => this.#bridge.presumedDead(),
       },
       clock,
       random,
@@ -80,6 +82,7 @@ export class Daemon {
         topics: this.#topics,
         control: config.control,
         selection: config.filters.properties,
+        shard: config.shard,
         isHomeAssistantOn: config.homeassistant.enabled,
         statusTopic: config.homeassistant.status_topic,
         shownConfiguration: redactedConfig(config),
@@ -159,7 +162,7 @@ export class Daemon {
 
 /** The topics of a configuration. */
 export function topicsOf(config: Config): Topics {
-  return topicsUnder(config.mqtt.base_topic, config.homeassistant.discovery_prefix);
+  return topicsUnder(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
 }
 
 /** How the configuration says to reach the cloud. */
@@ -191,14 +194,16 @@ export function clientOptions(
 
 /** How the configuration says to reach the broker; without an address, the embedded one. */
 export function brokerOptions(
-  { mqtt }: Config,
+  config: Config,
   secrets: Secrets,
 ): Omit<BrokerOptions, 'will' | 'subscriptions'> {
+  const { mqtt } = config;
   const { embedded } = mqtt;
-  const isOwn = mqtt.url === null;
+  const addresses = brokerAddresses(config);
+  const isOwn = addresses.length === 0;
   const read = (file: string | null) => (file === null ? undefined : readFileSync(file, 'utf8'));
   return {
-    url: mqtt.url ?? `mqtt://${reachable(embedded.host)}:${embedded.port}`,
+    urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
     clientId: mqtt.client_id,
     protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
     keepaliveS: Math.round(mqtt.keepalive / 1_000),

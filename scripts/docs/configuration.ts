@@ -5,7 +5,7 @@ import { isTree, valueAt } from '../../src/config/tree.ts';
 import { code, codeBlock, generatedNote, table } from './markdown.ts';
 
 /** What the configuration takes already and nothing in the bridge reads. */
-const waiting = ['http.', 'shard.'];
+const waiting = ['http.'];
 
 /** Whether an option changes anything yet. */
 const isInUse = (path: string) => !waiting.some((start) => path.startsWith(start));
@@ -36,6 +36,7 @@ function kindOf({ path, type }: OptionRow): string {
   if (type === 'number' && minimum !== undefined) return `${minimum} to ${maximum}`;
   if (type === 'boolean') return '`true`, `false`';
   if (type === 'map') return 'map';
+  if (type === 'addresses') return 'text or list';
   if (type === 'list') return 'list';
   if (/^schedules\.(?!timezone)/.test(path)) return 'schedule';
   if (typeof pattern === 'string' && pattern.includes('ms|s|m|h')) return 'duration';
@@ -91,7 +92,7 @@ another. [config.example.yaml](../config.example.yaml) is a file to start from, 
 - **Schedules** are a duration, or a cron expression of 5 fields (or 6, with seconds first) in \`schedules.timezone\`.
 - **Environment**: any option can be set there, and is taken from there first. Its name is \`SONIC2MQTT_\` and the path in
   capitals, levels joined by two underscores: \`${variableOf('mqtt.url')}\`, \`${variableOf('schedules.sonics')}\`. With the
-  required ones set there, no file is needed. Lists are written as in YAML: \`[Home, Office]\`.
+  required ones set there, no file is needed. Lists are written as in YAML, \`[Home, Office]\`, or with commas alone.
 - **Secrets** can stand in files of their own (Docker secrets): the option of the same name with \`_file\` behind it takes
   the path. The password of the account is read again from its file when the cloud rejects it. Secrets are
   ${secretPaths.map(code).join(',\n  ')}.

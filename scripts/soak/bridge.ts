@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Part, startPart } from './part.ts';
+import type { Account } from '../measure/account.ts';
+import { type Part, startPart } from '../measure/part.ts';
+import { cleanEnvironment, mainFile } from '../measure/program.ts';
 
 /** Bytes. */
 export interface Memory {
@@ -64,15 +66,7 @@ const levels: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30:
 const mostErrors = 20;
 const mostNewest = 60;
 
-const mainFile = new URL('../../dist/main.js', import.meta.url);
 const probeFile = new URL('./probe.mjs', import.meta.url);
-
-/** Where the cloud is and what opens it, as the configuration has it. */
-export interface Account {
-  readonly base_url: string;
-  readonly email: string;
-  readonly password: string;
-}
 
 /** Starts the built bridge between the cloud and the broker, with the probe in it. */
 export function startBridge(account: Account, brokerUrl: string, folder: string): Bridge {
@@ -92,7 +86,6 @@ export function startBridge(account: Account, brokerUrl: string, folder: string)
     log: { format: 'json' },
   };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify(config));
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SONIC2MQTT_'));
   const log = new LogReader();
   process.on('exit', (code) => {
     if (code === 1) process.stderr.write(`The bridge's log ends with:\n${log.newest.join('\n')}\n`);
@@ -101,7 +94,7 @@ export function startBridge(account: Account, brokerUrl: string, folder: string)
     args: ['run'],
     nodeArgs: ['--expose-gc', '--disable-warning=ExperimentalWarning', '--import', probeFile.href],
     cwd: folder,
-    env: Object.fromEntries(inherited),
+    env: cleanEnvironment(),
     onSaid: (text) => log.take(text),
   });
   return { part, log };

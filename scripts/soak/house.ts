@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import type { Random } from '../../src/base/backoff.ts';
 import { type Slice, slices } from '../../src/bridge/health.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
+import { type Broker, startBroker } from '../measure/broker.ts';
+import { type Part, startPart } from '../measure/part.ts';
+import { typescript } from '../measure/program.ts';
+import { waitUntil } from '../measure/waitUntil.ts';
 import { type Bridge, startBridge } from './bridge.ts';
-import { type Broker, startBroker } from './broker.ts';
 import type { CloudDeeds, CloudSize, Truth } from './cloud.ts';
-import { type Part, startPart } from './part.ts';
 import type { Tally } from './tally.ts';
-import { waitUntil } from './waitUntil.ts';
 import { type Shown, Watcher } from './watcher.ts';
 
 /** The cloud, the broker and the bridge between them, each a process of its own, and a client that watches. */
@@ -33,9 +34,6 @@ export interface Happened {
   unheard: number;
 }
 
-/** How Node runs the TypeScript of the other processes. */
-const typescript = ['--import', new URL('../typescript.mjs', import.meta.url).href];
-
 /** Starts everything; resolves once all sonics are shown. */
 export async function startHouse(size: CloudSize, outageMs: number, folder: string): Promise<House> {
   const file = new URL('./cloud.ts', import.meta.url);
@@ -44,7 +42,7 @@ export async function startHouse(size: CloudSize, outageMs: number, folder: stri
     nodeArgs: typescript,
   });
   const account = await cloud.ask('start');
-  const broker = await startBroker(folder, typescript);
+  const broker = await startBroker(folder);
   const watcher = new Watcher();
   await watcher.start(broker.url);
   const bridgeFolder = join(folder, 'bridge');

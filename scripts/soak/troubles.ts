@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pick } from '../../src/simulator/random.ts';
+import { waitUntil } from '../measure/waitUntil.ts';
 import { agreed, type House, readAgain } from './house.ts';
-import { waitUntil } from './waitUntil.ts';
 
 /** Something that happens once in each round. */
 export interface Trouble {

@@ -1,3 +1,4 @@
+import { median } from '../measure/statistics.ts';
 import type { Figures } from './look.ts';
 
 /** The figures at the end of a round. */
@@ -104,12 +105,6 @@ function courseOf(rounds: readonly Round[], name: Name): Course {
     values,
   );
   return { first, last, slope, growth: first === 0 ? 0 : (last - first) / first, isRising: isRising(values) };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((left, right) => left - right);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 }
 
 /** Of the straight line through the points with the least squares of its errors. */

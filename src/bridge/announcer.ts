@@ -30,6 +30,8 @@ export class Announcer {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #queue = new Set<string>();
+  /** Announced by other bridges, as far as the broker shows. */
+  #announcedByOthers = new Set<string>();
   #birthAt = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
   #isBusy = false;
@@ -59,6 +61,10 @@ export class Announcer {
   /** Takes an incident that opened, unless it was announced before. */
   opened(incident: Incident): void {
     if (this.#ledger.hasAnnounced(incident.id)) return;
+    if (this.#announcedByOthers.has(incident.id)) {
+      this.takeOver([incident.id]);
+      return;
+    }
     const detectedAt = Date.parse(incident.detected_at ?? '');
     if (this.#ledger.hasForgotten && detectedAt < this.#options.startedAt) {
       // Noted all the same, so that a later run with a better memory does not announce it either.
@@ -68,9 +74,23 @@ export class Announcer {
     this.#queue.add(incident.id);
   }
 
+  /** Notes incidents that another bridge has announced, should they be this one's now. */
+  announcedByOthers(incidentIds: readonly string[]): void {
+    this.#announcedByOthers = new Set(incidentIds);
+    this.takeOver(incidentIds.filter((id) => this.#queue.has(id)));
+  }
+
+  /** Takes incidents for announced. */
+  takeOver(incidentIds: readonly string[]): void {
+    if (incidentIds.length === 0) return;
+    for (const id of incidentIds) this.#queue.delete(id);
+    void this.#ledger.noteAnnounced(incidentIds);
+  }
+
   /** Forgets an incident that closed. */
   closed(incidentId: string): void {
     this.#queue.delete(incidentId);
+    this.#announcedByOthers.delete(incidentId);
     this.#ledger.forgetAnnounced(incidentId);
   }
 

@@ -11,13 +11,15 @@ import type { BridgeOrder } from '../entities/row.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, HealthStatus } from '../model/devices.ts';
+import type { Shard } from '../model/shard.ts';
 import { Announcer } from './announcer.ts';
 import { Answers } from './answers.ts';
 import { Changes } from './changes.ts';
 import { Commander, type CommanderOptions, type Outcome } from './commander.ts';
 import { Extras } from './extras.ts';
+import { Handover } from './handover.ts';
 import { growsOldAlone } from './health.ts';
-import { takeInventory } from './inventory.ts';
+import { type Inventory, readKept, takeInventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
 import { Poller, type PollerOptions } from './poller.ts';
@@ -30,6 +32,8 @@ export interface BridgeOptions {
   readonly control: Readonly<Record<Control, boolean>>;
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
+  /** Which part of the properties is this bridge's. */
+  readonly shard: Shard;
   readonly isHomeAssistantOn: boolean;
   /** Where Home Assistant says that it has started. */
   readonly statusTopic: string;
@@ -59,6 +63,9 @@ const extrasPatienceMs = 1_000;
 /** Home Assistant is given its messages anew within this time of its birth, less than an event waits. */
 const birthJitterMs = 1_500;
 
+/** Two that contradict each other say so no more often. */
+const insistEveryMs = 5_000;
+
 /** A broker may hang up on whoever asks what it keeps: after so many times the bridge goes without. */
 const mostInventories = 3;
 
@@ -75,6 +82,7 @@ export class Bridge {
   readonly #requests: Requests;
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
+  readonly #handover: Handover;
   readonly #monitor: Monitor;
   readonly #startedAt: string;
   #figures: { lastUpdate: string | null; requestsLastHour: number } = {
@@ -85,6 +93,7 @@ export class Bridge {
   #isInventoryTaken = false;
   #inventoriesLost = 0;
   #isPruned = false;
+  #reading: Promise<unknown> = Promise.resolve();
   #isStopped = false;
   #onShown: () => void = () => {};
   /** Resolves once the devices were shown on the broker for the first time. */
@@ -93,6 +102,8 @@ export class Bridge {
   });
   #cancelFigures: () => void = () => {};
   #cancelBirth: () => void = () => {};
+  #cancelInsisting: () => void = () => {};
+  #insistedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: BridgeOptions, parts: BridgeParts) {
     this.#options = options;
@@ -102,6 +113,8 @@ export class Bridge {
     this.#store = new Store(
       {
         selection: options.selection,
+        shard: options.shard,
+        crossed: (other) => this.#hasten(other),
         staleAfterMs: options.poller.staleAfterMs,
         allowedMs: (slice) => this.#poller.allowedMs(slice),
       },
@@ -202,9 +215,26 @@ export class Bridge {
         offers: (operation) => this.#offers(operation),
       },
       () => this.#plan(),
-      () => {
-        this.#announcer.wake();
-        this.#onShown();
+      {
+        published: () => {
+          this.#announcer.wake();
+          this.#onShown();
+        },
+        left: (device) => this.#handover.leave(device),
+      },
+      clock,
+      log,
+    );
+    this.#handover = new Handover(
+      this.#store,
+      connection,
+      { topics: options.topics, shard: options.shard, patienceMs: options.poller.staleAfterMs },
+      {
+        read: (filters, found) => this.#readInTurn(() => readKept(connection, filters, found)),
+        stale: (topics) => {
+          for (const topic of topics) retained.found(topic);
+          this.#publisher.sweepAgain();
+        },
       },
       clock,
       log,
@@ -245,11 +275,13 @@ export class Bridge {
     this.#monitor.stop();
     this.#cancelFigures();
     this.#cancelBirth();
+    this.#cancelInsisting();
     this.#requests.stop();
     this.#commander.stop();
     this.#changes.stop();
     this.#stopping.abort(new Error('the bridge stops'));
     this.#announcer.stop();
+    this.#handover.stop();
     this.#publisher.stop();
     await this.#poller.stop();
   }
@@ -263,6 +295,23 @@ export class Bridge {
   brokerConnected(): void {
     this.#publisher.publishAll();
     if (this.#inventoriesLost < mostInventories) void this.#takeInventory();
+  }
+
+  /**
+   * The broker has said `offline` of a bridge that is here: a cluster may learn late that an earlier connection, to a
+   * node that died, is over. Unless it is contradicted, all is unavailable for good.
+   */
+  presumedDead(): void {
+    if (this.#isStopped) return;
+    const { clock, log } = this.#parts;
+    const topic = this.#options.topics.bridge('state');
+    const waitMs = this.#insistedAt + insistEveryMs - clock.monotonic();
+    this.#cancelInsisting();
+    this.#cancelInsisting = clock.after(Math.max(0, waitMs), () => {
+      this.#insistedAt = clock.monotonic();
+      log.debug(`The MQTT broker says offline at ${topic}: saying again that the bridge is there`);
+      this.#publisher.insist(topic);
+    });
   }
 
   /** Takes a message from the broker. */
@@ -299,11 +348,14 @@ export class Bridge {
   // ---- what the cloud said ------------------------------------------------------------------------------------
 
   #happened(happenings: readonly Happening[]): void {
+    const isNew = happenings.some(({ event }) => event === 'device_added');
+    if (isNew && this.#store.isShared) void this.#parts.ledger.lookAround();
     for (const happening of happenings) {
       if (!('kind' in happening)) this.#poller.stir(happening.record.sonic_id);
       if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
       else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record.id);
-      if (happening.event === 'incident_opened') continue;
+      else if (happening.event === 'incident_moved') this.#announcer.takeOver([happening.record.id]);
+      if (happening.event === 'incident_opened' || happening.event === 'incident_moved') continue;
       const kind = 'kind' in happening ? { kind: happening.kind } : {};
       this.#tell(happening.event, { ...kind, ...happening.record });
     }
@@ -393,12 +445,10 @@ export class Bridge {
 
   /** Looks at what is left on the broker, by an earlier run or by an earlier day, so that what is stale is withdrawn. */
   async #takeInventory(): Promise<void> {
-    const { connection, retained, log } = this.#parts;
+    const { connection, log } = this.#parts;
+    const { topics, shard } = this.#options;
     try {
-      await takeInventory(connection, this.#options.topics, {
-        state: (topic) => retained.found(topic),
-        discovery: (topic, componentIds) => this.#publisher.foundDiscovery(topic, componentIds),
-      });
+      this.#found(await this.#readInTurn(() => takeInventory(connection, topics, shard)));
       this.#inventoriesLost = 0;
     } catch (error) {
       // A connection that ended takes the inventory when it is back; one that refuses it goes without.
@@ -409,6 +459,33 @@ export class Bridge {
     if (this.#publisher.isShowingDevices) this.#publisher.sweepAgain();
     this.#isInventoryTaken = true;
     this.#showDevices();
+  }
+
+  #found(inventory: Inventory): void {
+    for (const [topic, { componentIds }] of inventory.discoveries()) {
+      this.#publisher.foundDiscovery(topic, componentIds);
+    }
+    for (const topic of inventory.states()) this.#parts.retained.found(topic);
+    this.#store.remember(inventory.homes());
+    this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
+    for (const device of inventory.leftBehind()) this.#handover.leave(device);
+  }
+
+  /** The broker's answers to two readings at a time could not be told apart. */
+  #readInTurn<T>(read: () => Promise<T>): Promise<T> {
+    const reading = this.#reading.then(read);
+    this.#reading = reading.catch(() => {});
+    return reading;
+  }
+
+  /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */
+  #hasten(other: string): void {
+    if (this.#isStopped) return;
+    const { connection, log } = this.#parts;
+    const topic = this.#options.topics.ofBridge(other, 'refresh');
+    connection.publish(topic, 'moved', { retain: false }).catch((error) => {
+      log.debug(`${other} was not told: ${String(error)}`);
+    });
   }
 
   #showDevices(): void {

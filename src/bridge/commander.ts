@@ -18,6 +18,7 @@ import type { Target, Topics } from '../homeassistant/topics.ts';
 import type { BridgeView } from '../model/devices.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import { type ChangeEnd, type ChangeErrand, isChange } from './changes.ts';
+import type { PlannedKind } from './dirty.ts';
 import { isTooLate } from './lateness.ts';
 import { payloadFlaw } from './payloadFlaw.ts';
 import type { Store } from './store.ts';
@@ -140,6 +141,10 @@ export class Commander {
     const { topic, payload, isRetained } = message;
     const target = this.#options.topics.parse(topic);
     if (!target || !isCommandPath(target.kind, target.path)) return;
+    if (target.kind !== 'bridge' && !this.#isAnswerable(target.kind, target.id)) {
+      this.#log.debug(`${topic} is for another bridge`);
+      return;
+    }
     // Without MQTT 5 the empty message that deletes a retained command does not look like one.
     if (payload === '' && (this.#kept.delete(topic) || isRetained)) return;
     if (isRetained) {
@@ -174,6 +179,12 @@ export class Commander {
       else
         this.#end(topic, 'refused', `${calls.map(({ operation }) => operation).join(', ')} is not a command`);
     }
+  }
+
+  /** Several bridges hear of each command: one of them answers. */
+  #isAnswerable(kind: PlannedKind, id: string): boolean {
+    const isShown = kind === 'incident' ? this.#store.incident(id) : this.#store.view(kind, id);
+    return isShown !== null || this.#store.answersFor(kind, id);
   }
 
   #understand({ kind, id, path }: Target, payload: string): ParsedCommand {

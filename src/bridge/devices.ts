@@ -9,6 +9,12 @@ const readingsUntilGone = 2;
 export interface DevicesEvents<T> {
   /** Whether it is wanted at all. */
   readonly isSelected: (record: T) => boolean;
+  /** The property in which it is; null, in none that is known. */
+  readonly homeOf: (record: T) => string | null;
+  /** Whether what is in that property is shown by another bridge, or may be. */
+  readonly isElsewhere: (home: string | null) => boolean;
+  /** It has gone to that property, or come from there: another bridge's. */
+  readonly crossed: (home: string) => void;
   /** Its own view shows something new. */
   readonly touched: (id: string) => void;
   /** Its record is another. */
@@ -26,6 +32,10 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   readonly #records = new Map<string, T>();
   readonly #sightings = new Sightings();
   readonly #absences = new Map<string, number>();
+  /** Of those that are listed and not wanted, the property in which each is; null, in none that is known. */
+  readonly #unwanted = new Map<string, string | null>();
+  /** What is to be told with the next reading. */
+  #untold: Happening[] = [];
   #isWhole = false;
 
   constructor(
@@ -42,9 +52,13 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
 
   /** Takes in what a reading brought, be it all or not; one that was heard of by itself since keeps its newer record. */
   see({ records, startedAt }: Omit<Reading<T>, 'isComplete'>): Happening[] {
-    const happenings: Happening[] = [];
+    const happenings = this.#untold;
+    this.#untold = [];
     for (const listed of records) {
-      if (!this.#events.isSelected(listed)) continue;
+      if (!this.#events.isSelected(listed)) {
+        happenings.push(...this.#pass(listed));
+        continue;
+      }
       const { id } = listed;
       this.#absences.delete(id);
       if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
@@ -52,7 +66,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       const record = (this.#precedence.isOlder(this.#kind, id, startedAt) && known) || listed;
       if (!update(this.#records, id, record)) continue;
       if (known) this.#events.changed(id);
-      else this.#events.added(id);
+      else this.#add(id);
       // What is there at the start was not added.
       if (!known && this.#isWhole) happenings.push({ event: 'device_added', kind: this.#kind, record });
     }
@@ -69,15 +83,19 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     this.#isWhole = true;
     const present = new Set(reading.records.filter(this.#events.isSelected).map(({ id }) => id));
     for (const [id, record] of this.#records) {
-      if (present.has(id)) continue;
-      const absences = (this.#absences.get(id) ?? 0) + 1;
-      this.#absences.set(id, absences);
-      if (absences < readingsUntilGone) continue;
-      this.#forget(id);
-      this.#events.removed(id);
-      happenings.push({ event: 'device_removed', kind: this.#kind, record });
+      if (!present.has(id) && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
+    }
+    const listed = new Set(reading.records.map(({ id }) => id));
+    for (const id of this.#unwanted.keys()) {
+      if (!listed.has(id) && this.#isMissedTooOften(id)) this.#unwanted.delete(id);
     }
     return happenings;
+  }
+
+  /** Lets go of one that turned out to be in another property: from now on another bridge shows it. */
+  leaveIfElsewhere(id: string): void {
+    const record = this.#records.get(id);
+    if (record) this.#untold.push(...this.#pass(record));
   }
 
   /** Takes in one that was read by itself; says whether its record is another. */
@@ -104,6 +122,16 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     return this.#sightings.isUnread(id);
   }
 
+  /** The property in which one is that is listed and not wanted: null, in none that is known; undefined for any other. */
+  unwantedIn(id: string): string | null | undefined {
+    return this.#unwanted.get(id);
+  }
+
+  /** Those that are listed and not wanted. */
+  get unwanted(): ReadonlyMap<string, string | null> {
+    return this.#unwanted;
+  }
+
   get(id: string | null): T | undefined {
     return id === null ? undefined : this.#records.get(id);
   }
@@ -127,6 +155,40 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   /** Whether the list was once read completely. */
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  /** Takes in one that is not wanted. What went to another bridge is gone from here at once. */
+  #pass(listed: T): Happening[] {
+    const { id } = listed;
+    const home = this.#events.homeOf(listed);
+    const known = this.#records.get(id);
+    this.#unwanted.set(id, home);
+    if (!known) this.#absences.delete(id);
+    if (!known || home === null || !this.#events.isElsewhere(home)) return [];
+    this.#events.crossed(home);
+    return [this.#remove(id, known)];
+  }
+
+  #add(id: string): void {
+    const home = this.#unwanted.get(id) ?? null;
+    this.#unwanted.delete(id);
+    this.#events.added(id);
+    if (home !== null && this.#events.isElsewhere(home)) this.#events.crossed(home);
+  }
+
+  #remove(id: string, record: T): Happening {
+    this.#forget(id);
+    this.#events.removed(id);
+    return { event: 'device_removed', kind: this.#kind, record };
+  }
+
+  /** Notes that a complete reading missed it; says whether it is taken for gone. */
+  #isMissedTooOften(id: string): boolean {
+    const absences = (this.#absences.get(id) ?? 0) + 1;
+    this.#absences.set(id, absences);
+    if (absences < readingsUntilGone) return false;
+    this.#absences.delete(id);
+    return true;
   }
 
   #forget(id: string): void {

@@ -17,6 +17,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 /** Where files outlive the process. Everything fails with the system's own errors. */
 export interface Disk {
   read(path: string): string | Promise<string>;
+  /** The names of what is in a folder. */
+  list(folder: string): readonly string[] | Promise<readonly string[]>;
   /**
    * Puts the text in place of the file, whole or not at all, for its owner only; makes the folder. Once this has
    * resolved, a power cut does not undo it.
@@ -45,6 +47,7 @@ export const systemDisk: Disk = patient({
     if (found.size > mostBytes) throw failure('EFBIG', `it is larger than ${mostBytes / 1_048_576} MiB`);
     return readFile(path, 'utf8');
   },
+  list: (folder) => readdir(folder),
   async write(path, text) {
     await makeFolder(dirname(path));
     const target = await targetOf(path);
@@ -95,6 +98,7 @@ export function patient(disk: Disk, withinMs = patienceMs): Disk {
   }
   return {
     read: (path) => inTime(() => disk.read(path)),
+    list: (folder) => inTime(() => disk.list(folder)),
     write: (path, text) => inTime(() => disk.write(path, text)),
     putAside: (path, aside) => inTime(() => disk.putAside(path, aside)),
   };

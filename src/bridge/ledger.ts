@@ -1,10 +1,12 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { StoredSession } from '../cloud/session.ts';
+import { type Shard, wholeAccount } from '../model/shard.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
 import { type Disk, systemDisk } from './disk.ts';
 import type { Account, Content, Found } from './ledgerContent.ts';
 import { describe, LedgerFile } from './ledgerFile.ts';
+import { ledgerName, readNeighbours } from './ledgerNeighbours.ts';
 
 /** Usage can be read again, so it need not wear out a memory card: not so often, and for thousands of sonics less. */
 const usageEveryMs = 60_000;
@@ -19,6 +21,9 @@ export class Ledger {
   readonly #account: Account;
   readonly #log: Log;
   readonly #clock: Clock;
+  readonly #disk: Disk;
+  /** Of its file in the directory, which may hold those of other bridges too. */
+  readonly #name: string;
   readonly #file: LedgerFile;
   readonly #announced = new Set<string>();
   readonly #usage = new Map<string, UsageRecord>();
@@ -32,6 +37,7 @@ export class Ledger {
   /** Waits for the one that is under way, and takes in all that is said until it begins. */
   #nextWriting: Promise<void> | null = null;
   #cancelTimer: (() => void) | null = null;
+  #looking: Promise<void> | null = null;
   #problem: string | null = null;
 
   constructor(
@@ -40,17 +46,35 @@ export class Ledger {
     log: Log,
     clock: Clock = systemClock,
     disk: Disk = systemDisk,
+    shard: Shard = wholeAccount,
   ) {
     this.#directory = directory;
     this.#account = account;
     this.#log = log;
     this.#clock = clock;
-    this.#file = new LedgerFile(directory, log, clock, disk);
+    this.#disk = disk;
+    this.#name = ledgerName(shard);
+    this.#file = new LedgerFile(directory, this.#name, log, clock, disk);
   }
 
   /** Reads the file and finds out whether it can be written; never rejects: without a file it works without memory. */
-  open(): Promise<void> {
-    return this.#keep();
+  async open(): Promise<void> {
+    await this.#keep();
+    await this.lookAround();
+  }
+
+  /** Takes over what other bridges have kept in the directory, of what may be this one's now; never rejects. */
+  lookAround(): Promise<void> {
+    const looking: Promise<void> = this.#takeOver().finally(() => {
+      if (this.#looking === looking) this.#looking = null;
+    });
+    this.#looking = looking;
+    return looking;
+  }
+
+  /** Resolves once that was done; null while there is nothing to wait for. */
+  get looking(): Promise<void> | null {
+    return this.#looking;
   }
 
   /** What is wrong with the data directory, in words; null while nothing is. */
@@ -131,6 +155,27 @@ export class Ledger {
     this.#isAtRest = true;
     this.#isDirty = true;
     return this.#keep();
+  }
+
+  /** Their sessions stay theirs: each bridge has its own. */
+  async #takeOver(): Promise<void> {
+    let isNews = false;
+    for (const { announced, usage } of await readNeighbours(
+      this.#directory,
+      this.#name,
+      this.#disk,
+      this.#log,
+    )) {
+      for (const id of announced) this.#announced.add(id);
+      for (const [id, kept] of Object.entries(usage)) {
+        const own = this.#usage.get(id);
+        // What is older was taken over when it was news.
+        if (own && own.readAt >= kept.readAt) continue;
+        this.#usage.set(id, own ? mergedRecords(own, kept) : kept);
+        isNews = true;
+      }
+    }
+    if (isNews) this.#save();
   }
 
   #save(): void {

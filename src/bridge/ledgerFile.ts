@@ -4,8 +4,6 @@ import type { Log } from '../base/log.ts';
 import { type Disk, isAbsent, isBeyondReading } from './disk.ts';
 import { type Content, contentText, type Found, readContent } from './ledgerContent.ts';
 
-const fileName = 'ledger.json';
-
 /** The sum of the months that the cloud has forgotten is nowhere else: one bad sector must not cost it. */
 const copyEveryMs = 86_400_000;
 
@@ -18,6 +16,7 @@ const sharedWords =
 /** The ledger's file and its copy: finds what others than this bridge have done to them, and says so. */
 export class LedgerFile {
   readonly #directory: string;
+  readonly #name: string;
   readonly #path: string;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -35,9 +34,10 @@ export class LedgerFile {
   #otherAt = Number.NEGATIVE_INFINITY;
   #isShared = false;
 
-  constructor(directory: string, log: Log, clock: Clock, disk: Disk) {
+  constructor(directory: string, name: string, log: Log, clock: Clock, disk: Disk) {
     this.#directory = directory;
-    this.#path = join(directory, fileName);
+    this.#name = name;
+    this.#path = join(directory, name);
     this.#log = log;
     this.#clock = clock;
     this.#disk = disk;
@@ -101,7 +101,7 @@ export class LedgerFile {
     } catch (error) {
       const problem = `its copy cannot be written, so a damaged file would cost the water totals (${describe(error)})`;
       if (this.#copyProblem === null) this.#log.warn(`${this.#path}: ${problem}`);
-      this.#copyProblem = `${fileName}: ${problem}`;
+      this.#copyProblem = `${this.#name}: ${problem}`;
       return;
     }
     this.#copyDueAt = this.#clock.monotonic() + copyEveryMs;

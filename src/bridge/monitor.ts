@@ -157,13 +157,17 @@ export class Monitor {
     if (!store.isWhole) return null;
     const { properties, signals, sonics } = store.counts();
     if (properties === 0) {
-      return store.isSelective
-        ? 'no property of the account is selected by filters.properties'
-        : 'the account has no property';
+      if (store.isFiltered && !store.isFilterMatched) {
+        return 'no property of the account is selected by filters.properties';
+      }
+      return store.unshownPropertyIds().length > 0 ? null : 'the account has no property';
     }
     if (sonics > 0) return null;
-    if (signals === 0) return 'the account has a property, but no signal (hub) in it';
-    return 'the account has a signal (hub), but no sonic (valve) on it';
+    const words =
+      signals === 0
+        ? 'the account has a property, but no signal (hub) in it'
+        : 'the account has a signal (hub), but no sonic (valve) on it';
+    return store.isShared ? words.replace('the account', 'this part of the account') : words;
   }
 
   /** Facts that a householder may wonder about; nothing is wrong. */
@@ -171,8 +175,16 @@ export class Monitor {
     const { store } = this.#watched;
     const { properties, signals } = store.counts();
     const bare = signals === 0 ? [] : store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
-    const unmatched = properties === 0 ? [] : store.unmatchedSelection();
+    const unmatched = store.isFilterMatched ? store.unmatchedSelection() : [];
+    const others = store.isWhole && properties === 0 ? store.unshownPropertyIds().length : 0;
+    const { leftOut } = store;
     return [
+      ...(others === 0
+        ? []
+        : [`no property is this bridge's: the account's ${others} go to others by shard`]),
+      ...(leftOut === 0
+        ? []
+        : [`in no property that is known, and so shown by no bridge: ${leftOut} of the account's sonics`]),
       ...(bare.length === 0 ? [] : [`no signal (hub) in ${some(bare)}`]),
       ...(unmatched.length === 0
         ? []

@@ -18,6 +18,8 @@ export interface Surroundings {
   /** The property in which it is; null while that is not known. */
   readonly propertyOf: (incident: Incident) => string | null;
   readonly isSelected: (incident: Incident) => boolean;
+  /** Whether what is in that property is shown by another bridge, or may be; null, in none that is known. */
+  readonly isElsewhere: (propertyId: string | null) => boolean;
   /** Something shows it, or does so no more. */
   readonly touch: (kind: 'incident' | 'property' | 'signal' | 'sonic', id: string) => void;
   /** Whether all are known is no longer what it was. */
@@ -27,6 +29,8 @@ export interface Surroundings {
 /** The incidents that are open; all times are ms of the monotonic clock. */
 export class OpenIncidents {
   readonly #open = new Map<string, Incident>();
+  /** Of those that are open and not wanted, the property in which each is; null, in none that is known. */
+  readonly #unwanted = new Map<string, string | null>();
   readonly #precedence: Precedence;
   readonly #around: Surroundings;
   /** When the last complete reading was begun; null while they are not all known. */
@@ -43,21 +47,30 @@ export class OpenIncidents {
   replace({ records, isComplete, startedAt }: Reading<Incident>): Happening[] {
     const happenings: Happening[] = [];
     const isOlder = ({ id }: Incident) => this.#precedence.isOlder('incident', id, startedAt);
-    const open = records.filter(
-      (incident) => isOpen(incident) && this.#around.isSelected(incident) && !isOlder(incident),
-    );
+    const listed = records.filter((incident) => isOpen(incident) && !isOlder(incident));
+    const open = listed.filter((incident) => this.#around.isSelected(incident));
     for (const incident of open) {
       const before = this.#open.get(incident.id);
       if (before && isSameRecord(before, incident)) continue;
+      const news = this.isElsewhere(incident.id) ? 'incident_moved' : 'incident_opened';
       this.#put(before, incident);
-      happenings.push({ event: before ? 'incident_changed' : 'incident_opened', record: incident });
+      happenings.push({ event: before ? 'incident_changed' : news, record: incident });
+    }
+    const openIds = new Set(open.map(({ id }) => id));
+    if (isComplete) this.#unwanted.clear();
+    for (const incident of listed) {
+      if (openIds.has(incident.id)) this.#unwanted.delete(incident.id);
+      else this.#unwanted.set(incident.id, this.#around.propertyOf(incident));
     }
     if (!isComplete) return happenings;
-    const openIds = new Set(open.map(({ id }) => id));
     const told = new Map(records.map((incident) => [incident.id, incident]));
     for (const [id, incident] of this.#open) {
       if (openIds.has(id) || isOlder(incident)) continue;
-      happenings.push(this.#close(incident, told.get(id) ?? { ...incident, open: false }));
+      const { isSelected, isElsewhere, propertyOf } = this.#around;
+      const hasLeft = !isSelected(incident) && isElsewhere(propertyOf(incident));
+      const end = this.#close(incident, told.get(id) ?? { ...incident, open: false });
+      // Another bridge tells what becomes of it.
+      if (!hasLeft) happenings.push(end);
     }
     this.#isWhole = true;
     this.#precedence.forgetBefore('incident', startedAt);
@@ -80,6 +93,17 @@ export class OpenIncidents {
   /** Notes a reading begun at that time that was incomplete or failed: what was read too long ago is unread. */
   missed(at: number, allowedMs: number): void {
     if (this.#readAt !== null && at - this.#readAt > allowedMs) this.#setReadAt(null);
+  }
+
+  /** Whether it is open and shown by another bridge, or may be. */
+  isElsewhere(id: string): boolean {
+    const home = this.#unwanted.get(id);
+    return home !== undefined && this.#around.isElsewhere(home);
+  }
+
+  /** The property in which one is that is open and not wanted: null, in none that is known; undefined for any other. */
+  unwantedIn(id: string): string | null | undefined {
+    return this.#unwanted.get(id);
   }
 
   /** Null once it is not open. */

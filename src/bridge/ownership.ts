@@ -33,6 +33,11 @@ export class Ownership {
     return [...this.#owners.keys()];
   }
 
+  /** Whether all signals of these properties are known. */
+  isWhole(propertyIds: Iterable<string>): boolean {
+    return [...propertyIds].every((id) => this.#surveyed.has(id));
+  }
+
   /** Whether it is known of each of these properties that it has no signal; those of which it is. */
   without(propertyIds: Iterable<string>): string[] {
     return [...propertyIds].filter((id) => this.#surveyed.has(id) && !this.#owned.has(id));

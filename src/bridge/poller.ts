@@ -3,9 +3,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import type { Crawl } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
-import type { Incident } from '../model/records.ts';
+import type { Incident, Signal } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
 import {
   type Failure,
@@ -335,6 +336,9 @@ export class Poller {
     await severalAtOnce(propertiesAtOnce, this.#store.ids('property'), async (id) => {
       flaws.push(await this.#pollProperty(id));
     });
+    await severalAtOnce(propertiesAtOnce, this.#store.unshownPropertyIds(), async (id) => {
+      flaws.push(await this.#pollUnshownProperty(id));
+    });
     this.#sonicPolls.refreshDays();
     return incomplete(together([outcome, ...flaws]));
   }
@@ -351,21 +355,32 @@ export class Poller {
     ]);
     this.#store.setPropertyDetails(id, shown(settings), shown(notifications), startedAt);
     const owned = signals.status === 'fulfilled' ? signals.value : null;
-    if (owned) {
-      const isNews = this.#store.setOwnedSignals(
-        id,
-        owned.records.map((each) => each.id),
-        owned.complete,
-      );
-      if (isNews && this.#records.signals.lastSuccessAt !== null) {
-        this.#recurring.signals.request();
-        this.#recurring.sonics.request();
-      }
-    }
+    if (owned) this.#takeSignalsOf(id, owned);
     const failed = [settings, notifications, signals].find(
       (each) => each.status === 'rejected' && !isRefusal(each.reason),
     );
     return failed?.status === 'rejected' ? flawOf(failed.reason) : owned && flawOfList(owned);
+  }
+
+  /** Only what shows which of the signals and sonics are another bridge's. */
+  async #pollUnshownProperty(id: string): Promise<Flaw | null> {
+    const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
+    try {
+      const owned = await this.#client.crawl(call, { signal: this.#stopping.signal });
+      this.#takeSignalsOf(id, owned);
+      return flawOfList(owned);
+    } catch (error) {
+      if (!(error instanceof CloudError) || this.#stopping.signal.aborted) throw error;
+      return isRefusal(error) ? null : flawOf(error);
+    }
+  }
+
+  #takeSignalsOf(propertyId: string, { records, complete }: Crawl<Signal>): void {
+    const ids = records.map(({ id }) => id);
+    const isNews = this.#store.setOwnedSignals(propertyId, ids, complete);
+    if (!isNews || this.#records.signals.lastSuccessAt === null) return;
+    this.#recurring.signals.request();
+    this.#recurring.sonics.request();
   }
 
   /** From one poll to the next, as far as that has shown: a cron expression tells of no more than the next. */

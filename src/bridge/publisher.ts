@@ -14,12 +14,21 @@ import {
 } from '../homeassistant/plan.ts';
 import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
 import type { Dirty } from './dirty.ts';
+import type { DeviceKey } from './inventory.ts';
 import type { CloudDeviceKind, Store } from './store.ts';
 
 /** The bridge's own retained messages, as they are now. */
 export interface BridgePlan {
   readonly view: BridgeView;
   readonly messages: readonly Message[];
+}
+
+/** What the publisher tells its owner. */
+export interface PublisherEvents {
+  /** All that was known is on the broker, or refused. */
+  readonly published: () => void;
+  /** A device that was shown is left to another bridge. */
+  readonly left: (device: DeviceKey) => void;
 }
 
 /** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
@@ -41,7 +50,7 @@ export class Publisher {
   readonly #connection: Connection;
   readonly #context: PlanContext;
   readonly #bridge: () => BridgePlan;
-  readonly #onPublished: () => void;
+  readonly #events: PublisherEvents;
   readonly #clock: Clock;
   readonly #log: Log;
   /** Component ids last announced, by discovery topic: one that is left out must be withdrawn first. */
@@ -68,7 +77,7 @@ export class Publisher {
     connection: Connection,
     context: PlanContext,
     bridge: () => BridgePlan,
-    onPublished: () => void,
+    events: PublisherEvents,
     clock: Clock,
     log: Log,
   ) {
@@ -77,7 +86,7 @@ export class Publisher {
     this.#connection = connection;
     this.#context = context;
     this.#bridge = bridge;
-    this.#onPublished = onPublished;
+    this.#events = events;
     this.#clock = clock;
     this.#log = log;
   }
@@ -168,7 +177,7 @@ export class Publisher {
       const isWhole = this.#store.isWhole;
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
-      this.#onPublished();
+      this.#events.published();
       this.#retryRefused();
       if (this.#isSweepDue && isWhole && connection === this.#connections) await this.#sweep();
     }
@@ -185,7 +194,10 @@ export class Publisher {
       for (const id of dirty[kind]) {
         const view = this.#store.view(kind, id);
         try {
+          // On its way from one property to another it may be another bridge's already.
+          if (view && this.#store.isUnsettled(kind, id)) continue;
           if (view) await this.#publishDevice(view);
+          else if (this.#store.mayBeTakenOver(kind, id)) this.#leave({ kind, id });
           else await this.#deleteDevice(kind, id);
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
@@ -198,6 +210,8 @@ export class Publisher {
       if (incident) {
         const { topic, payload } = planIncident(incident, this.#context.topics);
         await this.#retained.put(topic, payload);
+      } else if (this.#store.mayBeTakenOver('incident', id)) {
+        this.#retained.release(this.#context.topics.incident(id));
       } else await this.#retained.clear(this.#context.topics.incident(id));
     }
   }
@@ -269,15 +283,25 @@ export class Publisher {
   }
 
   async #deleteDevice(kind: CloudDeviceKind, id: string): Promise<void> {
+    const topics = this.#forget({ kind, id });
+    // Home Assistant drops the device with its discovery message; the rest follows.
+    for (const topic of topics) await this.#retained.clear(topic);
+  }
+
+  /** Lets go of a device that another bridge shows, or will show: nothing of it is deleted. */
+  #leave(device: DeviceKey): void {
+    for (const topic of this.#forget(device)) this.#retained.release(topic);
+    this.#events.left(device);
+  }
+
+  /** Forgets a device; its topics, that of its discovery message first. */
+  #forget({ kind, id }: DeviceKey): string[] {
     const discovery = this.#context.topics.discovery(kind, id);
+    const topics = this.#deviceTopics(kind, id);
     this.#components.delete(discovery);
     this.#announcedAt.delete(discovery);
-    // Home Assistant drops the device with its discovery message; the rest follows.
-    await this.#retained.clear(discovery);
-    for (const topic of this.#deviceTopics(kind, id)) {
-      this.#undecided.delete(topic);
-      await this.#retained.clear(topic);
-    }
+    for (const topic of topics) this.#undecided.delete(topic);
+    return [discovery, ...topics];
   }
 
   /**
@@ -287,10 +311,28 @@ export class Publisher {
   async #sweep(): Promise<void> {
     if (!this.#connection.isConnected) return;
     this.#isSweepDue = false;
-    const stale = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
+    const unwanted = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
+    const stale = unwanted.filter((topic) => !this.#isLeft(topic));
     for (const topic of stale) await this.#retained.clear(topic);
     if (stale.length > 0)
       this.#log.info(`Deleted ${stale.length} retained messages of what is no longer there`);
+  }
+
+  /** Whether a topic that was found is of something that the cloud has, and another bridge shows; then it is left to it. */
+  #isLeft(topic: string): boolean {
+    const { topics } = this.#context;
+    const target = topics.parse(topic);
+    const discovered = topics.discovered(topic);
+    if (target?.kind === 'bridge') return false;
+    if (target?.kind === 'incident') {
+      if (!this.#store.isElsewhere('incident', target.id)) return false;
+      this.#retained.release(topic);
+      return true;
+    }
+    const keys = target ? [target as DeviceKey] : cloudKinds.map((kind) => ({ kind, id: discovered ?? '' }));
+    const device = keys.find(({ kind, id }) => this.#store.isElsewhere(kind, id));
+    if (device) this.#leave({ kind: device.kind, id: device.id });
+    return device !== undefined;
   }
 
   #deviceTopics(kind: DeviceKind, id: string): string[] {

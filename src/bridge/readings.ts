@@ -20,4 +20,8 @@ export type Happening =
       readonly kind: CloudDeviceKind;
       readonly record: object;
     }
-  | { readonly event: 'incident_opened' | 'incident_changed' | 'incident_closed'; readonly record: Incident };
+  | {
+      /** Moved: it was open already, and another bridge's. */
+      readonly event: 'incident_opened' | 'incident_moved' | 'incident_changed' | 'incident_closed';
+      readonly record: Incident;
+    };

@@ -19,7 +19,7 @@ import { readRequest } from './requestPayload.ts';
 import { sliceShowing } from './shownIn.ts';
 import type { Happening, Store } from './store.ts';
 import { takeReply } from './takeReply.ts';
-import { isValveCall, type ValveCall } from './valveCall.ts';
+import { isValveCall, moveOf, type ValveCall } from './valveCall.ts';
 
 export interface RequestsOptions {
   readonly topics: Topics;
@@ -144,7 +144,7 @@ export class Requests {
     const failure =
       this.#valveErrands >= mostValveErrands
         ? turnedAway('rate_limited', `${mostValveErrands} requests for valves are under way already`)
-        : this.#budgetFailure();
+        : (this.#strayFailure(call) ?? this.#budgetFailure());
     if (failure) {
       this.#fail(errand, failure);
       return;
@@ -159,6 +159,23 @@ export class Requests {
         this.#valveMoved(errand, end);
       },
     });
+  }
+
+  /** Commands to one valve run one at a time, which two bridges could not see to. */
+  #strayFailure(call: ValveCall): RequestFailure | null {
+    if (!this.#store.isShared) return null;
+    const { id } = moveOf(call);
+    if (!this.#store.isWhole && !this.#store.sonicView(id)) {
+      const words =
+        'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
+      return turnedAway('cloud_unavailable', words);
+    }
+    const mover = this.#store.otherMover(id);
+    if (mover === null) return null;
+    return turnedAway(
+      'invalid_request',
+      `only ${mover} moves the valve of sonic ${id}: send the request to it`,
+    );
   }
 
   #valveMoved(errand: Errand, end: CommandEnd): void {

@@ -11,6 +11,7 @@ import type {
   Telemetry,
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
+import { type Shard, wholeAccount } from '../model/shard.ts';
 import type { Usage } from '../model/usage.ts';
 import type { AcceptedCommand } from '../model/valve.ts';
 import { Devices } from './devices.ts';
@@ -23,6 +24,7 @@ import { Precedence } from './precedence.ts';
 import { PropertyDetails } from './propertyDetails.ts';
 import type { CloudDeviceKind, Happening, Reading } from './readings.ts';
 import { SonicFigures } from './sonicFigures.ts';
+import { Territory } from './territory.ts';
 import { Valves } from './valves.ts';
 import { Whereabouts } from './whereabouts.ts';
 
@@ -38,6 +40,10 @@ const listOf = {
 export interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
+  /** Which part of the properties is this bridge's; all unless given. */
+  readonly shard?: Shard;
+  /** A device has come from a property of that other bridge, or gone there. */
+  readonly crossed?: (bridge: string) => void;
   /** How long something may be missed by readings before it counts as unread, in ms. */
   readonly staleAfterMs: number;
   /** The same of a list that is read so seldom that one failure would make it old; `staleAfterMs` unless given. */
@@ -49,8 +55,9 @@ export class Store {
   readonly #options: StoreOptions;
   readonly #precedence = new Precedence();
   readonly #whereabouts = new Whereabouts({
-    hasProperty: (id) => this.#properties.has(id),
+    hasProperty: (id) => this.#properties.has(id) || this.#properties.unwantedIn(id) !== undefined,
     sonic: (id) => this.#sonics.get(id),
+    propertyOfUnshown: (id) => this.#sonics.unwantedIn(id) ?? null,
     sonics: () => this.#sonics.all,
   });
   readonly #properties: Devices<Property>;
@@ -61,6 +68,9 @@ export class Store {
   readonly #figures: SonicFigures;
   readonly #valves = new Valves();
   readonly #incidents: OpenIncidents;
+  readonly #territory: Territory;
+  /** In which property what the broker keeps was, by `kind/id`. */
+  #remembered: ReadonlyMap<string, string> = new Map();
 
   readonly #dirty = new DirtySet();
   readonly #onChange: () => void;
@@ -68,14 +78,22 @@ export class Store {
   constructor(options: StoreOptions, onChange: () => void) {
     this.#options = options;
     this.#onChange = onChange;
-    this.#properties = this.#devices('property', (property) => this.#isSelected(property));
-    this.#signals = this.#devices('signal', ({ id }) => this.#isIn(this.#whereabouts.signals.of(id)));
-    this.#sonics = this.#devices('sonic', (sonic) => this.#isIn(this.#whereabouts.propertyOfSonic(sonic)));
+    this.#territory = new Territory(options.selection, options.shard ?? wholeAccount);
+    const isHere = (home: string | null) => this.#isIn(home);
+    const homeOfSonic = (sonic: Sonic) => this.#whereabouts.propertyOfSonic(sonic);
+    this.#properties = this.#devices(
+      'property',
+      ({ id }) => id,
+      (_, property) => this.#territory.has(property),
+    );
+    this.#signals = this.#devices('signal', ({ id }) => this.#whereabouts.signals.of(id), isHere);
+    this.#sonics = this.#devices('sonic', homeOfSonic, isHere);
     this.#figures = new SonicFigures(options.staleAfterMs);
     this.#incidents = new OpenIncidents(this.#precedence, {
       announcerOf: (incident) => this.announcerOf(incident),
       propertyOf: (incident) => this.#whereabouts.propertyOf(incident),
-      isSelected: (incident) => this.#isIn(this.#whereabouts.propertyOf(incident)),
+      isSelected: (incident) => this.#isIncidentHere(incident),
+      isElsewhere: (home) => this.#isElsewhere(home),
       touch: (kind, id) => this.touch(kind, id),
       touchAll: () => this.touchAll(),
     });
@@ -85,6 +103,7 @@ export class Store {
 
   /** Takes in the properties. */
   replaceProperties(reading: Reading<Property>): Happening[] {
+    if (reading.isComplete) this.#territory.forgetMatches();
     return this.#properties.replace(reading);
   }
 
@@ -109,6 +128,10 @@ export class Store {
       // Its incidents leave the one that it was in.
       this.touch('property', owners.get(id) ?? propertyId);
       this.#touchSignal(id);
+      if (!this.#isElsewhere(this.#whereabouts.signals.of(id))) continue;
+      // At once: what is published now may be another bridge's already.
+      for (const sonicId of this.#whereabouts.sonicsOn(id)) this.#sonics.leaveIfElsewhere(sonicId);
+      this.#signals.leaveIfElsewhere(id);
     }
     return changed.length > 0;
   }
@@ -137,7 +160,8 @@ export class Store {
 
   /** Signals that are known, listed or not, in the selected properties. */
   ownedSignalIds(): string[] {
-    return this.#whereabouts.signals.signalIds();
+    const { signals } = this.#whereabouts;
+    return signals.signalIds().filter((id) => this.#isIn(signals.of(id)));
   }
 
   /** Takes in the sonics with a hub while nothing is known yet of the others; none is removed, none missed. */
@@ -406,18 +430,81 @@ export class Store {
     return plannedKinds.every((kind) => this.#all(kind).isWhole);
   }
 
-  /** Whether only some properties are selected. */
-  get isSelective(): boolean {
-    return this.#options.selection.length > 0;
+  /** Whether only some properties are selected by name or id. */
+  get isFiltered(): boolean {
+    return this.#territory.isFiltered;
+  }
+
+  /** Whether any property is selected so. */
+  get isFilterMatched(): boolean {
+    return this.#territory.isFilterMatched;
   }
 
   /** Names and ids in the selection that no property has; empty while not all properties are known. */
   unmatchedSelection(): string[] {
-    if (!this.#properties.isWhole) return [];
-    return this.#options.selection.filter(
-      (wanted) => !this.#properties.all.some(({ id, name }) => wanted === id || wanted === name),
-    );
+    return this.#properties.isWhole ? this.#territory.unmatched : [];
   }
+
+  // ---- other bridges ------------------------------------------------------------------------------------------
+
+  /** Whether other bridges show other parts of the account. */
+  get isShared(): boolean {
+    return this.#territory.isShared;
+  }
+
+  /** Properties whose signals are worth knowing although they are not shown: what is in them is another bridge's. */
+  unshownPropertyIds(): string[] {
+    return this.isShared ? [...this.#properties.unwanted.keys()] : [];
+  }
+
+  /** How many sonics no bridge shows, as they are in no property that is known. */
+  get leftOut(): number {
+    if (!this.isShared || !this.isWhole || this.#isElsewhere(null)) return 0;
+    return [...this.#sonics.unwanted.values()].filter((home) => home === null).length;
+  }
+
+  /** Whether it is shown here and known to be in no property at present, which soon shows. */
+  isUnsettled(kind: CloudDeviceKind, id: string): boolean {
+    const view = this.isShared && kind !== 'property' ? this.view(kind, id) : null;
+    return view !== null && 'propertyId' in view && view.propertyId === null;
+  }
+
+  /** Whether the cloud has it, and another bridge shows it, or may. */
+  isElsewhere(kind: PlannedKind, id: string): boolean {
+    const home = this.#all(kind).unwantedIn(id);
+    return home !== undefined && this.#isElsewhere(home);
+  }
+
+  /** Whether the cloud has what is not shown here any more, so that another bridge may show it by now. */
+  mayBeTakenOver(kind: PlannedKind, id: string): boolean {
+    return this.isShared && kind !== 'property' && this.#all(kind).unwantedIn(id) !== undefined;
+  }
+
+  /** The bridge that answers for what is not shown: that of its property, or of its id where none is known. */
+  bridgeFor(kind: PlannedKind, id: string): string {
+    return this.#territory.bridgeOf(this.#homeOf(kind, id) ?? id);
+  }
+
+  /** Whether this bridge is the one that answers for what it does not show. */
+  answersFor(kind: PlannedKind, id: string): boolean {
+    return this.#territory.isOurs(this.#homeOf(kind, id) ?? id);
+  }
+
+  /** The other bridge that moves a valve, null where it is this one. A cloud may take two spellings of an id for one. */
+  otherMover(sonicId: string): string | null {
+    const spelled = sonicId.toLowerCase();
+    const isSame = (id: string) => id.toLowerCase() === spelled;
+    if (!this.isShared || this.#sonics.ids.some(isSame)) return null;
+    const id = [...this.#sonics.unwanted.keys()].find(isSame) ?? spelled;
+    return this.answersFor('sonic', id) ? null : this.bridgeFor('sonic', id);
+  }
+
+  /** Notes in which property what the broker keeps was, by `kind/id`: it counts until the cloud was read. */
+  remember(homes: ReadonlyMap<string, string>): void {
+    if (this.isShared) this.#remembered = homes;
+  }
+
+  // ---- what is to be published --------------------------------------------------------------------------------
 
   /** What changed since the last time this was asked. */
   takeDirty(): Dirty {
@@ -447,10 +534,16 @@ export class Store {
 
   #devices<T extends Property | Signal | Sonic>(
     kind: CloudDeviceKind,
-    isSelected: (record: T) => boolean,
+    homeOf: (record: T) => string | null,
+    isSelected: (home: string | null, record: T) => boolean,
   ): Devices<T> {
     return new Devices(kind, this.#precedence, () => this.#allowedMs(listOf[kind]), {
-      isSelected,
+      isSelected: (record) => isSelected(homeOf(record), record),
+      homeOf,
+      isElsewhere: (home) => this.#isElsewhere(home),
+      crossed: (home) => {
+        if (this.isWhole) this.#options.crossed?.(this.#territory.bridgeOf(home));
+      },
       touched: (id) => this.touch(kind, id),
       changed: (id) => this.#changed(kind, id),
       added: (id) => {
@@ -522,14 +615,33 @@ export class Store {
     return this.#figures.measurements(this.isWifi(sonicId));
   }
 
-  #isSelected(property: Property): boolean {
-    if (!this.isSelective) return true;
-    return this.#options.selection.some((wanted) => wanted === property.id || wanted === property.name);
-  }
-
   /** Whether what is in that property is wanted; null, in none that is known. */
   #isIn(propertyId: string | null): boolean {
-    return !this.isSelective || propertyId !== null;
+    if (!this.isFiltered && !this.isShared) return true;
+    return propertyId !== null && this.#properties.has(propertyId);
+  }
+
+  /** One that names no device at all has no property; one bridge shows it all the same. */
+  #isIncidentHere(incident: Incident): boolean {
+    const isHomeless = incident.sonic_id === null && incident.signal_id === null;
+    if (this.isShared && !this.isFiltered && isHomeless) return this.#territory.isOurs(incident.id);
+    return this.#isIn(this.#whereabouts.propertyOf(incident));
+  }
+
+  /** Whether what is in that property is another bridge's, or may be: null, in none that is known. */
+  #isElsewhere(home: string | null): boolean {
+    if (!this.isShared) return false;
+    if (home !== null) return !this.#territory.isOurs(home);
+    const { ids, unwanted, isWhole } = this.#properties;
+    return !isWhole || !this.#whereabouts.signals.isWhole([...ids, ...unwanted.keys()]);
+  }
+
+  /** The property in which something is that is not shown; null, in none that is known. */
+  #homeOf(kind: PlannedKind, id: string): string | null {
+    if (kind === 'property') return id;
+    const listed = this.#all(kind).unwantedIn(id);
+    if (listed !== undefined || this.isWhole) return listed ?? null;
+    return this.#remembered.get(`${kind}/${id}`) ?? null;
   }
 
   #touchEach(kind: PlannedKind): void {

@@ -44,6 +44,9 @@ export class UsageBook {
    * of them, this rejects with the cloud's word, as with any other failure. What could be read is taken in.
    */
   async read(sonicId: string, ask: AskMonth): Promise<void> {
+    // Another bridge may have read it so far: a sum that begins anew would be taken for water.
+    const { looking } = this.#ledger;
+    if (looking !== null) await looking;
     const { date } = this.#dayOf(sonicId);
     const presentMonth = monthOf(date);
     const isPreviousRead = this.#previousReadOn.get(sonicId) === date;

@@ -5,8 +5,12 @@ import { WifiSonics } from './wifiSonics.ts';
 
 /** What is listed, as far as it matters for where things are. */
 export interface Listed {
+  /** Whether there is such a property, be it shown or not. */
   readonly hasProperty: (id: string) => boolean;
+  /** One that is shown. */
   readonly sonic: (id: string | null) => Sonic | undefined;
+  /** The property of a sonic that is not shown; null while that is not known. */
+  readonly propertyOfUnshown: (sonicId: string) => string | null;
   readonly sonics: () => readonly Sonic[];
 }
 
@@ -33,8 +37,10 @@ export class Whereabouts {
 
   /** The property in which an incident is; null while that is not known. */
   propertyOf(incident: Incident): string | null {
-    const sonic = this.#listed.sonic(incident.sonic_id);
-    return this.propertyOfSonic(sonic) ?? this.signals.of(incident.signal_id);
+    const { sonic_id: sonicId, signal_id: signalId } = incident;
+    const ofSonic = this.propertyOfSonic(this.#listed.sonic(sonicId));
+    const ofUnshown = sonicId === null ? null : this.#listed.propertyOfUnshown(sonicId);
+    return ofSonic ?? ofUnshown ?? this.signals.of(signalId);
   }
 
   /** The properties that a sonic has left and entered since the last time that this was asked. */

@@ -4,9 +4,11 @@ import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Outage } from '../base/outage.ts';
+import { type Address, Addresses, describeUrl, destinationOf } from './addresses.ts';
 import { BrokerAway } from './brokerAway.ts';
 import {
   asleepWords,
+  refusedFilters,
   silentWords,
   takenOverWords,
   wordsOf,
@@ -16,11 +18,15 @@ import {
 } from './failureWords.ts';
 import { Outbox } from './outbox.ts';
 import { SleepWatch } from './sleepWatch.ts';
+import { SlimStore } from './slimStore.ts';
 
 /** Where and how to connect. */
 export interface BrokerOptions {
-  /** mqtt, mqtts, ws or wss; may carry a user name and a password. */
-  readonly url: string;
+  /**
+   * mqtt, mqtts, ws or wss, at least one; of several, the next where one is away. Each may carry a user name and a
+   * password of its own, which go before those below.
+   */
+  readonly urls: readonly string[];
   readonly clientId: string;
   readonly protocolVersion: 4 | 5;
   readonly keepaliveS: number;
@@ -65,12 +71,17 @@ export interface BrokerEvents {
   readonly connected: () => void;
   readonly disconnected: () => void;
   readonly message: (message: BrokerMessage) => void;
-  /** An attempt failed, with the reason in words; the next one follows by itself. */
-  readonly failed?: (reason: string) => void;
+  /** An attempt at an address failed, with the reason in words; the next one follows by itself. */
+  readonly failed?: (reason: string, url: string) => void;
+  /** The broker has published the last will of this one though it lives: late, of a connection before. */
+  readonly presumedDead?: () => void;
 }
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 const answerTimeoutMs = 10_000;
+
+/** A node of a cluster may need ten seconds to take a client over from one that has died. */
+const greetingTimeoutMs = 15_000;
 const unacceptableProtocol = new Set([1, 132]);
 
 /** A connection that lasts as long is no part of a series: the next wait is short again, and the log says it is back. */
@@ -108,9 +119,14 @@ export class Connection {
   #link: Link | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
+  readonly #addresses: Addresses;
+  /** Of MQTT, as spoken now. */
   #version: 4 | 5;
-  /** What the broker speaks at most, as far as it has said. */
-  #bestVersion: 4 | 5;
+  /**
+   * Of the next subscriptions. A cluster that misses a node may be unable to take any but of QoS 0, for as long as it
+   * does; with a clean session that is hardly less.
+   */
+  #qos: 0 | 1 = 1;
   #largestPacket = Number.POSITIVE_INFINITY;
   #scan: ((message: BrokerMessage) => void) | null = null;
   #running: Promise<void> = Promise.resolve();
@@ -130,9 +146,14 @@ export class Connection {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
+    this.#addresses = new Addresses(options.urls, options.protocolVersion);
     this.#version = options.protocolVersion;
-    this.#bestVersion = options.protocolVersion;
-    this.#outage = new Outage(clock, log, `MQTT broker ${describeUrl(options.url)}`);
+    const { isSingle, current } = this.#addresses;
+    this.#outage = new Outage(
+      clock,
+      log,
+      isSingle ? `MQTT broker ${describeUrl(current.url)}` : 'MQTT broker',
+    );
   }
 
   /** Connects, and reconnects until `stop`; never throws. */
@@ -219,19 +240,23 @@ export class Connection {
   }
 
   async #run(): Promise<void> {
-    let failures = 0;
+    let waits = 0;
     while (!this.#stopping.signal.aborted) {
-      const { livedMs, reason, retryAtOnce } = await this.#live();
+      const { url } = this.#addresses.current;
+      const { livedMs, reason, retryAtOnce } = await this.#live(this.#addresses.current);
       if (this.#stopping.signal.aborted) return;
-      const isLasting = livedMs !== null && livedMs >= lastingMs;
-      failures = isLasting ? 1 : failures + 1;
-      if (isLasting) this.#relapses = 0;
-      else if (livedMs !== null) this.#relapses += 1;
+      if (livedMs !== null && livedMs >= lastingMs) {
+        waits = 0;
+        this.#relapses = 0;
+        this.#addresses.hasLasted();
+      } else if (livedMs !== null) this.#relapses += 1;
       if (retryAtOnce) continue;
-      this.#outage.failed(reason);
-      if (livedMs === null) this.#events.failed?.(reason);
+      this.#outage.failed(this.#addresses.isSingle ? reason : `${describeUrl(url)}: ${reason}`);
+      if (livedMs === null) this.#events.failed?.(reason, url);
+      if (this.#addresses.goOn()) continue;
+      waits += 1;
       try {
-        await sleep(this.#clock, backoffMs(reconnect, failures, this.#random), this.#stopping.signal);
+        await sleep(this.#clock, backoffMs(reconnect, waits, this.#random), this.#stopping.signal);
       } catch {
         return;
       }
@@ -239,11 +264,12 @@ export class Connection {
   }
 
   /** One connection from its first packet to its end. */
-  #live(): Promise<Life> {
+  #live(address: Address): Promise<Life> {
     return new Promise((ended) => {
+      this.#version = address.version;
       let client: MqttClient;
       try {
-        client = this.#dial(this.#clientOptions());
+        client = this.#dial(this.#clientOptions(address));
       } catch (error) {
         ended({ livedMs: null, reason: wordsOf(error), retryAtOnce: false });
         return;
@@ -273,7 +299,7 @@ export class Connection {
       const sleepWatch = new SleepWatch(this.#clock, () => giveUp(asleepWords));
       this.#stopping.signal.addEventListener('abort', onStop, { once: true });
       // The client's own limit ends with any answer, even a torn one.
-      cancelTimer = this.#clock.after(answerTimeoutMs, () => giveUp(silentWords));
+      cancelTimer = this.#clock.after(greetingTimeoutMs, () => giveUp(silentWords));
 
       client.on('connect', (connack) => {
         if (reason !== null) return;
@@ -286,12 +312,15 @@ export class Connection {
             connectedAt = this.#clock.monotonic();
             link = { client, outbox: this.#outboxOf(client, connack.properties?.receiveMaximum, giveUp) };
             this.#link = link;
-            if (this.#relapses <= 1) this.#sayConnected();
-            else cancelTimer = this.#clock.after(lastingMs, () => this.#sayConnected());
+            if (this.#relapses <= 1) this.#sayConnected(address);
+            else cancelTimer = this.#clock.after(lastingMs, () => this.#sayConnected(address));
             this.#events.connected();
-            for (const message of early.splice(0)) this.#events.message(message);
+            for (const message of early.splice(0)) this.#tell(message);
           },
-          (error) => giveUp(wordsOf(error)),
+          (error) => {
+            if (!(error instanceof BrokerAway)) this.#qos = this.#qos === 1 ? 0 : 1;
+            giveUp(wordsOf(error));
+          },
         );
       });
       client.on('message', (topic, payload, packet) => {
@@ -307,17 +336,16 @@ export class Connection {
           ...(correlationData !== undefined && { correlationData }),
         };
         if (this.#scan && !this.#isOwnSubscription(topic)) this.#scan(message);
-        else if (link) this.#events.message(message);
+        else if (link) this.#tell(message);
         else early.push(message);
       });
       client.on('disconnect', (packet) => giveUp(wordsOfGoodbye(packet, this.#options.clientId)));
       client.on('error', (error) => {
         const why = wordsOfFailure(error, hasAnswered);
         hasAnswered = hasAnswered || 'code' in error;
-        if ('code' in error && unacceptableProtocol.has(Number(error.code)) && this.#version === 5) {
-          this.#log.info('The MQTT broker does not speak MQTT 5: going on with 3.1.1');
-          this.#version = 4;
-          this.#bestVersion = 4;
+        if ('code' in error && unacceptableProtocol.has(Number(error.code)) && address.version === 5) {
+          this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
+          address.bestVersion = 4;
           retryAtOnce = true;
         }
         giveUp(why);
@@ -327,8 +355,11 @@ export class Connection {
         giveUp(this.#wordsOfClose(connectedAt));
         // A broker from before MQTT 5 may just hang up on it, as may a proxy whose broker restarts: the next
         // attempt is made with the other version, and after a connection that worked the best is tried again.
-        this.#version = !hasAnswered && this.#version === 5 ? 4 : this.#bestVersion;
-        if (connectedAt !== null) this.#events.disconnected();
+        address.version = !hasAnswered && address.version === 5 ? 4 : address.bestVersion;
+        if (connectedAt !== null) {
+          this.#qos = 1;
+          this.#events.disconnected();
+        }
         const livedMs = connectedAt === null ? null : this.#clock.monotonic() - connectedAt;
         ended({ livedMs, reason: reason ?? '', retryAtOnce });
       });
@@ -336,10 +367,21 @@ export class Connection {
   }
 
   /** In a series of short connections only the first return is told, and then the one that lasts. */
-  #sayConnected(): void {
+  #sayConnected({ url, version }: Address): void {
     this.#outage.recovered();
-    const protocol = this.#version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
-    this.#log.info(`Connected to the MQTT broker ${describeUrl(this.#options.url)} (${protocol})`);
+    const protocol = version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
+    this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
+  }
+
+  #nameOf({ url }: Address): string {
+    return this.#addresses.isSingle ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
+  }
+
+  /** The will that the broker still keeps is an old one; what comes live is said of this connection. */
+  #tell(message: BrokerMessage): void {
+    const { will } = this.#options;
+    if (message.topic !== will?.topic) this.#events.message(message);
+    else if (message.payload === will.payload && !message.isRetained) this.#events.presumedDead?.();
   }
 
   #wordsOfClose(connectedAt: number | null): string {
@@ -358,12 +400,17 @@ export class Connection {
 
   #ownSubscriptions(): ISubscriptionRequest[] {
     // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
-    const options = this.#version === 5 ? ({ qos: 1, rap: true } as const) : ({ qos: 1 } as const);
-    return this.#options.subscriptions.map((topic) => ({ topic, ...options }));
+    const qos = this.#qos;
+    const { subscriptions, will } = this.#options;
+    return [
+      ...subscriptions.map((topic) => ({ topic, qos, ...(this.#version === 5 && { rap: true }) })),
+      ...(will ? [{ topic: will.topic, qos }] : []),
+    ];
   }
 
   #isOwnSubscription(topic: string): boolean {
-    return this.#options.subscriptions.some((filter) => matches(filter, topic));
+    const { subscriptions, will } = this.#options;
+    return topic === will?.topic || subscriptions.some((filter) => matches(filter, topic));
   }
 
   async #subscribe(client: MqttClient, requests: ISubscriptionRequest[]): Promise<void> {
@@ -384,7 +431,7 @@ export class Connection {
       };
       client.once('close', onClose);
       client.subscribe(map, (error, _subscriptions, packet) => {
-        if (!error) settle();
+        if (!error || this.#isOnlyOfWill(refusedFilters(filters, codesOf(packet)))) settle();
         else
           settle(
             new Error(
@@ -395,27 +442,29 @@ export class Connection {
     });
   }
 
-  #clientOptions(): IClientOptions {
-    const { url, clientId, keepaliveS, username, password, tls, will } = this.#options;
-    const { protocol, hostname, port, pathname, username: urlUser, password: urlPassword } = new URL(url);
-    const user = username ?? (decodeURIComponent(urlUser) || undefined);
-    const secret = password() ?? (decodeURIComponent(urlPassword) || undefined);
-    const scheme = protocol.slice(0, -1) as 'mqtt' | 'mqtts' | 'ws' | 'wss';
+  /** Whoever may not read its own state goes without: commands come all the same. */
+  #isOnlyOfWill(filters: readonly string[]): boolean {
+    return filters.length === 1 && filters[0] === this.#options.will?.topic;
+  }
+
+  #clientOptions({ url, version }: Address): IClientOptions {
+    const { clientId, keepaliveS, tls, will } = this.#options;
+    const { username, password, ...destination } = destinationOf(url);
+    const user = username ?? this.#options.username;
+    const secret = password ?? this.#options.password();
     return {
-      protocol: scheme,
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port) || defaultPorts[scheme],
-      ...(scheme.startsWith('ws') && { path: pathname }),
+      ...destination,
       clientId,
       keepalive: keepaliveS,
-      protocolVersion: this.#version,
+      protocolVersion: version,
       clean: true,
       reconnectPeriod: 0,
-      connectTimeout: answerTimeoutMs,
+      connectTimeout: greetingTimeoutMs,
       resubscribe: false,
       queueQoSZero: false,
       // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
       writeCache: false,
+      outgoingStore: new SlimStore(),
       ...(user !== undefined && { username: user }),
       ...(secret !== undefined && { password: secret }),
       ...(will && {
@@ -427,14 +476,6 @@ export class Connection {
       rejectUnauthorized: tls.rejectUnauthorized,
     };
   }
-}
-
-const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
-
-/** The URL without what is nobody's business. */
-export function describeUrl(url: string): string {
-  const { protocol, host } = new URL(url);
-  return `${protocol}//${host}`;
 }
 
 /** What a message costs besides its payload, at most. */

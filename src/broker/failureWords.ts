@@ -69,12 +69,17 @@ export function takenOverWords(clientId: string): string {
 }
 
 /** Which filters the broker did not take, by the codes of its answer. */
+export function refusedFilters(filters: readonly string[], codes: readonly unknown[]): string[] {
+  return filters.filter((_, index) => Number(codes[index]) >= 128);
+}
+
+/** The same in words. */
 export function wordsOfRefusedFilters(
   filters: readonly string[],
   codes: readonly unknown[],
   error: Error,
 ): string {
-  const refused = filters.filter((_, index) => Number(codes[index]) >= 128);
+  const refused = refusedFilters(filters, codes);
   const [first, second, ...others] = refused.length > 0 ? refused : filters;
   const listed = [first, second].filter(Boolean).join(', ');
   const more = others.length > 0 ? ` and ${others.length} more` : '';

@@ -65,6 +65,12 @@ export class Retained {
     if (this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
+  /** Forgets the topic: what is there is somebody else's. */
+  release(topic: string): void {
+    this.#digests.delete(topic);
+    this.#refused.delete(topic);
+  }
+
   /** Forgets what was published, since the broker may have lost it; the topics stay known, to be swept. */
   forget(): void {
     for (const topic of this.#digests.keys()) this.#digests.set(topic, null);

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { describeUrl } from './addresses.ts';
 import { type BrokerOptions, Connection } from './connection.ts';
 
-/** The second failure ends a visit: the first may only have been about the version of the protocol. */
+/** The second failure of each address ends a visit: the first may only have been about the version of the protocol. */
 const mostFailures = 2;
 
 /**
@@ -20,15 +21,17 @@ export async function visitBroker<T>(
   try {
     const connected = new Promise<Connection>((resolve, reject) => {
       let failures = 0;
+      const reasons = new Map<string, string>();
       const created = new Connection(
         { ...options, clientId: `${options.clientId}-${visitor}`, will: null, subscriptions: [] },
         {
           connected: () => resolve(created),
           disconnected: () => {},
           message: () => {},
-          failed: (reason) => {
+          failed: (reason, url) => {
             failures += 1;
-            if (failures >= mostFailures) reject(new Error(reason));
+            reasons.set(describeUrl(url), reason);
+            if (failures >= mostFailures * options.urls.length) reject(new Error(told(reasons)));
           },
         },
         parts.clock,
@@ -43,4 +46,9 @@ export async function visitBroker<T>(
   } finally {
     await connection?.stop([]);
   }
+}
+
+function told(reasons: ReadonlyMap<string, string>): string {
+  const [only = ''] = reasons.values();
+  return reasons.size === 1 ? only : [...reasons].map(([name, reason]) => `${name}: ${reason}`).join('; ');
 }

@@ -4,17 +4,20 @@ import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { readWifiSonics } from '../bridge/wifiList.ts';
+import { describeUrl } from '../broker/addresses.ts';
 import { visitBroker } from '../broker/visit.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/noAnswer.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
+import { brokerAddresses } from '../config/brokerAddresses.ts';
 import { ConfigError } from '../config/load.ts';
 import { risksOf } from '../config/risks.ts';
 import type { Config } from '../config/schema.ts';
 import { brokerOptions, clientOptions } from '../daemon.ts';
 import { namedProperty } from '../model/devices.ts';
 import type { Property } from '../model/records.ts';
+import { isOurs, isShared } from '../model/shard.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { setUp } from './setup.ts';
 
@@ -52,26 +55,35 @@ export async function check(context: CommandContext): Promise<number> {
     await client.call({ operation: 'sign_out' }).catch(() => {});
   }
   await client.close();
-  const brokerStep = {
-    name: 'MQTT broker',
-    run: async () => {
-      if (config.mqtt.url === null) return 'the embedded one, which starts with the bridge';
-      const parts = { clock: systemClock, log, signal: context.signal };
-      const { url, ...options } = brokerOptions(config, secrets);
-      return visitBroker(
-        { url, ...options },
-        'check',
-        parts,
-        async () => `${new URL(url).host} lets the bridge in`,
-      );
-    },
-  };
-  const broker = await runInTurn([brokerStep], report);
+  let isBrokerWell = true;
+  for (const step of brokerSteps(setup, context.signal)) {
+    // The nodes of a cluster are looked at each on its own.
+    if ((await runInTurn([step], report)) !== null) isBrokerWell = false;
+  }
   if (cloud instanceof CloudError && cloud.kind === 'auth') return exitStatus.rejected;
-  return cloud === null && broker === null ? exitStatus.done : exitStatus.failed;
+  return cloud === null && isBrokerWell ? exitStatus.done : exitStatus.failed;
 }
 
-function cloudSteps({ cloud, filters }: Config, client: CloudClient): Step[] {
+/** One for each address of the broker. */
+function brokerSteps({ config, log, secrets }: ReturnType<typeof setUp>, signal: AbortSignal): Step[] {
+  const addresses = brokerAddresses(config);
+  const isSingle = addresses.length === 1;
+  if (addresses.length === 0) {
+    return [{ name: 'MQTT broker', run: async () => 'the embedded one, which starts with the bridge' }];
+  }
+  return addresses.map((url) => ({
+    name: isSingle ? 'MQTT broker' : `MQTT broker ${describeUrl(url)}`,
+    run: () =>
+      visitBroker(
+        { ...brokerOptions(config, secrets), urls: [url] },
+        'check',
+        { clock: systemClock, log, signal },
+        async () => (isSingle ? `${new URL(url).host} lets the bridge in` : 'lets the bridge in'),
+      ),
+  }));
+}
+
+function cloudSteps({ cloud, filters, shard }: Config, client: CloudClient): Step[] {
   const url = new URL(cloud.base_url);
   const timeoutMs = cloud.request_timeout;
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -140,6 +152,7 @@ function cloudSteps({ cloud, filters }: Config, client: CloudClient): Step[] {
           ...(sonics.length + wifi.records.length === 0 ? ['there is no valve to show'] : []),
           ...empty.map((name) => `no signal (hub) in ${name}`),
           ...selectionNotes(filters.properties, properties),
+          ...shardNotes(shard, properties),
         ];
         return [found, ...notes].join('; ');
       },
@@ -163,6 +176,16 @@ function selectionNotes(selection: readonly string[], properties: readonly Prope
   return [
     `filters.properties selects ${selected.length} of ${counted(properties.length, 'property', 'properties')}`,
     ...strangers.map((word) => `filters.properties: the account has no property ${word}`),
+  ];
+}
+
+/** Which part of the account is this bridge's. */
+function shardNotes(shard: Config['shard'], properties: readonly Property[]): string[] {
+  if (!isShared(shard)) return [];
+  const own = properties.filter(({ id }) => isOurs(id, shard)).length;
+  const all = counted(properties.length, 'property', 'properties');
+  return [
+    `shard.index ${shard.index} of ${shard.count} bridges: ${own} of ${all} are this one's, before any filter`,
   ];
 }
 

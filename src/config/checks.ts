@@ -17,6 +17,7 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
     ...requiredProblems(tree),
     ...companionProblems(tree),
     ...topicProblems(tree),
+    ...shardProblems(tree),
     ...secretProblems(tree),
     ...fileProblems(tree),
     ...routeProblems(tree, operations),
@@ -24,6 +25,7 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
 }
 
 const at = (tree: Tree, path: string) => valueAt(tree, path.split('.'));
+const defaultOf = (path: string) => optionRows.find((row) => row.path === path)?.default;
 const problem = (path: string, what: string): Problem => ({ path: path.split('.'), what });
 
 /** Whether a section can be looked into; when it is something else, the schema says so. */
@@ -63,7 +65,7 @@ function companionProblems(tree: Tree): Problem[] {
 /** The bridge deletes what it no longer wants below its own topic, so other devices' discovery must not be there. */
 function topicProblems(tree: Tree): Problem[] {
   const [base, discovery] = ['mqtt.base_topic', 'homeassistant.discovery_prefix'].map(
-    (path) => at(tree, path) ?? optionRows.find((row) => row.path === path)?.default,
+    (path) => at(tree, path) ?? defaultOf(path),
   );
   // What is no text is refused by the schema.
   if (typeof base !== 'string' || typeof discovery !== 'string') return [];
@@ -71,6 +73,17 @@ function topicProblems(tree: Tree): Problem[] {
   return [
     problem('mqtt.base_topic', 'must be a topic of its own, not the one of homeassistant.discovery_prefix'),
   ];
+}
+
+function shardProblems(tree: Tree): Problem[] {
+  const [index, count] = ['shard.index', 'shard.count'].map((path) => at(tree, path) ?? defaultOf(path));
+  // What is no number is refused by the schema.
+  if (typeof index !== 'number' || typeof count !== 'number' || count < 1 || index < count) return [];
+  const words =
+    count === 1
+      ? 'must be 0 where shard.count is 1'
+      : `must be from 0 to ${count - 1}: shard.count is ${count}`;
+  return [problem('shard.index', `${words}; got ${index}`)];
 }
 
 function secretProblems(tree: Tree): Problem[] {

@@ -65,9 +65,17 @@ function readValue(type: OptionRow['type'], written: string): unknown {
       return /^(true|false)$/i.test(trimmed) ? trimmed.toLowerCase() === 'true' : written;
     case 'list':
       return trimmed.startsWith('[') ? readFlow(trimmed) : trimmed.split(',').map((item) => item.trim());
+    case 'addresses':
+      return trimmed.startsWith('[') ? readFlow(trimmed) : addressesIn(written);
     case 'map':
       return readFlow(trimmed);
   }
+}
+
+/** One, or several with commas between them; an address may hold a comma too. */
+function addressesIn(written: string): string | string[] {
+  const [first = '', ...others] = written.split(/,\s*(?=[a-z]+:\/\/)/i);
+  return others.length === 0 ? first : [first, ...others];
 }
 
 /** JSON, or YAML on one line. */

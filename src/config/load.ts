@@ -53,7 +53,7 @@ export function loadConfig({ file, env, cwd, operations }: LoadOptions): LoadedC
     throw new ConfigError([...describe(faults), ...unknown]);
   }
 
-  const tree = withAbsolutePaths(merge(fileTree, settings), cwd);
+  const tree = withOwnClientId(withAbsolutePaths(merge(fileTree, settings), cwd));
   const result = configSchema.safeParse(tree);
   const problems = [
     ...parsed.problems,
@@ -117,6 +117,14 @@ function withAbsolutePaths(tree: Tree, cwd: string): Tree {
       ? withValueAt(reached, path, resolve(cwd, value))
       : reached;
   }, tree);
+}
+
+/** Bridges that share an account share a broker, where one client id would push the other out. */
+function withOwnClientId(tree: Tree): Tree {
+  const path = ['mqtt', 'client_id'];
+  const [index = 0, count] = ['index', 'count'].map((key) => valueAt(tree, ['shard', key]));
+  const isNeeded = typeof count === 'number' && count > 1 && valueAt(tree, path) === undefined;
+  return isNeeded && isTree(tree['mqtt'] ?? {}) ? withValueAt(tree, path, `sonic2mqtt_${index}`) : tree;
 }
 
 /** Puts problems into lines, in the order of the file: the option, where it stands, what is wrong. */

@@ -17,10 +17,18 @@ export const missingColon = 'a key must be followed by a colon and a space';
 
 /** What the schema finds wrong, in words; `tree` is what it looked at. */
 export function schemaProblems(error: z.ZodError, tree: Tree): Problem[] {
-  return error.issues.flatMap((issue): Problem[] => {
+  return error.issues.flatMap(decided).flatMap((issue): Problem[] => {
     if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, what: explain(issue, tree) }];
     return issue.keys.map((key) => unknownKey(issue.path, key));
   });
+}
+
+/** Where one of several kinds may be given, what is wrong with the kind that was; the first where it is none of them. */
+function decided(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0;
+  const meant = issue.errors.find((issues) => !issues.some(isOther)) ?? issue.errors[0] ?? [];
+  return meant.map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
 }
 
 function explain(issue: z.core.$ZodIssue, tree: Tree): string {

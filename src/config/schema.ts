@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { logLevels } from '../base/log.ts';
 import {
-  brokerUrl,
+  brokerUrls,
   duration,
   email,
   flag,
@@ -53,13 +53,17 @@ export const configSchema = section({
   }).describe('The cloud service and the account'),
 
   mqtt: section({
-    url: optional(brokerUrl).describe(
-      'Address of the broker: mqtt, mqtts, ws or wss; required unless the embedded broker is enabled',
+    url: optional(brokerUrls).describe(
+      'Address of the broker: mqtt, mqtts, ws or wss; a list for a cluster: the next one where one is away; required unless the embedded broker is enabled',
     ),
     username: optional(text).describe('User name on the broker'),
     password: secret.meta({ description: 'Password on the broker', ...hidden }),
     password_file: secretFile('password on the broker'),
-    client_id: text.prefault('sonic2mqtt').describe('Client id; each client of a broker needs its own'),
+    client_id: text
+      .prefault('sonic2mqtt')
+      .describe(
+        'Client id; each client of a broker needs its own. Where bridges share an account, sonic2mqtt_{index}',
+      ),
     protocol_version: z
       .literal([4, 5], { error: 'must be 4 (MQTT 3.1.1) or 5' })
       .prefault(5)
@@ -123,17 +127,11 @@ export const configSchema = section({
     .describe('What to leave out'),
 
   shard: section({
-    index: z
-      .literal(0, { error: 'must be 0: sharing an account between bridges is not available yet' })
-      .prefault(0)
-      .describe('Which part of the properties is this bridge’s, counted from 0'),
-    count: z
-      .literal(1, { error: 'must be 1: sharing an account between bridges is not available yet' })
-      .prefault(1)
-      .describe('How many bridges share the account; only 1 for now'),
+    index: whole(0, 255).prefault(0).describe('Which of them is this one, counted from 0'),
+    count: whole(1, 256).prefault(1).describe('How many bridges share the account and the broker'),
   })
     .prefault({})
-    .describe('This bridge’s part of the properties, where several bridges share an account'),
+    .describe('Which part of the properties is this bridge’s, where several bridges share an account'),
 
   control: section({
     valves: flag.prefault(true).describe('Open and close valves'),
@@ -203,7 +201,7 @@ export type Config = z.output<typeof configSchema>;
 export interface OptionRow {
   /** With dots between the levels, as in `mqtt.embedded.port`. */
   readonly path: string;
-  readonly type: 'text' | 'number' | 'boolean' | 'list' | 'map';
+  readonly type: 'text' | 'addresses' | 'number' | 'boolean' | 'list' | 'map';
   /** As one would write it in the file; undefined where a value must be given. */
   readonly default: unknown;
   readonly description: string;
@@ -217,6 +215,8 @@ const rowTypes: Readonly<Record<string, OptionRow['type']>> = {
   boolean: 'boolean',
   array: 'list',
   record: 'map',
+  // The only union is that of one address and a list of them.
+  union: 'addresses',
 };
 
 function rowsOf(schema: z.ZodObject, prefix: string): OptionRow[] {

@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { brokerAddresses } from './brokerAddresses.ts';
 import { type Config, optionRows, secretPaths } from './schema.ts';
 import { readTextFile } from './textFile.ts';
 import { type Tree, valueAt, withValueAt } from './tree.ts';
@@ -19,14 +20,15 @@ export function readSecret<Key extends string>(section: SecretSection<Key>, key:
 
 /** Everything secret in the configuration and in the files that it names, as far as they can be read at this moment. */
 export function secretsOf(config: Config): string[] {
-  const url = config.mqtt.url === null ? null : new URL(config.mqtt.url);
-  const inUrl = url === null ? [] : [url.password, decodeURIComponent(url.password)];
+  const inUrls = brokerAddresses(config)
+    .map((address) => new URL(address).password)
+    .flatMap((password) => [password, decodeURIComponent(password)]);
   const { key_file } = config.mqtt;
   const readers = [
     ...secretPaths.map((path) => () => readSecretAt(config, path.split('.'))),
     ...(key_file === null ? [] : [() => readTextFile(key_file).trim()]),
   ];
-  return [...inUrl, ...readers.map(readIfPossible)].filter((secret) => secret !== undefined);
+  return [...inUrls, ...readers.map(readIfPossible)].filter((secret) => secret !== undefined);
 }
 
 function readSecretAt(config: Config, path: readonly string[]): string | undefined {
@@ -69,7 +71,8 @@ function asWritten(value: unknown): unknown {
 
 // Broker URLs may hold a password or, in a query, a token; the webhook's address may hold its secret.
 function withPublicUrls(tree: Tree, { mqtt, http }: Config): Tree {
-  const withBroker = mqtt.url === null ? tree : withValueAt(tree, ['mqtt', 'url'], publicPart(mqtt.url));
+  const url = Array.isArray(mqtt.url) ? mqtt.url.map(publicPart) : mqtt.url && publicPart(mqtt.url);
+  const withBroker = withValueAt(tree, ['mqtt', 'url'], url);
   const { public_url } = http.webhook;
   if (public_url === null) return withBroker;
   return withValueAt(withBroker, ['http', 'webhook', 'public_url'], publicPart(public_url));

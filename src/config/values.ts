@@ -15,7 +15,7 @@ const isBare = (input: unknown) => typeof input === 'number' || typeof input ===
 export const secret = text.nullable().prefault(null);
 
 /** An option that may be left out or empty; null then. */
-export function optional<Schema extends z.ZodType<unknown, string>>(schema: Schema) {
+export function optional<Schema extends z.ZodType<unknown, string | string[]>>(schema: Schema) {
   return schema.nullable().prefault(null);
 }
 
@@ -120,6 +120,41 @@ export const brokerUrl = z
     }
     return address;
   });
+
+/** Address of a broker, or of each node of a cluster. */
+export const brokerUrls = z.union([
+  brokerUrl,
+  z
+    .array(brokerUrl)
+    .min(1, 'must name at least one address')
+    .meta({ uniqueItems: true })
+    .superRefine((addresses, context) => {
+      for (const [index, address] of addresses.entries()) {
+        const first = addresses.findIndex((each) => placeOf(each) === placeOf(address));
+        if (first < index) {
+          context.addIssue({
+            code: 'custom',
+            path: [index],
+            message: `is given twice, first as number ${first + 1}`,
+          });
+        }
+      }
+    }),
+]);
+
+/** What two addresses of the same broker have in common. */
+function placeOf(address: string): string {
+  const { protocol, hostname, port, pathname } = new URL(address);
+  const isDefault = Number(port) === defaultBrokerPorts[protocol];
+  return `${protocol}//${hostname}:${isDefault ? '' : port}${pathname.replace(/\/$/, '')}`.toLowerCase();
+}
+
+const defaultBrokerPorts: Readonly<Record<string, number>> = {
+  'mqtt:': 1883,
+  'mqtts:': 8883,
+  'ws:': 80,
+  'wss:': 443,
+};
 
 function isDecodable(text: string): boolean {
   try {

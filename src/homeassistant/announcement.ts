@@ -46,7 +46,7 @@ export function announcementOf(
   version: string,
 ): Announcement {
   const { number, componentIds, pieces } = templateFor(view, topics, offers, version);
-  const device = JSON.stringify(deviceOf(view, version));
+  const device = JSON.stringify(deviceOf(view, topics, version));
   return {
     gist: `${number} ${device}`,
     componentIds,

@@ -1,7 +1,7 @@
 import type { EntityRow, Need, SelectRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
-import { deviceIdentifier, type Topics } from './topics.ts';
+import type { Topics } from './topics.ts';
 
 /** One entity in a discovery message. */
 export type Component = Readonly<Record<string, unknown>>;
@@ -91,13 +91,19 @@ export function platformOf(id: string): string | null {
 }
 
 /** The device in its message. */
-export function deviceOf(view: DeviceView, version: string): Readonly<Record<string, unknown>> {
-  const about = { identifiers: [deviceIdentifier(view.kind, viewId(view))] };
+export function deviceOf(
+  view: DeviceView,
+  topics: Topics,
+  version: string,
+): Readonly<Record<string, unknown>> {
+  const about = { identifiers: [topics.identifier(view.kind, viewId(view))] };
+  const parent: Parent = (kind, id) => ({ via_device: topics.identifier(kind, id) });
   switch (view.kind) {
     case 'bridge':
       return {
         ...about,
-        name: 'sonic2mqtt',
+        // Several are told apart.
+        name: ['sonic2mqtt', ...topics.bridgeName.split('_').slice(1)].join(' '),
         manufacturer: 'sonic2mqtt',
         model: 'Bridge',
         sw_version: version,
@@ -116,7 +122,7 @@ export function deviceOf(view: DeviceView, version: string): Readonly<Record<str
         model: 'Signal',
         ...known('serial_number', view.signal.serial_no),
         ...known('sw_version', view.signal.version),
-        ...parentIn('property', view.propertyId, view.signal.id),
+        ...parentIn(parent, 'property', view.propertyId, view.signal.id),
       };
     case 'sonic':
       return {
@@ -124,23 +130,21 @@ export function deviceOf(view: DeviceView, version: string): Readonly<Record<str
         ...named(view.sonic.name, 'Sonic'),
         model: 'Sonic',
         ...known('serial_number', view.sonic.serial_no),
-        ...parentOfSonic(view),
+        ...parentOfSonic(parent, view),
       };
   }
 }
 
-function parent(kind: DeviceKind, id: string): { via_device: string } {
-  return { via_device: deviceIdentifier(kind, id) };
-}
+type Parent = (kind: DeviceKind, id: string) => { readonly via_device: string };
 
 /** The device of that id, if there is one; but what has the same id as its parent must not be its own. */
-function parentIn(kind: DeviceKind, id: string | null, childId: string): { via_device: string } {
+function parentIn(parent: Parent, kind: DeviceKind, id: string | null, childId: string) {
   return id === null || id === childId ? parent('bridge', '') : parent(kind, id);
 }
 
-function parentOfSonic({ sonic, signal, isWifi, propertyId }: SonicView): { via_device: string } {
-  if (signal !== null) return parentIn('signal', signal.id, sonic.id);
-  return parentIn('property', isWifi ? propertyId : null, sonic.id);
+function parentOfSonic(parent: Parent, { sonic, signal, isWifi, propertyId }: SonicView) {
+  if (signal !== null) return parentIn(parent, 'signal', signal.id, sonic.id);
+  return parentIn(parent, 'property', isWifi ? propertyId : null, sonic.id);
 }
 
 // Home Assistant rejects a whole device for one null among its texts (home-assistant reference 1.4).
@@ -192,7 +196,7 @@ function component<View extends DeviceView>(
   };
   return {
     platform: row.component,
-    unique_id: `${deviceIdentifier(kind, id)}_${row.key}`,
+    unique_id: `${topics.identifier(kind, id)}_${row.key}`,
     name: row.name,
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),

@@ -1,4 +1,5 @@
 import type { DeviceKind } from '../model/devices.ts';
+import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 
 /** What has topics of its own below it. */
 export type TargetKind = DeviceKind | 'incident';
@@ -15,17 +16,29 @@ export interface Target {
 export interface Topics {
   /** The base topic itself. */
   readonly base: string;
+  /** What this bridge is called in topics: `bridge`, or `bridge_0` and so on where several share an account. */
+  readonly bridgeName: string;
   /** A topic of the bridge: `bridge/state` and so on, by its last part. */
   bridge(path: string): string;
+  /** A topic of the bridge of that name. */
+  ofBridge(name: string, path: string): string;
+  /** The name of the bridge, this or another, of which a topic is; null for the topic of something else. */
+  bridgeNamed(topic: string): string | null;
   /** The topic of a device's record. */
   device(kind: TargetKind, id: string): string;
   /** A topic below a device's. */
   below(kind: TargetKind, id: string, path: string): string;
   incident(id: string): string;
+  /** Identifier of a device in Home Assistant and prefix of its unique ids. */
+  identifier(kind: DeviceKind, id: string): string;
   /** The retained discovery message of a device. */
   discovery(kind: DeviceKind, id: string): string;
+  /** What such a message is of: the id of a device, or the name of a bridge; null for the topic of something else. */
+  discovered(topic: string): string | null;
   /** Filters that find the retained messages of devices and incidents, and no command. */
   readonly stateFilters: readonly string[];
+  /** Filters that find the retained messages of bridges, of this and of others, and no command. */
+  readonly bridgeFilters: readonly string[];
   /** The device or incident and the path below it that a topic names; null for a topic of something else. */
   parse(topic: string): Target | null;
   /** The filter that finds requests, one for each operation of the cloud. */
@@ -40,33 +53,44 @@ export interface Topics {
   readonly discoveryFilter: string;
 }
 
-/** Identifier of a device in Home Assistant and prefix of its unique ids. */
-export function deviceIdentifier(kind: DeviceKind, id: string): string {
-  return kind === 'bridge' ? 'sonic2mqtt_bridge' : `sonic2mqtt_${id}`;
-}
-
 /** The topics below a base topic and a discovery prefix, both without a slash at their ends. */
-export function topicsUnder(base: string, discoveryPrefix: string): Topics {
+export function topicsUnder(base: string, discoveryPrefix: string, shard: Shard = wholeAccount): Topics {
+  const name = bridgeName(shard);
   const device = (kind: TargetKind, id: string) =>
-    kind === 'bridge' ? `${base}/bridge` : `${base}/${kind}/${id}`;
+    kind === 'bridge' ? `${base}/${name}` : `${base}/${kind}/${id}`;
+  const identifier = (kind: DeviceKind, id: string) => `sonic2mqtt_${kind === 'bridge' ? name : id}`;
+  const discoveryStart = `${discoveryPrefix}/device/sonic2mqtt_`;
+  const discoveryEnd = '/config';
   const requests = `${device('bridge', '')}/request/`;
   const responses = `${device('bridge', '')}/response/`;
   return {
     base,
-    bridge: (path) => `${base}/bridge/${path}`,
+    bridgeName: name,
+    bridge: (path) => `${base}/${name}/${path}`,
+    ofBridge: (other, path) => `${base}/${other}/${path}`,
+    bridgeNamed: (topic) => {
+      const [first = ''] = isBelow(base, topic) ? topic.slice(base.length + 1).split('/', 1) : [];
+      return bridgePattern.test(first) ? first : null;
+    },
     device,
     below: (kind, id, path) => `${device(kind, id)}/${path}`,
     incident: (id) => `${base}/incident/${id}`,
-    discovery: (kind, id) => `${discoveryPrefix}/device/${deviceIdentifier(kind, id)}/config`,
-    parse: (topic) => parseBelow(base, topic),
+    identifier,
+    discovery: (kind, id) => `${discoveryPrefix}/device/${identifier(kind, id)}${discoveryEnd}`,
+    discovered: (topic) =>
+      topic.startsWith(discoveryStart) && topic.endsWith(discoveryEnd)
+        ? topic.slice(discoveryStart.length, -discoveryEnd.length)
+        : null,
+    parse: (topic) => parseBelow(base, name, topic),
     stateFilters: [
       ...['signal', 'sonic'].flatMap((kind) => [`${base}/${kind}/+`, `${base}/${kind}/+/+`]),
       `${base}/property/+`,
       // Not all by one filter: it would take the command topic of several fields, which brokers may deliver twice then.
       ...propertyDocuments.map((path) => `${base}/property/+/${path}`),
       `${base}/incident/+`,
-      `${base}/bridge/homeassistant`,
+      `${base}/${name}/homeassistant`,
     ],
+    bridgeFilters: bridgeDocuments.map((path) => `${base}/+/${path}`),
     requestFilter: `${requests}+`,
     operationOf: (topic) => (topic.startsWith(requests) ? topic.slice(requests.length) : null),
     response: (operation) => responses + operation,
@@ -77,14 +101,21 @@ export function topicsUnder(base: string, discoveryPrefix: string): Topics {
   };
 }
 
-/**
- * The component ids in a retained discovery message, if this bridge's base topic made it; null for another's, and for
- * what is no discovery message.
- */
-export function componentsOfDiscovery(topics: Topics, payload: string): string[] | null {
+/** What a retained discovery message tells. */
+export interface FoundDiscovery {
+  /** The name of the bridge that made it. */
+  readonly maker: string;
+  readonly componentIds: readonly string[];
+}
+
+/** Reads one that a bridge below this base topic has made; null for another's, and for what is no discovery message. */
+export function readDiscovery(topics: Topics, payload: string): FoundDiscovery | null {
   try {
     const { availability, components } = JSON.parse(payload);
-    return availability[0].topic === topics.bridge('state') ? Object.keys(components) : null;
+    const { topic } = availability[0];
+    const maker = topics.bridgeNamed(topic);
+    const isState = maker !== null && topic === topics.ofBridge(maker, 'state');
+    return isState ? { maker, componentIds: Object.keys(components) } : null;
   } catch {
     return null;
   }
@@ -107,12 +138,16 @@ function isIn(parent: string, topic: string): boolean {
   return topic === parent || isBelow(parent, topic);
 }
 
+const bridgePattern = /^bridge(_\d+)?$/;
+
+const bridgeDocuments = ['state', 'cloud', 'health', 'info', 'homeassistant'];
+
 const propertyDocuments = ['settings', 'notifications', 'incidents', 'homeassistant'];
 
-function parseBelow(base: string, topic: string): Target | null {
+function parseBelow(base: string, bridge: string, topic: string): Target | null {
   if (!topic.startsWith(`${base}/`)) return null;
   const [kind, ...rest] = topic.slice(base.length + 1).split('/');
-  if (kind === 'bridge') return { kind, id: '', path: rest.join('/') };
+  if (kind === bridge) return { kind: 'bridge', id: '', path: rest.join('/') };
   if (kind !== 'property' && kind !== 'signal' && kind !== 'sonic' && kind !== 'incident') return null;
   const [id, ...path] = rest;
   return id === undefined ? null : { kind, id, path: path.join('/') };

@@ -128,6 +128,11 @@ export class Faults {
     this.#since = this.#now();
   }
 
+  /** Whether all is well. */
+  get areNone(): boolean {
+    return this.#faults.length === 0;
+  }
+
   /** The value of a fault of that kind if one strikes the operation now (0 where it has none); null if not. */
   strike(kind: FaultKind, operation: OperationName): number | null {
     for (const fault of this.#faults) {

@@ -37,13 +37,15 @@ export const handlers: Handlers<OperationName> = {
     return incidents(world, query, property_id);
   },
 
-  list_properties: ({ world, query: { name, search = '', membership_role } }) =>
-    listing(world.properties, (property) => {
+  list_properties: ({ world, query: { name = '', search = '', membership_role } }) => {
+    if (name + search === '' && membership_role === undefined) return listing(world.properties);
+    return listing(world.properties, (property) => {
       const { address, city, postcode } = property;
       const isFound = [property.name, address, city, postcode].some((text) => has(text, search));
       const role = world.roles.get(property.id);
-      return isFound && has(property.name, name ?? '') && role === (membership_role ?? role);
-    }),
+      return isFound && has(property.name, name) && role === (membership_role ?? role);
+    });
+  },
   read_property: ({ world, params }) => found(world, world.properties, params.property_id),
   update_property: changeProperty,
   patch_property: changeProperty,

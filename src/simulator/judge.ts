@@ -2,7 +2,7 @@ import { type AnyOperation, type OperationName, operationRow } from '../cloud/op
 import type { Asked, Listing } from './asked.ts';
 import type { Faults } from './faults.ts';
 import { handlers } from './handlers.ts';
-import { pageOf, spoilRecord } from './pages.ts';
+import { pageText, spoilRecord } from './pages.ts';
 import { route } from './routes.ts';
 import { Refusal } from './rules.ts';
 import type { Sessions } from './sessions.ts';
@@ -33,11 +33,13 @@ export interface Answer {
   readonly text: string;
 }
 
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+
 /** An answer in JSON. */
 export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
   return {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    headers: { ...jsonHeaders, ...headers },
     text: JSON.stringify(body),
   };
 }
@@ -88,7 +90,7 @@ function present(cloud: Cloud, name: OperationName, row: AnyOperation, asked: As
     return jsonAnswer(200, spoilRecord(cloud.world, cloud.faults, name, given));
   }
   const { page = 1 } = asked.query as { page?: number };
-  return jsonAnswer(200, pageOf(cloud, name, given as Listing, page));
+  return { status: 200, headers: jsonHeaders, text: pageText(cloud, name, given as Listing, page) };
 }
 
 function handle<Name extends OperationName>(name: Name, asked: Asked<Name>): unknown {

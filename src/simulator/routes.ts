@@ -19,10 +19,17 @@ for (const name of operationNames) {
   routes.set(path, route);
 }
 
+/** By their number of segments: no other could match. */
+const routesByLength = new Map<number, Route[]>();
+for (const each of routes.values()) {
+  const { length } = each.segments;
+  routesByLength.set(length, [...(routesByLength.get(length) ?? []), each]);
+}
+
 /** Finds the operation of a request from the catalogue; a slash at the end of the path makes no difference. */
 export function route(method: string, pathname: string): Match {
   const segments = pathname.replace(/\/$/, '').split('/');
-  for (const { segments: template, names } of routes.values()) {
+  for (const { segments: template, names } of routesByLength.get(segments.length) ?? []) {
     const params = matchSegments(template, segments);
     if (!params) continue;
     const name = names.get(method);
@@ -33,19 +40,20 @@ export function route(method: string, pathname: string): Match {
 }
 
 function matchSegments(template: readonly string[], segments: readonly string[]) {
-  if (template.length !== segments.length) return null;
+  if (!template.every((expected, index) => suits(expected, segments[index] ?? ''))) return null;
   const params: Record<string, string> = {};
   for (const [index, expected] of template.entries()) {
-    const segment = segments[index] ?? '';
-    if (!expected.startsWith('{')) {
-      if (segment !== expected) return null;
-    } else if (segment === '') {
-      return null;
-    } else {
-      params[expected.slice(1, -1)] = decode(segment);
-    }
+    if (isParameter(expected)) params[expected.slice(1, -1)] = decode(segments[index] ?? '');
   }
   return params;
+}
+
+function suits(expected: string, segment: string): boolean {
+  return isParameter(expected) ? segment !== '' : segment === expected;
+}
+
+function isParameter(expected: string): boolean {
+  return expected.startsWith('{');
 }
 
 /** A segment that is not well encoded is taken as it is; no record has such an id. */

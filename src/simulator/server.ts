@@ -39,7 +39,7 @@ async function serve(
   const target = request.url ?? '';
   const match = route(method, splitTarget(target).path);
   const operation = match.kind === 'operation' ? match.name : null;
-  const text = await readText(request);
+  const text = hasBody(request) ? await readText(request) : '';
   const latencyMs = operation && faults.strike('latency', operation);
   if (latencyMs) await sleep(clock, latencyMs, signal);
   const { authorization, 'content-type': contentType } = request.headers;
@@ -75,6 +75,11 @@ function strike(faults: Faults, operation: OperationName | null): Outcome | null
   if (faults.strike('html', operation) === null) return null;
   const text = '<!doctype html><html><body><h1>Down for maintenance</h1></body></html>\n';
   return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, text };
+}
+
+/** Most requests have none, and need not be waited for. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 /** The body; null if it is too large, in which case the rest of it is not read. */

@@ -239,9 +239,24 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got 8099',
   ],
   [
-    'a part of an account',
-    'shard: { count: 2 }',
-    'shard.count (line 3): must be 1: sharing an account between bridges is not available yet; got 2',
+    'a part of an account that there is not',
+    'shard: { index: 2, count: 2 }',
+    'shard.index (line 3): must be from 0 to 1: shard.count is 2; got 2',
+  ],
+  [
+    'a part of an account that is not shared',
+    'shard: { index: 1 }',
+    'shard.index (line 3): must be 0 where shard.count is 1; got 1',
+  ],
+  [
+    'an account for no bridge',
+    'shard: { count: 0 }',
+    'shard.count (line 3): must be a whole number from 1 to 256; got 0',
+  ],
+  [
+    'a part that is none',
+    'shard: { index: first, count: 2 }',
+    'shard.index (line 3): must be a whole number from 0 to 255; got "first"',
   ],
   [
     'a webhook without address',

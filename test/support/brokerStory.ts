@@ -31,7 +31,7 @@ async function retainedPicture(house: House): Promise<ReadonlyMap<string, string
 }
 
 /** Times, and what is measured anew when a valve has moved. */
-const passing = /\d{4}-\d\d-\d\dT[\d:.]+Z|"(flow|pressure|water_temperature)[a-z_]*":[\d.]+/g;
+export const passing = /\d{4}-\d\d-\d\dT[\d:.]+Z|"(flow|pressure|water_temperature)[a-z_]*":[\d.]+/g;
 
 /** Starts the bridge by this way to the broker; resolves once everything is shown. */
 export async function beginStory(house: House, url: string, mqtt: object = {}): Promise<BrokerStory> {

@@ -6,10 +6,13 @@ import { type LogLines, logLines } from './logLines.ts';
 import { mosquittoAvailable, startMosquitto } from './mosquitto.ts';
 import { waitFor } from './waitFor.ts';
 
-/** Options of a connection to the broker at this address, with nothing but what it needs. */
-export function brokerOptions(url: string, changes: Partial<BrokerOptions> = {}): BrokerOptions {
+/** Options of a connection to the broker at this address, or these, with nothing but what it needs. */
+export function brokerOptions(
+  url: string | readonly string[],
+  changes: Partial<BrokerOptions> = {},
+): BrokerOptions {
   return {
-    url,
+    urls: [url].flat(),
     clientId: 'bridge-under-test',
     protocolVersion: 5,
     keepaliveS: 60,
@@ -27,18 +30,24 @@ export interface TestConnection {
   readonly connection: Connection;
   readonly lines: LogLines;
   readonly heard: readonly BrokerMessage[];
-  /** `connected`, `disconnected` and `failed: REASON`, in order. */
+  /** `connected`, `disconnected`, `presumed dead` and `failed: REASON`, in order. */
   readonly happenings: readonly string[];
+  /** How often it has waited before an attempt. */
+  readonly waits: number;
 }
 
 /** Beyond what is drawn in earnest, so that a second's wait is a twentieth. */
-const impatience = () => -0.9;
+const impatience = -0.9;
 
 /** Starts a connection, which does not wait long between its attempts; it ends with the test. */
-export function openConnection(url: string, changes: Partial<BrokerOptions> = {}): TestConnection {
+export function openConnection(
+  url: string | readonly string[],
+  changes: Partial<BrokerOptions> = {},
+): TestConnection {
   const lines = logLines('info');
   const heard: BrokerMessage[] = [];
   const happenings: string[] = [];
+  let waits = 0;
   const connection = new Connection(
     brokerOptions(url, changes),
     {
@@ -46,18 +55,33 @@ export function openConnection(url: string, changes: Partial<BrokerOptions> = {}
       disconnected: () => happenings.push('disconnected'),
       message: (message) => heard.push(message),
       failed: (reason) => happenings.push(`failed: ${reason}`),
+      presumedDead: () => happenings.push('presumed dead'),
     },
     systemClock,
-    impatience,
+    () => {
+      waits += 1;
+      return impatience;
+    },
     lines.log,
   );
   connection.start();
   atTestEnd(() => connection.stop([]));
-  return { connection, lines, heard, happenings };
+  return {
+    connection,
+    lines,
+    heard,
+    happenings,
+    get waits() {
+      return waits;
+    },
+  };
 }
 
 /** Starts a connection and resolves once it is one. */
-export async function connected(url: string, changes: Partial<BrokerOptions> = {}): Promise<TestConnection> {
+export async function connected(
+  url: string | readonly string[],
+  changes: Partial<BrokerOptions> = {},
+): Promise<TestConnection> {
   const opened = openConnection(url, changes);
   await waitFor(() => opened.connection.isConnected, { what: 'the connection' });
   return opened;

@@ -167,6 +167,7 @@ describe('a disk that hangs', () => {
         new Promise((resolve) => {
           answer = resolve;
         }),
+      list: () => [],
       write: async () => {
         writes += 1;
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeUrl } from '../../../src/broker/connection.ts';
+import { describeUrl } from '../../../src/broker/addresses.ts';
 import { brokerKinds, connected } from '../../support/brokers.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';

@@ -14,7 +14,7 @@ const announced = (view: DeviceView, offers = () => true) => announcementOf(view
 function writtenOut(view: DeviceView): string {
   const rows = allRowsOf(view).filter((row) => hasEntity(row, view, () => true));
   return JSON.stringify({
-    device: deviceOf(view, '1.2.3'),
+    device: deviceOf(view, topics, '1.2.3'),
     ...restOf(rows, view, viewId(view), topics, '1.2.3'),
   });
 }

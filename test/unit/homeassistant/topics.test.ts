@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { componentsOfDiscovery, deviceIdentifier, topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { readDiscovery, topicsUnder } from '../../../src/homeassistant/topics.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
 import { wholeHouse } from '../../support/views.ts';
 
@@ -93,16 +93,17 @@ describe('a discovery message that was found', () => {
   it('tells its components when this base topic made it', () => {
     for (const view of wholeHouse) {
       const discovery = discoveryOf(view, topics, () => true, '1.2.3');
-      expect(componentsOfDiscovery(topics, JSON.stringify(discovery))).toEqual(
-        Object.keys(discovery.components),
-      );
+      expect(readDiscovery(topics, JSON.stringify(discovery))).toEqual({
+        maker: 'bridge',
+        componentIds: Object.keys(discovery.components),
+      });
     }
   });
 
   it('of another bridge is not touched', () => {
     for (const view of wholeHouse) {
       const others = discoveryOf(view, topicsUnder('other', 'ha'), () => true, '1.2.3');
-      expect(componentsOfDiscovery(topics, JSON.stringify(others))).toBeNull();
+      expect(readDiscovery(topics, JSON.stringify(others))).toBeNull();
     }
   });
 
@@ -110,16 +111,16 @@ describe('a discovery message that was found', () => {
     const someJson = fc.jsonValue().map((value) => JSON.stringify(value));
     fc.assert(
       fc.property(fc.oneof(fc.string(), someJson), (payload) => {
-        expect(componentsOfDiscovery(topics, payload)).toBeNull();
+        expect(readDiscovery(topics, payload)).toBeNull();
       }),
     );
     const own = { availability: [{ topic: 'home/water/bridge/state' }] };
-    expect(componentsOfDiscovery(topics, JSON.stringify(own))).toBeNull();
-    expect(componentsOfDiscovery(topics, JSON.stringify({ ...own, components: null }))).toBeNull();
+    expect(readDiscovery(topics, JSON.stringify(own))).toBeNull();
+    expect(readDiscovery(topics, JSON.stringify({ ...own, components: null }))).toBeNull();
   });
 });
 
 it('a device is called after its id, the bridge after itself', () => {
-  expect(deviceIdentifier('sonic', 'a1')).toBe('sonic2mqtt_a1');
-  expect(deviceIdentifier('bridge', '')).toBe('sonic2mqtt_bridge');
+  expect(topics.identifier('sonic', 'a1')).toBe('sonic2mqtt_a1');
+  expect(topics.identifier('bridge', '')).toBe('sonic2mqtt_bridge');
 });

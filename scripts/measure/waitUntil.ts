@@ -5,12 +5,13 @@ export async function waitUntil(
   what: string,
   missing: () => string | null | Promise<string | null>,
   timeoutMs = 120_000,
+  intervalMs = 50,
 ): Promise<void> {
   const until = performance.now() + timeoutMs;
   for (;;) {
     const words = await missing();
     if (words === null) return;
     if (performance.now() > until) throw new Error(`waited ${timeoutMs} ms in vain for ${what}: ${words}`);
-    await pause(50);
+    await pause(intervalMs);
   }
 }

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { EmbeddedBrokerDeeds } from './embeddedBroker.ts';
 import { type Part, startPart } from './part.ts';
+import { typescript } from './program.ts';
 import { waitUntil } from './waitUntil.ts';
 
 /** A broker in a process of its own. */
@@ -12,28 +13,39 @@ export interface Broker {
   readonly name: string;
   readonly url: string;
   readonly signal: (name: NodeJS.Signals) => void;
+  /** Null once it has ended. */
+  readonly pid: () => number | null;
   /** Ends it and starts it anew, with nothing retained. */
   readonly restart: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 /** How one of its lives begins; it can then be reached on the port. */
-type Start = () => { signal(name: NodeJS.Signals): void; stop(): Promise<unknown> };
+type Start = () => Pick<Part<never>, 'signal' | 'stop' | 'pid'>;
 
 // Debian puts it where only root's PATH looks.
 const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` };
 
+/** Which one is started. */
+export function brokerName(): string {
+  return isInstalled() ? 'Mosquitto' : 'the embedded broker';
+}
+
+function isInstalled(): boolean {
+  return spawnSync('mosquitto', ['-h'], { env }).error === undefined;
+}
+
 /** Mosquitto where it is installed, else the embedded broker. */
-export async function startBroker(folder: string, nodeArgs: readonly string[]): Promise<Broker> {
+export async function startBroker(folder: string): Promise<Broker> {
   const port = await freePort();
-  const isInstalled = spawnSync('mosquitto', ['-h'], { env }).error === undefined;
-  const start = isInstalled ? mosquitto(port, folder) : embedded(port, nodeArgs);
+  const start = isInstalled() ? mosquitto(port, folder) : embedded(port);
   let life = start();
   await reached(port);
   return {
-    name: isInstalled ? 'Mosquitto' : 'the embedded broker',
+    name: brokerName(),
     url: `mqtt://127.0.0.1:${port}`,
     signal: (name) => life.signal(name),
+    pid: () => life.pid(),
     async restart() {
       await life.stop();
       life = start();
@@ -52,6 +64,10 @@ function mosquitto(port: number, folder: string): Start {
     'allow_anonymous true',
     // Its default drops what goes beyond a thousand messages.
     'max_queued_messages 0',
+    // And so many unacknowledged messages it takes from a client; by default 20.
+    'max_inflight_messages 64',
+    // By default a message may wait 40 ms for the acknowledgement of the one before.
+    'set_tcp_nodelay true',
     'log_dest none',
   ];
   writeFileSync(file, `${lines.join('\n')}\n`);
@@ -60,10 +76,12 @@ function mosquitto(port: number, folder: string): Start {
     const kill = () => child.kill('SIGKILL');
     process.on('exit', kill);
     return {
-      signal: (name) => child.kill(name),
+      signal: (name) => void child.kill(name),
+      pid: () => child.pid ?? null,
       async stop() {
         process.off('exit', kill);
         await ended(child);
+        return child.exitCode;
       },
     };
   };
@@ -75,10 +93,13 @@ async function ended(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-function embedded(port: number, nodeArgs: readonly string[]): Start {
+function embedded(port: number): Start {
   return () => {
     const file = new URL('./embeddedBroker.ts', import.meta.url);
-    const part: Part<EmbeddedBrokerDeeds> = startPart('the broker', file, { args: [`${port}`], nodeArgs });
+    const part: Part<EmbeddedBrokerDeeds> = startPart('the broker', file, {
+      args: [`${port}`],
+      nodeArgs: typescript,
+    });
     void part.ask('start');
     return part;
   };

@@ -11,6 +11,7 @@ type Ask<Deeds> = <Name extends keyof Deeds & string>(
 export interface Part<Deeds> {
   readonly ask: Ask<Deeds>;
   readonly isRunning: boolean;
+  readonly pid: () => number | null;
   readonly signal: (name: NodeJS.Signals) => void;
   /** Ends it, resolving to its exit status; null where it had to be killed. */
   readonly stop: () => Promise<number | null>;
@@ -26,7 +27,7 @@ export interface PartOptions {
 }
 
 /** Longer than any answer takes, however busy the machine. */
-const longestAnswerMs = 60_000;
+const longestAnswerMs = 300_000;
 const longestStopMs = 10_000;
 
 const running = new Set<() => void>();
@@ -84,6 +85,7 @@ export function startPart<Deeds>(name: string, file: URL, options: PartOptions):
     get isRunning() {
       return isRunning();
     },
+    pid: () => child.pid ?? null,
     signal: (signal) => void child.kill(signal),
     async stop() {
       if (!isRunning()) return child.exitCode;

@@ -1,0 +1,59 @@
+import type { Property } from '../model/records.ts';
+import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
+
+/** Which properties of the account a bridge shows: those that are selected, and of them its part. */
+export class Territory {
+  readonly #selection: readonly string[];
+  readonly #shard: Shard;
+  /** Words of the selection that some property has, be it this bridge's or another's. */
+  readonly #matched = new Set<string>();
+
+  /** The selection is of names or ids; empty selects all. */
+  constructor(selection: readonly string[], shard: Shard) {
+    this.#selection = selection;
+    this.#shard = shard;
+  }
+
+  /** Whether other bridges show other parts of the account. */
+  get isShared(): boolean {
+    return isShared(this.#shard);
+  }
+
+  /** Whether only some properties are selected by name or id. */
+  get isFiltered(): boolean {
+    return this.#selection.length > 0;
+  }
+
+  /** Whether any property is. */
+  get isFilterMatched(): boolean {
+    return this.#matched.size > 0;
+  }
+
+  /** Names and ids in the selection that no property has had since they were forgotten. */
+  get unmatched(): string[] {
+    return this.#selection.filter((wanted) => !this.#matched.has(wanted));
+  }
+
+  /** Forgets which names and ids there are: all properties are about to be looked at. */
+  forgetMatches(): void {
+    this.#matched.clear();
+  }
+
+  /** Whether the property is to be shown here: by the filter first, and then by the part that is this bridge's. */
+  has({ id, name }: Property): boolean {
+    const words = this.#selection.filter((wanted) => wanted === id || wanted === name);
+    for (const word of words) this.#matched.add(word);
+    return (!this.isFiltered || words.length > 0) && this.isOurs(id);
+  }
+
+  /** Whether what has this id, a property or what is in none, is this bridge's. */
+  isOurs(id: string): boolean {
+    return isOurs(id, this.#shard);
+  }
+
+  /** The bridge whose it is. */
+  bridgeOf(id: string): string {
+    const { count } = this.#shard;
+    return bridgeName({ index: bridgeOf(id, count), count });
+  }
+}

@@ -1,0 +1,79 @@
+/** One of the broker's addresses, and what is known of it. */
+export interface Address {
+  readonly url: string;
+  /** Of MQTT, at the next attempt. */
+  version: 4 | 5;
+  /** What it speaks at most, as far as it has said. */
+  bestVersion: 4 | 5;
+}
+
+/**
+ * The addresses of a broker, which is one or a cluster of several: the next one where one is away. It stays where it
+ * works, since those that work are all the same.
+ */
+export class Addresses {
+  readonly #all: readonly Address[];
+  #index = 0;
+  #tried = 0;
+
+  constructor(urls: readonly string[], version: 4 | 5) {
+    this.#all = urls.map((url) => ({ url, version, bestVersion: version }));
+  }
+
+  /** Where the next attempt goes. */
+  get current(): Address {
+    const address = this.#all[this.#index];
+    if (!address) throw new Error('there is no address of an MQTT broker');
+    return address;
+  }
+
+  /** Whether there is one only. */
+  get isSingle(): boolean {
+    return this.#all.length === 1;
+  }
+
+  /** The current one has failed; whether the next one is to be tried at once, or only after a wait, since each was. */
+  goOn(): boolean {
+    this.#index = (this.#index + 1) % this.#all.length;
+    this.#tried = (this.#tried + 1) % this.#all.length;
+    return this.#tried !== 0;
+  }
+
+  /** The current one has worked for long: what was tried before it counts no more. */
+  hasLasted(): void {
+    this.#tried = 0;
+  }
+}
+
+/** Whom a URL leads to, and as whom where it says so. */
+export interface Destination {
+  readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
+  readonly host: string;
+  readonly port: number;
+  /** Of a WebSocket. */
+  readonly path?: string;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
+
+/** Takes a valid URL of a broker apart. */
+export function destinationOf(url: string): Destination {
+  const { protocol, hostname, port, pathname, username, password } = new URL(url);
+  const scheme = protocol.slice(0, -1) as Destination['protocol'];
+  return {
+    protocol: scheme,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || defaultPorts[scheme],
+    ...(scheme.startsWith('ws') && { path: pathname }),
+    username: decodeURIComponent(username) || undefined,
+    password: decodeURIComponent(password) || undefined,
+  };
+}
+
+/** The URL without what is nobody's business. */
+export function describeUrl(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
+}

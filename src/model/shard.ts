@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+
+/** A bridge's part of the account: of so many bridges, counted from 0, it is the one of this index. */
+export interface Shard {
+  readonly index: number;
+  readonly count: number;
+}
+
+/** The part of a bridge that has the account to itself. */
+export const wholeAccount: Shard = { index: 0, count: 1 };
+
+/** Whether other bridges have parts too. */
+export function isShared({ count }: Shard): boolean {
+  return count > 1;
+}
+
+/**
+ * The index of the bridge to which a property belongs, with all that is in it: that of the bridge which draws the
+ * highest number for it. Where the count changes, only the bridges that come or go win or lose properties.
+ */
+export function bridgeOf(propertyId: string, count: number): number {
+  if (count === 1) return 0;
+  const draws = Array.from({ length: count }, (_, index) => drawOf(propertyId, index));
+  return draws.indexOf(Math.max(...draws));
+}
+
+function drawOf(propertyId: string, index: number): number {
+  return createHash('sha256').update(`${index}/${propertyId}`).digest().readUIntBE(0, 6);
+}
+
+/** Whether what has this id belongs to this bridge. */
+export function isOurs(propertyId: string, { index, count }: Shard): boolean {
+  return bridgeOf(propertyId, count) === index;
+}
+
+/** What a bridge is called in topics, and in the ids of its device and entities. */
+export function bridgeName({ index, count }: Shard): string {
+  return count === 1 ? 'bridge' : `bridge_${index}`;
+}
+
+/** Whether what a bridge of that name has left behind is this one's: its own, and the first's if there is none such any more. */
+export function isHeir(name: string, { index, count }: Shard): boolean {
+  if (name === bridgeName({ index, count })) return true;
+  const others = Array.from({ length: count }, (_, each) => bridgeName({ index: each, count }));
+  return index === 0 && !others.includes(name);
+}

@@ -1,0 +1,86 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { cases } from '../../scripts/bench/cases.ts';
+import type { Report } from '../../scripts/bench/report.ts';
+import { startProcess } from '../support/childProcess.ts';
+import { temporaryFolder } from '../support/program.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+function startBench(...args: readonly string[]) {
+  const nodeArgs = ['--import', './scripts/typescript.mjs', 'scripts/bench.ts'];
+  return startProcess(process.execPath, [...nodeArgs, ...args], { cwd: root });
+}
+
+/** Every figure that a case is to come to, whatever its value; of eight sonics in two homes. */
+const expected: Readonly<Record<string, readonly string[]>> = {
+  start: ['first sonic', 'first sonic, raw loop bundled'],
+  refresh: ['wall', 'wall to the last answer', 'CPU', 'CPU of the cloud'],
+  quiet: ['CPU', 'wall', 'messages'],
+  changes: ['CPU', 'wall', 'messages'],
+  reconnect: ['wall', 'CPU'],
+  birth: ['wall', 'CPU'],
+  command: [
+    'quiet, to the cloud',
+    'quiet, to the cloud, p99',
+    'quiet, from the cloud',
+    'quiet, from the cloud, p99',
+  ],
+  memory: ['RSS after the start', 'RSS after the start, raw loop bundled', 'RSS after many polls'],
+  idle: ['CPU, of a core', 'requests meanwhile'],
+  requests: ['an hour, all steady', 'an hour, all calm', 'an hour, all lively'],
+};
+
+it('a quick run of the benchmarks comes to every figure, and compares itself with an earlier one', {
+  timeout: 300_000,
+}, async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'bench.json');
+  const earlier: Report = {
+    at: '2026-11-20T09:00:00.000Z',
+    node: process.version,
+    processor: 'another',
+    broker: 'another',
+    figures: [
+      {
+        ...{ case: 'changes', sonics: 8, what: 'messages', unit: '' },
+        ...{ bridge: [4], raw: [4], target: null },
+      },
+    ],
+    notes: [],
+  };
+  writeFileSync(join(folder, 'earlier.json'), JSON.stringify(earlier));
+  const bench = startBench(
+    ...['--quick', '--sizes', '8', '--json', file],
+    ...['--against', join(folder, 'earlier.json')],
+  );
+  const { code } = await bench.ended();
+  expect([code, bench.stderr]).toEqual([0, expect.not.stringContaining('Error')]);
+
+  const { figures }: Report = JSON.parse(readFileSync(file, 'utf8'));
+  expect(Object.keys(expected)).toEqual(cases.map(({ name }) => name));
+  for (const [name, whats] of Object.entries(expected)) {
+    const measured = figures.filter((figure) => figure.case === name);
+    expect(measured.map(({ what }) => what)).toEqual(expect.arrayContaining([...whats]));
+    for (const { sonics, bridge, raw } of measured) {
+      expect(sonics).toBe(8);
+      expect(bridge.length, name).toBeGreaterThan(0);
+      for (const value of [...bridge, ...(raw ?? [])]) expect(value).toBeGreaterThanOrEqual(0);
+    }
+  }
+  const messagesOf = (name: string) =>
+    figures.find((figure) => figure.case === name && figure.what === 'messages');
+  expect(messagesOf('quiet')).toMatchObject({ bridge: [0], raw: null });
+  // The record of the one sonic that changed, and the states of its entities.
+  expect(messagesOf('changes')).toMatchObject({ bridge: [2], raw: [2] });
+  expect(bench.stdout).toMatch(/^quiet +8 +messages +0 +at most 0 +within$/m);
+  expect(bench.stdout).toMatch(/^changes +8 +messages +4\.00 +2\.00 +-50\.0 % +1\.00 > 1\.00$/m);
+});
+
+it('the benchmarks name the cases that there are to whoever asks for another', async () => {
+  const unknown = startBench('--cases', 'start,speed');
+  expect(await unknown.ended()).toMatchObject({ code: 2 });
+  expect(unknown.output).toContain('there is no case speed; there are\n  start');
+});

@@ -1,0 +1,206 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Reading, Store } from '../../../src/bridge/store.ts';
+import { bridgeOf } from '../../../src/model/shard.ts';
+import { anIncident, aProperty, aSignal, aSonic } from '../../support/views.ts';
+
+const count = 2;
+/** Ids of which every other belongs to the first bridge. */
+const idsFor = (index: number, start: string) =>
+  Array.from({ length: 50 }, (_, number) => `${start}-${number}`).filter(
+    (id) => bridgeOf(id, count) === index,
+  );
+const [ours = '', oursToo = ''] = idsFor(0, 'property');
+const [theirs = ''] = idsFor(1, 'property');
+const [answeredHere = ''] = idsFor(0, 'stranger');
+const [answeredThere = ''] = idsFor(1, 'stranger');
+
+let time = 0;
+const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplete: true, startedAt: time++ });
+const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
+
+let store: Store;
+let crossings: string[];
+
+const sonics = [
+  aSonic({ id: 'sink', signal_id: 'hub' }),
+  aSonic({ id: 'bath', signal_id: 'far' }),
+  aSonic({ id: 'shed', signal_id: 'stray' }),
+];
+const signals = ['hub', 'far', 'stray'].map((id) => aSignal({ id }));
+const atSonic = (id: string, sonic: string) => anIncident({ id, sonic_id: sonic, signal_id: null });
+
+/** The store of the first of two bridges; each has a property with a signal and a sonic, and one signal is in none. */
+function furnish(selection: readonly string[] = []): void {
+  crossings = [];
+  const crossed = (other: string) => void crossings.push(other);
+  store = new Store({ selection, shard: { index: 0, count }, crossed, staleAfterMs: 100 }, () => {});
+  const named = (id: string) => aProperty({ id, name: id });
+  store.replaceProperties(complete([named(ours), named(oursToo), named(theirs)]));
+  store.setOwnedSignals(ours, ['hub'], true);
+  store.setOwnedSignals(oursToo, [], true);
+  store.setOwnedSignals(theirs, ['far'], true);
+  store.replaceSignals(complete(signals));
+  store.replaceSonics(complete(sonics));
+  store.replaceIncidents(complete([atSonic('leak', 'sink'), atSonic('their-leak', 'bath')]));
+  store.takeDirty();
+}
+
+describe('the store of one of several bridges', () => {
+  beforeEach(() => furnish());
+
+  it('shows its own part, and knows what is in the others', () => {
+    expect(store.counts()).toEqual({ properties: 2, signals: 1, sonics: 1, open_incidents: 1 });
+    expect(store.unshownPropertyIds()).toEqual([theirs]);
+    expect(store.ownedSignalIds()).toEqual(['hub']);
+    expect([store.isElsewhere('sonic', 'bath'), store.isElsewhere('sonic', 'shed')]).toEqual([true, false]);
+    expect([store.isElsewhere('incident', 'their-leak'), store.isElsewhere('property', theirs)]).toEqual([
+      true,
+      true,
+    ]);
+    expect(store.leftOut).toBe(1);
+    expect(crossings).toEqual([]);
+  });
+
+  it('answers for nothing that another shows, and for what nobody has by its id', () => {
+    expect(store.answersFor('sonic', 'bath')).toBe(false);
+    expect(store.answersFor('incident', 'their-leak')).toBe(false);
+    expect(store.answersFor('property', theirs)).toBe(false);
+    for (const kind of ['sonic', 'signal', 'property', 'incident'] as const) {
+      expect(store.answersFor(kind, answeredHere)).toBe(true);
+      expect(store.answersFor(kind, answeredThere)).toBe(false);
+    }
+  });
+
+  it('names the bridge that moves a valve, however its id is spelled', () => {
+    expect(store.otherMover('sink')).toBeNull();
+    expect(store.otherMover('SINK')).toBeNull();
+    expect([store.otherMover('bath'), store.otherMover('BATH')]).toEqual(['bridge_1', 'bridge_1']);
+    expect([store.otherMover(answeredHere), store.otherMover(answeredThere)]).toEqual([null, 'bridge_1']);
+    // By its own spelling each would be the other bridge's.
+    const [here, there] = [answeredThere.toUpperCase(), answeredHere.toUpperCase()];
+    const loud = [aSonic({ id: here, signal_id: 'hub' }), aSonic({ id: there, signal_id: 'far' })];
+    store.replaceSonics(complete([...sonics, ...loud]));
+    expect([store.otherMover(answeredThere), store.otherMover(answeredHere)]).toEqual([null, 'bridge_1']);
+  });
+
+  it('goes by what the broker keeps, as long as the cloud was not read', () => {
+    const fresh = new Store({ selection: [], shard: { index: 0, count }, staleAfterMs: 100 }, () => {});
+    fresh.remember(
+      new Map([
+        [`sonic/${answeredHere}`, theirs],
+        [`sonic/${answeredThere}`, ours],
+      ]),
+    );
+    expect([fresh.answersFor('sonic', answeredHere), fresh.answersFor('sonic', answeredThere)]).toEqual([
+      false,
+      true,
+    ]);
+    store.remember(new Map([[`sonic/${answeredHere}`, theirs]]));
+    expect(store.answersFor('sonic', answeredHere)).toBe(true);
+  });
+
+  it('lets go at once of a sonic that has gone to another bridge, tells that one, and deletes nothing', () => {
+    const gone = aSonic({ id: 'sink', signal_id: 'far' });
+    const told = store.replaceSonics(complete([gone, ...sonics.slice(1)]));
+    expect(told).toMatchObject([{ event: 'device_removed', record: { id: 'sink' } }]);
+    expect(store.sonicView('sink')).toBeNull();
+    expect(store.mayBeTakenOver('sonic', 'sink')).toBe(true);
+    expect(crossings).toEqual(['bridge_1']);
+    // Its incident goes with it: it has not closed.
+    expect(store.replaceIncidents(complete([atSonic('leak', 'sink')]))).toEqual([]);
+    expect(store.incident('leak')).toBeNull();
+    expect(store.mayBeTakenOver('incident', 'leak')).toBe(true);
+  });
+
+  it('takes over what comes from another bridge: it was there before, and so was its incident', () => {
+    const come = aSonic({ id: 'bath', signal_id: 'hub' });
+    const told = store.replaceSonics(complete([sonics[0] ?? come, come]));
+    expect(told).toMatchObject([{ event: 'device_added', record: { id: 'bath' } }]);
+    expect(crossings).toEqual(['bridge_1']);
+    const incidents = [atSonic('leak', 'sink'), atSonic('their-leak', 'bath'), atSonic('new-leak', 'bath')];
+    expect(store.replaceIncidents(complete(incidents)).map(({ event }) => event)).toEqual([
+      'incident_moved',
+      'incident_opened',
+    ]);
+  });
+
+  it('lets go of a signal with its sonics as soon as its property is another bridge’s', () => {
+    store.setOwnedSignals(theirs, ['far', 'hub'], true);
+    expect([store.signalView('hub'), store.sonicView('sink')]).toEqual([null, null]);
+    expect(crossings).toEqual(['bridge_1', 'bridge_1']);
+    expect(store.replaceSignals(complete(signals))).toMatchObject([{ event: 'device_removed' }]);
+  });
+
+  it('waits with one that is in no property for the moment, and does not show it anew', () => {
+    store.setOwnedSignals(ours, [], true);
+    expect([store.isUnsettled('signal', 'hub'), store.isUnsettled('sonic', 'sink')]).toEqual([true, true]);
+    store.setOwnedSignals(ours, ['hub'], true);
+    expect(store.isUnsettled('sonic', 'sink')).toBe(false);
+    store.setOwnedSignals(ours, [], true);
+    for (const _ of [1, 2]) store.replaceSonics(complete(sonics));
+    expect(store.sonicView('sink')).toBeNull();
+    expect([store.mayBeTakenOver('sonic', 'sink'), store.isElsewhere('sonic', 'sink')]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it('takes what is in no known property for another’s while a property could not be read completely', () => {
+    const fresh = new Store({ selection: [], shard: { index: 0, count }, staleAfterMs: 100 }, () => {});
+    fresh.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
+    fresh.setOwnedSignals(ours, [], true);
+    fresh.setOwnedSignals(theirs, [], false);
+    fresh.replaceSignals(complete(signals));
+    expect(fresh.isElsewhere('signal', 'hub')).toBe(true);
+    fresh.setOwnedSignals(theirs, [], true);
+    expect(fresh.isElsewhere('signal', 'hub')).toBe(false);
+  });
+
+  it('forgets what is listed no more after two complete readings, and not before', () => {
+    const rest = sonics.filter(({ id }) => id !== 'bath');
+    store.replaceSonics(complete(rest));
+    store.replaceSonics(incomplete(rest));
+    expect(store.isElsewhere('sonic', 'bath')).toBe(true);
+    store.replaceSonics(complete(rest));
+    expect(store.isElsewhere('sonic', 'bath')).toBe(false);
+  });
+
+  it('shows an incident that names no device where its id says', () => {
+    const nameless = [answeredHere, answeredThere].map((id) =>
+      anIncident({ id, sonic_id: null, signal_id: null }),
+    );
+    store.replaceIncidents(complete(nameless));
+    expect(store.ids('incident')).toEqual([answeredHere]);
+    furnish([ours]);
+    store.replaceIncidents(complete(nameless));
+    expect(store.ids('incident')).toEqual([]);
+  });
+
+  it('filters first: a name that another bridge has is not unknown, and what is left out here is refused here', () => {
+    furnish([ours, theirs, 'Nowhere']);
+    expect(store.ids('property')).toEqual([ours]);
+    expect(store.unmatchedSelection()).toEqual(['Nowhere']);
+    expect([store.answersFor('property', oursToo), store.answersFor('property', theirs)]).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('the store of a bridge that is alone', () => {
+  it('answers for everything and leaves nothing to others', () => {
+    store = new Store({ selection: [ours], staleAfterMs: 100 }, () => {});
+    store.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
+    store.replaceSonics(complete(sonics));
+    expect([store.answersFor('sonic', 'bath'), store.otherMover('bath'), store.leftOut]).toEqual([
+      true,
+      null,
+      0,
+    ]);
+    expect([store.mayBeTakenOver('sonic', 'bath'), store.isElsewhere('property', theirs)]).toEqual([
+      false,
+      false,
+    ]);
+    expect(store.unshownPropertyIds()).toEqual([]);
+  });
+});

@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { Aedes } from 'aedes';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { brokerKinds, connected, openConnection, startEmbedded } from '../../support/brokers.ts';
+import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
+import { watchTopics } from '../../support/mqttWatcher.ts';
+import { freePort } from '../../support/ports.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const onMosquitto = it.skipIf(!mosquittoAvailable());
+const live = { retain: false } as const;
+const refused = 'connection refused (is it running, and is the port right?)';
+
+/** An address at which nobody is. */
+const nowhere = async () => `mqtt://127.0.0.1:${await freePort()}`;
+
+/** A broker that refuses the subscriptions to these topics that are of these levels of service. */
+async function startRefusing(topics: readonly string[], qos: readonly number[] = [0, 1]): Promise<string> {
+  const broker = await Aedes.createBroker({
+    authorizeSubscribe: (_client, subscription, done) =>
+      done(null, topics.includes(subscription.topic) && qos.includes(subscription.qos) ? null : subscription),
+  });
+  const server = createServer(broker.handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
+  const address = server.address();
+  return `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+}
+
+/** An embedded broker behind a way that can be cut. */
+async function startWay() {
+  const { url: brokerUrl, port } = await startEmbedded();
+  const way = await startTcpProxy(port);
+  return { way, brokerUrl, url: `mqtt://127.0.0.1:${way.port}` };
+}
+
+describe('a connection with several addresses', () => {
+  it('goes on to the next at once where one is away, and says which', async () => {
+    const away = await nowhere();
+    const { url } = await startEmbedded();
+    const opened = await connected([away, url], { protocolVersion: 4 });
+    expect(opened.happenings).toEqual([`failed: ${refused}`, 'connected']);
+    expect(opened.waits).toBe(0);
+    expect(opened.lines.messages).toEqual([
+      `warn: MQTT broker: ${away}: ${refused}. Trying again until it works`,
+      expect.stringMatching(/^info: MQTT broker: back after .* \(1 failed attempts\)$/),
+      `info: Connected to the MQTT broker ${url} (MQTT 3.1.1)`,
+    ]);
+  });
+
+  it('waits only once each was tried, and names each once for as long as all are away', async () => {
+    const urls = [await nowhere(), await nowhere(), await nowhere()];
+    const opened = openConnection(urls);
+    await waitFor(() => opened.waits === 3, { what: 'three rounds' });
+    expect(opened.happenings.length).toBe(9);
+    expect(opened.lines.messages).toEqual(
+      urls.map((url) => `warn: MQTT broker: ${url}: ${refused}. Trying again until it works`),
+    );
+  });
+
+  it('goes on at once when it is lost, and stays where it works', async () => {
+    const [first, second] = [await startWay(), await startWay()];
+    const opened = await connected([first.url, second.url], { protocolVersion: 4, subscriptions: ['set'] });
+    const isUsed = (way: { brokerUrl: string }, text: string) => async () => {
+      const watcher = await watchTopics(way.brokerUrl, 'state');
+      await watcher.close();
+      return watcher.last.get('state') === text;
+    };
+    const back = (times: number) =>
+      waitFor(() => opened.happenings.filter((each) => each === 'connected').length === times, {
+        what: 'the connection to be back',
+      });
+    first.way.cut();
+    await back(2);
+    expect(opened.waits).toBe(0);
+    expect(opened.happenings).toEqual(['connected', 'disconnected', 'connected']);
+    first.way.mend();
+    const { visits } = first.way;
+    await opened.connection.publish('state', 'on the second', { retain: true });
+    await waitFor(isUsed(second, 'on the second'), { what: 'the message' });
+    const somebody = await watchTopics(second.brokerUrl, 'none');
+    await somebody.publish('set', 'a command there');
+    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    expect(first.way.visits).toBe(visits);
+
+    second.way.cut();
+    await back(3);
+    await opened.connection.publish('state', 'on the first', { retain: true });
+    await waitFor(isUsed(first, 'on the first'), { what: 'the message' });
+    expect(opened.heard.map(({ payload }) => payload)).toEqual(['a command there']);
+  });
+
+  onMosquitto('speaks with each as well as that one can', async () => {
+    const old = await startWay();
+    const { url, port } = await startMosquitto();
+    const modern = await startTcpProxy(port);
+    const opened = await connected([old.url, `mqtt://127.0.0.1:${modern.port}`]);
+    old.way.cut();
+    await waitFor(() => opened.lines.text.includes('(MQTT 5)'), { what: 'MQTT 5' });
+    const watcher = await watchTopics(url, 'answer', { protocolVersion: 5 });
+    await opened.connection.publish('answer', 'x', { ...live, correlationData: Buffer.from('17') });
+    const answer = await watcher.waitForMessage(() => true, { what: 'the answer' });
+    expect(String(answer.properties?.correlationData)).toBe('17');
+    old.way.mend();
+    modern.cut();
+    await waitFor(() => opened.happenings.filter((each) => each === 'connected').length === 3, {
+      what: 'the old one again',
+    });
+    // It is not asked for MQTT 5 a second time.
+    expect(opened.happenings.filter((each) => each.startsWith('failed'))).toEqual([]);
+    expect(opened.lines.messages.filter((line) => line.includes('does not speak'))).toEqual([
+      `info: The MQTT broker ${old.url} does not speak MQTT 5: going on with 3.1.1`,
+    ]);
+  });
+
+  onMosquitto(
+    'takes a user and a password from each, and else from the options, and tells none',
+    async () => {
+      const own = await startMosquitto({ password: { user: 'own-user', password: 'own-secret' } });
+      const shared = await startMosquitto({ password: { user: 'shared-user', password: 'shared-secret' } });
+      const proxy = await startTcpProxy(own.port);
+      const opened = await connected([`mqtt://own-user:own-secret@127.0.0.1:${proxy.port}`, shared.url], {
+        username: 'shared-user',
+        password: () => 'shared-secret',
+      });
+      expect(opened.happenings).toEqual(['connected']);
+      proxy.cut();
+      await waitFor(() => opened.happenings.at(-1) === 'connected' && opened.happenings.length > 1, {
+        what: 'the second',
+      });
+      expect(opened.happenings).toEqual(['connected', 'disconnected', 'connected']);
+      expect(opened.lines.text).not.toMatch(/own-|shared-/);
+    },
+  );
+
+  onMosquitto('uses one authority for all, by TCP and by WebSocket', async () => {
+    const { url, caFile } = await startMosquitto({ tls: true });
+    const { url: web } = await startMosquitto({ websocket: true });
+    const tls = {
+      ca: readFileSync(caFile ?? '', 'utf8'),
+      cert: undefined,
+      key: undefined,
+      rejectUnauthorized: true,
+    };
+    const secure = await connected([await nowhere(), url, web], { tls });
+    expect(secure.lines.text).toContain(`Connected to the MQTT broker ${url} `);
+    const open = await connected([await nowhere(), web, url], { tls, clientId: 'another' });
+    expect(open.lines.text).toContain(`Connected to the MQTT broker ${web} `);
+  });
+
+  it('goes on where a node takes no subscriptions, as one without a quorum', async () => {
+    const refusing = await startRefusing(['set']);
+    const { url } = await startEmbedded();
+    const opened = await connected([refusing, url], { protocolVersion: 4, subscriptions: ['set'] });
+    expect(opened.waits).toBe(0);
+    expect(opened.happenings).toEqual([
+      expect.stringMatching(/^failed: the broker refused a subscription: set: /),
+      'connected',
+    ]);
+    const somebody = await watchTopics(url, 'none');
+    await somebody.publish('set', 'heard');
+    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+  });
+
+  it('asks for less where no node takes subscriptions that are acknowledged, as while one is missing', async () => {
+    const urls = [await startRefusing(['set'], [1]), await startRefusing(['set'], [1])];
+    const opened = await connected(urls, { protocolVersion: 4, subscriptions: ['set'] });
+    expect(opened.waits).toBe(0);
+    expect(opened.happenings).toEqual([expect.stringContaining('refused a subscription'), 'connected']);
+    const somebody = await watchTopics(urls[1] ?? '', 'none');
+    await somebody.publish('set', 'heard');
+    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+  });
+
+  it('that is pushed out by another of its name does not come back without waits', async () => {
+    const { url, port } = await startEmbedded();
+    const urls = [url, `mqtt://localhost:${port}`];
+    const opened = [0, 1].map(() => openConnection(urls, { protocolVersion: 4 }));
+    const connections = () =>
+      opened.map(({ happenings }) => happenings.filter((each) => each === 'connected').length);
+    await waitFor(() => Math.min(...connections()) >= 4, { what: 'them to push each other out' });
+    for (const [index, count] of connections().entries()) {
+      expect(opened[index]?.waits).toBeGreaterThanOrEqual(Math.floor((count - 1) / 2));
+    }
+    expect(opened.map(({ lines }) => lines.text).join()).toContain('again and again');
+  });
+});
+
+describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion, start }) => {
+  it.skipIf(!isHere)('hears when its own last will is published while it lives', async () => {
+    const { url } = await start();
+    const watcher = await watchTopics(url, 'state');
+    await watcher.publish('state', 'offline', { retain: true });
+    const will = { topic: 'state', payload: 'offline' };
+    const opened = await connected(url, { protocolVersion, will, subscriptions: ['set'] });
+    await opened.connection.publish('state', 'online', { retain: true });
+    await watcher.publish('set', 'the end of what was kept');
+    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    // What the broker had kept is of the connection before, and the rest is its own.
+    expect(opened.happenings).toEqual(['connected']);
+    await watcher.publish('state', 'offline', { retain: true });
+    await waitFor(() => opened.happenings.length > 1, { what: 'the news of its death' });
+    expect(opened.happenings).toEqual(['connected', 'presumed dead']);
+    expect(opened.heard.map(({ topic }) => topic)).toEqual(['set']);
+  });
+});
+
+it('a connection that may not read its own state goes without', async () => {
+  const refusing = await startRefusing(['state']);
+  const will = { topic: 'state', payload: 'offline' };
+  const opened = await connected(refusing, { protocolVersion: 4, will, subscriptions: ['set'] });
+  const somebody = await watchTopics(refusing, 'none');
+  await somebody.publish('set', 'heard');
+  await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+  expect(opened.happenings).toEqual(['connected']);
+});
