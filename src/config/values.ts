@@ -104,7 +104,7 @@ const brokerMessage = 'must be a URL that begins with mqtt://, mqtts://, ws:// o
 const brokerPattern = '^\\s*([Mm][Qq][Tt][Tt]|[Ww][Ss])[Ss]?://[^\\s#]+\\s*$';
 
 /** Address of a broker. */
-export const brokerUrl = z
+const brokerUrl = z
   .string({ error: brokerMessage })
   .meta({ pattern: brokerPattern })
   .transform((written, context) => {
