@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { namingSources } from './base/stackTraces.ts';
 import { version } from './base/version.ts';
 import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
 import { exitStatus, UsageError } from './cli/command.ts';
@@ -57,10 +56,6 @@ function statusAfter(error: NodeJS.ErrnoException): number {
   return error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed;
 }
 
-process.on('uncaughtException', (error) => {
-  complain(namingSources(String(error instanceof Error ? error.stack : error)));
-  process.exit(exitStatus.failed);
-});
 process.stdout.on('error', (error) => process.exit(statusAfter(error)));
 
 try {

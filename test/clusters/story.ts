@@ -25,17 +25,18 @@ export function tellStory(name: string, program: string | undefined, protocolVer
     const urlOf = (node = 0) => cluster.urls[node - 1] ?? '';
     const picturesOf = () => Promise.all(cluster.urls.map((url) => picture(url, protocolVersion)));
     const untilWhole = async () => {
-      const isWhole = async () =>
-        (await picturesOf()).every((each) => differences(wanted, each).length === 0);
+      let wrong: string[][] = [];
+      const isWhole = async () => {
+        wrong = (await picturesOf()).map((each) => differences(wanted, each));
+        return wrong.flat().length === 0;
+      };
       // What is different says more than a wait in vain.
       await waitFor(isWhole, {
         what: 'all nodes to be whole',
         timeoutMs: replicationMs,
         intervalMs: 1_000,
       }).catch(() => undefined);
-      expect((await picturesOf()).map((each) => differences(wanted, each))).toEqual(
-        cluster.urls.map(() => []),
-      );
+      expect(wrong).toEqual(cluster.urls.map(() => []));
     };
 
     beforeAll(async () => {
@@ -175,9 +176,8 @@ export function tellStory(name: string, program: string | undefined, protocolVer
     });
 
     it('are not said to be gone on any node, and stop in time', async () => {
-      for (const { bridgeTopic } of fleet.members) {
-        for (const each of await picturesOf()) expect(each?.get(`${bridgeTopic}/state`)).toBe('online');
-      }
+      await untilWhole();
+      for (const { bridgeTopic } of fleet.members) expect(wanted.get(`${bridgeTopic}/state`)).toBe('online');
       for (const { program: bridge } of fleet.members) {
         const { code, durationMs } = await bridge.stop();
         expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });

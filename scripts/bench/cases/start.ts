@@ -40,10 +40,8 @@ export const start: Case = {
 };
 
 async function bridgeStart(stage: Stage): Promise<number> {
-  const profileFolder = null;
-  return timed(stage.broker, () => raiseBridge(stage, { hasGauge: false, profileFolder })).then(
-    ({ firstMs }) => firstMs,
-  );
+  const begin = () => raiseBridge(stage, { hasGauge: false, profileFolder: null });
+  return (await timed(stage.broker, begin)).firstMs;
 }
 
 async function rawStart(
