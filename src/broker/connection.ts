@@ -342,7 +342,7 @@ export class Connection {
       client.on('disconnect', (packet) => giveUp(wordsOfGoodbye(packet, this.#options.clientId)));
       client.on('error', (error) => {
         // It has hung up while it was written to: what it may have said before is lost.
-        const isHungUp = connectedAt !== null && 'code' in error && error.code === 'EPIPE';
+        const isHungUp = connectedAt !== null && 'code' in error && String(error.code) === 'EPIPE';
         const why = isHungUp ? this.#wordsOfClose(connectedAt) : wordsOfFailure(error, hasAnswered);
         hasAnswered = hasAnswered || 'code' in error;
         if ('code' in error && unacceptableProtocol.has(Number(error.code)) && address.version === 5) {
