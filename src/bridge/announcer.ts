@@ -30,6 +30,8 @@ export class Announcer {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #queue = new Set<string>();
+  /** Told of, but not at the device that they name: that is not known yet. */
+  readonly #homeless = new Set<string>();
   /** Announced by other bridges, as far as the broker shows. */
   #announcedByOthers = new Set<string>();
   #birthAt = Number.NEGATIVE_INFINITY;
@@ -83,13 +85,13 @@ export class Announcer {
   /** Takes incidents for announced. */
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
-    for (const id of incidentIds) this.#queue.delete(id);
+    for (const id of incidentIds) this.#forget(id);
     void this.#ledger.noteAnnounced(incidentIds);
   }
 
   /** Forgets an incident that closed. */
   closed(incidentId: string): void {
-    this.#queue.delete(incidentId);
+    this.#forget(incidentId);
     this.#announcedByOthers.delete(incidentId);
     this.#ledger.forgetAnnounced(incidentId);
   }
@@ -107,7 +109,8 @@ export class Announcer {
 
   /** Announces what is due; to be called when anything it waits for may have come. */
   wake(): void {
-    if (this.#isBusy || this.#queue.size === 0 || !this.#connection.isConnected) return;
+    const isIdle = this.#queue.size + this.#homeless.size === 0;
+    if (this.#isBusy || isIdle || !this.#connection.isConnected) return;
     this.#isBusy = true;
     void this.#announceDue().finally(() => {
       this.#isBusy = false;
@@ -118,16 +121,22 @@ export class Announcer {
   stop(): void {
     this.#cancelTimer();
     this.#queue.clear();
+    this.#homeless.clear();
+  }
+
+  #forget(incidentId: string): void {
+    this.#queue.delete(incidentId);
+    this.#homeless.delete(incidentId);
   }
 
   async #announceDue(): Promise<void> {
     const now = this.#clock.monotonic();
     const due: Incident[] = [];
     let nextAt = Number.POSITIVE_INFINITY;
-    for (const id of this.#queue) {
+    for (const id of [...this.#queue, ...this.#homeless]) {
       const incident = this.#store.incident(id);
       const readyAt = incident ? this.#readyAt(incident) : now;
-      if (!incident) this.#queue.delete(id);
+      if (!incident) this.#forget(id);
       else if (readyAt === null) continue;
       else if (readyAt <= now) due.push(incident);
       else nextAt = Math.min(nextAt, readyAt);
@@ -136,10 +145,12 @@ export class Announcer {
     if (nextAt < Number.POSITIVE_INFINITY) {
       this.#cancelTimer = this.#clock.after(nextAt - now + 1, () => this.wake());
     }
-    if (due.length === 0) return;
-    for (const { id } of due) this.#queue.delete(id);
-    await this.#ledger.noteAnnounced(due.map(({ id }) => id));
-    for (const incident of due) await this.#announce(incident);
+    const untold = due.filter(({ id }) => this.#queue.delete(id));
+    if (untold.length > 0) await this.#ledger.noteAnnounced(untold.map(({ id }) => id));
+    for (const incident of due) {
+      if (untold.includes(incident)) await this.#announce(incident);
+      else if (this.#homeless.delete(incident.id)) await this.#announceAtDevice(incident);
+    }
   }
 
   /** When the incident may be announced; null while its device is not yet announced itself. */
@@ -147,7 +158,8 @@ export class Announcer {
     // Before the first round of polls is over, its device may only not be known yet.
     if (!this.#publisher.isShowingDevices) return null;
     const device = this.#store.announcerOf(incident);
-    if (!device || !this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
+    if (!device) return this.#homeless.has(incident.id) ? null : Number.NEGATIVE_INFINITY;
+    if (!this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
     const announcedAt = this.#publisher.announcedAt(device.kind, device.id);
     return announcedAt === null ? null : Math.max(announcedAt, this.#birthAt) + setUpMs;
   }
@@ -157,8 +169,21 @@ export class Announcer {
       `Incident ${incident.id} opened: ${incident.type} (${incident.severity ?? 'no'} severity)`,
     );
     this.#tell('incident_opened', incident);
+    const wasAway = await this.#announceAtDevice(incident);
+    if (!wasAway) return;
+    this.#homeless.delete(incident.id);
+    this.#ledger.forgetAnnounced(incident.id);
+    this.#queue.add(incident.id);
+  }
+
+  /** Publishes the event of the device's entity, as soon as there is one; says whether the broker went away before. */
+  async #announceAtDevice(incident: Incident): Promise<boolean> {
     const device = this.#store.announcerOf(incident);
-    if (!device) return;
+    if (!device) {
+      // Lists are read at different times: the device may be new.
+      if (incident.sonic_id !== null || incident.signal_id !== null) this.#homeless.add(incident.id);
+      return false;
+    }
     const topic = this.#topics.below(device.kind, device.id, 'incident');
     const eventType = { event_type: eventTypeOf(incident) };
     const payload = JSON.stringify({ ...eventType, ...incident, ...eventType });
@@ -166,11 +191,11 @@ export class Announcer {
       await this.#connection.publish(topic, payload, { retain: false });
     } catch (error) {
       if (error instanceof BrokerAway && !error.wasSent) {
-        this.#ledger.forgetAnnounced(incident.id);
-        this.#queue.add(incident.id);
-        return;
+        this.#homeless.add(incident.id);
+        return true;
       }
       this.#log.warn(`Incident ${incident.id} may not have been announced: ${String(error)}`);
     }
+    return false;
   }
 }

@@ -275,6 +275,27 @@ describe('what vanishes', () => {
 });
 
 describe('incidents', () => {
+  it('of a device that is not listed yet are told at once, and announced by it as soon as it is', async () => {
+    const house = await startHouse({
+      config: { schedules: { incidents: '500ms', sonics: '1h', signals: '1h' } },
+    });
+    const { world } = house.simulator;
+    const [first = ''] = world.sonics.ids;
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${first}`, () => true, 10_000);
+    const { id } = world.addSonic(world.addSignal().id);
+    const incident = world.openIncident({ type: 'water_presence_detected', sonicId: id });
+    const announced = () =>
+      house.watcher.messages.filter(({ topic }) => topic === `sonic2mqtt/sonic/${id}/incident`);
+    const told = () => house.events('incident_opened').filter((event) => event.id === incident.id);
+    await waitFor(() => told().length === 1, { what: 'the word of it', timeoutMs: 10_000 });
+    expect(announced()).toEqual([]);
+    await house.watcher.publish('sonic2mqtt/bridge/refresh', '');
+    await waitFor(() => announced().length === 1, { what: 'its announcement', timeoutMs: 10_000 });
+    expect(JSON.parse(announced()[0]?.text ?? '{}')).toMatchObject({ id: incident.id });
+    expect(told()).toHaveLength(1);
+    await house.bridge.stop();
+  });
+
   it('are announced once each, two seconds after their device at the earliest, and not again after a restart', async () => {
     const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 } });
     const [sonic] = house.simulator.world.sonics.values();
