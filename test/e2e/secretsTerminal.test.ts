@@ -35,9 +35,9 @@ describe('a name that holds what terminals act on', () => {
     const { world } = house.simulator;
     for (const id of world.properties.ids) world.properties.change(id, { name: forged });
     const check = startProgram(['check'], { config: house.config });
+    expect((await check.ended()).code, check.output).toBe(0);
     const call = startProgram(['call', 'list_properties'], { config: house.config });
-    expect((await check.ended()).code).toBe(0);
-    expect((await call.ended()).code).toBe(0);
+    expect((await call.ended()).code, call.output).toBe(0);
     for (const { output } of [check, call]) expect(output).not.toMatch(controls);
     expect(check.stdout).toMatch(/no signal \(hub\) in Attic\\u000a\[2026/);
     expect(JSON.parse(call.stdout).data[0].name).toBe(forged);
