@@ -251,7 +251,10 @@ export class Connection {
         this.#addresses.hasLasted();
       } else if (livedMs !== null) this.#relapses += 1;
       if (retryAtOnce) continue;
-      this.#outage.failed(this.#addresses.isSingle ? reason : `${describeUrl(url)}: ${reason}`);
+      const told = this.#addresses.isSingle ? reason : `${describeUrl(url)}: ${reason}`;
+      // Suspected or said outright, it is the same.
+      const takenOver = takenOverWords(this.#options.clientId);
+      this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
       if (livedMs === null) this.#events.failed?.(reason, url);
       if (this.#addresses.goOn()) continue;
       waits += 1;

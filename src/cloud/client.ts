@@ -376,9 +376,7 @@ export class CloudClient {
 /** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
 function toCloudError(name: OperationName, error: unknown): unknown {
   if (error instanceof NoAnswer) {
-    const { kind, message, mayHaveActed, timedOut } = error;
-    // How long it took is another each time.
-    const gist = timedOut ? 'timeout' : message;
+    const { kind, message, mayHaveActed, timedOut, gist } = error;
     return new CloudError(kind, name, message, { mayHaveActed, timedOut, gist, cause: error });
   }
   if (error instanceof GivenUp) {

@@ -6,16 +6,25 @@ export class NoAnswer extends Error {
   /** Whether the cloud may have acted on the request; false only where nothing was sent. */
   readonly mayHaveActed: boolean;
   readonly timedOut: boolean;
+  /** The message without what differs within one outage, which may cut off some requests and leave others hanging. */
+  readonly gist: string;
 
   constructor(
     message: string,
-    details: { kind?: 'unreadable'; mayHaveActed: boolean; timedOut?: boolean; cause?: unknown },
+    details: {
+      kind?: 'unreadable';
+      mayHaveActed: boolean;
+      timedOut?: boolean;
+      isCutOff?: boolean;
+      cause?: unknown;
+    },
   ) {
     super(message, { cause: details.cause });
     this.name = 'NoAnswer';
     this.kind = details.kind ?? 'unavailable';
     this.mayHaveActed = details.mayHaveActed;
     this.timedOut = details.timedOut ?? false;
+    this.gist = this.timedOut || details.isCutOff ? 'no answer' : message;
   }
 }
 
@@ -42,7 +51,8 @@ export function describeFailure(error: unknown, url: URL, wasSent: boolean): NoA
     return new NoAnswer(words, { kind: 'unreadable', mayHaveActed, cause: error });
   }
   if (brokenConnection.has(code)) {
-    return noAnswer(`the connection to ${url.host} broke before the answer was complete`);
+    const words = `the connection to ${url.host} broke before the answer was complete`;
+    return new NoAnswer(words, { mayHaveActed, isCutOff: true, cause: error });
   }
   return noAnswer(`no answer from ${url.host}: ${message}`);
 }

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { describeFailure, NoAnswer } from '../../../src/cloud/noAnswer.ts';
+
+const failed = (code: string) =>
+  describeFailure(Object.assign(new Error(code), { code }), new URL('https://cloud.example.com'), true);
+
+it('Requests that hang and requests that are cut off are one piece of news: one outage may do both', () => {
+  const hung = new NoAnswer('timeout: cloud.example.com without an answer', {
+    mayHaveActed: true,
+    timedOut: true,
+  });
+  expect(
+    new Set(
+      [hung, failed('ECONNRESET'), failed('UND_ERR_SOCKET'), failed('ETIMEDOUT')].map(({ gist }) => gist),
+    ).size,
+  ).toBe(1);
+  expect(failed('ENOTFOUND').gist).toBe('DNS: no such host cloud.example.com');
+  expect(failed('ECONNREFUSED').gist).toBe('connection refused by cloud.example.com');
+});
