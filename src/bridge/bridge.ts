@@ -18,7 +18,7 @@ import { Changes } from './changes.ts';
 import { Commander, type CommanderOptions, type Outcome } from './commander.ts';
 import { Extras } from './extras.ts';
 import { Handover } from './handover.ts';
-import { growsOldAlone } from './health.ts';
+import { agesUntil } from './health.ts';
 import { type Inventory, readKept, takeInventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
@@ -177,7 +177,7 @@ export class Bridge {
       this.#store,
       {
         allowedMs: options.poller.staleAfterMs,
-        isCloudThere: () => growsOldAlone('properties', this.#poller.records),
+        agesUntil: () => agesUntil('properties', this.#poller.records),
         onChange: () => this.#publisher.wake(),
         signal: this.#stopping.signal,
       },

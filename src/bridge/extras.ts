@@ -14,8 +14,8 @@ const hubsAtOnce = 2;
 export interface ExtrasOptions {
   /** How long a hub may fail to be read, and still be shown as it was, in ms. */
   readonly allowedMs: number;
-  /** Whether the cloud answers other questions: a lost cloud changes no value. */
-  readonly isCloudThere: () => boolean;
+  /** Until when a hub grows old by itself, in ms of the monotonic clock: a lost cloud changes no value. */
+  readonly agesUntil: () => number;
   readonly onChange: () => void;
   /** Gives up what is under way. */
   readonly signal: AbortSignal;
@@ -112,8 +112,8 @@ export class Extras {
   }
 
   #isTooOld(id: string, at: number): boolean {
-    const { allowedMs, isCloudThere } = this.#options;
-    return isCloudThere() && this.#ages.missed(id, at, allowedMs);
+    const { allowedMs, agesUntil } = this.#options;
+    return this.#ages.missed(id, Math.min(at, agesUntil()), allowedMs);
   }
 
   #noteFailure(what: string, error: unknown): void {

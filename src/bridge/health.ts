@@ -42,6 +42,8 @@ export interface SliceRecord {
   readonly lastSuccessAt: number | null;
   /** Monotonic clock, ms; until then the last success counts as fresh. */
   readonly freshUntil: number;
+  /** Monotonic clock, ms; when the last poll began that the cloud answered. */
+  readonly answeredAt: number;
   readonly failure: Failure | null;
   readonly consecutiveFailures: number;
 }
@@ -50,6 +52,7 @@ export interface SliceRecord {
 export const neverPolled: SliceRecord = {
   lastSuccessAt: null,
   freshUntil: Number.NEGATIVE_INFINITY,
+  answeredAt: Number.NEGATIVE_INFINITY,
   failure: null,
   consecutiveFailures: 0,
 };
@@ -151,14 +154,15 @@ export function freshUntil(records: Readonly<Record<Slice, SliceRecord>>): numbe
 }
 
 /**
- * Whether what this slice brought grows old by itself. Where the slice by which freshness is judged fails too, the
- * cloud is away: that makes everything unavailable, and changes no value.
+ * Until when, in ms of the monotonic clock, what this slice brought grows old by itself: as long as the cloud answered
+ * where freshness is judged. A cloud that is away makes everything unavailable, and changes no value.
  */
-export function growsOldAlone(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): boolean {
+export function agesUntil(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): number {
   const judged = judgedSlice(records);
-  if (judged === null) return true;
-  const { failure } = records[judged];
-  return slice !== judged && (failure === null || failure.kind === 'incomplete');
+  if (judged === null) return Number.POSITIVE_INFINITY;
+  const { failure, answeredAt } = records[judged];
+  const isThere = failure === null || failure.kind === 'incomplete';
+  return slice !== judged && isThere ? answeredAt : Number.NEGATIVE_INFINITY;
 }
 
 /** The payload of `bridge/health`. */

@@ -9,8 +9,8 @@ import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Incident, Signal } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
 import {
+  agesUntil,
   type Failure,
-  growsOldAlone,
   incomplete,
   isSonicSlice,
   neverPolled,
@@ -129,7 +129,7 @@ export class Poller {
       { timezone, staleAfterMs, signal: this.#stopping.signal },
       {
         periodMs: (slice) => this.#periodMs(slice),
-        growsOldAlone: (slice) => growsOldAlone(slice, this.#records),
+        agesUntil: (slice) => agesUntil(slice, this.#records),
         newDay: () => this.#recurring.usage.request(),
       },
       clock,
@@ -234,10 +234,11 @@ export class Poller {
     this.#records[slice] = {
       lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
       freshUntil: isRead ? this.#freshUntil(slice, startedAt) : before.freshUntil,
+      answeredAt: isRead ? startedAt : before.answeredAt,
       failure,
       consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
     };
-    if (!isRead && growsOldAlone(slice, this.#records)) this.#store.missed(slice, startedAt);
+    if (!isRead) this.#store.missed(slice, Math.min(startedAt, agesUntil(slice, this.#records)));
     if (isRead && !isSonicSlice(slice)) this.#onReached();
     if (this.#isStarted && failure === null) {
       if (before.failure?.kind === 'unavailable') this.#retryFailing(slice);

@@ -29,14 +29,14 @@ export class PressureTestBook {
     this.#show(sonicId);
   }
 
-  /** Notes that a sonic could not be read. */
-  missed(sonicId: string): void {
-    if (this.#ages.missed(sonicId, this.#clock.monotonic(), this.#allowedMs())) this.#show(sonicId);
+  /** Notes that a sonic could not be read at that time, in ms of the monotonic clock. */
+  missed(sonicId: string, at: number): void {
+    if (this.#ages.missed(sonicId, at, this.#allowedMs())) this.#show(sonicId);
   }
 
   /** The cloud has no tests of this sonic; one that has ever had any goes on having them. */
-  without(sonicId: string): void {
-    if (this.#tests.has(sonicId)) this.missed(sonicId);
+  without(sonicId: string, at: number): void {
+    if (this.#tests.has(sonicId)) this.missed(sonicId, at);
     else this.#store.setPressureTests(sonicId, null);
   }
 

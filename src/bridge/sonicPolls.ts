@@ -30,8 +30,8 @@ export interface SonicPollsOptions {
 export interface SonicPollsEvents {
   /** From one poll to the next, in ms. */
   readonly periodMs: (slice: SonicSlice) => number;
-  /** Whether what this slice brought grows old by itself. */
-  readonly growsOldAlone: (slice: SonicSlice) => boolean;
+  /** Until when what this slice brought grows old by itself, in ms of the monotonic clock. */
+  readonly agesUntil: (slice: SonicSlice) => number;
   /** Somewhere a new day has begun. */
   readonly newDay: () => void;
 }
@@ -139,7 +139,7 @@ export class SonicPolls {
   #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
     const missed: Question['missed'] = (id, at) => {
       if (slice === 'telemetry') this.#rhythm.missed(id);
-      if (this.#events.growsOldAlone(slice)) question.missed(id, at);
+      question.missed(id, Math.min(at, this.#events.agesUntil(slice)));
     };
     return askEach(
       ids,
@@ -207,8 +207,8 @@ export class SonicPolls {
     return {
       operation: 'read_daily_usage',
       ask: (id) => this.#usage.read(id, (month) => this.#askUsage(id, month)),
-      without: (id) => this.#usage.without(id),
-      missed: (id) => this.#usage.missed(id),
+      without: (id, at) => this.#usage.without(id, at),
+      missed: (id, at) => this.#usage.missed(id, at),
       drop: () => this.#store.dropUsage(),
     };
   }
@@ -226,8 +226,8 @@ export class SonicPolls {
         const call = { operation: 'read_pressure_tests', params: { thing_id: id } } as const;
         this.#pressureTests.take(id, await this.#client.call(call, this.#oneOfMany));
       },
-      without: (id) => this.#pressureTests.without(id),
-      missed: (id) => this.#pressureTests.missed(id),
+      without: (id, at) => this.#pressureTests.without(id, at),
+      missed: (id, at) => this.#pressureTests.missed(id, at),
       drop: () => this.#store.dropPressureTests(),
     };
   }

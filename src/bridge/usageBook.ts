@@ -71,15 +71,15 @@ export class UsageBook {
     this.#previousReadOn.set(sonicId, date);
   }
 
-  /** Notes that a sonic could not be read. */
-  missed(sonicId: string): void {
+  /** Notes that a sonic could not be read at that time, in ms of the monotonic clock. */
+  missed(sonicId: string, at: number): void {
     this.#recall(sonicId);
-    if (this.#ages.missed(sonicId, this.#clock.monotonic(), this.#allowedMs())) this.#show(sonicId);
+    if (this.#ages.missed(sonicId, at, this.#allowedMs())) this.#show(sonicId);
   }
 
   /** The cloud has no usage of this sonic; one that has ever had any goes on having it. */
-  without(sonicId: string): void {
-    if (this.#ledger.usageOf(sonicId)) this.missed(sonicId);
+  without(sonicId: string, at: number): void {
+    if (this.#ledger.usageOf(sonicId)) this.missed(sonicId, at);
     else this.#store.setUsage(sonicId, null);
   }
 

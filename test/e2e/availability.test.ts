@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type DeviceKind, placeOf } from '../support/entityTruths.ts';
 import { type Entity, type FakeHomeAssistant, startFakeHomeAssistant } from '../support/fakeHomeAssistant.ts';
 import { fault, type House, startHouse } from '../support/house.ts';
@@ -42,7 +42,7 @@ describe('what Home Assistant can use', () => {
     house = await startHouse({
       // A sonic on each page, so that one alone can be missed.
       cloud: { properties: 1, signals: 2, sonics: 4, pageSize: 1 },
-      config: { stale_after: '1500ms', cloud: { request_timeout: '500ms' } },
+      config: { stale_after: '2500ms', cloud: { request_timeout: '500ms' } },
     });
     homeAssistant = await startFakeHomeAssistant(house.broker.url);
     signals = house.simulator.world.signals.ids;
@@ -55,6 +55,14 @@ describe('what Home Assistant can use', () => {
   afterAll(async () => {
     await house.bridge.stop();
     await homeAssistant.close();
+  });
+
+  // A story that failed leaves nothing to the next.
+  afterEach(() => {
+    const { world } = house.simulator;
+    house.simulator.setFaults([]);
+    for (const id of signals) world.connectCloud(id);
+    for (const id of sonics) world.connectRadio(id);
   });
 
   function shouldBeAvailable({ device, id }: Entity, { isBridgeUp, isCloudUp, lost }: Weather): boolean {

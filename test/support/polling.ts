@@ -73,7 +73,7 @@ export async function startPolling(
   const extras = new Extras(
     cloud.client,
     store,
-    { allowedMs: staleAfterMs, isCloudThere: () => true, onChange: () => {}, signal },
+    { allowedMs: staleAfterMs, agesUntil: () => Number.POSITIVE_INFINITY, onChange: () => {}, signal },
     clock,
     log,
   );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
+  agesUntil,
   freshUntil,
-  growsOldAlone,
   healthFingerprint,
   healthPayload,
   judge,
@@ -11,7 +11,13 @@ import {
   slices,
 } from '../../../src/bridge/health.ts';
 
-const good: SliceRecord = { lastSuccessAt: 1_000, freshUntil: 5_000, failure: null, consecutiveFailures: 0 };
+const good: SliceRecord = {
+  lastSuccessAt: 1_000,
+  freshUntil: 5_000,
+  answeredAt: 900,
+  failure: null,
+  consecutiveFailures: 0,
+};
 const bad = (kind: NonNullable<SliceRecord['failure']>['kind'], words = `${kind} in words`): SliceRecord => ({
   ...good,
   failure: { kind, words, gist: words },
@@ -163,21 +169,26 @@ describe('freshness', () => {
     );
   });
 
+  const never = Number.NEGATIVE_INFINITY;
+  const always = Number.POSITIVE_INFINITY;
   it.each([
-    ['incidents', {}, true],
-    ['telemetry', {}, true],
-    ['usage', {}, true],
-    ['pressure_tests', { sonics: bad('unavailable') }, false],
-    ['signals', { sonics: bad('incomplete') }, true],
-    ['signals', { sonics: bad('unavailable') }, false],
-    ['incidents', { sonics: bad('auth') }, false],
-    ['sonics', {}, false],
-    ['sonics', { sonics: bad('forbidden') }, true],
-    ['incidents', { sonics: bad('forbidden') }, false],
-    ['sonics', { sonics: bad('forbidden'), incidents: bad('forbidden') }, true],
-  ] as const)('of %s alone is lost only while the cloud is there: %j, %s', (slice, changes, expected) => {
-    expect(growsOldAlone(slice, withSlices(changes).slices)).toBe(expected);
-  });
+    ['incidents', {}, 900],
+    ['telemetry', {}, 900],
+    ['usage', {}, 900],
+    ['pressure_tests', { sonics: bad('unavailable') }, never],
+    ['signals', { sonics: bad('incomplete') }, 900],
+    ['signals', { sonics: bad('unavailable') }, never],
+    ['incidents', { sonics: bad('auth') }, never],
+    ['sonics', {}, never],
+    ['sonics', { sonics: bad('forbidden') }, 900],
+    ['incidents', { sonics: bad('forbidden') }, never],
+    ['sonics', { sonics: bad('forbidden'), incidents: bad('forbidden') }, always],
+  ] as const)(
+    'of %s alone is lost only as long as the cloud was there: %j, %s',
+    (slice, changes, expected) => {
+      expect(agesUntil(slice, withSlices(changes).slices)).toBe(expected);
+    },
+  );
 
   it('has not begun before the first poll', () => {
     expect(freshUntil(withSlices({ sonics: neverPolled }).slices)).toBe(Number.NEGATIVE_INFINITY);

@@ -96,6 +96,36 @@ describe('an incident that the list of open ones misses', () => {
   });
 });
 
+describe('a list that fails', () => {
+  it('makes its devices old only if the cloud answered elsewhere when they were old', async () => {
+    const clock = new FakeClock(Date.parse('2026-11-20T09:00:00Z'));
+    let signals: StubAnswer = list({ id: 'hub' });
+    let sonics: StubAnswer | Promise<StubAnswer> = list();
+    const { poller, store } = await startPoller(({ path }) => {
+      if (path.endsWith('/signals')) return signals;
+      return path.endsWith('/sonics') ? sonics : list();
+    }, clock);
+    const failToReadSignals = async () => {
+      const before = poller.records.signals.consecutiveFailures;
+      clock.advance(300_001);
+      poller.refresh();
+      const hasFailed = () => poller.records.signals.consecutiveFailures > before;
+      await waitFor(hasFailed, { what: 'the list to fail' });
+    };
+    signals = { status: 422 };
+    let answer = () => {};
+    sonics = new Promise((resolve) => {
+      answer = () => resolve(list());
+    });
+    await failToReadSignals();
+    expect(store.signalView('hub')?.isUnread).toBe(false);
+    answer();
+    await waitFor(() => poller.records.sonics.answeredAt > 0, { what: 'the cloud to answer' });
+    await failToReadSignals();
+    expect(store.signalView('hub')?.isUnread).toBe(true);
+  });
+});
+
 describe('telemetry', () => {
   const sonics = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
 
@@ -343,6 +373,13 @@ describe('what is asked for sonic by sonic', () => {
       });
       clock.advance(300_000);
       await polls(2);
+      const now = clock.monotonic();
+      poller.request('sonics');
+      await waitFor(() => poller.records.sonics.answeredAt === now || !isAlone, {
+        what: 'the cloud to answer',
+      });
+      clock.advance(300_000);
+      await polls(3);
       expect(store.sonicView('one')).toMatchObject({ usage: { ...usage, totalL: 5 }, pressureTests: tests });
     },
   );

@@ -51,25 +51,25 @@ describe('the pressure tests of a sonic', () => {
   });
 
   it('do not tell of today once they could not be read for too long', () => {
-    book.missed(id);
+    book.missed(id, clock.monotonic());
     expect(shown()).toBeUndefined();
     book.take(id, tests);
     clock.advance(allowedMs);
-    book.missed(id);
+    book.missed(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayCount: 2 });
     clock.advance(1);
-    book.missed(id);
+    book.missed(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayCount: null, lastDay: '2026-11-20' });
     book.take(id, tests);
     expect(shown()).toMatchObject({ todayCount: 2 });
   });
 
   it('are none where the cloud has none, unless it has had some', () => {
-    book.without(id);
+    book.without(id, clock.monotonic());
     expect(shown()).toBeNull();
     book.take(id, tests);
     clock.advance(allowedMs + 1);
-    book.without(id);
+    book.without(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayCount: null, lastDay: '2026-11-20' });
   });
 

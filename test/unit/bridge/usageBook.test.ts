@@ -227,10 +227,10 @@ describe('a reading of usage that fails', () => {
     clock.advance(allowedMs);
     await expect(read()).rejects.toThrow('unavailable in words');
     expect(asked).toEqual(['2026-11']);
-    book.missed(id);
+    book.missed(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayL: 7.25 });
     clock.advance(1);
-    book.missed(id);
+    book.missed(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayL: null, yesterdayL: null, monthL: null, totalL: 137.75 });
     failures.clear();
     await read();
@@ -285,7 +285,7 @@ describe('a reading of usage that fails', () => {
     failures.set('all', 'notFound');
     await expect(read()).rejects.toThrow('notFound in words');
     expect(asked).toEqual(['2026-11', '2026-10']);
-    book.without(id);
+    book.without(id, clock.monotonic());
     expect(shown()).toBeNull();
     expect(ledger.usageOf(id)).toBeNull();
   });
@@ -296,7 +296,7 @@ describe('a reading of usage that fails', () => {
     failures.set('all', 'notFound');
     clock.advance(allowedMs + 1);
     await expect(read()).rejects.toThrow('notFound in words');
-    book.without(id);
+    book.without(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayL: null, totalL: 137.75 });
   });
 });
