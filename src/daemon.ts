@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Random } from './base/backoff.ts';
-import { type Clock, systemClock } from './base/clock.ts';
+import { type Clock, sleep, systemClock } from './base/clock.ts';
 import type { Log, Secrets } from './base/log.ts';
 import { Bridge } from './bridge/bridge.ts';
 import type { Disk } from './bridge/disk.ts';
-import { serveHeartbeat } from './bridge/heartbeat.ts';
+import { serveHeartbeat, starting } from './bridge/heartbeat.ts';
 import { Ledger } from './bridge/ledger.ts';
 import { type BrokerOptions, Connection, type Dial } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
@@ -15,6 +15,9 @@ import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import { type Topics, topicsUnder } from './homeassistant/topics.ts';
+
+/** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
+const startingMs = 10_000;
 
 /** What a bridge runs on: the machine's own where nothing else is given, as by a simulation. */
 export interface Surroundings {
@@ -30,6 +33,7 @@ export interface Surroundings {
 /** The parts of a running bridge, built from the configuration, started in order, and stopped in reverse. */
 export class Daemon {
   readonly #config: Config;
+  readonly #clock: Clock;
   readonly #log: Log;
   readonly #client: CloudClient;
   readonly #ledger: Ledger;
@@ -42,6 +46,7 @@ export class Daemon {
   constructor(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings = {}) {
     const { clock = systemClock, random = Math.random, disk, dispatcher, dial } = surroundings;
     this.#config = config;
+    this.#clock = clock;
     this.#log = log;
     this.#topics = topicsOf(config);
     const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
@@ -152,8 +157,15 @@ export class Daemon {
   async #serveHeartbeat(): Promise<void> {
     const name = process.env['HEARTBEAT_SOCKET'];
     if (!name) return;
+    let isStarting = true;
+    const { signal } = this.#stopping;
+    const patience = sleep(this.#clock, startingMs, signal).catch(() => undefined);
+    void Promise.race([this.shown, patience]).then(() => {
+      isStarting = false;
+    });
+    const status = () => (isStarting ? null : this.#bridge.status) ?? starting;
     try {
-      await serveHeartbeat(name, () => this.#bridge.status ?? 'starting', this.#stopping.signal);
+      await serveHeartbeat(name, status, signal);
     } catch (error) {
       this.#log.warn(`The health check ${name} is not served: ${String(error)}`);
     }

@@ -1,8 +1,10 @@
 // The container's health check: asks the running bridge for a sign of life.
-import { askHeartbeat } from './bridge/heartbeat.ts';
+import { askHeartbeat, starting } from './bridge/heartbeat.ts';
 
 try {
-  process.stdout.write(`${await askHeartbeat(process.env['HEARTBEAT_SOCKET'] ?? 'sonic2mqtt')}\n`);
+  const status = await askHeartbeat(process.env['HEARTBEAT_SOCKET'] ?? 'sonic2mqtt');
+  process.stdout.write(`${status}\n`);
+  if (status === starting) process.exitCode = 1;
 } catch (error) {
   process.stderr.write(`the bridge does not answer: ${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;

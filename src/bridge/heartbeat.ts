@@ -3,6 +3,9 @@ import { readlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
+/** The status of a process that has shown nothing yet, and had little time to. */
+export const starting = 'starting';
+
 /**
  * Answers everyone who asks on this name with the status, until the signal aborts: what only a process whose
  * event loop turns can do. Linux only; rejects when the name is taken.
