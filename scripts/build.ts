@@ -6,11 +6,12 @@ import { writeFileSync } from 'node:fs';
 import { rolldown } from 'rolldown';
 import { leanUndici } from './build/leanUndici.ts';
 import { licencesOf } from './build/licences.ts';
+import { silentDebug } from './build/silentDebug.ts';
 
 const bundle = await rolldown({
   input: { main: 'src/main.ts', healthcheck: 'src/healthcheck.ts' },
   platform: 'node',
-  plugins: [leanUndici],
+  plugins: [leanUndici, silentDebug],
 });
 const { output } = await bundle.write({
   dir: 'dist',

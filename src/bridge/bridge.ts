@@ -89,6 +89,8 @@ export class Bridge {
     lastUpdate: null,
     requestsLastHour: 0,
   };
+  /** The document `bridge/info`, and what it was made of. */
+  #info: { readonly basis: readonly unknown[]; readonly text: string } = { basis: [], text: '' };
   #isFirstRoundDone = false;
   #isInventoryTaken = false;
   #inventoriesLost = 0;
@@ -378,7 +380,7 @@ export class Bridge {
         { topic: topics.bridge('cloud'), payload: this.#monitor.isCloudFresh ? 'online' : 'offline' },
         { topic: topics.bridge('state'), payload: 'online' },
         ...(health === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(health) }]),
-        { topic: topics.bridge('info'), payload: JSON.stringify(this.#info()) },
+        { topic: topics.bridge('info'), payload: this.#infoText() },
       ],
     };
   }
@@ -395,18 +397,25 @@ export class Bridge {
     };
   }
 
-  #info(): object {
-    const operations = operationNames.map((name) => [name, this.#parts.client.availability(name)]);
-    return {
+  /** Wanted with each pass, so it is written anew only if something in it is new. */
+  #infoText(): string {
+    const { applianceCategories = null } = this.#extras;
+    const counts = this.#store.counts();
+    const operations = operationNames.map((name) => this.#parts.client.availability(name));
+    const basis = [this.#figures, applianceCategories, ...Object.values(counts), ...operations];
+    if (basis.every((each, index) => each === this.#info.basis[index])) return this.#info.text;
+    const text = JSON.stringify({
       version,
       started_at: this.#startedAt,
       last_update: this.#figures.lastUpdate,
       requests_last_hour: this.#figures.requestsLastHour,
-      counts: this.#store.counts(),
-      appliance_categories: this.#extras.applianceCategories ?? null,
-      operations: Object.fromEntries(operations),
+      counts,
+      appliance_categories: applianceCategories,
+      operations: Object.fromEntries(operationNames.map((name, index) => [name, operations[index]])),
       configuration: this.#options.shownConfiguration,
-    };
+    });
+    this.#info = { basis, text };
+    return text;
   }
 
   #refreshFigures(): void {

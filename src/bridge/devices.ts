@@ -81,10 +81,11 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       return happenings;
     }
     this.#isWhole = true;
-    const present = new Set(reading.records.filter(this.#events.isSelected).map(({ id }) => id));
     for (const [id, record] of this.#records) {
-      if (!present.has(id) && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
+      const isListed = this.#sightings.isSeen(id, reading.startedAt);
+      if (!isListed && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
     }
+    if (this.#unwanted.size === 0) return happenings;
     const listed = new Set(reading.records.map(({ id }) => id));
     for (const id of this.#unwanted.keys()) {
       if (!listed.has(id) && this.#isMissedTooOften(id)) this.#unwanted.delete(id);

@@ -79,15 +79,13 @@ export class Store {
     this.#options = options;
     this.#onChange = onChange;
     this.#territory = new Territory(options.selection, options.shard ?? wholeAccount);
-    const isHere = (home: string | null) => this.#isIn(home);
-    const homeOfSonic = (sonic: Sonic) => this.#whereabouts.propertyOfSonic(sonic);
     this.#properties = this.#devices(
       'property',
       ({ id }) => id,
-      (_, property) => this.#territory.has(property),
+      (property) => this.#territory.has(property),
     );
-    this.#signals = this.#devices('signal', ({ id }) => this.#whereabouts.signals.of(id), isHere);
-    this.#sonics = this.#devices('sonic', homeOfSonic, isHere);
+    this.#signals = this.#devices('signal', ({ id }) => this.#whereabouts.signals.of(id));
+    this.#sonics = this.#devices('sonic', (sonic) => this.#whereabouts.propertyOfSonic(sonic));
     this.#figures = new SonicFigures(options.staleAfterMs);
     this.#incidents = new OpenIncidents(this.#precedence, {
       announcerOf: (incident) => this.announcerOf(incident),
@@ -535,10 +533,10 @@ export class Store {
   #devices<T extends Property | Signal | Sonic>(
     kind: CloudDeviceKind,
     homeOf: (record: T) => string | null,
-    isSelected: (home: string | null, record: T) => boolean,
+    isSelected: (record: T) => boolean = (record) => this.#isAllHere || this.#isIn(homeOf(record)),
   ): Devices<T> {
     return new Devices(kind, this.#precedence, () => this.#allowedMs(listOf[kind]), {
-      isSelected: (record) => isSelected(homeOf(record), record),
+      isSelected,
       homeOf,
       isElsewhere: (home) => this.#isElsewhere(home),
       crossed: (home) => {
@@ -615,9 +613,14 @@ export class Store {
     return this.#figures.measurements(this.isWifi(sonicId));
   }
 
+  /** Whether everything is wanted, wherever it is. */
+  get #isAllHere(): boolean {
+    return !this.isFiltered && !this.isShared;
+  }
+
   /** Whether what is in that property is wanted; null, in none that is known. */
   #isIn(propertyId: string | null): boolean {
-    if (!this.isFiltered && !this.isShared) return true;
+    if (this.#isAllHere) return true;
     return propertyId !== null && this.#properties.has(propertyId);
   }
 

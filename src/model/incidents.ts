@@ -27,8 +27,11 @@ function detectedAt({ detected_at: text }: Incident): number {
   return Number.isNaN(at) ? Number.NEGATIVE_INFINITY : at;
 }
 
+const noneOpen = Object.fromEntries(incidentTypes.map((type) => [type, null]));
+
 /** The newest incident of each type: all twenty types present, null where none is open, unknown types added. */
-export function newestByType(incidents: readonly Incident[]): Record<string, Incident | null> {
+export function newestByType(incidents: readonly Incident[]): Readonly<Record<string, Incident | null>> {
+  if (incidents.length === 0) return noneOpen;
   // A map, since a type could be called like a member that every object has.
   const newest = new Map<string, Incident | null>(incidentTypes.map((type) => [type, null]));
   for (const incident of newestFirst(incidents)) {
