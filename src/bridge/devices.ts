@@ -51,39 +51,20 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   }
 
   /** Takes in what a reading brought, be it all or not; one that was heard of by itself since keeps its newer record. */
-  see({ records, startedAt }: Omit<Reading<T>, 'isComplete'>): Happening[] {
-    const happenings = this.#untold;
-    this.#untold = [];
-    for (const listed of records) {
-      if (!this.#events.isSelected(listed)) {
-        happenings.push(...this.#pass(listed));
-        continue;
-      }
-      const { id } = listed;
-      this.#absences.delete(id);
-      if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
-      const known = this.#records.get(id);
-      const record = (this.#precedence.isOlder(this.#kind, id, startedAt) && known) || listed;
-      if (!update(this.#records, id, record)) continue;
-      if (known) this.#events.changed(id);
-      else this.#add(id);
-      // What is there at the start was not added.
-      if (!known && this.#isWhole) happenings.push({ event: 'device_added', kind: this.#kind, record });
-    }
-    return happenings;
+  see(reading: Omit<Reading<T>, 'isComplete'>): Happening[] {
+    return this.#take(reading).happenings;
   }
 
   /** Takes in a reading; what complete ones miss is removed, what others miss for too long is unread. */
   replace(reading: Reading<T>): Happening[] {
-    const happenings = this.see(reading);
+    const { happenings, present } = this.#take(reading);
     if (!reading.isComplete) {
       this.missed(reading.startedAt);
       return happenings;
     }
     this.#isWhole = true;
     for (const [id, record] of this.#records) {
-      const isListed = this.#sightings.isSeen(id, reading.startedAt);
-      if (!isListed && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
+      if (!present.has(id) && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
     }
     if (this.#unwanted.size === 0) return happenings;
     const listed = new Set(reading.records.map(({ id }) => id));
@@ -156,6 +137,31 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   /** Whether the list was once read completely. */
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  /** Takes in what a reading brought; says also which of those that are wanted that were. */
+  #take({ records, startedAt }: Omit<Reading<T>, 'isComplete'>) {
+    const happenings = this.#untold;
+    const present = new Set<string>();
+    this.#untold = [];
+    for (const listed of records) {
+      if (!this.#events.isSelected(listed)) {
+        happenings.push(...this.#pass(listed));
+        continue;
+      }
+      const { id } = listed;
+      present.add(id);
+      this.#absences.delete(id);
+      if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
+      const known = this.#records.get(id);
+      const record = (this.#precedence.isOlder(this.#kind, id, startedAt) && known) || listed;
+      if (!update(this.#records, id, record)) continue;
+      if (known) this.#events.changed(id);
+      else this.#add(id);
+      // What is there at the start was not added.
+      if (!known && this.#isWhole) happenings.push({ event: 'device_added', kind: this.#kind, record });
+    }
+    return { happenings, present };
   }
 
   /** Takes in one that is not wanted. What went to another bridge is gone from here at once. */

@@ -10,21 +10,30 @@ export class PropertyDetails {
   readonly #settings: Read<PropertySettings> = new Map();
   readonly #notifications: Read<NotificationSettings> = new Map();
   readonly #accepted = new Map<string, AcceptedSettings>();
+  /** What was shown before and refused when it was last read, as `kind/id`. */
+  readonly #refused = new Set<string>();
   readonly #precedence: Precedence;
 
   constructor(precedence: Precedence) {
     this.#precedence = precedence;
   }
 
-  /** Takes in what was read: null, the cloud shows none; undefined, nobody knows. Says whether it was news. */
+  /**
+   * Takes in what was read: null, the cloud shows none; undefined, nobody knows. What it has shown before it must refuse
+   * twice in a row. Says whether it was news.
+   */
   replace(
     id: string,
     settings: PropertySettings | null | undefined,
     notifications: NotificationSettings | null | undefined,
     startedAt: number,
   ): boolean {
-    const isNew = <T extends object>(kind: string, map: Read<T>, read: T | null | undefined) =>
-      read !== undefined && !this.#precedence.isOlder(kind, id, startedAt) && update(map, id, read);
+    const isNew = <T extends object>(kind: string, map: Read<T>, read: T | null | undefined) => {
+      if (read === undefined || this.#precedence.isOlder(kind, id, startedAt)) return false;
+      if (read === null && map.get(id) && this.#isRefusedFirst(`${kind}/${id}`)) return false;
+      this.#refused.delete(`${kind}/${id}`);
+      return update(map, id, read);
+    };
     const areNew = [
       isNew('settings', this.#settings, settings),
       isNew('notifications', this.#notifications, notifications),
@@ -64,8 +73,16 @@ export class PropertyDetails {
   /** Forgets a property that is gone. */
   forget(id: string): void {
     for (const map of [this.#settings, this.#notifications, this.#accepted]) map.delete(id);
-    this.#precedence.forget('settings', id);
-    this.#precedence.forget('notifications', id);
+    for (const kind of ['settings', 'notifications']) {
+      this.#precedence.forget(kind, id);
+      this.#refused.delete(`${kind}/${id}`);
+    }
+  }
+
+  #isRefusedFirst(key: string): boolean {
+    const isFirst = !this.#refused.has(key);
+    this.#refused.add(key);
+    return isFirst;
   }
 
   #take<T extends object>(kind: string, map: Read<T>, id: string, answer: T, at: number): boolean {

@@ -10,11 +10,6 @@ export class Sightings {
     return this.#unread.delete(id);
   }
 
-  /** Whether the reading begun at that time brought it. */
-  isSeen(id: string, startedAt: number): boolean {
-    return this.#seenAt.get(id) === startedAt;
-  }
-
   /** Notes a reading begun at that time that was incomplete or failed; the ids missed for longer than allowed. */
   missed(startedAt: number, allowedMs: number): string[] {
     const overdue = [...this.#seenAt]

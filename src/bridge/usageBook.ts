@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { type Day, monthOf } from '../model/calendar.ts';
+import { type Day, isFirstOfMonth, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
 import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
 import { Ages } from './ages.ts';
@@ -49,7 +49,8 @@ export class UsageBook {
     if (looking !== null) await looking;
     const { date } = this.#dayOf(sonicId);
     const presentMonth = monthOf(date);
-    const isPreviousRead = this.#previousReadOn.get(sonicId) === date;
+    // On the first of a month yesterday is in the month before, and the cloud may hear of its last litres late.
+    const isPreviousRead = !isFirstOfMonth(date) && this.#previousReadOn.get(sonicId) === date;
     const due = monthsDue(this.#ledger.usageOf(sonicId), presentMonth, isPreviousRead);
     const unknown: string[] = [];
     const failures: CloudError[] = [];

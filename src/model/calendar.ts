@@ -75,6 +75,11 @@ export function dateAfter(date: string, days: number): string {
   return new Date(Date.parse(date) + days * dayMs).toISOString().slice(0, 10);
 }
 
+/** Whether a month begins with that date. */
+export function isFirstOfMonth(date: string): boolean {
+  return date.endsWith('-01');
+}
+
 /** The month of a date. */
 export function monthOf(date: string): string {
   return date.slice(0, 7);

@@ -111,6 +111,19 @@ describe('the usage of a sonic', () => {
     expect(rounds).toEqual([['2026-11-21T05:00:00.000Z', '2026-11', '2026-10']]);
   });
 
+  it('follows the last litres of a month that the cloud hears of late', async () => {
+    const { read, shown } = await start();
+    await read();
+    cloud.set('2026-11-30', 11);
+    clock.advance(Date.parse('2026-12-01T00:00:10Z') - clock.now());
+    await read();
+    expect(shown()).toMatchObject({ yesterdayL: 11, totalL: 148.75 });
+    cloud.set('2026-11-30', 11.5);
+    clock.advance(hourMs);
+    await read();
+    expect(shown()).toMatchObject({ todayL: 0, yesterdayL: 11.5, monthL: 0, totalL: 149.25 });
+  });
+
   it('counts by the time zone of the schedules while that of the property is not known or is none', async () => {
     const { book, read, store, shown } = await start();
     await read();
@@ -264,6 +277,10 @@ describe('a reading of usage that fails', () => {
     await read();
     expect(asked).toEqual(['2026-12', '2026-10', '2026-11']);
     expect(shown()).toMatchObject({ todayL: 0, monthL: 0, totalL: 137.75 });
+    // Nothing ran on the first either.
+    clock.advance(24 * hourMs);
+    await read();
+    expect(asked).toEqual(['2026-12', '2026-11']);
     clock.advance(15 * minuteMs);
     await read();
     expect(asked).toEqual(['2026-12']);
