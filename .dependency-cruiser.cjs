@@ -9,6 +9,8 @@ const rooms = {
   broker: ['base'],
   simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/wire.ts'],
   bridge: ['base', 'model', 'cloud', 'entities', 'homeassistant', 'broker'],
+  // What it shows of the bridge is described there.
+  http: ['base', 'bridge/figures.ts', 'bridge/wellbeing.ts'],
 };
 
 // Each npm package lives in the rooms named here and nowhere else.
@@ -21,6 +23,7 @@ const packages = {
   'node-cron': ['bridge', 'config'],
   pino: ['base'],
   'pino-pretty': ['base'],
+  'prom-client': ['http'],
 };
 
 const layering = Object.entries(rooms).map(([room, allowed]) => ({

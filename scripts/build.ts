@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { rolldown } from 'rolldown';
+import { leanPromClient } from './build/leanPromClient.ts';
 import { leanUndici } from './build/leanUndici.ts';
 import { licencesOf } from './build/licences.ts';
 import { silentDebug } from './build/silentDebug.ts';
@@ -11,7 +12,7 @@ import { silentDebug } from './build/silentDebug.ts';
 const bundle = await rolldown({
   input: { main: 'src/main.ts', healthcheck: 'src/healthcheck.ts' },
   platform: 'node',
-  plugins: [leanUndici, silentDebug],
+  plugins: [leanUndici, leanPromClient, silentDebug],
 });
 const { output } = await bundle.write({
   dir: 'dist',

@@ -3,9 +3,11 @@ import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
 import type { Log, Secrets } from './base/log.ts';
 import { Bridge } from './bridge/bridge.ts';
+import type { Deliveries } from './bridge/deliveries.ts';
 import type { Disk } from './bridge/disk.ts';
 import { serveHeartbeat, starting } from './bridge/heartbeat.ts';
 import { Ledger } from './bridge/ledger.ts';
+import type { WebhookRegistration } from './bridge/webhookRegistration.ts';
 import { type BrokerOptions, Connection, type Dial } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
@@ -15,6 +17,7 @@ import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import { type Topics, topicsUnder } from './homeassistant/topics.ts';
+import type { Listener } from './http/listener.ts';
 
 /** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
 const startingMs = 10_000;
@@ -34,20 +37,25 @@ export interface Surroundings {
 export class Daemon {
   readonly #config: Config;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #log: Log;
+  readonly #secrets: Secrets;
   readonly #client: CloudClient;
   readonly #ledger: Ledger;
   readonly #connection: Connection;
   readonly #bridge: Bridge;
   readonly #topics: Topics;
   #embedded: EmbeddedBroker | null = null;
+  #http: Listener | null = null;
   readonly #stopping = new AbortController();
 
   constructor(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings = {}) {
     const { clock = systemClock, random = Math.random, disk, dispatcher, dial } = surroundings;
     this.#config = config;
     this.#clock = clock;
+    this.#random = random;
     this.#log = log;
+    this.#secrets = secrets;
     this.#topics = topicsOf(config);
     const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
     this.#ledger = new Ledger(config.data_dir, account, log, clock, disk, config.shard);
@@ -125,6 +133,7 @@ export class Daemon {
     await this.#ledger.open();
     this.#client.start(this.#stopping.signal);
     this.#connection.start();
+    if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
     await this.#bridge.start();
   }
 
@@ -135,6 +144,7 @@ export class Daemon {
 
   /** Says `offline`, disconnects and gives up what is under way; within about two seconds. */
   async stop(): Promise<void> {
+    await this.#http?.stop();
     await this.#bridge.stop();
     this.#stopping.abort(new Error('the bridge stops'));
     await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'offline' }]);
@@ -151,6 +161,54 @@ export class Daemon {
     const broker = new EmbeddedBroker({ host, port, username, password: readSecret(embedded, 'password') });
     this.#log.info(`The embedded MQTT broker listens on ${host}:${await broker.start()}`);
     this.#embedded = broker;
+  }
+
+  /** Loaded only where it is wanted. */
+  async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+    const { createHttp } = await import('./http/service.ts');
+    const { webhook } = this.#config.http;
+    const secret = readSecret(webhook, 'secret');
+    const deliveries = secret === undefined ? null : await this.#createDeliveries();
+    this.#bridge.useWebhook(deliveries, webhook.register ? await this.#createRegistration(secret) : null);
+    const signingSecret = readSecret(webhook, 'signing_secret');
+    const delivered = () => deliveries?.take();
+    this.#http = createHttp(
+      {
+        host,
+        port,
+        onProblem: (words) => this.#bridge.setTrouble(words),
+        webhook: secret === undefined ? null : { secret, signingSecret, delivered },
+      },
+      { wellbeing: () => this.#bridge.wellbeing, figures: () => this.#bridge.figures },
+      this.#clock,
+      this.#random,
+      this.#log,
+      this.#secrets,
+    );
+    await this.#http.start();
+  }
+
+  async #createDeliveries(): Promise<Deliveries> {
+    const { Deliveries } = await import('./bridge/deliveries.ts');
+    const events = {
+      poll: () => this.#bridge.pollEarly(),
+      hasten: () => this.#bridge.hastenIncidents(),
+    };
+    return new Deliveries(this.#config.stale_after, events, this.#clock, this.#log);
+  }
+
+  async #createRegistration(secret: string | undefined): Promise<WebhookRegistration | null> {
+    const { public_url: url } = this.#config.http.webhook;
+    if (url === null) return null;
+    const endings = secret === undefined ? [] : [secret, encodeURIComponent(secret)];
+    if (!endings.some((each) => url.endsWith(`/webhook/${each}`))) {
+      this.#log.warn(
+        'http.webhook.public_url does not end with /webhook/ and http.webhook.secret: unless a proxy sees to that, deliveries find nothing',
+      );
+    }
+    const { WebhookRegistration } = await import('./bridge/webhookRegistration.ts');
+    const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
+    return new WebhookRegistration(this.#client, options, this.#clock, this.#log);
   }
 
   /** The container's health check; the process works for as long as it answers. */

@@ -4,12 +4,6 @@ import { type OptionRow, optionRows, secretPaths } from '../../src/config/schema
 import { isTree, valueAt } from '../../src/config/tree.ts';
 import { code, codeBlock, generatedNote, table } from './markdown.ts';
 
-/** What the configuration takes already and nothing in the bridge reads. */
-const waiting = ['http.'];
-
-/** Whether an option changes anything yet. */
-const isInUse = (path: string) => !waiting.some((start) => path.startsWith(start));
-
 const requiredUnless: Readonly<Record<string, string>> = {
   'cloud.password': '**required**, or `password_file`',
   'mqtt.url': '**required**, unless `mqtt.embedded.enabled`',
@@ -18,10 +12,6 @@ const requiredUnless: Readonly<Record<string, string>> = {
 function defaultOf({ path, default: value }: OptionRow): string {
   const required = requiredUnless[path] ?? (value === undefined ? '**required**' : '');
   return required || (value === null ? '' : code(typeof value === 'string' ? value : JSON.stringify(value)));
-}
-
-function meaningOf({ path, description }: OptionRow): string {
-  return isInUse(path) ? description : `*Not used yet.* ${description}`;
 }
 
 /** What an option takes, in a word or two. */
@@ -47,7 +37,7 @@ function kindOf({ path, type }: OptionRow): string {
 export function optionTable(): string {
   return table(
     ['Option', 'Default', 'Meaning'],
-    optionRows.map((row) => [code(row.path), defaultOf(row), meaningOf(row)]),
+    optionRows.map((row) => [code(row.path), defaultOf(row), row.description]),
   );
 }
 
@@ -77,7 +67,7 @@ export function configurationPage(): string {
             code(row.path.slice(section === '' ? 0 : section.length + 1)),
             kindOf(row),
             defaultOf(row),
-            meaningOf(row),
+            row.description,
           ]),
         ),
       ].join('\n\n');

@@ -16,9 +16,11 @@ import { Announcer } from './announcer.ts';
 import { Answers } from './answers.ts';
 import { Changes } from './changes.ts';
 import { Commander, type CommanderOptions, type Outcome } from './commander.ts';
+import type { Deliveries } from './deliveries.ts';
 import { Extras } from './extras.ts';
+import type { Figures } from './figures.ts';
 import { Handover } from './handover.ts';
-import { agesUntil } from './health.ts';
+import { agesUntil, type Slice, slices } from './health.ts';
 import { type Inventory, readKept, takeInventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
@@ -26,6 +28,9 @@ import { Poller, type PollerOptions } from './poller.ts';
 import { type BridgePlan, Publisher } from './publisher.ts';
 import { Requests } from './requests.ts';
 import { type Happening, Store } from './store.ts';
+import { ValveOutcomes } from './valveOutcomes.ts';
+import type { WebhookRegistration } from './webhookRegistration.ts';
+import { type Wellbeing, wellbeingOf } from './wellbeing.ts';
 
 export interface BridgeOptions {
   readonly topics: Topics;
@@ -85,6 +90,11 @@ export class Bridge {
   readonly #handover: Handover;
   readonly #monitor: Monitor;
   readonly #startedAt: string;
+  readonly #valveOutcomes: ValveOutcomes;
+  #deliveries: Deliveries | null = null;
+  #registration: WebhookRegistration | null = null;
+  #trouble: string | null = null;
+  #isShown = false;
   #figures: { lastUpdate: string | null; requestsLastHour: number } = {
     lastUpdate: null,
     requestsLastHour: 0,
@@ -112,6 +122,7 @@ export class Bridge {
     this.#parts = parts;
     const { client, connection, retained, ledger, clock, random, log } = parts;
     this.#startedAt = new Date(clock.now()).toISOString();
+    this.#valveOutcomes = new ValveOutcomes(options.topics);
     this.#store = new Store(
       {
         selection: options.selection,
@@ -128,18 +139,25 @@ export class Bridge {
       ledger,
       options.poller,
       {
-        happened: (happenings) => this.#happened(happenings),
-        polled: (slice) => {
-          this.#monitor.look();
-          if (slice === 'properties') void this.#extras.read();
+        happened: (happenings) => {
+          this.#deliveries?.found(happenings);
+          this.#happened(happenings);
         },
+        polled: (slice) => this.#polled(slice),
+        incidentsPeriodMs: (everyMs) => this.#deliveries?.incidentsPeriodMs(everyMs) ?? everyMs,
       },
       clock,
       random,
       log,
     );
     this.#monitor = new Monitor(
-      { client, ledger, store: this.#store, records: () => this.#poller.records },
+      {
+        client,
+        ledger,
+        store: this.#store,
+        records: () => this.#poller.records,
+        troubles: () => (this.#trouble === null ? [] : [this.#trouble]),
+      },
       {
         changed: () => this.#publisher.wake(),
         tell: (event, fields) => this.#tell(event, fields),
@@ -198,7 +216,7 @@ export class Bridge {
         requestTimeoutMs: options.commander.requestTimeoutMs,
       },
       {
-        tell: (outcome) => this.#tell('command', outcome),
+        tell: (outcome) => this.#tellCommand(outcome),
         happened: (happenings) => this.#happened(happenings),
         changed: (slice) => this.#poller.request(slice),
         offersChanged: () => this.#offersChanged(),
@@ -220,6 +238,7 @@ export class Bridge {
       {
         published: () => {
           this.#announcer.wake();
+          this.#isShown = true;
           this.#onShown();
         },
         left: (device) => this.#handover.leave(device),
@@ -274,6 +293,7 @@ export class Bridge {
   /** Stops asking and telling. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#deliveries?.stop();
     this.#monitor.stop();
     this.#cancelFigures();
     this.#cancelBirth();
@@ -291,6 +311,65 @@ export class Bridge {
   /** How the bridge fares, in a word; null until that is known. */
   get status(): HealthStatus | null {
     return this.#monitor.status;
+  }
+
+  /** How its two sides fare. */
+  get wellbeing(): Wellbeing {
+    const { connection } = this.#parts;
+    return wellbeingOf({
+      isCloudFresh: this.#monitor.isCloudFresh,
+      cloudReason: this.#monitor.reason,
+      isConnected: connection.isConnected,
+      brokerReason: connection.trouble,
+      isShown: this.#isShown,
+    });
+  }
+
+  /** What it can tell in numbers, gathered when they are asked for. */
+  get figures(): Figures {
+    const { client, connection, retained } = this.#parts;
+    const { open_incidents: openIncidents, ...devices } = this.#store.counts();
+    return {
+      wellbeing: this.wellbeing,
+      schedules: slices.map((slice) => ({
+        slice,
+        lastSuccessAt: this.#poller.records[slice].lastSuccessAt,
+        polls: this.#poller.counts(slice),
+      })),
+      requests: client.requestTally,
+      pollWaitMs: client.traffic().pollWaitMs,
+      devices,
+      openIncidents,
+      valveCommands: this.#valveOutcomes.counts,
+      published: connection.published,
+      retainedTopics: retained.size,
+      isWebhookTrusted: this.#deliveries?.isTrusted ?? null,
+    };
+  }
+
+  /** From now on the cloud's calls are counted on, and its settings are looked at after each reading of them. */
+  useWebhook(deliveries: Deliveries | null, registration: WebhookRegistration | null): void {
+    this.#deliveries = deliveries;
+    this.#registration = registration;
+  }
+
+  /** What is wrong beside the cloud and the broker, in words, to be told in `bridge/health`; null once nothing is. */
+  setTrouble(words: string | null): void {
+    this.#trouble = words;
+    // Before the first poll nobody is told anything yet.
+    if (this.#monitor.status !== null) this.#monitor.look();
+  }
+
+  /** Something may have happened: looks at the incidents, and at the valves where the budget allows it. */
+  pollEarly(): void {
+    if (this.#isStopped) return;
+    this.#poller.request('incidents');
+    if (this.#parts.client.traffic().pollWaitMs === 0) this.#poller.request('sonics');
+  }
+
+  /** Incidents may be due sooner than they were. */
+  hastenIncidents(): void {
+    this.#poller.hasten('incidents');
   }
 
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
@@ -348,6 +427,14 @@ export class Bridge {
   }
 
   // ---- what the cloud said ------------------------------------------------------------------------------------
+
+  #polled(slice: Slice): void {
+    this.#monitor.look();
+    if (slice === 'incidents' && this.#poller.records.incidents.failure === null) this.#deliveries?.polled();
+    if (slice !== 'properties') return;
+    void this.#extras.read();
+    void this.#registration?.look(this.#store);
+  }
 
   #happened(happenings: readonly Happening[]): void {
     const isNew = happenings.some(({ event }) => event === 'device_added');
@@ -502,8 +589,13 @@ export class Bridge {
     if (isReady && !this.#publisher.isShowingDevices) this.#publisher.devicesReady();
   }
 
-  #tellOutcome(outcome: Outcome): void {
+  #tellCommand(outcome: Outcome): void {
+    this.#valveOutcomes.note(outcome);
     this.#tell('command', outcome);
+  }
+
+  #tellOutcome(outcome: Outcome): void {
+    this.#tellCommand(outcome);
     const target = this.#options.topics.parse(outcome.topic);
     // Whoever sent it may show already what was asked for.
     const hasFailed = outcome.status === 'error' || outcome.status === 'refused';

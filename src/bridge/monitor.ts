@@ -32,6 +32,8 @@ export interface Watched {
   readonly ledger: Ledger;
   readonly store: Store;
   readonly records: () => Readonly<Record<Slice, SliceRecord>>;
+  /** What else is wrong, in words. */
+  readonly troubles: () => readonly string[];
 }
 
 /** Knows how the bridge fares and whether the cloud's data is fresh, and says so when that changes. */
@@ -66,6 +68,11 @@ export class Monitor {
   /** Whether what is shown can be trusted to be the cloud's present word. */
   get isCloudFresh(): boolean {
     return this.#isCloudFresh;
+  }
+
+  /** How the bridge fares, in words; null where there is nothing to say. */
+  get reason(): string | null {
+    return this.#judgement?.reason ?? null;
   }
 
   /** The payload of `bridge/health`; the same until an outcome changes, null while there is nothing to say. */
@@ -136,7 +143,7 @@ export class Monitor {
   }
 
   #symptoms(): Symptoms {
-    const { client, ledger, records } = this.#watched;
+    const { client, ledger, records, troubles } = this.#watched;
     const { status, nextAttemptAt } = client.sessionState();
     const problems = client.problems();
     const wordsOf = (level: 'info' | 'warn') =>
@@ -145,7 +152,7 @@ export class Monitor {
       slices: records(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
-      dataProblems: wordsOf('warn'),
+      dataProblems: [...troubles(), ...wordsOf('warn')],
       ledgerProblem: ledger.problem,
       emptiness: this.#emptiness(),
       notes: [...this.#notes(), ...wordsOf('info')],

@@ -39,7 +39,18 @@ export interface PollerEvents {
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A slice was polled, well or not. */
   readonly polled: (slice: Slice) => void;
+  /** How often incidents are read instead of so often; as often unless given. */
+  readonly incidentsPeriodMs?: (everyMs: number) => number;
 }
+
+/** How many polls of a slice ended how: all was read, not all of it, nothing. */
+export interface PollCounts {
+  readonly success: number;
+  readonly incomplete: number;
+  readonly failure: number;
+}
+
+const noPolls: PollCounts = { success: 0, incomplete: 0, failure: 0 };
 
 /** When more incidents vanish from the list at once, the list is believed. */
 const mostIncidentsAsked = 20;
@@ -71,6 +82,7 @@ export class Poller {
     usage: neverPolled,
     pressure_tests: neverPolled,
   };
+  readonly #counts = new Map<Slice, PollCounts>();
   readonly #rhythm: Rhythm;
   readonly #sonicPolls: SonicPolls;
   readonly #longestPeriodsMs = new Map<Slice, number>();
@@ -141,7 +153,9 @@ export class Poller {
       properties: recurring('properties'),
       signals: recurring('signals'),
       sonics: recurring('sonics', (...run) => this.#rhythm.nextListAt(...run)),
-      incidents: recurring('incidents'),
+      incidents: recurring('incidents', (startedAt, everyMs) => {
+        return startedAt + (events.incidentsPeriodMs?.(everyMs) ?? everyMs);
+      }),
       telemetry: recurring('telemetry', (...run) => this.#rhythm.nextTelemetryAt(...run)),
       usage: recurring('usage'),
       pressure_tests: recurring('pressure_tests'),
@@ -192,6 +206,11 @@ export class Poller {
     this.#recurring[slice].request();
   }
 
+  /** Polls one slice sooner, where it is due sooner by now. */
+  hasten(slice: Slice): void {
+    this.#recurring[slice].hasten();
+  }
+
   /** Something happened at a sonic, or at what nobody knows the sonic of: looks there more often for a while. */
   stir(sonicId: string | null): void {
     // What is there at the start happened before.
@@ -209,6 +228,11 @@ export class Poller {
   /** How the polls of each slice went. */
   get records(): Readonly<Record<Slice, SliceRecord>> {
     return this.#records;
+  }
+
+  /** How many polls of a slice ended how. */
+  counts(slice: Slice): PollCounts {
+    return this.#counts.get(slice) ?? noPolls;
   }
 
   /** How long a slice may be missed by its polls: one that fails makes nothing old, however seldom they are. */
@@ -238,6 +262,9 @@ export class Poller {
       failure,
       consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
     };
+    const outcome = failure === null ? 'success' : isRead ? 'incomplete' : 'failure';
+    const counts = this.counts(slice);
+    this.#counts.set(slice, { ...counts, [outcome]: counts[outcome] + 1 });
     if (!isRead) this.#store.missed(slice, Math.min(startedAt, agesUntil(slice, this.#records)));
     if (isRead && !isSonicSlice(slice)) this.#onReached();
     if (this.#isStarted && failure === null) {

@@ -8,7 +8,12 @@ export type ValveCall = Call<(typeof valveNames)[number]>;
 
 /** Whether a call moves a valve. */
 export function isValveCall(call: Call): call is ValveCall {
-  return valveNames.some((name) => name === call.operation);
+  return isValveOperation(call.operation);
+}
+
+/** Whether the operation of this name moves a valve. */
+export function isValveOperation(operation: string): boolean {
+  return valveNames.some((name) => name === operation);
 }
 
 /** What is asked of which valve; a thing may be asked for more than the two actions that move it. */

@@ -129,6 +129,8 @@ export class Connection {
   #qos: 0 | 1 = 1;
   #largestPacket = Number.POSITIVE_INFINITY;
   #scan: ((message: BrokerMessage) => void) | null = null;
+  #published = 0;
+  #trouble: string | null = null;
   #running: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
 
@@ -165,6 +167,16 @@ export class Connection {
     return this.#link !== null;
   }
 
+  /** Why there is no connection, in words; null while that is not known, and while there is one. */
+  get trouble(): string | null {
+    return this.isConnected ? null : this.#trouble;
+  }
+
+  /** How many messages were published so far. */
+  get published(): number {
+    return this.#published;
+  }
+
   /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
   publish(topic: string, payload: string, options: PublishOptions): Promise<void> {
     const link = this.#link;
@@ -177,6 +189,7 @@ export class Connection {
     if (bytes > limit) {
       return Promise.reject(new Error(`${topic} has ${bytes} bytes; the broker takes ${limit}`));
     }
+    this.#published += 1;
     const properties = correlationData && this.#version === 5 ? { properties: { correlationData } } : {};
     return link.outbox.publish(topic, payload, { qos: 1, retain, ...properties });
   }
@@ -255,6 +268,7 @@ export class Connection {
       const told = this.#addresses.isSingle ? reason : `${describeUrl(url)}: ${reason}`;
       // Suspected or said outright, it is the same.
       const takenOver = takenOverWords(this.#options.clientId);
+      this.#trouble = told;
       this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
       if (livedMs === null) this.#events.failed?.(reason, url);
       if (this.#addresses.goOn()) continue;

@@ -83,6 +83,11 @@ export class Retained {
       .map(([topic]) => topic);
   }
 
+  /** How many topics hold a retained message of this bridge, or may hold one. */
+  get size(): number {
+    return this.#digests.size;
+  }
+
   /** Whether the broker did not take a message that is wanted. */
   get hasRefusals(): boolean {
     return [...this.#refused.values()].includes(true);

@@ -11,6 +11,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/noAnswer.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
 import { brokerAddresses } from '../config/brokerAddresses.ts';
+import { idleOptions } from '../config/idle.ts';
 import { ConfigError } from '../config/load.ts';
 import { risksOf } from '../config/risks.ts';
 import type { Config } from '../config/schema.ts';
@@ -42,7 +43,8 @@ export async function check(context: CommandContext): Promise<number> {
     return exitStatus.badUsage;
   }
   const { config, file, log, secrets } = setup;
-  report.passed('configuration', [file ?? 'from the environment', ...risksOf(config)].join('; '));
+  const words = [file ?? 'from the environment', ...risksOf(config), ...idleOptions(config)];
+  report.passed('configuration', words.join('; '));
 
   const client = new CloudClient({
     ...clientOptions(config, log, secrets, systemClock),

@@ -1,5 +1,6 @@
 import type { Log } from '../base/log.ts';
 import { version } from '../base/version.ts';
+import { idleOptions } from '../config/idle.ts';
 import { risksOf } from '../config/risks.ts';
 import { Daemon } from '../daemon.ts';
 import { aborted, type CommandContext, exitStatus } from './command.ts';
@@ -9,7 +10,7 @@ import { setUp } from './setup.ts';
 export async function run(context: CommandContext): Promise<number> {
   const { config, file, log, secrets } = setUp(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
-  for (const risk of risksOf(config)) log.warn(risk);
+  for (const words of [...risksOf(config), ...idleOptions(config)]) log.warn(words);
   endOnMistake(log);
   const daemon = new Daemon(config, log, secrets);
   try {

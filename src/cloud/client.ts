@@ -19,6 +19,7 @@ import {
 } from './operations.ts';
 import { PageMemory } from './pageMemory.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
+import type { RequestTally } from './requestTally.ts';
 import { retryWaitMs } from './retry.ts';
 import { Sender, type Sending, type Traffic } from './sender.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
@@ -185,6 +186,11 @@ export class CloudClient {
 
   traffic(): Traffic {
     return this.#sender.traffic();
+  }
+
+  /** What became of the requests so far. */
+  get requestTally(): RequestTally {
+    return this.#sender.tally;
   }
 
   sessionState(): SessionState {

@@ -8,6 +8,7 @@ import { HourCount } from './hourCount.ts';
 import { Limiter, type Priority } from './limiter.ts';
 import { type OperationName, operationRow } from './operations.ts';
 import type { HttpRequest } from './request.ts';
+import { RequestCount, type RequestTally } from './requestTally.ts';
 import { type Answer, Transport } from './transport.ts';
 
 export interface SenderOptions {
@@ -58,6 +59,7 @@ export class Sender {
   readonly #limiter: Limiter;
   readonly #transport: Transport;
   readonly #requests: HourCount;
+  readonly #count = new RequestCount();
   readonly #deadlines = new Set<Deadline>();
   #isClosed = false;
   #saidPauseAt = Number.NEGATIVE_INFINITY;
@@ -90,6 +92,10 @@ export class Sender {
     };
   }
 
+  get tally(): RequestTally {
+    return this.#count.tally;
+  }
+
   /** Ends everything that is under way, within milliseconds. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -120,9 +126,16 @@ export class Sender {
     const startedAt = this.#clock.monotonic();
     onSend();
     this.#requests.add();
-    const answer = await this.#transport.send(request, token, ending);
+    let status: number | null = null;
+    let answer: Answer;
+    try {
+      answer = await this.#transport.send(request, token, ending);
+      ({ status } = answer);
+    } finally {
+      this.#count.add(status, this.#clock.monotonic() - startedAt);
+    }
     log.debug(
-      { operation: name, status: answer.status, ms: Math.round(this.#clock.monotonic() - startedAt) },
+      { operation: name, status, ms: Math.round(this.#clock.monotonic() - startedAt) },
       'Asked the cloud',
     );
     const askedMs = retryAfterOf(answer, this.#clock.now());

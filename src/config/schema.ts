@@ -173,8 +173,12 @@ export const configSchema = section({
         ...hidden,
       }),
       signing_secret_file: secretFile('signing secret'),
-      public_url: optional(webUrl).describe('Address under which the cloud reaches the webhook'),
-      register: flag.prefault(false).describe('Put public_url into each property’s webhook_url'),
+      public_url: optional(webUrl).describe(
+        'Address under which the cloud reaches the webhook, with /webhook/ and the secret',
+      ),
+      register: flag
+        .prefault(false)
+        .describe('Put public_url into each property’s webhook_url, and switch it on'),
     })
       .prefault({})
       .describe('Deliveries from the cloud, so that news come before the next poll'),

@@ -8,6 +8,9 @@ export interface IncidentCause {
   readonly severity?: string;
 }
 
+/** What the cloud tells webhooks of. */
+export type IncidentEvent = 'incident_created' | 'incident_dismissed' | 'incident_resolved';
+
 /** The types during which water runs all the time. */
 export const leakTypes: readonly string[] = ['high_volume_alert', 'long_flow_alert'];
 

@@ -7,6 +7,7 @@ import { seededRandom } from './random.ts';
 import { RequestLog } from './requestLog.ts';
 import { createCloudServer } from './server.ts';
 import { Sessions } from './sessions.ts';
+import { type Delivery, Webhooks } from './webhooks.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulatorOptions {
@@ -33,12 +34,17 @@ export interface SimulatorOptions {
   readonly pressureTestMs?: number;
   /** Two weeks unless given (cloud facts 2). */
   readonly tokenLifetimeMs?: number;
+  /** What webhooks are signed with; unsigned unless given. */
+  readonly signingSecret?: string;
   /** Nothing happens by itself, for tests: only commands and the world's methods change anything. */
   readonly quiet?: boolean;
 }
 
 /** What opens the simulated cloud unless other credentials are given. */
 export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
+
+/** The world is looked at so often where somebody wants to be called when it changes. */
+const watchEveryMs = 1_000;
 
 const twoWeeksMs = 14 * 24 * 60 * 60 * 1_000;
 
@@ -51,6 +57,8 @@ export class Simulator {
   readonly #world: World;
   readonly #sessions: Sessions;
   readonly #faults: Faults;
+  readonly #webhooks: Webhooks;
+  #cancelWatch: (() => void) | null = null;
   /** Turns a monotonic time into world time, which thereby never jumps. */
   readonly #epochMs: number;
   readonly #stopping = new AbortController();
@@ -82,6 +90,7 @@ export class Simulator {
     });
     this.#sessions = new Sessions(email, password, tokenLifetimeMs, () => this.#now());
     this.#faults = new Faults(seededRandom(seed + 2), () => this.#now());
+    this.#webhooks = new Webhooks(this.#world, options.signingSecret, this.#stopping.signal);
     if (!quiet) bringToLife(this.#world, seededRandom(seed + 3));
     this.setFaults(faults);
   }
@@ -108,6 +117,7 @@ export class Simulator {
     const server = this.#server;
     this.#server = null;
     this.#stopping.abort();
+    this.#cancelWatch?.();
     if (!server) return;
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
@@ -127,11 +137,28 @@ export class Simulator {
     return this.#world;
   }
 
+  /** The newest calls to webhooks. */
+  get deliveries(): readonly Delivery[] {
+    return this.#webhooks.deliveries;
+  }
+
   /** Judges a request and carries it out, without a socket and whatever the faults of the way there. */
   answer(request: RawRequest): Answer {
     const { pageSize = 10 } = this.#options;
     const cloud = { world: this.world, sessions: this.#sessions, faults: this.#faults, pageSize };
-    return judge(cloud, request);
+    const answer = judge(cloud, request);
+    if (request.method === 'PUT' && this.#cancelWatch === null) this.#watch();
+    return answer;
+  }
+
+  /** Lets happen what is due even if nobody asks, for as long as anybody wants to be called. */
+  #watch(): void {
+    if (this.#server === null || !this.#webhooks.areWanted) return;
+    this.#cancelWatch = this.#clock.after(watchEveryMs, () => {
+      this.#cancelWatch = null;
+      this.#world.agenda.settle(this.#now());
+      this.#watch();
+    });
   }
 
   /** All tokens are expired from now on; they can be refreshed. */

@@ -20,7 +20,15 @@ import {
   newWifiSonic,
   type WifiSonic,
 } from './generation.ts';
-import { afterAction, type IncidentCause, leakTypes, open, resolved, usualSeverity } from './incidents.ts';
+import {
+  afterAction,
+  type IncidentCause,
+  type IncidentEvent,
+  leakTypes,
+  open,
+  resolved,
+  usualSeverity,
+} from './incidents.ts';
 import type { KeptInvitation, Role } from './membership.ts';
 import { between, seededRandom, uuid } from './random.ts';
 import { Records } from './records.ts';
@@ -97,6 +105,8 @@ export class World {
   readonly random: Random;
   readonly quiet: boolean;
   readonly pressureTestMs: number;
+  /** Told of each incident that opens or closes. */
+  onIncident: (event: IncidentEvent, incident: Incident) => void = () => {};
   /** For what is drawn beside the first homes, so that these keep their ids. */
   readonly #random: Random;
   readonly #valveTravelMs: number;
@@ -346,12 +356,13 @@ export class World {
     this.incidents.set(incident.id, incident);
     this.agenda.after(contactAfterMs, () => this.#contact(incident.id));
     if (this.incidents.size > mostIncidents) this.#forgetOldestResolved();
+    this.onIncident('incident_created', incident);
     return incident;
   }
 
   /** Closes an incident because its cause is gone. */
   closeIncident(id: string): void {
-    this.incidents.change(id, resolved);
+    this.#change(id, resolved, 'incident_resolved');
   }
 
   /** Does what a user asks of an incident; false if it does not offer that. */
@@ -359,8 +370,16 @@ export class World {
     const incident = this.incidents.get(id);
     const changes = incident && afterAction(incident, action, this.now);
     if (!changes) return false;
-    this.incidents.change(id, changes);
+    this.#change(id, changes, action === 'dismiss' ? 'incident_dismissed' : 'incident_resolved');
     return true;
+  }
+
+  #change(id: string, changes: Partial<Incident>, eventOfClosing: IncidentEvent): void {
+    const wasOpen = this.incidents.get(id)?.open;
+    this.incidents.change(id, changes);
+    const incident = this.incidents.get(id);
+    if (!incident || incident.open === wasOpen) return;
+    this.onIncident(incident.open ? 'incident_created' : eventOfClosing, incident);
   }
 
   /** Cuts a sonic's radio link, which is an incident. */

@@ -277,7 +277,7 @@ describe('what vanishes', () => {
 describe('incidents', () => {
   it('of a device that is not listed yet are told at once, and announced by it as soon as it is', async () => {
     const house = await startHouse({
-      config: { schedules: { incidents: '500ms', sonics: '1h', signals: '1h' } },
+      config: { schedules: { incidents: '500ms', sonics: '1h', signals: '1h', properties: '1h' } },
     });
     const { world } = house.simulator;
     const [first = ''] = world.sonics.ids;

@@ -30,6 +30,7 @@ export async function startPolling(
   { properties, signals, sonics }: Fleet,
   telemetry: (now: number, sonicId: string) => Partial<Telemetry>,
   otherLists: Offer['lists'] = {},
+  incidentsPeriodMs = (everyMs: number) => everyMs,
 ) {
   const clock = new FakeClock(Date.parse('2026-11-20T09:00:00Z'));
   const signalsOf = (index: number) =>
@@ -89,7 +90,7 @@ export async function startPolling(
     store,
     ledger,
     { schedules, timezone: 'UTC', staleAfterMs, requestTimeoutMs: 10_000 },
-    { happened, polled },
+    { happened, polled, incidentsPeriodMs },
     clock,
     () => 0.5,
     log,

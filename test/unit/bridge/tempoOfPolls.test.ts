@@ -137,4 +137,27 @@ describe('polls', () => {
       expect(readsOf(cloud.takeAsked(), 'read_telemetry')).toHaveLength(sonics - soon);
     },
   );
+
+  it('of incidents are as few as the webhook allows, and more as soon as it does not any more', async () => {
+    let periodMs = 120_000;
+    const { poller, clock, cloud } = await startPolling(
+      fleet,
+      () => ({}),
+      {},
+      () => periodMs,
+    );
+    const polls = () => readsOf(cloud.takeAsked(), 'list_incidents').length;
+    polls();
+    await passTime(clock, 600_000, 1_000);
+    expect(polls()).toBe(5);
+    await passTime(clock, 60_000, 1_000);
+    periodMs = 30_000;
+    expect(polls()).toBe(0);
+    poller.hasten('incidents');
+    await passTime(clock, 1_000, 1_000);
+    expect(polls()).toBe(1);
+    await passTime(clock, 300_000, 1_000);
+    expect(polls()).toBe(10);
+    expect(poller.counts('incidents')).toEqual({ success: 17, incomplete: 0, failure: 0 });
+  });
 });

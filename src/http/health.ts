@@ -1,0 +1,28 @@
+import { version } from '../base/version.ts';
+import type { Half, Wellbeing } from '../bridge/wellbeing.ts';
+import { jsonReply, type Route } from './routes.ts';
+
+/**
+ * Whether the process works, which it does as long as it answers; and whether both of its halves do, so that what it
+ * shows is the present. Reasons are shown with secrets hidden.
+ */
+export function healthRoutes(look: () => Wellbeing, hide: (text: string) => string): Route[] {
+  const shown = ({ isWorking, reason }: Half) => ({
+    status: isWorking ? 'up' : 'down',
+    reason: isWorking || reason === null ? null : hide(reason),
+  });
+  const reply = (status: number, word: string, { cloud, broker }: Wellbeing) =>
+    jsonReply(status, { status: word, version, cloud: shown(cloud), broker: shown(broker) });
+  return [
+    { path: '/healthz', methods: ['GET'], answer: () => reply(200, 'ok', look()) },
+    {
+      path: '/readyz',
+      methods: ['GET'],
+      answer: () => {
+        const wellbeing = look();
+        const isReady = wellbeing.cloud.isWorking && wellbeing.broker.isWorking;
+        return isReady ? reply(200, 'ready', wellbeing) : reply(503, 'not_ready', wellbeing);
+      },
+    },
+  ];
+}

@@ -1,0 +1,24 @@
+/** Why it cannot listen there, in words. */
+export function listenProblem(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = error instanceof Error ? error.message : String(error);
+  return `http.listen: ${reasonOf(code, host, port) ?? message}`;
+}
+
+function reasonOf(code: string, host: string, port: number): string | null {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} of ${host} is in use by another program`;
+    case 'EADDRNOTAVAIL':
+      return `${host} is not an address of this machine`;
+    case 'EACCES':
+      return `port ${port} needs more rights; choose one above 1023`;
+    case 'EAFNOSUPPORT':
+      return `this machine has no addresses of the kind of ${host}`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `there is no host ${host}`;
+    default:
+      return null;
+  }
+}

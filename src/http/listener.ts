@@ -1,0 +1,187 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { hasBody, readBody } from './body.ts';
+import { listenProblem } from './listenProblem.ts';
+import { findRoute, jsonReply, notFound, type Question, type Reply, type Route } from './routes.ts';
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly routes: readonly Route[];
+  /** Told what is wrong with the address, in words, and null once it listens. */
+  readonly onProblem: (words: string | null) => void;
+  readonly limits?: Limits;
+}
+
+/** What a stranger may take. */
+export interface Limits {
+  /** Until the headers are there, in ms. */
+  readonly headersMs: number;
+  /** Until the body is there, in ms. */
+  readonly requestMs: number;
+  /** How often the two are looked at, in ms. */
+  readonly checkMs: number;
+  /** How long nothing may come or go, in ms. */
+  readonly idleMs: number;
+  readonly connections: number;
+}
+
+const usualLimits: Limits = {
+  headersMs: 10_000,
+  requestMs: 15_000,
+  checkMs: 2_500,
+  idleMs: 30_000,
+  connections: 64,
+};
+
+/** An address that is taken now may be free later. */
+const again: Backoff = { firstMs: 5_000, longestMs: 300_000 };
+
+/** A client that still sends must have the time to see the answer before the socket is cut. */
+const lingerMs = 500;
+
+const commonHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
+/**
+ * Serves the routes at one address. Where it cannot listen it says so, and tries again until it can: the bridge does
+ * its work without.
+ */
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #log: Log;
+  #server: Server | null = null;
+  #failures = 0;
+  #isStopped = false;
+  #cancelRetry: () => void = () => {};
+
+  constructor(options: ListenerOptions, clock: Clock, random: Random, log: Log) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#log = log;
+  }
+
+  /** The port that it listens on; null while it does not. */
+  get port(): number | null {
+    const address = this.#server?.address();
+    return typeof address === 'object' && address !== null ? address.port : null;
+  }
+
+  /** Resolves when it listens, or when the first attempt has failed; never rejects. */
+  async start(): Promise<void> {
+    const { host, port, onProblem } = this.#options;
+    const server = this.#createServer();
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, resolve);
+      });
+    } catch (error) {
+      this.#failures += 1;
+      const problem = listenProblem(error, host, port);
+      if (this.#failures === 1) this.#log.warn(`${problem}. The bridge works without it, and tries again`);
+      else this.#log.debug(problem);
+      if (this.#isStopped) return;
+      onProblem(problem);
+      const delayMs = backoffMs(again, this.#failures, this.#random);
+      this.#cancelRetry = this.#clock.after(delayMs, () => void this.start());
+      return;
+    }
+    if (this.#isStopped) {
+      server.close();
+      return;
+    }
+    server.on('error', (error) => this.#log.warn(`HTTP: ${error.message}`));
+    this.#server = server.unref();
+    if (this.#failures > 0) onProblem(null);
+    this.#failures = 0;
+    const address = host.includes(':') ? `[${host}]` : host;
+    this.#log.info(`HTTP: listening on http://${address}:${this.port}`);
+  }
+
+  /** Hangs up on everybody, at once. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelRetry();
+    const server = this.#server;
+    this.#server = null;
+    if (!server) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  #createServer(): Server {
+    const { limits = usualLimits } = this.#options;
+    const server = createServer({
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.checkMs,
+    });
+    server.maxConnections = limits.connections;
+    server.timeout = limits.idleMs;
+    const serve = (request: IncomingMessage, response: ServerResponse) => {
+      this.#serve(request, response).catch((error) => {
+        // A client that leaves needs no answer.
+        this.#log.debug(`HTTP: ${String(error)}`);
+        response.destroy();
+      });
+    };
+    server.on('request', serve);
+    // Whoever asks first whether a body is wanted may be told that it is not.
+    server.on('checkContinue', serve);
+    return server;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => {});
+    const reply = await this.#replyTo(request, response);
+    const isUnread = hasBody(request) && !request.complete;
+    response.writeHead(reply.status, {
+      ...commonHeaders,
+      ...reply.headers,
+      'content-type': reply.contentType,
+      'content-length': Buffer.byteLength(reply.text),
+      ...(isUnread && { connection: 'close' }),
+    });
+    if (!isUnread) {
+      response.end(reply.text);
+      return;
+    }
+    // Ended now, the socket would be cut while it is written to, and the answer lost; nothing more is read of it.
+    response.write(reply.text);
+    const cancel = this.#clock.after(lingerMs, () => response.end());
+    response.once('close', cancel);
+  }
+
+  async #replyTo(request: IncomingMessage, response: ServerResponse): Promise<Reply> {
+    const { method = '', url = '', headers } = request;
+    const match = findRoute(this.#options.routes, method, url);
+    if (match.kind === 'nowhere') return notFound;
+    if (match.kind === 'otherMethods') {
+      return jsonReply(405, { status: 'method_not_allowed' }, { allow: match.allow });
+    }
+    const isAsked = headers.expect?.toLowerCase() === '100-continue';
+    const question: Question = {
+      method,
+      rest: match.rest,
+      headers,
+      readBody: (mostBytes) => {
+        if (isAsked && !(Number(headers['content-length']) > mostBytes)) response.writeContinue();
+        return readBody(request, mostBytes);
+      },
+    };
+    try {
+      return await match.route.answer(question);
+    } catch (error) {
+      if (request.destroyed && !request.complete) throw error;
+      this.#log.error({ err: error }, `HTTP: ${match.route.path} went wrong`);
+      return jsonReply(500, { status: 'error' });
+    }
+  }
+}

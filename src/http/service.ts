@@ -1,0 +1,52 @@
+import type { Random } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log, Secrets } from '../base/log.ts';
+import type { Figures } from '../bridge/figures.ts';
+import type { Wellbeing } from '../bridge/wellbeing.ts';
+import { healthRoutes } from './health.ts';
+import { Listener, type ListenerOptions } from './listener.ts';
+import type { MetricsSource } from './metrics.ts';
+import type { Route } from './routes.ts';
+import { Webhook, type WebhookOptions } from './webhook.ts';
+
+export interface HttpOptions extends Pick<ListenerOptions, 'host' | 'port' | 'onProblem'> {
+  /** Null without a secret: then there is no webhook. */
+  readonly webhook: WebhookOptions | null;
+}
+
+/** What of the bridge is shown. */
+export interface Shown {
+  readonly wellbeing: () => Wellbeing;
+  readonly figures: () => Figures;
+}
+
+/** All that is served over HTTP; a page more is a route more. */
+export function createHttp(
+  { webhook: webhookOptions, ...address }: HttpOptions,
+  shown: Shown,
+  clock: Clock,
+  random: Random,
+  log: Log,
+  secrets: Secrets,
+): Listener {
+  const webhook = webhookOptions && new Webhook(webhookOptions, clock, log);
+  const routes: Route[] = [
+    ...healthRoutes(shown.wellbeing, (text) => secrets.hide(text)),
+    metricsRoute(() => ({ figures: shown.figures(), deliveries: webhook?.counts ?? null })),
+    ...(webhook ? [webhook.route] : []),
+  ];
+  return new Listener({ ...address, routes }, clock, random, log);
+}
+
+/** Loaded when it is first asked for: not everybody has a Prometheus. */
+function metricsRoute(source: () => MetricsSource): Route {
+  return {
+    path: '/metrics',
+    methods: ['GET'],
+    answer: async () => {
+      const { metricsText } = await import('./metrics.ts');
+      const { text, type } = await metricsText(source());
+      return { status: 200, contentType: type, text };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { describeDuration } from '../base/duration.ts';
+
+/** As the vendor advises (cloud facts 5). */
+const toleranceMs = 600_000;
+
+/**
+ * What is wrong with the signature of a delivery, in words; null where it is right. `t=SECONDS,v1=HEX`, and perhaps
+ * others of other schemes: HMAC-SHA256 over the time, a dot and the body (cloud facts 5).
+ */
+export function signatureProblem(
+  header: string | undefined,
+  body: Buffer,
+  secret: string,
+  now: number,
+): string | null {
+  const { at, given } = readHeader(header ?? '');
+  if (header === undefined) return 'it is not signed';
+  if (at === null || given.length === 0) return 'its HL-Signature is not as t=…,v1=…';
+  const wanted = createHmac('sha256', secret).update(`${at}.`).update(body).digest();
+  const isRight = given.some((each) => isSame(Buffer.from(each, 'hex'), wanted));
+  if (!isRight) return 'its signature is wrong: is http.webhook.signing_secret the one of the account?';
+  const ageMs = now - Number(at) * 1_000;
+  if (Math.abs(ageMs) <= toleranceMs) return null;
+  const words = describeDuration(Math.abs(ageMs));
+  return ageMs > 0
+    ? `it was signed ${words} ago, by the clock of this machine`
+    : `it was signed ${words} in the future, by the clock of this machine`;
+}
+
+/** Whether two texts are the same, in a time that does not tell how much of them is. */
+export function isSameSecret(given: string, wanted: string): boolean {
+  return isSame(digestOf(given), digestOf(wanted));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function isSame(left: Buffer, right: Buffer): boolean {
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function readHeader(header: string): { at: string | null; given: string[] } {
+  const parts = header.split(',').map((part) => part.trim().split('='));
+  const at = parts.find(([name, value]) => name === 't' && /^\d{1,12}$/.test(value ?? ''))?.[1] ?? null;
+  const given = parts.filter(([name, value]) => name === 'v1' && /^[\da-f]{64}$/i.test(value ?? ''));
+  return { at, given: given.map(([, value = '']) => value) };
+}

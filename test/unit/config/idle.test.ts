@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { idleOptions } from '../../../src/config/idle.ts';
+import { configSchema } from '../../../src/config/schema.ts';
+
+const idle = (http: object) =>
+  idleOptions(
+    configSchema.parse({
+      cloud: { base_url: 'https://api.example.com', email: 'me@example.com', password: 'secret' },
+      http,
+    }),
+  );
+
+describe('options that change nothing', () => {
+  it.each([
+    {},
+    { listen: '127.0.0.1:0' },
+    { listen: '127.0.0.1:0', webhook: { secret: 'x', signing_secret: 'y' } },
+    { listen: '127.0.0.1:0', webhook: { secret_file: 'x', signing_secret_file: 'y' } },
+    { listen: '127.0.0.1:0', webhook: { public_url: 'https://me.example.com', register: true } },
+  ])('are none of these: %j', (http) => {
+    expect(idle(http)).toEqual([]);
+  });
+
+  it.each([{ secret: 'x' }, { secret_file: 'x' }, { signing_secret: 'x' }, { public_url: 'https://a.b' }])(
+    'are those of a webhook without an address: %j',
+    (webhook) => {
+      expect(idle({ webhook })).toEqual(['http.webhook does nothing without http.listen']);
+    },
+  );
+
+  it('are a signing secret without a webhook', () => {
+    expect(idle({ listen: '127.0.0.1:0', webhook: { signing_secret_file: 'x' } })).toEqual([
+      'http.webhook.signing_secret does nothing without http.webhook.secret: there is no webhook',
+    ]);
+  });
+});

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Figures } from '../../../src/bridge/figures.ts';
+import { metricRows, metricsText } from '../../../src/http/metrics.ts';
+
+const figures: Figures = {
+  wellbeing: { cloud: { isWorking: false, reason: 'gone' }, broker: { isWorking: true, reason: null } },
+  schedules: [
+    { slice: 'sonics', lastSuccessAt: 1_700_000_000_500, polls: { success: 3, incomplete: 2, failure: 1 } },
+    { slice: 'usage', lastSuccessAt: null, polls: { success: 0, incomplete: 0, failure: 0 } },
+  ],
+  requests: { byStatus: { '2xx': 7, '3xx': 1 }, ms: 2_500 },
+  pollWaitMs: 1_500,
+  devices: { properties: 1, signals: 2, sonics: 3 },
+  openIncidents: 4,
+  valveCommands: { ok: 5, error: 0, refused: 0, superseded: 0, not_confirmed: 1 },
+  published: 80,
+  retainedTopics: 60,
+  isWebhookTrusted: null,
+};
+const linesOf = async (
+  changes: Partial<Figures> = {},
+  deliveries: Parameters<typeof metricsText>[0]['deliveries'] = null,
+) => (await metricsText({ figures: { ...figures, ...changes }, deliveries })).text.split('\n');
+
+describe('the metrics', () => {
+  it('are named by the conventions of Prometheus, each once, and documented', () => {
+    const names = metricRows.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const page = readFileSync(new URL('../../../docs/http.md', import.meta.url), 'utf8');
+    for (const { name, kind, help } of metricRows) {
+      expect(name).toMatch(/^(sonic2mqtt|process|nodejs)_[a-z0-9_]+$/);
+      expect([name, name.endsWith('_total')]).toEqual([name, kind === 'counter']);
+      expect(name).not.toMatch(/_(ms|milliseconds|kb|mb|percent)(_|$)/);
+      expect(help).not.toBe('');
+      expect(page).toContain(`\`${name}\``);
+    }
+  });
+
+  it('say what is so in base units', async () => {
+    const lines = await linesOf();
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        '# TYPE sonic2mqtt_polls_total counter',
+        '# TYPE sonic2mqtt_cloud_up gauge',
+        'sonic2mqtt_cloud_up 0',
+        'sonic2mqtt_broker_up 1',
+        'sonic2mqtt_polls_total{schedule="sonics",outcome="incomplete"} 2',
+        'sonic2mqtt_polls_total{schedule="usage",outcome="failure"} 0',
+        'sonic2mqtt_last_success_timestamp_seconds{schedule="sonics"} 1700000000.5',
+        'sonic2mqtt_cloud_requests_total{status="2xx"} 7',
+        'sonic2mqtt_cloud_requests_total{status="3xx"} 1',
+        'sonic2mqtt_cloud_requests_total{status="none"} 0',
+        'sonic2mqtt_cloud_request_seconds_total 2.5',
+        'sonic2mqtt_cloud_poll_wait_seconds 1.5',
+        'sonic2mqtt_devices{kind="signal"} 2',
+        'sonic2mqtt_open_incidents 4',
+        'sonic2mqtt_valve_commands_total{outcome="not_confirmed"} 1',
+        'sonic2mqtt_mqtt_messages_published_total 80',
+        'sonic2mqtt_mqtt_retained_topics 60',
+      ]),
+    );
+    expect(lines.filter((line) => line.includes('gone'))).toEqual([]);
+  });
+
+  it('leave out what there is not', async () => {
+    const lines = await linesOf();
+    expect(lines.filter((line) => /webhook|timestamp.*usage/.test(line))).toEqual([]);
+  });
+
+  it('tell of the webhook where there is one', async () => {
+    const deliveries = { accepted: 2, unauthorized: 1, too_large: 0 };
+    expect(await linesOf({ isWebhookTrusted: true }, deliveries)).toEqual(
+      expect.arrayContaining([
+        'sonic2mqtt_webhook_trusted 1',
+        'sonic2mqtt_webhook_deliveries_total{outcome="accepted"} 2',
+        'sonic2mqtt_webhook_deliveries_total{outcome="too_large"} 0',
+      ]),
+    );
+  });
+
+  it('are read anew each time, and grow nowhere', async () => {
+    await linesOf();
+    const lines = await linesOf({ published: 81 });
+    expect(lines).toContain('sonic2mqtt_mqtt_messages_published_total 81');
+    expect(lines.filter((line) => line.startsWith('sonic2mqtt_mqtt_messages'))).toHaveLength(1);
+  });
+});
