@@ -144,6 +144,26 @@ describe('diagnostics', () => {
     ]);
   });
 
+  it('hides by what the account holds whatever somebody has published as a bridge’s health', async () => {
+    const house = await startHouse({ isStarted: false, cloud: everything });
+    const all = privateTexts(house.simulator).filter((each) => each !== 'Demo User');
+    const health = {
+      status: 'ann',
+      reason: `seen: ${all.join(', ')}`,
+      schedules: { sonics: { last_error: all[0] } },
+    };
+    await house.watcher.publish('sonic2mqtt/bridge/health', JSON.stringify(health), { retain: true });
+    await house.watcher.publish(
+      'sonic2mqtt/bridge/info',
+      JSON.stringify({ version: all[1], counts: { ann: all[2] } }),
+      { retain: true },
+    );
+    const { text, report } = await diagnose(house);
+    expect(report.bridge.health.reason).toMatch(/^seen: property-\d, /);
+    expect(report.last_errors[0].words).toMatch(/^property-\d$/);
+    expect(told(text, [...all, 'ann'])).toEqual([]);
+  });
+
   it('says what a bridge says was wrong', async () => {
     const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 2 } });
     await isShown(house);
