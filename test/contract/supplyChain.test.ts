@@ -43,13 +43,14 @@ describe('what comes from elsewhere', () => {
     const packages = {
       'node_modules/ours': {
         dependencies: { nested: '1', shared: '1' },
-        optionalDependencies: { absent: '1' },
+        optionalDependencies: { absent: '1', maybe: '1' },
       },
       'node_modules/ours/node_modules/nested': { dependencies: { shared: '2', '@scoped/deep': '1' } },
       'node_modules/ours/node_modules/shared': {},
       'node_modules/shared': { peerDependencies: { theirs: '1' } },
       'node_modules/@scoped/deep': { dependencies: { ours: '1', shared: '1' } },
       'node_modules/theirs': {},
+      'node_modules/maybe': {},
       'node_modules/nobodys': {},
     };
     expect([...reachedFrom(['ours'], packages)].toSorted()).toEqual(
