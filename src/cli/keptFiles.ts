@@ -6,6 +6,9 @@ import type { StandIns } from './standIns.ts';
 
 const ownFiles = /^ledger(_\d+)?\.json/;
 
+/** Ends that the bridge gives; others are given by people. */
+const ownEnd = /\.json(\.bak|\.unreadable|\.[\da-f]{12}\.tmp)*$/;
+
 /** What the bridge keeps in its folder, file by file: sizes and numbers, nothing of what is in it. */
 export async function keptFiles(folder: string, standIns: StandIns): Promise<object> {
   try {
@@ -18,7 +21,7 @@ export async function keptFiles(folder: string, standIns: StandIns): Promise<obj
 
 async function described(folder: string, name: string, standIns: StandIns): Promise<object> {
   const path = join(folder, name);
-  const file = standIns.hide(name);
+  const file = ownEnd.test(name) ? name : name.replace(/\.json.*/s, '.json…');
   try {
     const { size, mode, mtime } = await stat(path);
     const content = readContent(await systemDisk.read(path));
