@@ -11,6 +11,14 @@ COPY src src
 RUN npm run build
 
 FROM ${NODE}
+# A release says them: the version in package.json, and where it comes from.
+ARG VERSION=
+ARG SOURCE=
+LABEL org.opencontainers.image.title=sonic2mqtt \
+  org.opencontainers.image.description="A bridge from a water monitoring cloud to MQTT and Home Assistant" \
+  org.opencontainers.image.licenses=MIT \
+  org.opencontainers.image.version=$VERSION \
+  org.opencontainers.image.source=$SOURCE
 # Any user may run the bridge and keep its data; what it writes there only that user can read.
 RUN install -d -m 1777 /data
 WORKDIR /app

@@ -18,6 +18,8 @@ const { output } = await bundle.write({
   dir: 'dist',
   cleanDir: true,
   sourcemap: true,
+  // Traces name the lines; the sources would be half of the package.
+  sourcemapExcludeSources: true,
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name].js',
 });

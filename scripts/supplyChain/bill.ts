@@ -2,19 +2,25 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readProject } from './project.ts';
 
 /**
- * What users of the project in a folder install, as npm lists it; without the network. npm is shown a project that
- * has no development: its own `--omit dev` leaves out whatever development needs as well (npm/cli issue 7909).
+ * What users of the project in a folder run, as npm lists it; without the network. npm is shown a project that needs
+ * what is bundled, and has no development.
  */
 export function billOfMaterials(folder: string): string {
   const [manifest, lock] = ['package.json', 'package-lock.json'].map((file) =>
     JSON.parse(readFileSync(join(folder, file), 'utf8')),
   );
-  delete manifest.devDependencies;
-  delete lock.packages[''].devDependencies;
-  for (const [path, { dev }] of Object.entries<{ dev?: boolean }>(lock.packages)) {
+  const project = readProject(folder);
+  const needed = project.imported.map((name) => [name, manifest.devDependencies[name]]);
+  for (const each of [manifest, lock.packages['']]) {
+    each.dependencies = Object.fromEntries(needed);
+    delete each.devDependencies;
+  }
+  for (const { path, dev } of project.packages) {
     if (dev) delete lock.packages[path];
+    else delete lock.packages[path].dev;
   }
   const scratch = mkdtempSync(join(tmpdir(), 'sonic2mqtt-sbom-'));
   try {

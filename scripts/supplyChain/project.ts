@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { importedPackages, reachedFrom } from './bundled.ts';
 
 /** What package.json says of what it needs. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly engines: { readonly node: string };
-  readonly dependencies: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +21,7 @@ export interface LockedPackage {
   readonly integrity?: string;
   readonly engines?: { readonly node?: string };
   readonly hasInstallScript?: boolean;
-  /** Whether nothing but development needs it. */
+  /** Whether nothing but development needs it: neither is it in the program's bundle nor may it come into it. */
   readonly dev?: boolean;
 }
 
@@ -30,6 +31,8 @@ export interface Project {
   /** What package-lock.json says of package.json. */
   readonly lockedManifest: Partial<Manifest>;
   readonly packages: readonly LockedPackage[];
+  /** The names of those that the program imports. They are bundled with it, so that its users install no package. */
+  readonly imported: readonly string[];
   /** The lines of .npmrc. */
   readonly npmrc: readonly string[];
 }
@@ -39,15 +42,22 @@ export function readProject(folder: string): Project {
   const read = (file: string) => readFileSync(join(folder, file), 'utf8');
   const locked: Record<string, object> = JSON.parse(read('package-lock.json')).packages;
   const { '': lockedManifest = {}, ...packages } = locked;
+  const imported = importedPackages(folder);
+  const bundled = reachedFrom(imported, packages);
   return {
     manifest: JSON.parse(read('package.json')),
     lockedManifest,
-    packages: Object.entries(packages).map(([path, each]) => ({ ...(each as LockedPackage), path })),
+    packages: Object.entries(packages).map(([path, each]) => ({
+      ...(each as LockedPackage),
+      path,
+      dev: !bundled.has(path),
+    })),
+    imported,
     npmrc: existsSync(join(folder, '.npmrc')) ? read('.npmrc').trim().split('\n') : [],
   };
 }
 
-/** The packages that users of the bridge install. */
+/** The packages that users of the bridge run. */
 export function productionPackages({ packages }: Project): LockedPackage[] {
   return packages.filter(({ dev }) => dev !== true);
 }

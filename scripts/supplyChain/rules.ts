@@ -13,6 +13,9 @@ const rules: Readonly<Record<string, (project: Project) => string[]>> = {
   'package-lock.json is in step with package.json': ({ manifest, lockedManifest }) =>
     copiedFields.filter((field) => !isDeepStrictEqual(manifest[field], lockedManifest[field])),
 
+  'the program needs no package that is not bundled': ({ manifest }) =>
+    Object.keys(manifest.dependencies ?? {}),
+
   'every package has the hash of its content': ({ packages }) =>
     packages.filter(({ integrity }) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? '')).map(idOf),
 

@@ -79,7 +79,7 @@ function didYouMean(word: string, known: readonly string[], prefix = ''): string
 /** The help of the program. */
 export function programHelp(): string {
   const rows = Object.entries<Command>(commands).map(
-    ([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(11)} ${summary}`,
   );
   return [
     'sonic2mqtt: a bridge from a water monitoring cloud to MQTT and Home Assistant',

@@ -10,12 +10,10 @@ import { clientOptions } from '../daemon.ts';
 import { readBody } from './callBody.ts';
 import { callOf, readCallLine } from './callLine.ts';
 import { type CommandContext, exitStatus } from './command.ts';
+import { leave } from './leave.ts';
 import { operationList } from './operationList.ts';
 import { progressOn } from './progress.ts';
 import { setUp } from './setup.ts';
-
-const signOutLimitMs = 3_000;
-const hurriedSignOutLimitMs = 700;
 
 /** `sonic2mqtt call`: one operation of the cloud; its answer as JSON on standard output. */
 export async function call(context: CommandContext): Promise<number> {
@@ -79,20 +77,6 @@ async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal
   } finally {
     progress.erase();
   }
-}
-
-/**
- * Signs out if there still is a session: the cloud keeps ten per account at most, and this one must not push out the
- * bridge's. Whether that succeeds is no part of what was asked.
- */
-async function leave(client: CloudClient, signal: AbortSignal): Promise<void> {
-  const limit = signal.aborted
-    ? AbortSignal.timeout(hurriedSignOutLimitMs)
-    : AbortSignal.any([signal, AbortSignal.timeout(signOutLimitMs)]);
-  if (client.sessionState().status === 'signed_in') {
-    await client.call({ operation: 'sign_out' }, { signal: limit }).catch(() => {});
-  }
-  await client.close();
 }
 
 /** Passwords and tokens that are sent must not be read in a log or in the words of an error. */

@@ -72,6 +72,16 @@ export const commands = {
       return 0;
     },
   },
+  diagnostics: {
+    summary: 'print one JSON for a bug report, without anything that says whose it is',
+    usage: '',
+    options: {},
+    details: async () => [
+      'Looks at the configuration, the cloud, the broker and data_dir, for half a minute at most, and changes',
+      'nothing. Names, ids, addresses and serial numbers are replaced. Read it before you show it to anybody.',
+    ],
+    run: async (context) => (await import('./diagnostics.ts')).diagnostics(context),
+  },
 } as const satisfies Record<string, Command>;
 
 export type CommandName = keyof typeof commands;

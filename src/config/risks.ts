@@ -22,6 +22,6 @@ export function risksOf({ cloud, mqtt }: Config): string[] {
 }
 
 /** Whether only programs on this machine can be there. */
-function isOwnMachine(host: string): boolean {
+export function isOwnMachine(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }

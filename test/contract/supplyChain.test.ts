@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { reachedFrom } from '../../scripts/supplyChain/bundled.ts';
 import {
   idOf,
   type LockedPackage,
@@ -38,10 +39,31 @@ describe('what comes from elsewhere', () => {
     expect(problems).toBeUndefined();
   });
 
+  it('is what a package of that name needs, wherever in the tree it is installed', () => {
+    const packages = {
+      'node_modules/ours': {
+        dependencies: { nested: '1', shared: '1' },
+        optionalDependencies: { absent: '1', maybe: '1' },
+      },
+      'node_modules/ours/node_modules/nested': { dependencies: { shared: '2', '@scoped/deep': '1' } },
+      'node_modules/ours/node_modules/shared': {},
+      'node_modules/shared': { peerDependencies: { theirs: '1' } },
+      'node_modules/@scoped/deep': { dependencies: { ours: '1', shared: '1' } },
+      'node_modules/theirs': {},
+      'node_modules/maybe': {},
+      'node_modules/nobodys': {},
+    };
+    expect([...reachedFrom(['ours'], packages)].toSorted()).toEqual(
+      Object.keys(packages)
+        .filter((path) => !path.endsWith('nobodys'))
+        .toSorted(),
+    );
+  });
+
   it('is as many packages as SECURITY.md says', () => {
     const page = readFileSync(join(folder, 'SECURITY.md'), 'utf8');
     const [, direct, all] = /(\d+) direct and (\d+) in all/.exec(page) ?? [];
-    expect(Object.keys(project.manifest.dependencies)).toHaveLength(Number(direct));
+    expect(project.imported).toHaveLength(Number(direct));
     expect(productionPackages(project)).toHaveLength(Number(all));
   });
 });
@@ -70,8 +92,12 @@ function projectWith(changes: {
 const planted: readonly (readonly [Parameters<typeof projectWith>[0], string | null])[] = [
   [{ locked: {} }, null],
   [
-    { manifest: { dependencies: { mqtt: '^5.16.0' } } },
+    { manifest: { devDependencies: { mqtt: '^5.16.0' } } },
     'package.json names exact versions; not so: mqtt ^5.16.0',
+  ],
+  [
+    { manifest: { dependencies: { mqtt: '5.16.0' } } },
+    'the program needs no package that is not bundled; not so: mqtt',
   ],
   [{ manifest: { version: '9.9.9' } }, 'package-lock.json is in step with package.json; not so: version'],
   [

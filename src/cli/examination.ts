@@ -1,0 +1,274 @@
+import { lookup } from 'node:dns/promises';
+import { connect as connectTcp, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { systemClock } from '../base/clock.ts';
+import { printable } from '../base/printable.ts';
+import { readWifiSonics } from '../bridge/wifiList.ts';
+import { describeUrl } from '../broker/addresses.ts';
+import type { Connection } from '../broker/connection.ts';
+import { visitBroker } from '../broker/visit.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { describeFailure } from '../cloud/noAnswer.ts';
+import type { Call, ListName } from '../cloud/operations.ts';
+import { brokerAddresses } from '../config/brokerAddresses.ts';
+import type { Config } from '../config/schema.ts';
+import { brokerOptions } from '../daemon.ts';
+import { namedProperty } from '../model/devices.ts';
+import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
+import { isOurs, isShared } from '../model/shard.ts';
+import type { Setup } from './setup.ts';
+
+/** One thing to look at: what it says when it is well, or the error that it throws. */
+interface Step {
+  readonly name: string;
+  readonly run: () => Promise<string>;
+}
+
+/** Hears how the steps fare. */
+export interface Reporter {
+  readonly started: (name: string) => void;
+  readonly passed: (name: string, words: string) => void;
+  readonly failed: (name: string, words: string) => void;
+}
+
+/** What was found in the account, as far as it was read. */
+export interface Account {
+  properties?: readonly Property[];
+  signals?: readonly Signal[];
+  sonics?: readonly Sonic[];
+  wifiSonics?: readonly Sonic[];
+  openIncidents?: readonly Incident[];
+}
+
+/** Looks at the cloud and the account, step by step up to the first that fails; resolves to its error, or null. */
+export function examineCloud(
+  config: Config,
+  client: CloudClient,
+  report: Reporter,
+  account: Account = {},
+): Promise<unknown> {
+  return runInTurn(cloudSteps(config, client, account), report);
+}
+
+/** Looks at each address of the broker, and with `work` at what is there; resolves to whether all let the bridge in. */
+export async function examineBroker(
+  setup: Setup,
+  visitor: string,
+  signal: AbortSignal,
+  report: Reporter,
+  work?: (connection: Connection) => Promise<void>,
+): Promise<boolean> {
+  let isWell = true;
+  for (const step of brokerSteps(setup, visitor, signal, work)) {
+    // The nodes of a cluster are looked at each on its own.
+    if ((await runInTurn([step], report)) !== null) isWell = false;
+  }
+  return isWell;
+}
+
+/** One for each address of the broker. */
+function brokerSteps(
+  { config, log, secrets }: Setup,
+  visitor: string,
+  signal: AbortSignal,
+  work?: (connection: Connection) => Promise<void>,
+): Step[] {
+  const addresses = brokerAddresses(config);
+  const isSingle = addresses.length === 1;
+  const parts = { clock: systemClock, log, signal };
+  if (addresses.length === 0) {
+    const words = 'the embedded one, which starts with the bridge';
+    if (!work) return [{ name: 'MQTT broker', run: async () => words }];
+    const look = () => visitBroker(brokerOptions(config, secrets), visitor, parts, work);
+    return [{ name: 'MQTT broker', run: () => look().then(() => `${words} and runs`) }];
+  }
+  return addresses.map((url) => ({
+    name: isSingle ? 'MQTT broker' : `MQTT broker ${describeUrl(url)}`,
+    run: () =>
+      visitBroker({ ...brokerOptions(config, secrets), urls: [url] }, visitor, parts, async (connection) => {
+        await work?.(connection);
+        return isSingle ? `${new URL(url).host} lets the bridge in` : 'lets the bridge in';
+      }),
+  }));
+}
+
+function cloudSteps({ cloud, filters, shard }: Config, client: CloudClient, account: Account): Step[] {
+  const url = new URL(cloud.base_url);
+  const timeoutMs = cloud.request_timeout;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  const list = async <Name extends ListName>(call: Call<Name>) => {
+    const { records, problem } = await client.crawl(call);
+    if (problem) throw new Error(`${call.operation}: ${problem}`);
+    return records;
+  };
+  // One attempt for both steps: the cloud counts them.
+  let attempt: Promise<unknown> | undefined;
+  const signIn = () => {
+    attempt ??= client.call({ operation: 'validate_token' });
+    return attempt;
+  };
+  return [
+    {
+      name: 'cloud: DNS',
+      run: async () =>
+        isIP(host) !== 0
+          ? `${host} needs no looking up`
+          : `${host} is ${(await inWords(url, lookup(host))).address}`,
+    },
+    {
+      name: url.protocol === 'https:' ? 'cloud: TLS' : 'cloud: TCP',
+      run: () => inWords(url, reachSocket(url, host, port, timeoutMs)),
+    },
+    {
+      name: 'cloud: HTTP',
+      run: async () => {
+        const failure: unknown = await signIn().then(
+          () => null,
+          (error) => error,
+        );
+        if (failure !== null && !wasAnswered(failure)) throw failure;
+        return `${url.host} answers`;
+      },
+    },
+    {
+      name: 'sign-in',
+      run: async () => {
+        await signIn();
+        return 'the cloud accepts the e-mail and the password';
+      },
+    },
+    {
+      name: 'account',
+      run: async () => {
+        const properties = await list({ operation: 'list_properties' });
+        account.properties = properties;
+        const signals = await list({ operation: 'list_signals' });
+        account.signals = signals;
+        const sonics = await list({ operation: 'list_sonics' });
+        account.sonics = sonics;
+        const wifi = await readWifiSonics(client);
+        if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.words}`);
+        account.wifiSonics = wifi.records;
+        const incidents = await list({ operation: 'list_incidents', query: { open: true } });
+        account.openIncidents = incidents;
+        const found = [
+          counted(properties.length, 'property', 'properties'),
+          counted(signals.length, 'signal'),
+          counted(sonics.length, 'sonic'),
+          ...(wifi.records.length === 0 ? [] : [counted(wifi.records.length, 'Wi-Fi sonic')]),
+          counted(incidents.length, 'open incident'),
+        ].join(', ');
+        const supplied = new Set(wifi.records.map(namedProperty));
+        const unsupplied = properties.filter(({ id }) => !supplied.has(id));
+        const empty = await propertiesWithoutSignals(client, unsupplied);
+        const notes = [
+          ...(sonics.length + wifi.records.length === 0 ? ['there is no valve to show'] : []),
+          ...empty.map((name) => `no signal (hub) in ${name}`),
+          ...selectionNotes(filters.properties, properties),
+          ...shardNotes(shard, properties),
+        ];
+        return [found, ...notes].join('; ');
+      },
+    },
+  ];
+}
+
+/** Whether the cloud has answered, if only to say no. */
+function wasAnswered(error: unknown): boolean {
+  return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
+}
+
+/** What filters.properties makes of the account. */
+function selectionNotes(selection: readonly string[], properties: readonly Property[]): string[] {
+  if (selection.length === 0) return [];
+  const isNamed = (word: string) => properties.some(({ id, name }) => word === id || word === name);
+  const strangers = selection.filter((word) => !isNamed(word));
+  const selected = properties.filter(({ id, name }) =>
+    [id, name ?? id].some((word) => selection.includes(word)),
+  );
+  return [
+    `filters.properties selects ${selected.length} of ${counted(properties.length, 'property', 'properties')}`,
+    ...strangers.map((word) => `filters.properties: the account has no property ${word}`),
+  ];
+}
+
+/** Which part of the account is this bridge's. */
+function shardNotes(shard: Config['shard'], properties: readonly Property[]): string[] {
+  if (!isShared(shard)) return [];
+  const own = properties.filter(({ id }) => isOurs(id, shard)).length;
+  const all = counted(properties.length, 'property', 'properties');
+  return [
+    `shard.index ${shard.index} of ${shard.count} bridges: ${own} of ${all} are this one's, before any filter`,
+  ];
+}
+
+/** Names of properties in which no valve can be, of the first twenty. */
+async function propertiesWithoutSignals(
+  client: CloudClient,
+  properties: readonly Property[],
+): Promise<string[]> {
+  const counted = properties.slice(0, 20).map(async ({ id, name }) => {
+    const signals = await client.call({ operation: 'list_property_signals', params: { property_id: id } });
+    return signals.records.length === 0 ? [printable(name ?? id)] : [];
+  });
+  return (await Promise.all(counted)).flat();
+}
+
+/** The same, rejecting with words instead of codes; the step's name says already what it is about. */
+async function inWords<T>(url: URL, reaching: Promise<T>): Promise<T> {
+  try {
+    return await reaching;
+  } catch (error) {
+    throw new Error(describeFailure(error, url, false).message.replace(/^(DNS|TLS): /, ''));
+  }
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** A connection as the cloud client will make it: TCP, and TLS where the address says so. */
+function reachSocket(url: URL, host: string, port: number, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const isTls = url.protocol === 'https:';
+    const socket = isTls
+      ? connectTls({
+          host,
+          port,
+          timeout: timeoutMs,
+          rejectUnauthorized: true,
+          ...(isIP(host) === 0 && { servername: host }),
+        })
+      : connectTcp({ host, port, timeout: timeoutMs });
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      resolve(`${host}:${port} ${isTls ? 'has a valid certificate' : 'is reached'}`);
+      socket.destroy();
+    });
+    socket.once('timeout', () => socket.destroy(new Error(`no answer from ${host}:${port}`)));
+    socket.once('error', reject);
+  });
+}
+
+/** Runs the steps until one fails; resolves to its error, null when all pass. */
+async function runInTurn(steps: readonly Step[], report: Reporter): Promise<unknown> {
+  for (const { name, run } of steps) {
+    report.started(name);
+    try {
+      report.passed(name, await run());
+    } catch (error) {
+      report.failed(name, wordsOf(error));
+      return error;
+    }
+  }
+  return null;
+}
+
+function wordsOf(error: unknown): string {
+  // The bridge would try again; this command does not.
+  if (error instanceof CloudError && error.kind === 'auth' && error.status !== undefined) {
+    return `the cloud does not accept the e-mail or the password (HTTP ${error.status})`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,18 @@
+import type { CloudClient } from '../cloud/client.ts';
+
+const signOutLimitMs = 3_000;
+const hurriedSignOutLimitMs = 700;
+
+/**
+ * Signs out if there still is a session: the cloud keeps ten per account at most, and this one must not push out the
+ * bridge's. Whether that succeeds is no part of what was asked.
+ */
+export async function leave(client: CloudClient, signal: AbortSignal): Promise<void> {
+  const limit = signal.aborted
+    ? AbortSignal.timeout(hurriedSignOutLimitMs)
+    : AbortSignal.any([signal, AbortSignal.timeout(signOutLimitMs)]);
+  if (client.sessionState().status === 'signed_in') {
+    await client.call({ operation: 'sign_out' }, { signal: limit }).catch(() => {});
+  }
+  await client.close();
+}

@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { writtenDocuments } from '../../scripts/docs/documents.ts';
+import { releaseOf } from '../../scripts/release/release.ts';
+import { importedPackages } from '../../scripts/supplyChain/bundled.ts';
+import { temporaryFolder } from '../support/program.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string) => readFileSync(join(project, file), 'utf8');
+const { version, engines } = JSON.parse(read('package.json'));
+
+/** What the tests read of a workflow. */
+interface Workflow {
+  readonly on: Record<string, unknown>;
+  readonly permissions: object;
+  readonly jobs: Record<string, Job>;
+}
+
+interface Job {
+  readonly needs?: string | string[];
+  readonly permissions: object;
+  readonly 'timeout-minutes': number;
+  readonly strategy?: { readonly matrix: { readonly node: readonly number[] } };
+  readonly steps: readonly {
+    readonly uses?: string;
+    readonly run?: string;
+    readonly with?: Record<string, unknown>;
+  }[];
+}
+
+const files = ['.github/workflows/ci.yml', '.github/workflows/release.yml'];
+const workflow = (file: string): Workflow => parse(read(file));
+const [ci, release] = files.map(workflow);
+const commands = (job: Job | undefined) => (job?.steps ?? []).flatMap(({ run }) => run ?? []);
+
+describe('the version', () => {
+  it('stands in package.json and the changelog, and is written nowhere else by hand', () => {
+    const folders = ['docs', 'docker', 'systemd', '.github'].flatMap((folder) =>
+      readdirSync(join(project, folder), { recursive: true, encoding: 'utf8' }).map(
+        (file) => `${folder}/${file}`,
+      ),
+    );
+    const written = writtenDocuments().map(({ name }) => name);
+    const places = [...readdirSync(project), ...folders]
+      .filter((file) => file !== 'package-lock.json' && !(written.includes(file) && file !== 'README.md'))
+      .filter((file) => statSync(join(project, file)).isFile())
+      .filter((file) =>
+        read(file)
+          .split(/[^\w.-]+/)
+          .includes(version),
+      );
+    expect(places.toSorted()).toEqual(['CHANGELOG.md', 'package.json']);
+  });
+});
+
+describe('a tag', () => {
+  function projectWith(manifest: object, changelog: string): string {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+    writeFileSync(join(folder, 'CHANGELOG.md'), changelog);
+    return folder;
+  }
+  const good =
+    '# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n\n- This.\n\n## [1.1.0] - 2026-11-01\n\n- That.\n';
+
+  it('becomes a release with the words of its section', () => {
+    expect(releaseOf('v1.2.0', projectWith({ version: '1.2.0' }, good))).toEqual({
+      version: '1.2.0',
+      channel: 'latest',
+      notes: '### Added\n\n- This.\n',
+    });
+  });
+
+  it('of a version to be tried is for those who ask for it', () => {
+    const folder = projectWith({ version: '1.3.0-rc.1' }, `## [1.3.0-rc.1] - 2026-12-02\n\n- New.\n`);
+    expect(releaseOf('v1.3.0-rc.1', folder)).toMatchObject({ channel: 'next' });
+  });
+
+  it.each([
+    ['v1.2.1', '1.2.0', good, /the tag is v1\.2\.1/],
+    ['v1.3.0', '1.3.0', good, /no section \[1\.3\.0\]/],
+    ['v1.2.0', '1.2.0', good.replace('[Unreleased]\n', '[Unreleased]\n\n- Later.\n'), /under \[Unreleased\]/],
+    ['v1.2.0', '1.2.0', good.replace(' - 2026-12-01', ''), /no date/],
+  ])('%s of %s that does not agree is refused in words', (tag, own, changelog, words) => {
+    const found = releaseOf(tag, projectWith({ version: own }, changelog));
+    expect('problem' in found && found.problem).toMatch(words);
+  });
+});
+
+describe.each(files)('%s', (file) => {
+  const { permissions, jobs } = workflow(file);
+
+  it('permits nothing but what each job says that it needs, and lets none run for ever', () => {
+    expect(permissions).toEqual({});
+    for (const [name, job] of Object.entries(jobs)) {
+      expect(Object.keys(job.permissions).length, name).toBeGreaterThan(0);
+      expect(job['timeout-minutes'], name).toBeLessThanOrEqual(45);
+    }
+  });
+
+  it('uses actions of one exact commit, with the version beside it', () => {
+    const uses = read(file)
+      .split('\n')
+      .filter((line) => line.includes('uses:'));
+    expect(uses.length).toBeGreaterThan(2);
+    for (const line of uses)
+      expect(line).toMatch(/uses: (actions|docker)\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  it('puts nothing that others may write into a command', () => {
+    for (const job of Object.values(jobs)) for (const run of commands(job)) expect(run).not.toContain('${{');
+  });
+
+  it('leaves no token with the checkout', () => {
+    const checkouts = Object.values(jobs)
+      .flatMap(({ steps }) => steps)
+      .filter(({ uses }) => uses?.startsWith('actions/checkout'));
+    for (const step of checkouts) expect(step.with).toEqual({ 'persist-credentials': false });
+  });
+});
+
+describe('the checks of a change', () => {
+  it('run on every major version of Node that is supported', () => {
+    expect(ci?.jobs['test']?.strategy?.matrix.node).toEqual([20, 22, 24]);
+    expect(engines.node).toBe('^20.19.0 || >=22.12.0');
+    expect(commands(ci?.jobs['test'])).toEqual(
+      expect.arrayContaining(['npm ci', 'npm run check', 'npm test']),
+    );
+  });
+});
+
+describe('a release', () => {
+  const { package: pack, image, npm, notes } = release?.jobs ?? {};
+
+  it('begins with a tag, and publishes only what has passed all tests', () => {
+    expect(release?.on).toEqual({ push: { tags: ['v*'] } });
+    expect(commands(pack)).toEqual(expect.arrayContaining(['npm ci', 'npm run check', 'npm test']));
+    for (const job of [image, npm, notes]) expect([job?.needs].flat()).toContain('package');
+  });
+
+  it('may write only where each job publishes', () => {
+    expect(pack?.permissions).toEqual({ contents: 'read' });
+    expect(image?.permissions).toEqual({ contents: 'read', packages: 'write' });
+    expect(npm?.permissions).toEqual({ 'id-token': 'write' });
+    expect(notes?.permissions).toEqual({ contents: 'write' });
+  });
+
+  it('has an image for every machine, with its provenance and what it is made of', () => {
+    const build = image?.steps.find(({ uses }) => uses?.startsWith('docker/build-push-action'));
+    expect(build?.with).toMatchObject({
+      platforms: 'linux/amd64,linux/arm64,linux/arm/v7',
+      provenance: 'mode=max',
+      sbom: true,
+    });
+    const args = [...String(build?.with?.['build-args']).matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+    const taken = [...read('Dockerfile').matchAll(/^ARG (\w+)=$/gm)].map(([, name]) => name);
+    expect(args.toSorted()).toEqual(taken.toSorted());
+  });
+
+  it('publishes the package with its provenance, and without running anything of it', () => {
+    expect(commands(npm).join()).toMatch(/npm publish .* --provenance .*--ignore-scripts/);
+    expect(JSON.stringify(npm)).not.toContain('secrets.');
+  });
+});
+
+it('What is in the bundle is renewed one by one', () => {
+  const { updates } = parse(read('.github/dependabot.yml'));
+  expect(updates[0].groups.development['exclude-patterns']).toEqual(importedPackages(project));
+});
