@@ -39,6 +39,8 @@ export class Ledger {
   #cancelTimer: (() => void) | null = null;
   #looking: Promise<void> | null = null;
   #problem: string | null = null;
+  /** Whether the file was read and written in this run: what fails later makes nothing forgotten that is known here. */
+  #hasWorked = false;
 
   constructor(
     directory: string,
@@ -84,7 +86,7 @@ export class Ledger {
 
   /** Whether an earlier run may have announced what is not known of here. */
   get hasForgotten(): boolean {
-    return this.#problem !== null || this.#file.isForgetful;
+    return !this.#hasWorked || this.#file.isForgetful;
   }
 
   /** The session token of this account. */
@@ -205,6 +207,7 @@ export class Ledger {
       for (const found of await this.#file.news()) this.#take(found);
       const content = this.#content();
       await this.#file.put(content);
+      this.#hasWorked = true;
       for (const id of Object.keys(content.usage)) this.#remembered.add(id);
       if (this.#problem) this.#log.info(`The data directory ${this.#directory} can be written again`);
       this.#problem = null;

@@ -205,8 +205,10 @@ async function layOpen(faulty: FaultyHouse): Promise<void> {
 async function allReadTwice({ simulator: { requests, world } }: House): Promise<void> {
   const lists = requests.count('list_sonics');
   const readings = requests.count('read_telemetry');
+  const hubs = requests.count('read_hub');
   const isRead = () =>
     requests.count('list_sonics') > lists + 2 &&
+    requests.count('read_hub') > hubs + 1 &&
     requests.count('read_telemetry') > readings + 2 * world.sonics.size;
   await waitFor(isRead, { what: 'all to be read twice' });
 }

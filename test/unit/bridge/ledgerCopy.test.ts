@@ -187,6 +187,8 @@ describe('a disk that cannot be written', () => {
     await ledger.open();
     expect(ledger.problem).toMatch(/^the data directory cannot be used.*\(EROFS: read-only file system\)$/);
     expect(ledger.announced()).toEqual(['incident-1']);
+    // The run before may have had no disk either.
+    expect(ledger.hasForgotten).toBe(true);
   });
 });
 
@@ -195,6 +197,21 @@ describe('what may have been forgotten', () => {
     const directory = temporaryFolder();
     expect((await reopen(directory)).ledger.hasForgotten).toBe(false);
     expect((await reopen(directory)).ledger.hasForgotten).toBe(false);
+  });
+
+  it('is nothing where the disk fails only later: this run knows what it has announced', async () => {
+    let isBroken = false;
+    const disk = {
+      ...systemDisk,
+      write: (...args: Parameters<typeof systemDisk.write>) =>
+        isBroken ? Promise.reject(new Error('EROFS')) : systemDisk.write(...args),
+    };
+    const ledger = new Ledger(temporaryFolder(), account, logLines().log, new FakeClock(), disk);
+    await ledger.open();
+    isBroken = true;
+    await ledger.noteAnnounced(['incident-1']);
+    expect(ledger.problem).toMatch('cannot be used');
+    expect(ledger.hasForgotten).toBe(false);
   });
 
   it.each([
