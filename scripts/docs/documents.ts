@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { configurationPage, optionTable } from './configuration.ts';
 import { entitiesPage } from './entities.ts';
+import { counterpartTable } from './migration.ts';
 import { operationsPage } from './operations.ts';
 import { requestsTable } from './requestsPerHour.ts';
 import { topicsPage } from './topics.ts';
@@ -13,8 +14,11 @@ export interface Document {
   readonly text: string;
 }
 
-/** What the README has of it between two marks. */
-const parts = { options: optionTable, requests: requestsTable };
+/** What files have of it between two marks. */
+const parts: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'README.md': { options: optionTable, requests: requestsTable },
+  'docs/migration.md': { entities: counterpartTable },
+};
 
 /** Every file that is written from the tables, as it should be. */
 export function writtenDocuments(): readonly Document[] {
@@ -23,7 +27,7 @@ export function writtenDocuments(): readonly Document[] {
     document('docs/topics.md', topicsPage()),
     document('docs/entities.md', entitiesPage()),
     document('docs/operations.md', operationsPage()),
-    document('README.md', withParts(readFileSync(fileAt('README.md'), 'utf8').trimEnd())),
+    ...Object.keys(parts).map((name) => document(name, withParts(name))),
   ];
 }
 
@@ -35,14 +39,14 @@ function fileAt(name: string): URL {
   return new URL(`../../${name}`, import.meta.url);
 }
 
-/** The README with each table between its marks. */
-function withParts(readme: string): string {
-  let text = readme;
-  for (const [name, write] of Object.entries(parts)) {
+/** The file with each table between its marks. */
+function withParts(file: string): string {
+  let text = readFileSync(fileAt(file), 'utf8').trimEnd();
+  for (const [name, write] of Object.entries(parts[file] ?? {})) {
     const [begin, end] = [`<!-- ${name}: written by \`npm run docs\` -->`, `<!-- end of ${name} -->`];
     const [before, rest] = text.split(begin);
     const after = rest?.split(end)[1];
-    if (before === undefined || after === undefined) throw new Error(`README.md lacks ${begin} or ${end}`);
+    if (before === undefined || after === undefined) throw new Error(`${file} lacks ${begin} or ${end}`);
     text = `${before}${begin}\n\n${write()}\n\n${end}${after}`;
   }
   return text;
