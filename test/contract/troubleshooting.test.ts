@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { readSpoken } from '../support/spokenLines.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const page = 'docs/troubleshooting.md';
+const [, explained = ''] = readFileSync(`${project}${page}`, 'utf8').split('\n## What it says\n');
+const { lines, texts } = readSpoken(`${project}src`);
+
+/** Parts of lines, and words of others that are recognised: nobody reads them by themselves. */
+const parts = new Set([
+  ...['and others', 'and … others', 'and … more', 'the account', 'this part of the account'],
+  ...['open incident', 'Wi-Fi sonic', 'pressure test', 'hubs and categories', 'the categories of appliances'],
+  ...['MQTT broker', 'MQTT broker …', 'The MQTT broker', 'The MQTT broker …', 'reason code …'],
+  ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: HTTP', 'the environment', 'from the environment'],
+  ...['an address that is none', 'an empty message', 'an unknown day', 'an unknown packing', 'its copy of …'],
+  ...['the object …', 'something of … characters', '… has … characters'],
+  ...['while connecting', 'within the answer', 'without an answer'],
+  ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
+]);
+
+/** What the tables explain: the code in the first cell of each row, as far as it was written. */
+const quotes = explained
+  .split('\n')
+  .filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
+  .flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)])
+  .map(([, quote = '']) => quote);
+
+describe('the page on troubleshooting', () => {
+  it('explains every line that the log can have, and every reason that is given', () => {
+    const missing = [...lines]
+      .filter(([line]) => !quotes.includes(line) && !parts.has(line))
+      .map(([line, files]) => `${line}  (src/${[...new Set(files)].join(', src/')})`);
+    expect(missing, `${page}: these lines need an explanation`).toEqual([]);
+  });
+
+  it('quotes nothing that the program does not say any more', () => {
+    expect(quotes.length).toBeGreaterThan(200);
+    expect(quotes.filter((quote) => !texts.has(quote))).toEqual([]);
+    expect([...parts].filter((part) => !lines.has(part))).toEqual([]);
+  });
+
+  it('explains each line once', () => {
+    expect(quotes.filter((quote, index) => quotes.indexOf(quote) !== index)).toEqual([]);
+  });
+});
+
+describe('what the program says', () => {
+  it('is found in calls of the log, in tables of words and in reasons', () => {
+    const files = (line: string) => lines.get(line);
+    expect(files('Signed in to the cloud')).toEqual(['cloud/session.ts']);
+    expect(files('…: …. Trying again until it works')).toEqual(['base/outage.ts']);
+    expect(files('no such host')).toEqual(['broker/failureWords.ts']);
+    expect(files('Stopping')).toEqual(['cli/run.ts']);
+    expect(files('waiting for the cloud to answer')).toEqual(['bridge/health.ts']);
+  });
+
+  it('is not what only level debug has', () => {
+    expect(texts.has('The webhook was called: polling early')).toBe(true);
+    expect(lines.has('The webhook was called: polling early')).toBe(false);
+  });
+});
