@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { emailPattern } from '../base/email.ts';
 
 /** What can be set of notification settings (interface document 2.4). */
 export const notificationFields = {
@@ -54,7 +55,11 @@ export const bodies = {
   name: z.strictObject({ name: z.string().min(1) }),
   incidentAction: z.strictObject({ action: z.string().min(1) }),
   valveAction: z.strictObject({ action: z.enum(['open', 'close']) }),
-  credentials: z.strictObject({ email: z.email(), password: z.string().min(1) }),
+  // As the configuration takes it: whether the account has that address, the cloud says.
+  credentials: z.strictObject({
+    email: z.email({ pattern: emailPattern }),
+    password: z.string().min(1),
+  }),
   refreshToken: z.strictObject({ refresh_token: z.string().min(1).optional() }),
 
   openAction: z.looseObject({ action: z.string().min(1) }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from '../base/duration.ts';
+import { emailPattern } from '../base/email.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
 // The kinds of values an option can have. Each message continues "mqtt.keepalive (line 12): ".
@@ -81,7 +82,7 @@ export const schedule = z
 const emailMessage = 'must be an e-mail address';
 
 /** An e-mail address, as far as its shape tells. */
-export const email = z.string({ error: emailMessage }).regex(/^[^\s@]+@[^\s@]+$/, emailMessage);
+export const email = z.string({ error: emailMessage }).regex(emailPattern, emailMessage);
 
 const webMessage = 'must be a URL that begins with https:// or http://';
 

@@ -92,6 +92,19 @@ describe('a client without a session', () => {
     expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'unreadable' });
   });
 
+  it.each(['me@home', 'a@b.c', '"me..too"@example.com'])(
+    'asks the cloud about %s, which the configuration takes: only the cloud knows its addresses',
+    async (email) => {
+      const { client, stub } = await startBench(() => sonic, { email });
+      stub.sessionHandler = ({ body }) => ({
+        status: 401,
+        json: { error: `nobody is ${JSON.stringify(body)}` },
+      });
+      expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth' });
+      expect(stub.sessionRequests.map(({ body }) => body)).toEqual([expect.objectContaining({ email })]);
+    },
+  );
+
   it('says so when the password cannot be read, without asking the cloud', async () => {
     const password = () => {
       throw new Error('no such file: /run/secrets/password');
