@@ -96,6 +96,11 @@ export class VirtualBroker {
     return this.#client === client;
   }
 
+  /** Whether the bridge is connected. */
+  get hasPeer(): boolean {
+    return this.#client !== null;
+  }
+
   get random(): Random {
     return this.#random;
   }
@@ -211,8 +216,9 @@ class VirtualClient extends EventEmitter {
     this.#owed.add(done);
     const there = fault === 'slow' ? 3_000 * random() : 1 + 4 * random();
     this.#broker.after(there, () => {
-      // A packet that had left may arrive although the link breaks behind it.
-      if (this.#broker.fault === 'frozen' || (!this.#isOpen && random() < 0.5)) return;
+      // A packet that had left may arrive although the link breaks behind it, but none once its client is back.
+      const isLost = !this.#isOpen && (random() < 0.5 || this.#broker.hasPeer);
+      if (this.#broker.fault === 'frozen' || isLost) return;
       const error = act();
       if (!this.#isOpen) return;
       this.#clock.after(there, () => {
