@@ -8,7 +8,7 @@ import type { Disk } from './bridge/disk.ts';
 import { serveHeartbeat, starting } from './bridge/heartbeat.ts';
 import { Ledger } from './bridge/ledger.ts';
 import type { WebhookRegistration } from './bridge/webhookRegistration.ts';
-import { type BrokerOptions, Connection, type Dial } from './broker/connection.ts';
+import { type BrokerFinder, type BrokerOptions, Connection, type Dial } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
@@ -31,6 +31,8 @@ export interface Surroundings {
   readonly dispatcher?: CloudClientOptions['dispatcher'];
   /** The way to the broker. */
   readonly dial?: Dial;
+  /** Says where the broker is, instead of the configuration. */
+  readonly findBroker?: BrokerFinder | undefined;
 }
 
 /** The parts of a running bridge, built from the configuration, started in order, and stopped in reverse. */
@@ -50,7 +52,7 @@ export class Daemon {
   readonly #stopping = new AbortController();
 
   constructor(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings = {}) {
-    const { clock = systemClock, random = Math.random, disk, dispatcher, dial } = surroundings;
+    const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
     this.#config = config;
     this.#clock = clock;
     this.#random = random;
@@ -71,7 +73,7 @@ export class Daemon {
     });
     this.#connection = new Connection(
       {
-        ...brokerOptions(config, secrets),
+        ...brokerOptions(config, secrets, findBroker),
         will: { topic: this.#topics.bridge('state'), payload: 'offline' },
         subscriptions: [
           ...commandFilters(this.#topics),
@@ -266,6 +268,7 @@ export function clientOptions(
 export function brokerOptions(
   config: Config,
   secrets: Secrets,
+  find?: BrokerFinder,
 ): Omit<BrokerOptions, 'will' | 'subscriptions'> {
   const { mqtt } = config;
   const { embedded } = mqtt;
@@ -273,6 +276,7 @@ export function brokerOptions(
   const isOwn = addresses.length === 0;
   const read = (file: string | null) => (file === null ? undefined : readFileSync(file, 'utf8'));
   return {
+    find,
     urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
     clientId: mqtt.client_id,
     protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,

@@ -20,6 +20,9 @@ import { Outbox } from './outbox.ts';
 import { SleepWatch } from './sleepWatch.ts';
 import { SlimStore } from './slimStore.ts';
 
+/** Says where the broker is, as a URL like those of the options; rejects in words. */
+export type BrokerFinder = (signal: AbortSignal) => Promise<string>;
+
 /** Where and how to connect. */
 export interface BrokerOptions {
   /**
@@ -27,6 +30,8 @@ export interface BrokerOptions {
    * password of its own, which go before those below.
    */
   readonly urls: readonly string[];
+  /** Asked before each attempt, instead of these. */
+  readonly find?: BrokerFinder | undefined;
   readonly clientId: string;
   readonly protocolVersion: 4 | 5;
   readonly keepaliveS: number;
@@ -119,7 +124,7 @@ export class Connection {
   #link: Link | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
-  readonly #addresses: Addresses;
+  #addresses: Addresses;
   /** Of MQTT, as spoken now. */
   #version: 4 | 5;
   /**
@@ -154,7 +159,7 @@ export class Connection {
     this.#outage = new Outage(
       clock,
       log,
-      isSingle ? `MQTT broker ${describeUrl(current.url)}` : 'MQTT broker',
+      isSingle && !options.find ? `MQTT broker ${describeUrl(current.url)}` : 'MQTT broker',
     );
   }
 
@@ -256,8 +261,12 @@ export class Connection {
   async #run(): Promise<void> {
     let waits = 0;
     while (!this.#stopping.signal.aborted) {
+      const { find } = this.#options;
+      const unfound = find ? await this.#ask(find) : null;
+      if (this.#stopping.signal.aborted) return;
       const { url } = this.#addresses.current;
-      const { livedMs, reason, retryAtOnce } = await this.#live(this.#addresses.current);
+      const life = unfound ?? (await this.#live(this.#addresses.current));
+      const { livedMs, reason, retryAtOnce } = life;
       if (this.#stopping.signal.aborted) return;
       if (livedMs !== null && livedMs >= lastingMs) {
         waits = 0;
@@ -278,6 +287,19 @@ export class Connection {
       } catch {
         return;
       }
+    }
+  }
+
+  /** Asks who knows where the broker is; resolves to how that failed, or null. */
+  async #ask(find: BrokerFinder): Promise<Life | null> {
+    const { protocolVersion } = this.#options;
+    try {
+      const url = await find(this.#stopping.signal);
+      // What is known of one that has stayed where it was is kept.
+      if (url !== this.#addresses.current.url) this.#addresses = new Addresses([url], protocolVersion);
+      return null;
+    } catch (error) {
+      return { livedMs: null, reason: wordsOf(error), retryAtOnce: false };
     }
   }
 

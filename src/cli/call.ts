@@ -26,7 +26,7 @@ export async function call(context: CommandContext): Promise<number> {
   const body = line.body === null ? null : await readBody(line.body, context);
   if (signal.aborted) return exitStatus.failed;
   const asked = callOf(line, body);
-  const { config, log, secrets } = setUp(context, { level: 'warn' });
+  const { config, log, secrets } = await setUp(context, { level: 'warn' });
   hideSecretsOf(asked, secrets);
   // A session of its own: it must not disturb the bridge's.
   const client = new CloudClient({

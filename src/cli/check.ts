@@ -15,7 +15,7 @@ export async function check(context: CommandContext): Promise<number> {
   const report = reporter(context);
   let setup: Setup;
   try {
-    setup = setUp(context, { level: 'error' });
+    setup = await setUp(context, { level: 'error' });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const [only, ...others] = error.problems;
@@ -24,8 +24,11 @@ export async function check(context: CommandContext): Promise<number> {
     report.failed('configuration', words ?? error.message);
     return exitStatus.badUsage;
   }
-  const { config, file, log, secrets } = setup;
-  const words = [file ?? 'from the environment', ...risksOf(config), ...idleOptions(config)];
+  const { config, file, log, secrets, inWords } = setup;
+  const words = [
+    file ?? 'from the environment',
+    ...[...risksOf(config), ...idleOptions(config)].map(inWords),
+  ];
   report.passed('configuration', words.join('; '));
 
   const client = new CloudClient({

@@ -27,7 +27,7 @@ interface Kept {
  * what it has made and none of the others has taken over.
  */
 export async function cleanup(context: CommandContext): Promise<number> {
-  const { config, log, secrets } = setUp(context, { level: 'warn' });
+  const { config, log, secrets, findBroker } = await setUp(context, { level: 'warn' });
   const topics = topicsOf(config);
 
   const deleteAll = async (connection: Connection): Promise<number> => {
@@ -55,7 +55,7 @@ export async function cleanup(context: CommandContext): Promise<number> {
   };
 
   const parts = { clock: systemClock, log, signal: context.signal };
-  return visitBroker(brokerOptions(config, secrets), 'cleanup', parts, deleteAll);
+  return visitBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll);
 }
 
 async function readKept(connection: Connection, topics: Topics): Promise<Kept> {

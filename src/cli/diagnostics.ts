@@ -40,7 +40,7 @@ export async function diagnostics(context: CommandContext): Promise<number> {
   const print = (report: object) => context.print(JSON.stringify(report, null, 2));
   let setup: Setup;
   try {
-    setup = setUp(context, { level: 'error' });
+    setup = await setUp(context, { level: 'error' });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const standIns = standInsFor(context, new Secrets());

@@ -69,7 +69,7 @@ export async function examineBroker(
 
 /** One for each address of the broker. */
 function brokerSteps(
-  { config, log, secrets }: Setup,
+  { config, log, secrets, findBroker }: Setup,
   visitor: string,
   signal: AbortSignal,
   work?: (connection: Connection) => Promise<void>,
@@ -86,10 +86,16 @@ function brokerSteps(
   return addresses.map((url) => ({
     name: isSingle ? 'MQTT broker' : `MQTT broker ${describeUrl(url)}`,
     run: () =>
-      visitBroker({ ...brokerOptions(config, secrets), urls: [url] }, visitor, parts, async (connection) => {
-        await work?.(connection);
-        return isSingle ? `${new URL(url).host} lets the bridge in` : 'lets the bridge in';
-      }),
+      visitBroker(
+        { ...brokerOptions(config, secrets, findBroker), urls: [url] },
+        visitor,
+        parts,
+        async (connection) => {
+          await work?.(connection);
+          if (findBroker) return 'the one that Home Assistant names lets the bridge in';
+          return isSingle ? `${new URL(url).host} lets the bridge in` : 'lets the bridge in';
+        },
+      ),
   }));
 }
 

@@ -8,11 +8,11 @@ import { setUp } from './setup.ts';
 
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
-  const { config, file, log, secrets } = setUp(context);
+  const { config, file, log, secrets, findBroker, inWords } = await setUp(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
-  for (const words of [...risksOf(config), ...idleOptions(config)]) log.warn(words);
+  for (const words of [...risksOf(config), ...idleOptions(config)]) log.warn(inWords(words));
   endOnMistake(log);
-  const daemon = new Daemon(config, log, secrets);
+  const daemon = new Daemon(config, log, secrets, { findBroker });
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
   } catch (error) {

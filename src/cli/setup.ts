@@ -1,6 +1,11 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { createLog, type Log, type LogLevel, logLevels, Secrets } from '../base/log.ts';
 import { nearest } from '../base/nearest.ts';
+import type { BrokerFinder } from '../broker/connection.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
+import type { App } from '../config/app.ts';
+import { fileVariable } from '../config/environment.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
@@ -13,6 +18,10 @@ export interface Setup {
   readonly file: string | null;
   readonly log: Log;
   readonly secrets: Secrets;
+  /** Where the broker is, if that is not for the configuration to say. */
+  readonly findBroker?: BrokerFinder | undefined;
+  /** Words about options, with their names as the user knows them. */
+  readonly inWords: (words: string) => string;
 }
 
 const operations = Object.fromEntries(
@@ -20,13 +29,14 @@ const operations = Object.fromEntries(
 );
 
 /** Reads the configuration and makes the log; throws ConfigError or UsageError. */
-export function setUp(
+export async function setUp(
   { options, env, cwd }: CommandContext,
   quiet: { readonly level?: LogLevel } = {},
-): Setup {
+): Promise<Setup> {
   const level = logLevelOption(options['log-level']);
   const file = typeof options['config'] === 'string' ? options['config'] : undefined;
-  const loaded = loadConfig({ file, env, cwd, operations });
+  const app = await readAppOf(file, env, cwd);
+  const loaded = loadConfig({ file, env, cwd, operations, given: app?.given });
   const secrets = new Secrets();
   for (const secret of secretsOf(loaded.config)) secrets.add(secret);
   const { log } = loaded.config;
@@ -34,7 +44,35 @@ export function setUp(
     ...loaded,
     log: createLog({ level: level ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
+    findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
+    inWords: app?.given.inWords ?? ((words) => words),
   };
+}
+
+const tokenVariable = 'SUPERVISOR_TOKEN';
+
+/** What the app's page in Home Assistant says, where the program runs as an app; else null. Loaded only there. */
+async function readAppOf(
+  file: string | undefined,
+  env: CommandContext['env'],
+  cwd: string,
+): Promise<App | null> {
+  const options = resolve(cwd, 'options.json');
+  const isApp = env[tokenVariable] && file === undefined && !env[fileVariable] && existsSync(options);
+  return isApp ? (await import('../config/app.ts')).readApp(options, env) : null;
+}
+
+async function brokerFinder(
+  { broker }: App,
+  env: CommandContext['env'],
+  secrets: Secrets,
+): Promise<BrokerFinder> {
+  const { askForBroker, supervisorUrl } = await import('../config/supervisor.ts');
+  const token = env[tokenVariable] ?? '';
+  secrets.add(token);
+  const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
+  const learned = (password: string) => secrets.add(password);
+  return (signal) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, signal);
 }
 
 /** The level that --log-level names; undefined without one. */

@@ -21,6 +21,17 @@ export class ConfigError extends Error {
   }
 }
 
+/** Options that were given elsewhere than in a file of the user's own, and how to speak of them there. */
+export interface Given {
+  readonly file: string;
+  /** For a line, the place in the order in which problems are told. */
+  readonly parsed: ParsedFile;
+  /** A problem in one line, with the option as the user knows it. */
+  readonly tell: (problem: Problem) => string;
+  /** Words about options of the configuration file, for those who have none. */
+  readonly inWords: (words: string) => string;
+}
+
 /** Where the configuration comes from. */
 export interface LoadOptions {
   /** As `--config` names it; it must exist then. */
@@ -30,6 +41,8 @@ export interface LoadOptions {
   readonly cwd: string;
   /** What `cloud.routes` may name; unchecked unless given. */
   readonly operations?: OperationParams | undefined;
+  /** Takes the place of the file. */
+  readonly given?: Given | undefined;
 }
 
 /** A configuration, and the file it came from; null when only the environment was used. */
@@ -39,12 +52,13 @@ export interface LoadedConfig {
 }
 
 /** Reads file and environment, which goes before the file; throws a ConfigError that names every problem. */
-export function loadConfig({ file, env, cwd, operations }: LoadOptions): LoadedConfig {
-  const path = resolve(cwd, file ?? (env[fileVariable] || 'config.yaml'));
-  const source = readSource(path, file !== undefined ? '--config' : env[fileVariable] ? fileVariable : null);
-  const parsed = parseFile(source ?? '');
+export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): LoadedConfig {
+  const path = given?.file ?? resolve(cwd, file ?? (env[fileVariable] || 'config.yaml'));
+  const namedBy = file !== undefined ? '--config' : env[fileVariable] ? fileVariable : null;
+  const source = given ? '' : readSource(path, namedBy);
+  const parsed = given?.parsed ?? parseFile(source ?? '');
   const { settings, unknown } = readEnvironment(env);
-  const describe = describer(parsed, settings);
+  const describe = describer(parsed, settings, given);
 
   const fileTree = parsed.value ?? {};
   const isReadable = parsed.value !== undefined && isTree(fileTree);
@@ -128,10 +142,14 @@ function withOwnClientId(tree: Tree): Tree {
 }
 
 /** Puts problems into lines, in the order of the file: the option, where it stands, what is wrong. */
-function describer(file: ParsedFile, settings: readonly Setting[]) {
-  const located = ({ path, line, what }: Problem) => {
+function describer(file: ParsedFile, settings: readonly Setting[], given: Given | undefined) {
+  const located = (problem: Problem) => {
+    const { path, line, what } = problem;
     const name = path.join('.');
     const setting = settings.findLast((each) => `${name}.`.startsWith(`${each.path.join('.')}.`));
+    if (given && !setting) {
+      return { line: file.lineOf(path) ?? Number.POSITIVE_INFINITY, text: given.tell(problem) };
+    }
     const lineInFile = setting ? undefined : (line ?? file.lineOf(path));
     const place = setting?.variable ?? (lineInFile ? `line ${lineInFile}` : variableOf(name));
     return {

@@ -1,0 +1,173 @@
+import { nearest } from '../base/nearest.ts';
+import { variableOf } from './environment.ts';
+import { ConfigError, type Given } from './load.ts';
+import { didYouMean, type Problem } from './problems.ts';
+import { optionRows } from './schema.ts';
+import { readTextFile } from './textFile.ts';
+import { isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
+import { timeZone } from './values.ts';
+
+/** An option of the Home Assistant app. */
+interface AppOption {
+  /** As in the app's config.yaml, and as Home Assistant shows it there where options are edited as YAML. */
+  readonly key: string;
+  /** As Home Assistant shows it in the form. */
+  readonly label: string;
+  /** Which option of the bridge it is. */
+  readonly path: string;
+}
+
+const row = (key: string, path: string, label: string): AppOption => ({ key, path, label });
+
+/** THE OPTIONS OF THE APP, in the order of its form. Home Assistant knows no sections in a form that people like. */
+export const appOptions: readonly AppOption[] = [
+  row('cloud_url', 'cloud.base_url', 'Cloud address'),
+  row('email', 'cloud.email', 'E-mail'),
+  row('password', 'cloud.password', 'Password'),
+  row('properties', 'filters.properties', 'Properties'),
+  row('control_valves', 'control.valves', 'Control valves'),
+  row('control_incidents', 'control.incidents', 'Control incidents'),
+  row('control_pressure_tests', 'control.pressure_tests', 'Control pressure tests'),
+  row('control_settings', 'control.settings', 'Control settings'),
+  row('control_account', 'control.account', 'Control account'),
+  row('http', 'http.listen', 'Health, metrics and webhook'),
+  row('log_level', 'log.level', 'Log level'),
+  row('mqtt_url', 'mqtt.url', 'Broker address'),
+  row('mqtt_username', 'mqtt.username', 'Broker user'),
+  row('mqtt_password', 'mqtt.password', 'Broker password'),
+  row('mqtt_ca_file', 'mqtt.ca_file', 'Broker authority'),
+  row('mqtt_cert_file', 'mqtt.cert_file', 'Client certificate'),
+  row('mqtt_key_file', 'mqtt.key_file', 'Client key'),
+  row('mqtt_reject_unauthorized', 'mqtt.reject_unauthorized', 'Check the broker’s certificate'),
+  row('mqtt_client_id', 'mqtt.client_id', 'Client id'),
+  row('base_topic', 'mqtt.base_topic', 'Base topic'),
+  row('discovery_prefix', 'homeassistant.discovery_prefix', 'Discovery prefix'),
+  row('status_topic', 'homeassistant.status_topic', 'Status topic'),
+  row('timezone', 'schedules.timezone', 'Time zone'),
+  row('poll_incidents', 'schedules.incidents', 'Poll incidents'),
+  row('poll_sonics', 'schedules.sonics', 'Poll sonics'),
+  row('poll_telemetry', 'schedules.telemetry', 'Poll telemetry'),
+  row('poll_signals', 'schedules.signals', 'Poll signals'),
+  row('poll_usage', 'schedules.usage', 'Poll usage'),
+  row('poll_pressure_tests', 'schedules.pressure_tests', 'Poll pressure tests'),
+  row('poll_properties', 'schedules.properties', 'Poll properties'),
+  row('stale_after', 'stale_after', 'Stale after'),
+  row('valve_confirm_timeout', 'valve.confirm_timeout', 'Valve confirmation'),
+  row('valve_confirm_interval', 'valve.confirm_interval', 'Valve confirmation interval'),
+  row('request_timeout', 'cloud.request_timeout', 'Request timeout'),
+  row('max_concurrency', 'cloud.max_concurrency', 'Requests at the same time'),
+  row('max_requests_per_minute', 'cloud.max_requests_per_minute', 'Requests per minute'),
+  row('routes', 'cloud.routes', 'Routes'),
+  row('webhook_secret', 'http.webhook.secret', 'Webhook secret'),
+  row('webhook_signing_secret', 'http.webhook.signing_secret', 'Webhook signing secret'),
+  row('webhook_public_url', 'http.webhook.public_url', 'Webhook address'),
+  row('webhook_register', 'http.webhook.register', 'Register the webhook'),
+];
+
+/** Where it listens with `http`; inside its container every network is that of Home Assistant's apps. */
+export const appListens = '0.0.0.0:8099';
+
+/** Stands for the broker that the Supervisor names; nobody connects to it. */
+const brokerOfSupervisor = 'mqtt://supervisor';
+
+/** What the app's page in Home Assistant says, for `loadConfig`. */
+export interface App {
+  readonly given: Given;
+  /** Whether the Supervisor is to say where the broker is; with whose credentials, if not its own. */
+  readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
+}
+
+/** Reads what the Supervisor has written of the options; throws a ConfigError that names them as people see them. */
+export function readApp(file: string, env: NodeJS.ProcessEnv): App {
+  const { tree, problems } = treeOf(readOptions(file), env);
+  const hasUrl = isGiven(tree, 'mqtt.url') || Boolean(env[variableOf('mqtt.url')]);
+  const hasOwnUser = ['mqtt.username', 'mqtt.password'].some((path) => isGiven(tree, path));
+  const value = hasUrl ? tree : withValueAt(tree, ['mqtt', 'url'], brokerOfSupervisor);
+  return {
+    given: { file, parsed: { value, problems, lineOf: numberOf }, tell, inWords },
+    broker: { isWanted: !hasUrl, hasOwnUser },
+  };
+}
+
+function readOptions(file: string): Tree {
+  let options: unknown;
+  try {
+    options = JSON.parse(readTextFile(file));
+  } catch (error) {
+    // What the parser says repeats what it stumbled over, which may be a secret.
+    const isJson = !(error instanceof SyntaxError);
+    throw new ConfigError([isJson && error instanceof Error ? error.message : `${file} is not JSON`]);
+  }
+  if (!isTree(options)) throw new ConfigError([`${file} does not hold the options of the app`]);
+  return options;
+}
+
+/** The options where the configuration file has them; an empty one is not given, as forms cannot tell the two apart. */
+function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: Problem[] } {
+  const problems: Problem[] = [];
+  // Home Assistant's own time zone; that of cron expressions alone.
+  const zone = timeZone.safeParse(env['TZ']);
+  let tree: Tree = zone.success ? { schedules: { timezone: zone.data } } : {};
+  for (const [key, value] of Object.entries(options)) {
+    const option = appOptions.find((each) => each.key === key);
+    if (!option) {
+      const near = nearest(
+        key,
+        appOptions.map((each) => each.key),
+      );
+      problems.push({ path: [key], what: `unknown option${didYouMean(near)}` });
+    } else if (value !== '' && value !== null) {
+      tree = withValueAt(tree, option.path.split('.'), meantBy(option, value));
+    }
+  }
+  return { tree, problems };
+}
+
+function meantBy({ key }: AppOption, value: unknown): unknown {
+  if (key === 'http' && typeof value === 'boolean') return value ? appListens : undefined;
+  if (!Array.isArray(value)) return value;
+  const items = value.filter((each) => each !== '');
+  return key === 'routes' && items.every((each) => typeof each === 'string') ? routesIn(items) : items;
+}
+
+/** Forms know no maps: `read_sonic GET /v1/sonics/{sonic_id}`, and `read_sonic off`. */
+function routesIn(lines: readonly string[]): Tree {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name = '', route = ''] = /^\s*([^\s:]*):?\s*(.*?)\s*$/.exec(line) ?? [];
+      return [name, /^(off|null)$/.test(route) ? null : route];
+    }),
+  );
+}
+
+const isGiven = (tree: Tree, path: string) => valueAt(tree, path.split('.')) !== undefined;
+
+function optionAt(path: Path): AppOption | undefined {
+  return appOptions.find((each) => `${path.join('.')}.`.startsWith(`${each.path}.`));
+}
+
+function numberOf(path: Path): number | undefined {
+  const option = optionAt(path);
+  return option && appOptions.indexOf(option);
+}
+
+/** Who has filled in a form looks for its labels, and who has written YAML for its keys. */
+function tell({ path, what }: Problem): string {
+  const option = optionAt(path);
+  if (!option) return `${path.join('.')}: ${inWords(what)}`;
+  const inside = path.slice(option.path.split('.').length).map(placeIn);
+  return [`${option.key} (${option.label})`, ...inside, inWords(what)].join(': ');
+}
+
+const placeIn = (step: Path[number]) => (typeof step === 'number' ? `number ${step + 1}` : String(step));
+
+/** Options of the app instead of those of the configuration file, which nobody has here. */
+function inWords(words: string): string {
+  const known = words.replace(/ \(or [\w.]+_file\)/, '').replace(/\bhttp\.webhook\b(?!\.)/, 'the webhook');
+  return known.replace(/\b[a-z]+(?:\.[a-z_]+)+\b/g, (path) => keyOf(path) ?? path);
+}
+
+function keyOf(path: string): string | undefined {
+  const isOption = optionRows.some((each) => each.path === path);
+  return isOption ? appOptions.find((each) => each.path === path)?.key : undefined;
+}

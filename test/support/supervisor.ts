@@ -1,0 +1,86 @@
+import { createServer } from 'node:http';
+import { atTestEnd } from './childProcess.ts';
+
+/** What the Supervisor knows of the broker. */
+export interface MqttService {
+  host: string;
+  port: number | string;
+  ssl?: boolean;
+  username?: string;
+  password?: string;
+}
+
+/** How it answers: as the Supervisor does, with a status of its own, with this text, or never. */
+type Mood = 'well' | 'silent' | { readonly status: number } | { readonly text: string };
+
+/** A stand-in for Home Assistant's Supervisor, as far as it tells apps of the broker. */
+export interface Supervisor {
+  readonly url: string;
+  readonly token: string;
+  /** Null while no app offers a broker. */
+  service: MqttService | null;
+  mood: Mood;
+  /** How often it was asked. */
+  readonly asked: number;
+  start(): Promise<void>;
+}
+
+/** A stand-in on a port of the loopback, which it keeps until the end of the test; it starts when it is told to. */
+export function supervisorAt(port: number, service: MqttService | null): Supervisor {
+  let asked = 0;
+  const supervisor: Supervisor = {
+    url: `http://127.0.0.1:${port}`,
+    token: 'token of the supervisor',
+    service,
+    mood: 'well',
+    get asked() {
+      return asked;
+    },
+    start: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject).listen(port, '127.0.0.1', () => resolve());
+      }),
+  };
+  const server = createServer((request, response) => {
+    asked += 1;
+    const { mood } = supervisor;
+    if (mood === 'silent') return;
+    const [status, body] = answer(request.url, request.headers.authorization, supervisor);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  atTestEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return supervisor;
+}
+
+/** The service of a broker of the tests. */
+export function serviceOf(
+  url: string,
+  credentials: { username?: string; password?: string } = {},
+): MqttService {
+  const { hostname, port, protocol } = new URL(url);
+  return { host: hostname, port: Number(port), ssl: protocol === 'mqtts:', ...credentials };
+}
+
+function answer(
+  path: string | undefined,
+  authorization: string | undefined,
+  supervisor: Supervisor,
+): [number, unknown] {
+  const { mood, service, token } = supervisor;
+  const refused = (status: number, message: string): [number, unknown] => [
+    status,
+    { result: 'error', message },
+  ];
+  if (typeof mood === 'object') return 'text' in mood ? [200, mood.text] : refused(mood.status, 'no');
+  if (authorization !== `Bearer ${token}`) return [401, '401: Unauthorized'];
+  if (path !== '/services/mqtt') return refused(404, 'Service does not exist');
+  if (!service) return refused(400, 'Service not enabled');
+  return [
+    200,
+    { result: 'ok', data: { ssl: false, protocol: '3.1.1', addon: 'core_mosquitto', ...service } },
+  ];
+}

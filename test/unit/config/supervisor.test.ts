@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { askForBroker } from '../../../src/config/supervisor.ts';
+import { freePort } from '../../support/ports.ts';
+import { type MqttService, supervisorAt } from '../../support/supervisor.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const core = { host: 'core-mosquitto', port: 1883 };
+
+async function standIn(service: MqttService | null) {
+  const supervisor = supervisorAt(await freePort(), service);
+  await supervisor.start();
+  const learned: string[] = [];
+  const { url, token } = supervisor;
+  const options = { url, token, hasOwnUser: false, learned: (password: string) => learned.push(password) };
+  const never = new AbortController().signal;
+  const ask = (changes: Partial<typeof options> = {}, signal = never) =>
+    askForBroker({ ...options, ...changes }, signal);
+  return { supervisor, learned, ask };
+}
+
+describe('the address of Home Assistant’s broker', () => {
+  it.each<[MqttService, string]>([
+    [core, 'mqtt://core-mosquitto:1883'],
+    [{ ...core, port: '1884' }, 'mqtt://core-mosquitto:1884'],
+    [{ ...core, port: 8883, ssl: true }, 'mqtts://core-mosquitto:8883'],
+    [{ ...core, host: 'fd00::7' }, 'mqtt://[fd00::7]:1883'],
+    [{ ...core, username: 'addons' }, 'mqtt://addons@core-mosquitto:1883'],
+    [{ ...core, username: '', password: '' }, 'mqtt://core-mosquitto:1883'],
+    [{ ...core, username: 'a:b', password: 'c@/d%' }, 'mqtt://a%3Ab:c%40%2Fd%25@core-mosquitto:1883'],
+  ])('of %o is %s', async (service, url) => {
+    const { ask } = await standIn(service);
+    expect(await ask()).toBe(url);
+  });
+
+  it('is told with its password, which is to be hidden then', async () => {
+    const { ask, learned } = await standIn({ ...core, username: 'addons', password: 'hush' });
+    expect(await ask()).toContain('addons:hush@');
+    expect(learned).toEqual(['hush']);
+  });
+
+  it('is told without credentials to whom has others', async () => {
+    const { ask } = await standIn({ ...core, username: 'addons', password: 'hush' });
+    expect(await ask({ hasOwnUser: true })).toBe('mqtt://core-mosquitto:1883');
+  });
+
+  it.each<MqttService>([
+    { ...core, host: 'two words' },
+    { ...core, port: 0 },
+    { ...core, port: 65_536 },
+    { ...core, port: 18.5 },
+  ])('is none: %o', async (service) => {
+    const { ask } = await standIn(service);
+    await expect(ask()).rejects.toThrow('cannot be read');
+  });
+});
+
+describe('the Supervisor', () => {
+  it('that says more than anybody wants to know is not heard out', async () => {
+    const { supervisor, ask } = await standIn(core);
+    supervisor.mood = { text: 'x'.repeat(100_000) };
+    await expect(ask()).rejects.toThrow('the Supervisor does not answer: it says too much');
+  });
+
+  it.each(['nonsense', 'https://supervisor'])('cannot be asked at %s', async (url) => {
+    const { ask } = await standIn(core);
+    await expect(ask({ url })).rejects.toThrow('SUPERVISOR_URL must begin with http://');
+  });
+
+  it('is waited for no longer than the program runs', async () => {
+    const { supervisor, ask } = await standIn(core);
+    supervisor.mood = 'silent';
+    const stopping = new AbortController();
+    const answer = ask({}, stopping.signal).catch((error) => String(error));
+    await waitFor(() => supervisor.asked > 0, { what: 'the question' });
+    stopping.abort();
+    expect(await answer).toMatch(/the Supervisor does not answer: .*abort/);
+  });
+});
