@@ -10,7 +10,7 @@ COPY scripts scripts
 COPY src src
 RUN npm run build
 
-FROM ${NODE}
+FROM ${NODE} AS program
 # A release says them: the version in package.json, and where it comes from.
 ARG VERSION=
 ARG SOURCE=
@@ -18,7 +18,10 @@ LABEL org.opencontainers.image.title=sonic2mqtt \
   org.opencontainers.image.description="A bridge from a water monitoring cloud to MQTT and Home Assistant" \
   org.opencontainers.image.licenses=MIT \
   org.opencontainers.image.version=$VERSION \
-  org.opencontainers.image.source=$SOURCE
+  org.opencontainers.image.source=$SOURCE \
+  io.hass.type=app \
+  io.hass.arch="aarch64|amd64" \
+  io.hass.version=$VERSION
 # Any user may run the bridge and keep its data; what it writes there only that user can read.
 RUN install -d -m 1777 /data
 WORKDIR /app
@@ -29,7 +32,12 @@ COPY LICENSE config.example.yaml ./
 WORKDIR /data
 VOLUME /data
 ENV NODE_ENV=production SONIC2MQTT_DATA_DIR=/data HEARTBEAT_SOCKET=sonic2mqtt
-USER node
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "/app/dist/healthcheck.js"]
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["run"]
+
+# Home Assistant keeps the options and the data of its apps for root alone; all else is the same.
+FROM program AS home-assistant-app
+
+FROM program
+USER node

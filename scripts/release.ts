@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { releaseOf } from './release/release.ts';
 
 const [tag = '', folder = '.'] = process.argv.slice(2);
-const release = releaseOf(tag, process.cwd());
+const release = releaseOf(tag, process.cwd(), process.env['GITHUB_REPOSITORY'] ?? 'sonic2mqtt/sonic2mqtt');
 if ('problem' in release) {
   console.error(release.problem);
   process.exitCode = 1;

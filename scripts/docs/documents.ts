@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { version } from '../../src/base/version.ts';
 import { configurationPage, optionTable } from './configuration.ts';
 import { entitiesPage } from './entities.ts';
 import { counterpartTable } from './migration.ts';
@@ -28,11 +29,19 @@ export function writtenDocuments(): readonly Document[] {
     document('docs/entities.md', entitiesPage()),
     document('docs/operations.md', operationsPage()),
     ...Object.keys(parts).map((name) => document(name, withParts(name))),
+    document('home-assistant-app/config.yaml', withVersion(read('home-assistant-app/config.yaml'))),
   ];
 }
 
 function document(name: string, text: string): Document {
   return { name, file: fileAt(name), text: `${text}\n` };
+}
+
+const read = (name: string) => readFileSync(fileAt(name), 'utf8').trimEnd();
+
+/** The app of Home Assistant has the version of the image that it runs. */
+function withVersion(app: string): string {
+  return app.replace(/^version: .*$/m, `version: "${version}"`);
 }
 
 function fileAt(name: string): URL {
@@ -41,7 +50,7 @@ function fileAt(name: string): URL {
 
 /** The file with each table between its marks. */
 function withParts(file: string): string {
-  let text = readFileSync(fileAt(file), 'utf8').trimEnd();
+  let text = read(file);
   for (const [name, write] of Object.entries(parts[file] ?? {})) {
     const [begin, end] = [`<!-- ${name}: written by \`npm run docs\` -->`, `<!-- end of ${name} -->`];
     const [before, rest] = text.split(begin);

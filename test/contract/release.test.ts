@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { writtenDocuments } from '../../scripts/docs/documents.ts';
-import { releaseOf } from '../../scripts/release/release.ts';
+import { appImageOf, releaseOf } from '../../scripts/release/release.ts';
 import { importedPackages } from '../../scripts/supplyChain/bundled.ts';
 import { temporaryFolder } from '../support/program.ts';
 
@@ -57,8 +57,12 @@ describe('the version', () => {
 });
 
 describe('a tag', () => {
-  function projectWith(manifest: object, changelog: string): string {
+  const repository = 'Someone/sonic2mqtt';
+  function projectWith(manifest: { version: string }, changelog: string, app: object = {}): string {
     const folder = temporaryFolder();
+    mkdirSync(join(folder, 'home-assistant-app'));
+    const own = { version: manifest.version, image: 'ghcr.io/someone/sonic2mqtt-home-assistant', ...app };
+    writeFileSync(join(folder, 'home-assistant-app', 'config.yaml'), stringify(own));
     writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
     writeFileSync(join(folder, 'CHANGELOG.md'), changelog);
     return folder;
@@ -67,7 +71,7 @@ describe('a tag', () => {
     '# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n\n- This.\n\n## [1.1.0] - 2026-11-01\n\n- That.\n';
 
   it('becomes a release with the words of its section', () => {
-    expect(releaseOf('v1.2.0', projectWith({ version: '1.2.0' }, good))).toEqual({
+    expect(releaseOf('v1.2.0', projectWith({ version: '1.2.0' }, good), repository)).toEqual({
       version: '1.2.0',
       channel: 'latest',
       notes: '### Added\n\n- This.\n',
@@ -76,7 +80,7 @@ describe('a tag', () => {
 
   it('of a version to be tried is for those who ask for it', () => {
     const folder = projectWith({ version: '1.3.0-rc.1' }, `## [1.3.0-rc.1] - 2026-12-02\n\n- New.\n`);
-    expect(releaseOf('v1.3.0-rc.1', folder)).toMatchObject({ channel: 'next' });
+    expect(releaseOf('v1.3.0-rc.1', folder, repository)).toMatchObject({ channel: 'next' });
   });
 
   it.each([
@@ -85,8 +89,42 @@ describe('a tag', () => {
     ['v1.2.0', '1.2.0', good.replace('[Unreleased]\n', '[Unreleased]\n\n- Later.\n'), /under \[Unreleased\]/],
     ['v1.2.0', '1.2.0', good.replace(' - 2026-12-01', ''), /no date/],
   ])('%s of %s that does not agree is refused in words', (tag, own, changelog, words) => {
-    const found = releaseOf(tag, projectWith({ version: own }, changelog));
+    const found = releaseOf(tag, projectWith({ version: own }, changelog), repository);
     expect('problem' in found && found.problem).toMatch(words);
+  });
+});
+
+describe('the app of Home Assistant', () => {
+  it.each([
+    [{ version: '1.1.0' }, /has not the version 1\.2\.0: npm run docs/],
+    [
+      { image: 'ghcr.io/other/sonic2mqtt-home-assistant' },
+      /names ghcr\.io\/other\/.* will be ghcr\.io\/someone\//,
+    ],
+  ])('that is %o keeps a tag from becoming a release', (app, words) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'package.json'), '{"version":"1.2.0"}');
+    mkdirSync(join(folder, 'home-assistant-app'));
+    const own = { version: '1.2.0', image: 'ghcr.io/someone/sonic2mqtt-home-assistant', ...app };
+    writeFileSync(join(folder, 'home-assistant-app', 'config.yaml'), stringify(own));
+    const found = releaseOf('v1.2.0', folder, 'Someone/sonic2mqtt');
+    expect('problem' in found && found.problem).toMatch(words);
+  });
+
+  it('is the same image, for the machines on which Home Assistant runs', () => {
+    const builds = (release?.jobs['image']?.steps ?? []).flatMap(({ uses, with: given }) =>
+      uses?.startsWith('docker/build-push-action') ? [given ?? {}] : [],
+    );
+    const { platforms: _, tags: __, ...first } = builds[0] ?? {};
+    const { platforms, tags, target, ...second } = builds[1] ?? {};
+    expect(second).toEqual(first);
+    expect({ platforms, target }).toEqual({
+      platforms: 'linux/amd64,linux/arm64',
+      target: 'home-assistant-app',
+    });
+    expect(tags).toContain('outputs.app');
+    expect(commands(release?.jobs['image']).join()).toContain('app=$image-home-assistant:$VERSION,');
+    expect(parse(read('home-assistant-app/config.yaml')).image).toBe(appImageOf('sonic2mqtt/sonic2mqtt'));
   });
 });
 

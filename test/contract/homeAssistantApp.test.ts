@@ -1,0 +1,322 @@
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { logLevels } from '../../src/base/log.ts';
+import { appListens, appOptions, readApp } from '../../src/config/app.ts';
+import { type ConfigError, loadConfig } from '../../src/config/load.ts';
+import { optionRows, secretPaths } from '../../src/config/schema.ts';
+import { valueAt } from '../../src/config/tree.ts';
+import { temporaryFolder } from '../support/program.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const folder = join(project, 'home-assistant-app');
+const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+
+/** What the tests read of the app's config.yaml. */
+interface AppConfig {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly schema: Readonly<Record<string, string | readonly [string]>>;
+  readonly [key: string]: unknown;
+}
+
+const app: AppConfig = parse(read('config.yaml'));
+const keys = appOptions.map(({ key }) => key);
+const typeOf = (key: string) => [app.schema[key]].flat().join();
+const isRequired = (key: string) => !typeOf(key).endsWith('?') && !(key in app.options);
+
+/** A value for each type of the schema. */
+const samples: Readonly<Record<string, unknown>> = {
+  cloud_url: 'https://api.example.com',
+  email: 'me@example.com',
+  password: 'secret',
+};
+
+/** A value for every option, other than the default where there is one. */
+const everything: Readonly<Record<string, unknown>> = {
+  ...samples,
+  properties: ['Home'],
+  control_valves: false,
+  control_incidents: false,
+  control_pressure_tests: false,
+  control_settings: false,
+  control_account: true,
+  http: true,
+  log_level: 'debug',
+  mqtt_url: 'mqtt://broker:1883',
+  mqtt_username: 'me',
+  mqtt_password: 'secret',
+  mqtt_ca_file: 'broker.pem',
+  mqtt_cert_file: 'broker.pem',
+  mqtt_key_file: 'broker.pem',
+  mqtt_reject_unauthorized: false,
+  mqtt_client_id: 'other',
+  base_topic: 'water',
+  discovery_prefix: 'discovery',
+  status_topic: 'status',
+  timezone: 'Europe/London',
+  poll_incidents: '31s',
+  poll_sonics: '32s',
+  poll_telemetry: '33s',
+  poll_signals: '34s',
+  poll_usage: '35s',
+  poll_pressure_tests: '36s',
+  poll_properties: '0 5 * * *',
+  stale_after: '37s',
+  valve_confirm_timeout: '38s',
+  valve_confirm_interval: '39s',
+  request_timeout: '40s',
+  max_concurrency: 5,
+  max_requests_per_minute: 301,
+  routes: [
+    'read_sonic GET /v9/sonics/{sonic_id}',
+    'read_hub off',
+    'read_signal: GET /v9/signals/{signal_id}',
+  ],
+  webhook_secret: 'long and random',
+  webhook_signing_secret: 'another',
+  webhook_public_url: 'https://home.example.com/webhook/x',
+  webhook_register: true,
+};
+
+const cwd = temporaryFolder();
+const optionsFile = join(cwd, 'options.json');
+writeFileSync(join(cwd, 'broker.pem'), 'a certificate');
+
+function load(options: object, env: NodeJS.ProcessEnv = {}) {
+  writeFileSync(optionsFile, JSON.stringify(options));
+  const { given, broker } = readApp(optionsFile, env);
+  return { broker, ...loadConfig({ env, cwd, given }) };
+}
+
+function problemsOf(options: object): readonly string[] {
+  try {
+    load(options);
+  } catch (error) {
+    return (error as ConfigError).problems;
+  }
+  return [];
+}
+
+describe('config.yaml of the app', () => {
+  it('has the version of the program, and what Home Assistant asks for', () => {
+    expect(app).toMatchObject({
+      version,
+      slug: 'sonic2mqtt',
+      arch: ['aarch64', 'amd64'],
+      services: ['mqtt:want'],
+      ports: { '8099/tcp': null },
+    });
+    expect(parse(readFileSync(join(project, 'repository.yaml'), 'utf8'))).toEqual({
+      name: 'sonic2mqtt',
+      maintainer: expect.any(String),
+    });
+    expect(appListens).toBe('0.0.0.0:8099');
+  });
+
+  it('asks for no right that it does not need', () => {
+    const known = [
+      'name',
+      'version',
+      'slug',
+      'description',
+      'image',
+      'arch',
+      'homeassistant',
+      'startup',
+      'boot',
+    ];
+    const others = Object.keys(app).filter((key) => !known.includes(key));
+    expect(others).toEqual(['services', 'map', 'ports', 'options', 'schema']);
+    expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
+  });
+
+  it('has each option that the program takes, in one order, and no other', () => {
+    expect(Object.keys(app.schema)).toEqual(keys);
+    expect(Object.keys(everything).toSorted()).toEqual(keys.toSorted());
+    expect(new Set(appOptions.map(({ path }) => path)).size).toBe(keys.length);
+    for (const { path } of appOptions) expect(optionRows.map((row) => row.path)).toContain(path);
+  });
+
+  it('requires what the program requires, and offers its defaults', () => {
+    expect(keys.filter(isRequired)).toEqual(['cloud_url', 'email', 'password']);
+    const { config } = load({ ...app.options, ...samples });
+    const { config: usual } = load(samples);
+    expect(config).toEqual(usual);
+    // What is shown from the beginning need not be optional too.
+    for (const key of Object.keys(app.options)) expect(typeOf(key)).not.toMatch(/\?$/);
+  });
+
+  it('has types that Home Assistant knows, and hides every secret', () => {
+    const types = /^(bool|email|url|port|str|password|int\(-?\d+,-?\d+\)|list\([^)]+\))\??$/;
+    for (const key of keys) expect(typeOf(key), key).toMatch(types);
+    const secrets = appOptions.filter(({ path }) => secretPaths.includes(path)).map(({ key }) => key);
+    expect(keys.filter((key) => typeOf(key).startsWith('password'))).toEqual(secrets);
+    expect(typeOf('log_level')).toBe(`list(${logLevels.join('|')})`);
+  });
+
+  it.each([
+    ['max_concurrency', 'cloud.max_concurrency'],
+    ['max_requests_per_minute', 'cloud.max_requests_per_minute'],
+  ])('has the limits of the program: %s', (key) => {
+    const [least = 0, most = 0] = (/\((\d+),(\d+)\)/.exec(typeOf(key)) ?? []).slice(1).map(Number);
+    for (const value of [least, most]) expect(problemsOf({ ...samples, [key]: value })).toEqual([]);
+    for (const value of [least - 1, most + 1])
+      expect(problemsOf({ ...samples, [key]: value })).toHaveLength(1);
+  });
+});
+
+describe('the options of the app', () => {
+  it('each arrive where they belong', () => {
+    const { config, file } = load(everything);
+    expect(file).toBe(optionsFile);
+    const { config: usual } = load(samples);
+    const isChanged = ({ path }: { path: string }) => {
+      const step = path.split('.');
+      return JSON.stringify(valueAt(config, step)) !== JSON.stringify(valueAt(usual, step));
+    };
+    expect(
+      optionRows
+        .filter(isChanged)
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(
+      appOptions
+        .map(({ path }) => path)
+        .filter((path) => !['cloud.base_url', 'cloud.email', 'cloud.password'].includes(path))
+        .toSorted(),
+    );
+    expect(config).toMatchObject({
+      cloud: {
+        base_url: 'https://api.example.com',
+        password: 'secret',
+        routes: {
+          read_sonic: { method: 'GET', path: '/v9/sonics/{sonic_id}' },
+          read_hub: null,
+          read_signal: { method: 'GET', path: '/v9/signals/{signal_id}' },
+        },
+      },
+      http: { listen: { host: '0.0.0.0', port: 8099 } },
+      schedules: { incidents: { everyMs: 31_000 }, properties: { expression: '0 5 * * *' } },
+      control: { valves: false, account: true },
+      filters: { properties: ['Home'] },
+    });
+  });
+
+  it('are not given where a form has left them empty', () => {
+    const empty = Object.fromEntries(keys.filter((key) => !isRequired(key)).map((key) => [key, '']));
+    expect(load({ ...empty, ...samples, properties: [''], routes: [] }).config).toEqual(load(samples).config);
+  });
+
+  it('follow the time zone of Home Assistant, where they name none and the program knows it', () => {
+    const zoneOf = (options: object, TZ: string) =>
+      load({ ...samples, ...options }, { TZ }).config.schedules.timezone;
+    expect(zoneOf({}, 'Europe/Berlin')).toBe('Europe/Berlin');
+    expect(zoneOf({ timezone: 'Asia/Tokyo' }, 'Europe/Berlin')).toBe('Asia/Tokyo');
+    expect(zoneOf({}, 'Nowhere/Land')).toBe('UTC');
+  });
+
+  it('leave the broker to the Supervisor unless they name one, and its user unless they name one', () => {
+    const brokerOf = (options: object, env = {}) => load({ ...samples, ...options }, env).broker;
+    expect(brokerOf({})).toEqual({ isWanted: true, hasOwnUser: false });
+    expect(brokerOf({ mqtt_username: 'me' })).toEqual({ isWanted: true, hasOwnUser: true });
+    expect(brokerOf({ mqtt_url: 'mqtt://broker' })).toMatchObject({ isWanted: false });
+    expect(brokerOf({}, { SONIC2MQTT_MQTT__URL: 'mqtt://broker' })).toMatchObject({ isWanted: false });
+  });
+
+  it('are named in what is said of them, whatever it is', () => {
+    for (const key of keys) {
+      const found = problemsOf({ ...samples, [key]: { hush: 1 } });
+      expect(found, key).not.toEqual([]);
+      for (const words of found) {
+        expect(words).toMatch(/^\w+ \([^)]+\): /);
+        expect(words).not.toMatch(/\b(cloud|mqtt|schedules|http|control|filters|valve)\.[a-z]/);
+      }
+    }
+  });
+});
+
+describe.each(readdirSync(join(folder, 'translations')))('translations/%s', (file) => {
+  const { configuration, network } = parse(read(`translations/${file}`));
+
+  it('says of every option what it is called and what it is for', () => {
+    expect(Object.keys(configuration)).toEqual(keys);
+    for (const key of keys) {
+      expect(configuration[key], key).toEqual({
+        name: expect.any(String),
+        description: expect.stringMatching(/\.$/),
+      });
+    }
+    const names = keys.map((key) => configuration[key].name);
+    expect(new Set(names).size).toBe(keys.length);
+    expect(Object.keys(network)).toEqual(Object.keys(Object(app['ports'])));
+  });
+
+  it('names the default that the program has', () => {
+    for (const { key, path } of appOptions) {
+      const usual = optionRows.find((row) => row.path === path)?.default;
+      const [, written] = /(?:Default|Vorgabe): (.+)\.$/.exec(configuration[key].description) ?? [];
+      const words: Record<string, string> = { true: 'on an', false: 'off aus' };
+      // That of the time zone is Home Assistant's.
+      if (written !== undefined && key !== 'timezone')
+        expect((words[String(usual)] ?? String(usual)).split(' '), key).toContain(written);
+      else if (!(key in app.options) && key !== 'timezone')
+        expect([undefined, null, '{}']).toContain(usual && JSON.stringify(usual));
+    }
+  });
+});
+
+describe('the folder of the app', () => {
+  it('calls the options in English as the program does', () => {
+    const { configuration } = parse(read('translations/en.yaml'));
+    const names = keys.map((key) => [key, configuration[key].name]);
+    expect(names).toEqual(appOptions.map(({ key, label }) => [key, label]));
+  });
+
+  it.each([
+    ['icon.png', 128, 128],
+    ['logo.png', 250, 100],
+  ])('has %s in the size that Home Assistant recommends', (file, width, height) => {
+    const bytes = readFileSync(join(folder, file));
+    expect(bytes.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([width, height]);
+  });
+
+  it('has the changelog of the project, and pages that link to nothing that Home Assistant does not have', () => {
+    expect(realpathSync(join(folder, 'CHANGELOG.md'))).toBe(realpathSync(join(project, 'CHANGELOG.md')));
+    for (const page of ['README.md', 'DOCS.md']) expect(read(page)).not.toMatch(/\]\((?!https:)/);
+    for (const key of ['mqtt_url', 'http', 'routes']) expect(read('DOCS.md')).toContain(`\`${key}\``);
+    const named = [...read('DOCS.md').matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, key]) => key);
+    expect(keys).toEqual(expect.arrayContaining(named));
+  });
+
+  it('is the only one that the Supervisor takes for an app: it looks for config.yaml everywhere', () => {
+    const local = ['node_modules', '.git', 'dist', 'data', 'coverage'];
+    const folders = readdirSync(project, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !local.includes(entry.name))
+      .map(({ name }) => name);
+    const files = folders.flatMap((name) =>
+      readdirSync(join(project, name), { recursive: true, encoding: 'utf8' }).map(
+        (file) => `${name}/${file}`,
+      ),
+    );
+    expect(files.filter((file) => /(^|\/)config\.(ya?ml|json)$/.test(file))).toEqual([
+      'home-assistant-app/config.yaml',
+    ]);
+    expect(existsSync(join(folder, 'Dockerfile'))).toBe(false);
+  });
+
+  it('runs the image of all, as root: only root can read what the Supervisor writes', () => {
+    const stages = readFileSync(join(project, 'Dockerfile'), 'utf8')
+      .split(/^FROM /m)
+      .slice(2);
+    expect(stages.map((stage) => stage.replaceAll(/^#.*\n/gm, '').trim()).slice(1)).toEqual([
+      'program AS home-assistant-app',
+      'program\nUSER node',
+    ]);
+    expect(stages[0]).not.toMatch(/^USER /m);
+    expect(stages[0]).toContain(`io.hass.arch="${['aarch64', 'amd64'].join('|')}"`);
+  });
+});
