@@ -52,7 +52,7 @@ describe('the user', () => {
       { first_name: 1 },
       { language: null },
       { email: 'nobody' },
-      { email: 'a@b.c' },
+      { email: 'no body@example.com' },
       { first_name: 'Ada', id: 'another' },
       { first_name: 'Ada', roles: ['admin'] },
     ]) {
