@@ -9,8 +9,15 @@ const rooms = {
   broker: ['base'],
   simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/wire.ts'],
   bridge: ['base', 'model', 'cloud', 'entities', 'homeassistant', 'broker'],
-  // What it shows of the bridge is described there.
-  http: ['base', 'bridge/figures.ts', 'bridge/wellbeing.ts'],
+  // What it shows of the bridge is described there, and what incidents are called.
+  http: [
+    'base',
+    'model',
+    'entities/incidents.ts',
+    'bridge/figures.ts',
+    'bridge/overview.ts',
+    'bridge/wellbeing.ts',
+  ],
 };
 
 // Each npm package lives in the rooms named here and nowhere else.

@@ -4,15 +4,14 @@
  */
 import { writeFileSync } from 'node:fs';
 import { rolldown } from 'rolldown';
-import { leanPromClient } from './build/leanPromClient.ts';
-import { leanUndici } from './build/leanUndici.ts';
 import { licencesOf } from './build/licences.ts';
-import { silentDebug } from './build/silentDebug.ts';
+import { substitutes } from './build/substitutes.ts';
+import { textFiles } from './build/textFiles.ts';
 
 const bundle = await rolldown({
   input: { main: 'src/main.ts', healthcheck: 'src/healthcheck.ts' },
   platform: 'node',
-  plugins: [leanUndici, leanPromClient, silentDebug],
+  plugins: [...substitutes, textFiles],
 });
 const { output } = await bundle.write({
   dir: 'dist',

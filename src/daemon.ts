@@ -144,6 +144,11 @@ export class Daemon {
     return this.#bridge.shown;
   }
 
+  /** The port at which HTTP is served; null while it is not. */
+  get httpPort(): number | null {
+    return this.#http?.port ?? null;
+  }
+
   /** Says `offline`, disconnects and gives up what is under way; within about two seconds. */
   async stop(): Promise<void> {
     await this.#http?.stop();
@@ -168,7 +173,7 @@ export class Daemon {
   /** Loaded only where it is wanted. */
   async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
     const { createHttp } = await import('./http/service.ts');
-    const { webhook } = this.#config.http;
+    const { webhook, only_from: onlyFrom } = this.#config.http;
     const secret = readSecret(webhook, 'secret');
     const deliveries = secret === undefined ? null : await this.#createDeliveries();
     this.#bridge.useWebhook(deliveries, webhook.register ? await this.#createRegistration(secret) : null);
@@ -178,10 +183,15 @@ export class Daemon {
       {
         host,
         port,
+        onlyFrom,
         onProblem: (words) => this.#bridge.setTrouble(words),
         webhook: secret === undefined ? null : { secret, signingSecret, delivered },
       },
-      { wellbeing: () => this.#bridge.wellbeing, figures: () => this.#bridge.figures },
+      {
+        wellbeing: () => this.#bridge.wellbeing,
+        figures: () => this.#bridge.figures,
+        overview: () => this.#bridge.overview,
+      },
       this.#clock,
       this.#random,
       this.#log,

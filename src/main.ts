@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { setFlagsFromString } from 'node:v8';
 import { version } from './base/version.ts';
 import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
 import { exitStatus, UsageError } from './cli/command.ts';
@@ -7,6 +8,11 @@ import { ConfigError } from './config/load.ts';
 // mqtt.js keeps four bytes for each length that a packet has ever had, and with them the whole pool that they were cut
 // from: with the usual 8 KiB that grows for months, to 128 MiB at worst.
 Buffer.poolSize = 256;
+
+// V8 prefers taking memory to collecting it, which a Raspberry Pi feels: without these it takes 10 % more with ten sonics
+// and a third more with ten thousand, for 5 % less processor time. Both are read at each collection, so this is not late.
+setFlagsFromString('--semi-space-growth-factor=1');
+setFlagsFromString('--heap-growing-percent=30');
 
 /** A stop takes about two seconds at most; whatever hangs then is left behind. */
 const stopLimitMs = 4_500;

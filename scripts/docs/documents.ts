@@ -17,7 +17,8 @@ export interface Document {
 
 /** What files have of it between two marks. */
 const parts: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'README.md': { options: optionTable, requests: requestsTable },
+  'README.md': { options: optionTable },
+  'docs/limits.md': { requests: requestsTable },
   'docs/migration.md': { entities: counterpartTable },
 };
 

@@ -11,7 +11,7 @@ export interface Fleet {
   readonly sonics: number;
 }
 
-/** The fleets of the README. */
+/** The fleets of docs/limits.md. */
 export const fleets: readonly Fleet[] = [
   { properties: 1, signals: 1, sonics: 1 },
   { properties: 2, signals: 3, sonics: 10 },
@@ -62,7 +62,7 @@ export function totalPerHour(fleet: Fleet, mood: Mood): number {
 
 const figure = (requests: number) => Math.round(requests).toLocaleString('en');
 
-/** The table of requests by the size of the fleet, for the README. */
+/** The table of requests by the size of the fleet, for docs/limits.md. */
 export function requestsTable(): string {
   const parts = fleets.map((fleet) => requestsPerHour(fleet, 'steady'));
   const kinds = Object.keys(parts[0] ?? {});

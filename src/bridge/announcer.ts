@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { BrokerAway } from '../broker/brokerAway.ts';
 import type { Connection } from '../broker/connection.ts';
+import { incidentName } from '../entities/incidents.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { eventTypeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
@@ -90,10 +91,12 @@ export class Announcer {
   }
 
   /** Forgets an incident that closed. */
-  closed(incidentId: string): void {
-    this.#forget(incidentId);
-    this.#announcedByOthers.delete(incidentId);
-    this.#ledger.forgetAnnounced(incidentId);
+  closed(incident: Incident): void {
+    const { id } = incident;
+    if (this.#ledger.hasAnnounced(id)) this.#log.info(`Incident closed: ${this.#inWords(incident)}`);
+    this.#forget(id);
+    this.#announcedByOthers.delete(id);
+    this.#ledger.forgetAnnounced(id);
   }
 
   /** Forgets announced incidents that are not open any more; only when all that are open are known. */
@@ -122,6 +125,13 @@ export class Announcer {
     this.#cancelTimer();
     this.#queue.clear();
     this.#homeless.clear();
+  }
+
+  #inWords(incident: Incident): string {
+    const name = incidentName(incident) ?? incident.type ?? 'unknown';
+    const device = this.#store.announcerOf(incident);
+    const where = device ? ` at ${this.#store.label(device.kind, device.id)}` : '';
+    return `${name}${where}, severity ${incident.severity ?? 'unknown'} (${incident.id})`;
   }
 
   #forget(incidentId: string): void {
@@ -165,9 +175,7 @@ export class Announcer {
   }
 
   async #announce(incident: Incident): Promise<void> {
-    this.#log.info(
-      `Incident ${incident.id} opened: ${incident.type} (${incident.severity ?? 'no'} severity)`,
-    );
+    this.#log.info(`Incident opened: ${this.#inWords(incident)}`);
     this.#tell('incident_opened', incident);
     const wasAway = await this.#announceAtDevice(incident);
     if (!wasAway) return;

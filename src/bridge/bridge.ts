@@ -6,7 +6,7 @@ import type { BrokerMessage, Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { type OperationName, operationNames } from '../cloud/operations.ts';
+import type { OperationName } from '../cloud/operations.ts';
 import type { BridgeOrder } from '../entities/row.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
@@ -21,9 +21,11 @@ import { Extras } from './extras.ts';
 import type { Figures } from './figures.ts';
 import { Handover } from './handover.ts';
 import { agesUntil, type Slice, slices } from './health.ts';
+import { InfoDocument } from './infoDocument.ts';
 import { type Inventory, readKept, takeInventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
+import { type Overview, overviewOf } from './overview.ts';
 import { Poller, type PollerOptions } from './poller.ts';
 import { type BridgePlan, Publisher } from './publisher.ts';
 import { Requests } from './requests.ts';
@@ -78,6 +80,7 @@ const mostInventories = 3;
 export class Bridge {
   readonly #options: BridgeOptions;
   readonly #parts: BridgeParts;
+  readonly #startedAt: number;
   readonly #store: Store;
   readonly #poller: Poller;
   readonly #commander: Commander;
@@ -89,7 +92,7 @@ export class Bridge {
   readonly #announcer: Announcer;
   readonly #handover: Handover;
   readonly #monitor: Monitor;
-  readonly #startedAt: string;
+  readonly #info: InfoDocument;
   readonly #valveOutcomes: ValveOutcomes;
   #deliveries: Deliveries | null = null;
   #registration: WebhookRegistration | null = null;
@@ -99,8 +102,6 @@ export class Bridge {
     lastUpdate: null,
     requestsLastHour: 0,
   };
-  /** The document `bridge/info`, and what it was made of. */
-  #info: { readonly basis: readonly unknown[]; readonly text: string } = { basis: [], text: '' };
   #isFirstRoundDone = false;
   #isInventoryTaken = false;
   #inventoriesLost = 0;
@@ -121,7 +122,8 @@ export class Bridge {
     this.#options = options;
     this.#parts = parts;
     const { client, connection, retained, ledger, clock, random, log } = parts;
-    this.#startedAt = new Date(clock.now()).toISOString();
+    this.#startedAt = clock.now();
+    this.#info = new InfoDocument(new Date(this.#startedAt).toISOString(), options.shownConfiguration);
     this.#valveOutcomes = new ValveOutcomes(options.topics);
     this.#store = new Store(
       {
@@ -347,6 +349,18 @@ export class Bridge {
     };
   }
 
+  /** All that it knows, gathered when it is asked for. */
+  get overview(): Overview {
+    const { clock } = this.#parts;
+    const { status, reason } = this.#monitor;
+    return overviewOf(
+      { startedAt: this.#startedAt, status, reason, wellbeing: this.wellbeing },
+      this.#poller.records,
+      this.#store,
+      clock.now() - clock.monotonic(),
+    );
+  }
+
   /** From now on the cloud's calls are counted on, and its settings are looked at after each reading of them. */
   useWebhook(deliveries: Deliveries | null, registration: WebhookRegistration | null): void {
     this.#deliveries = deliveries;
@@ -442,7 +456,7 @@ export class Bridge {
     for (const happening of happenings) {
       if (!('kind' in happening)) this.#poller.stir(happening.record.sonic_id);
       if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
-      else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record.id);
+      else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record);
       else if (happening.event === 'incident_moved') this.#announcer.takeOver([happening.record.id]);
       if (happening.event === 'incident_opened' || happening.event === 'incident_moved') continue;
       const kind = 'kind' in happening ? { kind: happening.kind } : {};
@@ -484,25 +498,14 @@ export class Bridge {
     };
   }
 
-  /** Wanted with each pass, so it is written anew only if something in it is new. */
   #infoText(): string {
-    const { applianceCategories = null } = this.#extras;
-    const counts = this.#store.counts();
-    const operations = operationNames.map((name) => this.#parts.client.availability(name));
-    const basis = [this.#figures, applianceCategories, ...Object.values(counts), ...operations];
-    if (basis.every((each, index) => each === this.#info.basis[index])) return this.#info.text;
-    const text = JSON.stringify({
-      version,
-      started_at: this.#startedAt,
-      last_update: this.#figures.lastUpdate,
-      requests_last_hour: this.#figures.requestsLastHour,
-      counts,
-      appliance_categories: applianceCategories,
-      operations: Object.fromEntries(operationNames.map((name, index) => [name, operations[index]])),
-      configuration: this.#options.shownConfiguration,
+    const { client } = this.#parts;
+    return this.#info.text({
+      figures: this.#figures,
+      counts: this.#store.counts(),
+      applianceCategories: this.#extras.applianceCategories,
+      availability: (name) => client.availability(name),
     });
-    this.#info = { basis, text };
-    return text;
   }
 
   #refreshFigures(): void {

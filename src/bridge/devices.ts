@@ -104,6 +104,11 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     return this.#sightings.isUnread(id);
   }
 
+  /** When a reading that brought it was begun; undefined where none has. */
+  readAt(id: string): number | undefined {
+    return this.#sightings.at(id);
+  }
+
   /** The property in which one is that is listed and not wanted: null, in none that is known; undefined for any other. */
   unwantedIn(id: string): string | null | undefined {
     return this.#unwanted.get(id);

@@ -19,6 +19,11 @@ export class Sightings {
     return overdue;
   }
 
+  /** When a reading that brought it was begun; undefined where none has. */
+  at(id: string): number | undefined {
+    return this.#seenAt.get(id);
+  }
+
   isUnread(id: string): boolean {
     return this.#unread.has(id);
   }

@@ -394,6 +394,16 @@ export class Store {
     return this.#incidents.get(id);
   }
 
+  /** Whether no other incident is open: all were read, and not too long ago. */
+  get areIncidentsKnown(): boolean {
+    return this.#incidents.areKnown;
+  }
+
+  /** When the reading was begun that last brought a sonic, in ms of the monotonic clock; null before the first. */
+  sonicReadAt(id: string): number | null {
+    return this.#sonics.readAt(id) ?? null;
+  }
+
   /** The device that announces an incident: its sonic if known, else its signal if known. */
   announcerOf(incident: Incident): AnnouncingDevice | null {
     const { sonic_id: sonicId, signal_id: signalId } = incident;

@@ -8,6 +8,7 @@ import { type Address, Addresses, describeUrl, destinationOf } from './addresses
 import { BrokerAway } from './brokerAway.ts';
 import {
   asleepWords,
+  closedWords,
   refusedFilters,
   silentWords,
   takenOverWords,
@@ -88,6 +89,9 @@ const answerTimeoutMs = 10_000;
 /** A node of a cluster may need ten seconds to take a client over from one that has died. */
 const greetingTimeoutMs = 15_000;
 const unacceptableProtocol = new Set([1, 132]);
+
+/** How a socket says that the broker has hung up. */
+const hungUpCodes = new Set(['EPIPE', 'ECONNRESET']);
 
 /** A connection that lasts as long is no part of a series: the next wait is short again, and the log says it is back. */
 const lastingMs = reconnect.longestMs;
@@ -382,8 +386,9 @@ export class Connection {
       client.on('disconnect', (packet) => giveUp(wordsOfGoodbye(packet, this.#options.clientId)));
       client.on('error', (error) => {
         // It has hung up while it was written to: what it may have said before is lost.
-        const isHungUp = connectedAt !== null && 'code' in error && String(error.code) === 'EPIPE';
-        const why = isHungUp ? this.#wordsOfClose(connectedAt) : wordsOfFailure(error, hasAnswered);
+        const isHungUp = connectedAt !== null && 'code' in error && hungUpCodes.has(String(error.code));
+        const words = wordsOfFailure(error, hasAnswered);
+        const why = isHungUp ? this.#wordsOfClose(connectedAt, words) : words;
         hasAnswered = hasAnswered || 'code' in error;
         if ('code' in error && unacceptableProtocol.has(Number(error.code)) && address.version === 5) {
           this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
@@ -394,7 +399,7 @@ export class Connection {
       });
       client.on('close', () => {
         this.#stopping.signal.removeEventListener('abort', onStop);
-        giveUp(this.#wordsOfClose(connectedAt));
+        giveUp(this.#wordsOfClose(connectedAt, closedWords));
         // A broker from before MQTT 5 may just hang up on it, as may a proxy whose broker restarts: the next
         // attempt is made with the other version, and after a connection that worked the best is tried again.
         address.version = !hasAnswered && address.version === 5 ? 4 : address.bestVersion;
@@ -426,11 +431,11 @@ export class Connection {
     else if (message.payload === will.payload && !message.isRetained) this.#events.presumedDead?.();
   }
 
-  #wordsOfClose(connectedAt: number | null): string {
+  #wordsOfClose(connectedAt: number | null, words: string): string {
     const isRelapse = connectedAt !== null && this.#clock.monotonic() - connectedAt < lastingMs;
     return isRelapse && this.#relapses > 0
       ? `the connection is closed again and again; maybe ${takenOverWords(this.#options.clientId)}`
-      : 'the connection was closed';
+      : words;
   }
 
   #outboxOf(client: MqttClient, receiveMaximum: number | undefined, giveUp: (why: string) => void): Outbox {

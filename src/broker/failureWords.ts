@@ -1,11 +1,15 @@
 import { ReasonCodes } from 'mqtt';
 import { reasonOf } from '../base/reason.ts';
 
+/** The broker has hung up without a word. */
+export const closedWords = 'the connection was closed';
+
 const wordsByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused (is it running, and is the port right?)',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'the name server does not answer',
   ECONNRESET: 'the connection was reset',
+  EPIPE: closedWords,
   ETIMEDOUT: 'no answer',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',

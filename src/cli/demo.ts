@@ -27,12 +27,15 @@ export async function demo({ options, print, signal }: CommandContext): Promise<
       mqtt: { url: `mqtt://127.0.0.1:${broker.port}`, protocol_version: 4 },
       schedules: { incidents: '5s', sonics: '5s', telemetry: '10s', signals: '10s' },
       valve: { confirm_interval: '500ms' },
+      http: { listen: '127.0.0.1:0' },
       data_dir: directory,
     });
     const daemon = new Daemon(config, log, secrets);
     await Promise.race([daemon.start().then(() => daemon.shown), aborted(signal)]);
     const [sonic] = simulator.world.sonics.values();
-    if (!signal.aborted && sonic) print(welcome(broker.port, sonic.id, sonic.name ?? 'its first'));
+    if (!signal.aborted && sonic) {
+      print(welcome(broker.port, daemon.httpPort, sonic.id, sonic.name ?? 'its first'));
+    }
     await aborted(signal);
     await daemon.stop();
     await broker.broker.stop();
@@ -60,12 +63,13 @@ async function listen(wanted: number | null): Promise<{ broker: EmbeddedBroker; 
   }
 }
 
-function welcome(port: number, sonicId: string, name: string): string {
+function welcome(port: number, httpPort: number | null, sonicId: string, name: string): string {
   const topic = `sonic2mqtt/sonic/${sonicId}`;
   const at = `-h 127.0.0.1 -p ${port}`;
+  const page = httpPort === null ? '' : `\nSee the homes in a browser:\n  http://127.0.0.1:${httpPort}/\n`;
   return `
 The demo runs: a simulated cloud with a few homes, bridged to an MQTT broker on 127.0.0.1:${port}.
-
+${page}
 Watch the valves, in another terminal:
   mosquitto_sub ${at} -v -t 'sonic2mqtt/sonic/+' -t 'sonic2mqtt/bridge/event'
 

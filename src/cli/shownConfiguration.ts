@@ -10,6 +10,9 @@ const open = /^(schedules|valve|log)\.|^stale_after$|^cloud\.request_timeout$|^m
 /** Texts that hold an address, of which nothing but its protocol and port is told. */
 const addresses = ['cloud.base_url', 'mqtt.url', 'mqtt.embedded.host', 'http.listen'];
 
+/** Lists of texts that tell of a home, of which the length is told. */
+const lists = ['filters.properties', 'http.only_from'];
+
 const isSet = '[set]';
 
 /**
@@ -37,7 +40,7 @@ function shown(
       ? value.map((each) => shownAddress(String(each), standIns))
       : shownAddress(String(value), standIns);
   }
-  if (path === 'filters.properties' && Array.isArray(value)) {
+  if (lists.includes(path) && Array.isArray(value)) {
     return value.map((word) => standIns.of(String(word)) ?? isSet);
   }
   if (path === 'cloud.routes' && isTree(value)) {

@@ -1,5 +1,6 @@
 import { nearest } from '../base/nearest.ts';
 import { variableOf } from './environment.ts';
+import { ingressFrom } from './ingress.ts';
 import { ConfigError, type Given } from './load.ts';
 import { didYouMean, type Problem } from './problems.ts';
 import { optionRows } from './schema.ts';
@@ -30,7 +31,7 @@ export const appOptions: readonly AppOption[] = [
   row('control_pressure_tests', 'control.pressure_tests', 'Control pressure tests'),
   row('control_settings', 'control.settings', 'Control settings'),
   row('control_account', 'control.account', 'Control account'),
-  row('http', 'http.listen', 'Health, metrics and webhook'),
+  row('http', 'http.only_from', 'Health, metrics and webhook'),
   row('log_level', 'log.level', 'Log level'),
   row('mqtt_url', 'mqtt.url', 'Broker address'),
   row('mqtt_username', 'mqtt.username', 'Broker user'),
@@ -64,7 +65,7 @@ export const appOptions: readonly AppOption[] = [
   row('webhook_register', 'http.webhook.register', 'Register the webhook'),
 ];
 
-/** Where it listens with `http`; inside its container every network is that of Home Assistant's apps. */
+/** Where it listens; inside its container every network is that of Home Assistant's apps. */
 export const appListens = '0.0.0.0:8099';
 
 /** Stands for the broker that the Supervisor names; nobody connects to it. */
@@ -107,7 +108,11 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
   const problems: Problem[] = [];
   // Home Assistant's own time zone; that of cron expressions alone.
   const zone = timeZone.safeParse(env['TZ']);
-  let tree: Tree = zone.success ? { schedules: { timezone: zone.data } } : {};
+  let tree: Tree = {
+    ...(zone.success && { schedules: { timezone: zone.data } }),
+    // The page is always there for Home Assistant, which has asked who it is that looks.
+    http: { listen: appListens, only_from: [ingressFrom] },
+  };
   for (const [key, value] of Object.entries(options)) {
     const option = appOptions.find((each) => each.key === key);
     if (!option) {
@@ -124,7 +129,7 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
 }
 
 function meantBy({ key }: AppOption, value: unknown): unknown {
-  if (key === 'http' && typeof value === 'boolean') return value ? appListens : undefined;
+  if (key === 'http' && typeof value === 'boolean') return value ? [] : [ingressFrom];
   if (!Array.isArray(value)) return value;
   const items = value.filter((each) => each !== '');
   return key === 'routes' && items.every((each) => typeof each === 'string') ? routesIn(items) : items;

@@ -7,6 +7,7 @@ import {
   flag,
   listenAddress,
   names,
+  networks,
   oneOf,
   optional,
   port,
@@ -160,8 +161,11 @@ export const configSchema = section({
 
   http: section({
     listen: optional(listenAddress).describe(
-      'Where to serve health, metrics and the webhook, such as 127.0.0.1:8099; empty: nowhere',
+      'Where to serve the status page, health, metrics and the webhook, such as 127.0.0.1:8099; empty: nowhere',
     ),
+    only_from: networks
+      .prefault([])
+      .describe('IP addresses and networks that are answered, such as 192.168.1.0/24; empty: everybody'),
     webhook: section({
       secret: secret.meta({
         description: 'Last part of the webhook’s path; a delivery only triggers an early poll',
@@ -184,7 +188,7 @@ export const configSchema = section({
       .describe('Deliveries from the cloud, so that news come before the next poll'),
   })
     .prefault({})
-    .describe('Health, metrics and the webhook over HTTP'),
+    .describe('The status page, health, metrics and the webhook over HTTP'),
 
   data_dir: text
     .prefault('./data')

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDuration } from '../base/duration.ts';
 import { emailPattern } from '../base/email.ts';
@@ -181,6 +182,18 @@ export const listenAddress = z
     if (host === undefined || number > 65_535) return refuse(context, listenMessage);
     return { host, port: number };
   });
+
+const networkMessage = 'must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24';
+
+/** IP addresses and networks of such, in a list. */
+export const networks = z.array(z.string({ error: networkMessage }).refine(isNetwork, networkMessage), {
+  error: 'must be a list, such as [192.168.1.0/24]',
+});
+
+function isNetwork(written: string): boolean {
+  const [, address = '', prefix = '0'] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(written) ?? [];
+  return isIP(address) !== 0 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128);
+}
 
 /** An MQTT topic that can be published under: no wildcards, no empty levels. */
 export const topic = text

@@ -1,7 +1,7 @@
 import type { Call } from '../cloud/operations.ts';
 import { endingAction, offeredActions } from '../model/incidentActions.ts';
 import { hasOpen, openCount, unknownIncident, type WithIncidents } from '../model/incidents.ts';
-import { type IncidentType, incidentTypes } from '../model/records.ts';
+import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
 import type { BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
 type Shown = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'category' | 'icon'>;
@@ -64,6 +64,12 @@ const shownByType: Readonly<Record<IncidentType, Shown>> = {
     icon: 'mdi:battery-sync',
   },
 };
+
+/** What an incident is called by the name of its sensor; null for a type that has none. */
+export function incidentName({ type }: Pick<Incident, 'type'>): string | null {
+  const known = incidentTypes.find((each) => each === type);
+  return known === undefined ? null : shownByType[known].name;
+}
 
 /** The binary sensor of an incident type: on while one is open, with the newest record as attributes. */
 export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncidents> {

@@ -1,10 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { hasBody, readBody } from './body.ts';
 import { listenProblem } from './listenProblem.ts';
-import { findRoute, jsonReply, notFound, type Question, type Reply, type Route } from './routes.ts';
+import {
+  findRoute,
+  jsonReply,
+  notFound,
+  type Question,
+  type Reply,
+  type Route,
+  type Stream,
+} from './routes.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -13,6 +22,8 @@ export interface ListenerOptions {
   readonly routes: readonly Route[];
   /** Told what is wrong with the address, in words, and null once it listens. */
   readonly onProblem: (words: string | null) => void;
+  /** Whether somebody at this address is answered; everybody is unless given. */
+  readonly isWelcome?: ((address: string) => boolean) | undefined;
   readonly limits?: Limits;
 }
 
@@ -117,7 +128,7 @@ export class Listener {
   }
 
   #createServer(): Server {
-    const { limits = usualLimits } = this.#options;
+    const { limits = usualLimits, isWelcome } = this.#options;
     const server = createServer({
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
@@ -125,6 +136,12 @@ export class Listener {
     });
     server.maxConnections = limits.connections;
     server.timeout = limits.idleMs;
+    server.on('connection', (socket: Socket) => {
+      const address = socket.remoteAddress ?? '';
+      if (isWelcome === undefined || isWelcome(address)) return;
+      this.#log.debug(`HTTP: hung up on ${address}, which is not in http.only_from`);
+      socket.destroy();
+    });
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       this.#serve(request, response).catch((error) => {
         // A client that leaves needs no answer.
@@ -141,6 +158,16 @@ export class Listener {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => {});
     const reply = await this.#replyTo(request, response);
+    if ('open' in reply) {
+      response.writeHead(reply.status, {
+        ...commonHeaders,
+        ...reply.headers,
+        'content-type': reply.contentType,
+      });
+      if (request.method === 'HEAD') response.end();
+      else reply.open(response);
+      return;
+    }
     const isUnread = hasBody(request) && !request.complete;
     response.writeHead(reply.status, {
       ...commonHeaders,
@@ -159,7 +186,7 @@ export class Listener {
     response.once('close', cancel);
   }
 
-  async #replyTo(request: IncomingMessage, response: ServerResponse): Promise<Reply> {
+  async #replyTo(request: IncomingMessage, response: ServerResponse): Promise<Reply | Stream> {
     const { method = '', url = '', headers } = request;
     const match = findRoute(this.#options.routes, method, url);
     if (match.kind === 'nowhere') return notFound;
@@ -170,6 +197,7 @@ export class Listener {
     const question: Question = {
       method,
       rest: match.rest,
+      query: new URLSearchParams(url.split('?').slice(1).join('?')),
       headers,
       readBody: (mostBytes) => {
         if (isAsked && !(Number(headers['content-length']) > mostBytes)) response.writeContinue();

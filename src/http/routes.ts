@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Writable } from 'node:stream';
 
 /** What a route is asked. */
 export interface Question {
   readonly method: string;
   /** Of the path, what a route that ends with `/*` leaves open: as it was sent, without the query. */
   readonly rest: string;
+  readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   /** The body; null where it is larger than so many bytes, of which the rest is not read then. */
   readonly readBody: (mostBytes: number) => Promise<Buffer | null>;
@@ -17,6 +19,12 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** An answer that goes on until one of the two hangs up. */
+export interface Stream extends Omit<Reply, 'text'> {
+  /** Takes over what can be written to. */
+  readonly open: (out: Writable) => void;
+}
+
 /** What is served at a path. */
 export interface Route {
   /** As in `/healthz`; `/webhook/*` takes everything below `/webhook/`. */
@@ -25,7 +33,7 @@ export interface Route {
   readonly methods: readonly string[];
   /** Whether other methods are told that there is nothing, and not which ones there are. */
   readonly isSecret?: boolean;
-  readonly answer: (question: Question) => Reply | Promise<Reply>;
+  readonly answer: (question: Question) => Reply | Stream | Promise<Reply | Stream>;
 }
 
 /** Where a request leads. */

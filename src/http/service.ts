@@ -2,14 +2,19 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log, Secrets } from '../base/log.ts';
 import type { Figures } from '../bridge/figures.ts';
+import type { Overview } from '../bridge/overview.ts';
 import type { Wellbeing } from '../bridge/wellbeing.ts';
+import { among } from './addresses.ts';
 import { healthRoutes } from './health.ts';
 import { Listener, type ListenerOptions } from './listener.ts';
 import type { MetricsSource } from './metrics.ts';
+import type { Page } from './page.ts';
 import type { Route } from './routes.ts';
 import { Webhook, type WebhookOptions } from './webhook.ts';
 
 export interface HttpOptions extends Pick<ListenerOptions, 'host' | 'port' | 'onProblem'> {
+  /** Addresses and networks that are answered; empty: everybody. */
+  readonly onlyFrom: readonly string[];
   /** Null without a secret: then there is no webhook. */
   readonly webhook: WebhookOptions | null;
 }
@@ -18,11 +23,12 @@ export interface HttpOptions extends Pick<ListenerOptions, 'host' | 'port' | 'on
 export interface Shown {
   readonly wellbeing: () => Wellbeing;
   readonly figures: () => Figures;
+  readonly overview: () => Overview;
 }
 
 /** All that is served over HTTP; a page more is a route more. */
 export function createHttp(
-  { webhook: webhookOptions, ...address }: HttpOptions,
+  { webhook: webhookOptions, onlyFrom, ...address }: HttpOptions,
   shown: Shown,
   clock: Clock,
   random: Random,
@@ -30,12 +36,33 @@ export function createHttp(
   secrets: Secrets,
 ): Listener {
   const webhook = webhookOptions && new Webhook(webhookOptions, clock, log);
+  const hide = (text: string) => secrets.hide(text);
   const routes: Route[] = [
-    ...healthRoutes(shown.wellbeing, (text) => secrets.hide(text)),
+    ...pageRoutes(shown.overview, hide, clock),
+    ...healthRoutes(shown.wellbeing, hide),
     metricsRoute(() => ({ figures: shown.figures(), deliveries: webhook?.counts ?? null })),
     ...(webhook ? [webhook.route] : []),
   ];
-  return new Listener({ ...address, routes }, clock, random, log);
+  return new Listener({ ...address, routes, isWelcome: among(onlyFrom) }, clock, random, log);
+}
+
+const pagePaths = ['/', '/page.css', '/page.js', '/icon.svg', '/status.json', '/events'];
+
+/** Loaded when somebody looks. */
+function pageRoutes(overview: () => Overview, hide: (text: string) => string, clock: Clock): Route[] {
+  let loading: Promise<Page> | null = null;
+  const load = async () => {
+    const { Page } = await import('./page.ts');
+    return new Page(overview, hide, clock);
+  };
+  return pagePaths.map((path) => ({
+    path,
+    methods: ['GET'],
+    answer: async (question) => {
+      loading ??= load();
+      return (await loading).answer(path, question);
+    },
+  }));
 }
 
 /** Loaded when it is first asked for: not everybody has a Prometheus. */

@@ -105,6 +105,7 @@ describe('the defaults', () => {
       stale_after: 300_000,
       http: {
         listen: null,
+        only_from: [],
         webhook: {
           secret: null,
           secret_file: null,
@@ -237,6 +238,16 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'a port without address',
     'http: { listen: 8099 }',
     'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got 8099',
+  ],
+  [
+    'a name where an address must be',
+    'http: { listen: localhost:8099, only_from: [localhost] }',
+    'http.only_from.0 (line 3): must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24; got "localhost"',
+  ],
+  [
+    'a network that there is not',
+    'http: { listen: localhost:8099, only_from: [fd00::/48, 10.0.0.0/33] }',
+    'http.only_from.1 (line 3): must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24; got "10.0.0.0/33"',
   ],
   [
     'a part of an account that there is not',

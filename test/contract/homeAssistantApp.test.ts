@@ -108,6 +108,8 @@ describe('config.yaml of the app', () => {
       arch: ['aarch64', 'amd64'],
       services: ['mqtt:want'],
       ports: { '8099/tcp': null },
+      ingress: true,
+      ingress_port: 8099,
     });
     expect(parse(readFileSync(join(project, 'repository.yaml'), 'utf8'))).toEqual({
       name: 'sonic2mqtt',
@@ -129,7 +131,9 @@ describe('config.yaml of the app', () => {
       'boot',
     ];
     const others = Object.keys(app).filter((key) => !known.includes(key));
-    expect(others).toEqual(['services', 'map', 'ports', 'options', 'schema']);
+    expect(others).toEqual([
+      ...['services', 'map', 'ingress', 'ingress_port', 'panel_icon', 'ports', 'options', 'schema'],
+    ]);
     expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });
 

@@ -18,6 +18,8 @@ const parts = new Set([
   ...['the object …', 'something of … characters', '… has … characters'],
   ...['while connecting', 'within the answer', 'without an answer'],
   ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
+  ...['text/event-stream; charset=utf-8', '…; charset=utf-8', 'image/svg+xml'],
+  ...['event: … data: …', '{"now":…,"status":…}'],
 ]);
 
 /** What the tables explain: the code in the first cell of each row, as far as it was written. */

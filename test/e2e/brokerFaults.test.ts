@@ -88,9 +88,10 @@ describe('a way to the broker that', () => {
     const { way, url } = await startWay();
     const story = await beginStory(house, url);
     const gapsMs: number[] = [];
-    for (let times = 1; times <= 3; times++) {
+    for (const isReset of [false, true, false]) {
       const [before, { visits }] = [performance.now(), way];
       const from = house.watcher.messages.length;
+      if (isReset) way.reset();
       way.cut();
       way.mend();
       await waitFor(() => way.visits > visits, { what: 'the next visit', timeoutMs: 40_000 });
@@ -102,7 +103,7 @@ describe('a way to the broker that', () => {
     }
     await story.untilWhole();
     expect(gapsMs[2]).toBeGreaterThanOrEqual(2_000);
-    expect(story.warnings()).toHaveLength(2);
+    expect(story.warnings().slice(2)).toEqual([]);
     expect(story.warnings()[1]).toContain('again and again');
     expect(linesOf(story.bridge.stderr, /Connected to the MQTT broker/)).toHaveLength(2);
     await story.stop();

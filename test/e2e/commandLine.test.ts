@@ -165,6 +165,9 @@ describe('demo', () => {
     await watcher.publish(topic ?? '', payload ?? '');
     await watcher.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'closed', 15_000);
     expect(watcher.messages.some(({ text }) => JSON.parse(text).valve === 'closing')).toBe(true);
+    const [page] = /http:\/\/127\.0\.0\.1:\d+\/$/m.exec(demo.stdout) ?? [];
+    const shown = await fetch(new URL('status.json', page)).then((answer) => answer.json());
+    expect(shown).toMatchObject({ status: { valves: { closed: 1 } } });
     expect((await demo.stop('SIGINT')).code).toBe(0);
   });
 

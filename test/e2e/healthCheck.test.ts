@@ -27,10 +27,8 @@ describe.runIf(process.platform === 'linux')('the health check of the container'
     expect(await check()).toEqual({ code: 1, says: expect.stringMatching(/^the bridge does not answer/) });
     house.simulator.setFaults([fault('error=503')]);
     start();
-    await waitFor(async () => (await check()).says === 'starting', {
-      what: 'a first answer',
-      timeoutMs: 10_000,
-    });
+    const isJudged = () => house.json('bridge/health')?.status === 'cloud_unreachable';
+    await waitFor(isJudged, { what: 'the bridge to say that the cloud is away', timeoutMs: 10_000 });
     expect(await check()).toEqual({ code: 1, says: 'starting' });
     house.simulator.setFaults([]);
     await waitFor(async () => (await check()).code === 0, { what: 'health', timeoutMs: 10_000 });

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { type House, quick, startHouse } from '../support/house.ts';
+import { ask } from '../support/httpHouse.ts';
+import { ingressPath, startIngress } from '../support/ingress.ts';
 import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
@@ -44,7 +46,12 @@ function startApp(
 ): RunningProgram {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'options.json'), typeof options === 'string' ? options : JSON.stringify(options));
-  const own = { SUPERVISOR_TOKEN: supervisor.token, SUPERVISOR_URL: supervisor.url };
+  const own = {
+    SUPERVISOR_TOKEN: supervisor.token,
+    SUPERVISOR_URL: supervisor.url,
+    // Apps have addresses of their own; these do not.
+    SONIC2MQTT_HTTP__LISTEN: '127.0.0.1:0',
+  };
   return startProgram(args, { cwd, env: { ...own, ...env } });
 }
 
@@ -134,6 +141,26 @@ describe('the app', () => {
       await isOnline(house);
     },
   );
+});
+
+describe('the page of the app', () => {
+  it.each([
+    [false, 'ECONNRESET'],
+    [true, 200],
+  ])('is Home Assistant’s alone unless the option http is on: %s', async (http, expected) => {
+    const { house, supervisor } = await startHome();
+    await supervisor.start();
+    const app = startApp({ ...optionsFor(house), http }, supervisor);
+    const [, port] = await app.waitForOutput(/HTTP: listening on http:\/\/127\.0\.0\.1:(\d+)/);
+    const ingress = await startIngress(`http://127.0.0.1:${port}`);
+    const answered = await ask(`http://127.0.0.1:${port}/`).then(
+      ({ status }) => status,
+      ({ code }) => code,
+    );
+    expect(answered).toBe(expected);
+    const below = await ask(`${ingress.url}${ingressPath}/status.json`);
+    expect(below.status).toBe(http ? 200 : 502);
+  });
 });
 
 describe('a broker in the options', () => {
@@ -294,8 +321,8 @@ describe('check', () => {
     const app = startApp(options, supervisor, { args: ['check'] });
     await app.ended();
     expect(app.stdout).toContain('; mqtt_reject_unauthorized is false: ');
-    expect(app.stdout).toContain('; the webhook does nothing without http');
-    expect(app.stdout).not.toContain('http.listen');
+    expect(app.stdout).toContain('; the webhook does nothing while http lets nobody but Home Assistant in');
+    expect(app.stdout).not.toContain('http.');
   });
 });
 

@@ -66,7 +66,7 @@ describe('the health over HTTP', () => {
       const answer = await ask(`${url}${path}`, { method: 'POST', body: '{}' });
       expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET, HEAD']);
     }
-    for (const path of ['/', '/healthz/', '/health', '/webhook/', '/webhook/x', '/..', '//metrics', '/%']) {
+    for (const path of ['/healthz/', '/health', '/webhook/', '/webhook/x', '/../x', '//metrics', '/%']) {
       expect([path, (await ask(`${url}${path}`)).status]).toEqual([path, 404]);
     }
     expect((await ask(`${url}/healthz?verbose=1`)).status).toBe(200);

@@ -194,6 +194,13 @@ describe('an action', () => {
         .filter(({ id }) => id === leak)
         .map(({ event }) => event),
     ).toEqual(['incident_opened', 'incident_closed']);
+    const name = house.simulator.world.sonics.get(first)?.name;
+    const words = `High volume alert at sonic "${name}" (${first}), severity high (${leak})`;
+    const lines = house.bridge.output.split('\n').filter((line) => line.includes('Incident '));
+    expect(lines.map((line) => line.replace(/^\[.*?\] /, ''))).toEqual([
+      `INFO: Incident opened: ${words}`,
+      `INFO: Incident closed: ${words}`,
+    ]);
     const kept = house.watcher.messages.filter(({ topic }) => topic === `sonic2mqtt/incident/${leak}`);
     expect(kept.at(-1)?.text).toBe('');
     expect(kept.filter(({ text }) => text === '')).toHaveLength(1);

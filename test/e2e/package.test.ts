@@ -5,8 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { idOf, productionPackages, readProject } from '../../scripts/supplyChain/project.ts';
 import { version } from '../../src/base/version.ts';
-import { startProcess } from '../support/childProcess.ts';
-import { watchTopics } from '../support/mqttWatcher.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -82,15 +80,5 @@ describe('the package', () => {
   it('says its version, and what may be configured', () => {
     expect(run('--version')).toBe(`${version}\n`);
     expect(JSON.parse(run('schema'))).toHaveProperty('properties.cloud');
-  });
-
-  it('shows the demo by npx, from the package alone', async () => {
-    const args = ['--offline', '--yes', '--package', tarball, 'sonic2mqtt', 'demo', '--port', '0'];
-    const demo = startProcess('npx', args, { cwd: temporaryFolder(), env: alone });
-    const [, port] = await demo.waitForOutput(/-p (\d+) -v/, 20_000);
-    const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/sonic/+');
-    expect(watcher.last.size).toBe(4);
-    demo.signal('SIGTERM');
-    await demo.ended();
   });
 });

@@ -5,12 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
+import { chromiumAvailable } from '../support/chromium.ts';
 import { type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
+import { takePicture } from '../support/pictures.ts';
 import { freePort } from '../support/ports.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { chromiumAvailable, takePicture } from './browser.ts';
 import { type EntityState, type HomeAssistant, startHomeAssistant } from './homeAssistant.ts';
 
 const newestVersion = readFileSync(new URL('newest', import.meta.url), 'utf8').trim();

@@ -24,7 +24,7 @@ const telemetry = {
   lively: () => ({ water_flow: 4_000 }),
 };
 
-describe('the requests an hour of the README', () => {
+describe('the requests an hour that are documented', () => {
   it.each(fleets.flatMap((fleet) => (['steady', 'lively'] as const).map((mood) => [fleet, mood] as const)))(
     'are those that a bridge makes for %j, all of them %s',
     async (fleet, mood) => {

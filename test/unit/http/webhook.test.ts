@@ -5,6 +5,8 @@ import { Webhook } from '../../../src/http/webhook.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 
+const query = new URLSearchParams();
+
 /** A webhook, and what it was told and says. */
 function start(signingSecret?: string, secret = 'one two/ü') {
   const clock = new FakeClock();
@@ -16,7 +18,7 @@ function start(signingSecret?: string, secret = 'one two/ü') {
     rest: string,
     body: Buffer | null = Buffer.from('{}'),
     headers: Question['headers'] = {},
-  ) => webhook.route.answer({ method: 'POST', rest, headers, readBody: async () => body });
+  ) => webhook.route.answer({ method: 'POST', rest, query, headers, readBody: async () => body });
   return { webhook, clock, lines, deliver, delivered: () => delivered };
 }
 
@@ -35,7 +37,7 @@ describe('a delivery', () => {
     async (rest) => {
       const { webhook, delivered } = start();
       const readBody = () => Promise.reject(new Error('it was read'));
-      const reply = await webhook.route.answer({ method: 'PUT', rest, headers: {}, readBody });
+      const reply = await webhook.route.answer({ method: 'PUT', rest, query, headers: {}, readBody });
       expect(reply).toMatchObject({ status: 404, text: '{"status":"not_found"}' });
       expect(delivered()).toBe(0);
     },

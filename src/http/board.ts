@@ -1,0 +1,43 @@
+import type { Clock } from '../base/clock.ts';
+import type { Overview } from '../bridge/overview.ts';
+import { statusOf } from './status.ts';
+
+/** What was gathered serves everybody who looks within this time. */
+const keptMs = 900;
+
+/** The documents of the page, written when somebody looks: nothing is kept or counted for nobody. */
+export class Board {
+  readonly #gather: () => Overview;
+  readonly #hide: (text: string) => string;
+  readonly #clock: Clock;
+  #overview: Overview | null = null;
+  readonly #texts = new Map<number, string>();
+
+  constructor(gather: () => Overview, hide: (text: string) => string, clock: Clock) {
+    this.#gather = gather;
+    this.#hide = hide;
+    this.#clock = clock;
+  }
+
+  /** One page of it as JSON. */
+  text(page: number): string {
+    const text = this.#texts.get(page) ?? JSON.stringify(statusOf(this.#look(), this.#hide, page));
+    this.#texts.set(page, text);
+    return text;
+  }
+
+  /** The same with the time, by which a browser whose clock is wrong tells how old things are. */
+  withTime(text: string): string {
+    return `{"now":${this.#clock.now()},"status":${text}}`;
+  }
+
+  #look(): Overview {
+    if (this.#overview) return this.#overview;
+    this.#overview = this.#gather();
+    this.#clock.after(keptMs, () => {
+      this.#overview = null;
+      this.#texts.clear();
+    });
+    return this.#overview;
+  }
+}

@@ -1,0 +1,5 @@
+// What is imported as the text that it is.
+declare module '*?raw' {
+  const text: string;
+  export default text;
+}

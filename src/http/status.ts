@@ -1,0 +1,282 @@
+import { version } from '../base/version.ts';
+import type { Overview } from '../bridge/overview.ts';
+import type { Half } from '../bridge/wellbeing.ts';
+import { incidentName } from '../entities/incidents.ts';
+import { isConnected, isSonicReachable, type SonicView } from '../model/devices.ts';
+import { newestFirst } from '../model/incidents.ts';
+import { batteryOption } from '../model/power.ts';
+import type { Incident } from '../model/records.ts';
+import { measurementOf } from '../model/telemetry.ts';
+import { type Valve, valveShown } from '../model/valve.ts';
+import { type ShownUsage, usageOf } from './usage.ts';
+
+/** More is not read by anybody at once; the rest is on other pages. */
+export const sonicsAPage = 100;
+
+/** More incidents are counted and not named. */
+const mostIncidents = 50;
+
+/** Names are of any length in the cloud. */
+const mostCharacters = 120;
+
+/** A valve, and what is measured beside it. What nobody knows is null. */
+export interface ShownSonic {
+  /** Empty where it has none. */
+  readonly name: string;
+  /** What the valve is, or was when it was last known. */
+  readonly valve: Valve | null;
+  /** The cloud's own word where it names no position. */
+  readonly word: string | null;
+  /** Why what is shown may not be so any more; null where it is the present. */
+  readonly doubt: 'old' | 'unreachable' | null;
+  /** When it was last read, in ms; told where it is old. */
+  readonly readAt: number | null;
+  readonly battery: string | null;
+  readonly flowLMin: number | null;
+  readonly pressureBar: number | null;
+  readonly temperatureC: number | null;
+}
+
+export interface ShownHub {
+  readonly name: string;
+  readonly isConnected: boolean | null;
+}
+
+/** What is in a property; or in none that is known. */
+export interface ShownProperty {
+  /** Null: in none that is known. */
+  readonly name: string | null;
+  /** Null while not all of them are known. */
+  readonly openIncidents: number | null;
+  readonly hubs: readonly ShownHub[];
+  /** Those on this page. */
+  readonly sonics: readonly ShownSonic[];
+  /** Those on all pages. */
+  readonly sonicsInAll: number;
+  /** Of all sonics in it together; where the property is not known, of each by itself. */
+  readonly usage: readonly ShownUsage[];
+}
+
+export interface ShownIncident {
+  /** As Home Assistant has it; null for a type that is not known. */
+  readonly name: string | null;
+  /** The cloud's word. */
+  readonly type: string | null;
+  readonly severity: string | null;
+  readonly property: string | null;
+  readonly device: string | null;
+  /** As the cloud has written it, ISO 8601. */
+  readonly since: string | null;
+}
+
+/** All that the page shows: whoever reaches the port sees it, so no address, e-mail, id or serial number is in it. */
+export interface StatusDocument {
+  readonly version: string;
+  readonly startedAt: number;
+  readonly health: { readonly status: string | null; readonly reason: string | null };
+  readonly cloud: ShownHalf;
+  readonly broker: ShownHalf;
+  /** Whether everything was read once. */
+  readonly isWhole: boolean;
+  /** How many valves are known to be so at present. */
+  readonly valves: Readonly<Record<Valve | 'unknown', number>>;
+  readonly incidents: {
+    /** Whether no other is open. */
+    readonly areKnown: boolean;
+    readonly inAll: number;
+    readonly newest: readonly ShownIncident[];
+  };
+  readonly page: { readonly number: number; readonly of: number };
+  readonly properties: readonly ShownProperty[];
+  readonly polls: Overview['polls'];
+}
+
+interface ShownHalf {
+  readonly isUp: boolean;
+  readonly reason: string | null;
+}
+
+/** A property and all that is in it. */
+interface Household {
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly openIncidents: number | null;
+  readonly sonics: readonly SonicView[];
+}
+
+/** Writes the document of one page; one that there is not is the nearest that there is. */
+export function statusOf(overview: Overview, hide: (text: string) => string, wantedPage = 1): StatusDocument {
+  const { startedAt, status, reason, wellbeing, polls } = overview;
+  const words = (text: string | null) => (text === null ? null : hide(text));
+  const half = ({ isWorking, reason: why }: Half) => ({ isUp: isWorking, reason: words(why) });
+  const isFresh = wellbeing.cloud.isWorking;
+  const { lines, valves } = layoutOf(overview);
+  const of = Math.max(1, Math.ceil(lines.length / sonicsAPage));
+  const number = Math.min(of, Math.max(1, Math.floor(wantedPage) || 1));
+  const onPage = new Map<Household, SonicView[]>();
+  for (const [household, sonic] of lines.slice((number - 1) * sonicsAPage, number * sonicsAPage)) {
+    const shown = onPage.get(household) ?? [];
+    if (sonic) shown.push(sonic);
+    onPage.set(household, shown);
+  }
+  return {
+    version,
+    startedAt,
+    health: { status, reason: words(reason) },
+    cloud: half(wellbeing.cloud),
+    broker: half(wellbeing.broker),
+    isWhole: overview.isWhole,
+    valves,
+    incidents: {
+      areKnown: isFresh && overview.areIncidentsKnown,
+      inAll: overview.incidents.length,
+      newest: newestFirst(overview.incidents)
+        .slice(0, mostIncidents)
+        .map((incident) => shownIncident(incident, overview)),
+    },
+    page: { number, of },
+    properties: [...onPage].map(([household, shown]) => shownProperty(household, shown, overview)),
+    polls: polls.map((poll) => ({ ...poll, failure: words(poll.failure) })),
+  };
+}
+
+/** What is the same for all pages. */
+interface Layout {
+  /** A property without a sonic takes a line too. */
+  readonly lines: readonly (readonly [Household, SonicView | null])[];
+  readonly valves: StatusDocument['valves'];
+}
+
+/** Several pages of thousands of sonics are looked at at a time. */
+const layouts = new WeakMap<Overview, Layout>();
+
+function layoutOf(overview: Overview): Layout {
+  const known = layouts.get(overview);
+  if (known) return known;
+  const layout: Layout = {
+    lines: householdsOf(overview).flatMap((household): [Household, SonicView | null][] =>
+      household.sonics.length === 0
+        ? [[household, null]]
+        : household.sonics.map((sonic) => [household, sonic]),
+    ),
+    valves: counted(overview.sonics, overview.wellbeing.cloud.isWorking),
+  };
+  layouts.set(overview, layout);
+  return layout;
+}
+
+/** By name, as people look for them; what is in no known property comes last. */
+function householdsOf({ wellbeing, properties, sonics }: Overview): Household[] {
+  const inside = new Map<string | null, SonicView[]>();
+  const known = new Set(properties.map(({ property }) => property.id));
+  for (const view of sonics) {
+    const home = view.propertyId !== null && known.has(view.propertyId) ? view.propertyId : null;
+    const neighbours = inside.get(home);
+    if (neighbours) neighbours.push(view);
+    else inside.set(home, [view]);
+  }
+  const sonicsIn = (id: string | null) =>
+    (inside.get(id) ?? []).toSorted((one, other) => byName(nameOf(one.sonic), nameOf(other.sonic)));
+  const isFresh = wellbeing.cloud.isWorking;
+  const homes = properties.map(
+    ({ property, incidents, areIncidentsKnown }): Household => ({
+      id: property.id,
+      name: nameOf(property),
+      openIncidents: isFresh && areIncidentsKnown ? incidents.length : null,
+      sonics: sonicsIn(property.id),
+    }),
+  );
+  homes.sort((one, other) => byName(one.name ?? '', other.name ?? ''));
+  const homeless = sonicsIn(null);
+  return homeless.length === 0
+    ? homes
+    : [...homes, { id: null, name: null, openIncidents: null, sonics: homeless }];
+}
+
+function shownProperty(
+  { id, name, openIncidents, sonics }: Household,
+  shown: readonly SonicView[],
+  { signals, wellbeing, readAt }: Overview,
+): ShownProperty {
+  const isFresh = wellbeing.cloud.isWorking;
+  // What is in no known property has no water in common.
+  const metered = id === null ? shown.map((sonic) => [sonic]) : [sonics];
+  return {
+    name,
+    openIncidents,
+    hubs: signals
+      .filter(({ propertyId }) => propertyId === id)
+      .map(({ signal, isUnread }) => ({
+        name: nameOf(signal),
+        isConnected: isUnread || !isFresh ? null : isConnected(signal.cloud_connection),
+      }))
+      .toSorted((one, other) => byName(one.name, other.name)),
+    sonics: shown.map((view) => shownSonic(view, isFresh, readAt)),
+    sonicsInAll: sonics.length,
+    usage: metered.flatMap(
+      (together) => usageOf(id === null ? nameOf(together[0]?.sonic) : null, together) ?? [],
+    ),
+  };
+}
+
+function shownSonic(view: SonicView, isFresh: boolean, readAt: Overview['readAt']): ShownSonic {
+  const { sonic, valve, telemetry } = view;
+  const doubt = doubtOf(view, isFresh);
+  const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
+  return {
+    name: nameOf(sonic),
+    valve,
+    word: valveShown(sonic.valve_state, null) === null ? shortened(sonic.valve_state) : null,
+    doubt,
+    readAt: doubt === 'old' ? readAt(sonic.id) : null,
+    battery: batteryOption(sonic.battery),
+    flowLMin: measured?.flowLMin ?? null,
+    pressureBar: measured?.pressureBar ?? null,
+    temperatureC: measured?.waterTemperatureC ?? null,
+  };
+}
+
+function doubtOf(view: SonicView, isFresh: boolean): ShownSonic['doubt'] {
+  if (!isFresh || view.isUnread) return 'old';
+  return isSonicReachable(view) ? null : 'unreachable';
+}
+
+function counted(sonics: readonly SonicView[], isFresh: boolean): StatusDocument['valves'] {
+  const counts = { open: 0, opening: 0, closing: 0, closed: 0, unknown: 0 };
+  for (const view of sonics) {
+    const valve = doubtOf(view, isFresh) === null ? view.valve : null;
+    counts[valve ?? 'unknown'] += 1;
+  }
+  return counts;
+}
+
+function shownIncident(incident: Incident, overview: Overview): ShownIncident {
+  const { sonics, signals, properties } = overview;
+  const { sonic_id: sonicId, signal_id: signalId, severity, detected_at: since, type } = incident;
+  const sonic = sonics.find((view) => view.sonic.id === sonicId);
+  const signal = signals.find((view) => view.signal.id === signalId);
+  const propertyId = (sonic ?? signal)?.propertyId;
+  const property = properties.find((view) => view.property.id === propertyId)?.property;
+  return {
+    name: incidentName(incident),
+    type: shortened(type),
+    severity: shortened(severity),
+    property: property ? nameOf(property) : null,
+    device: sonic ? nameOf(sonic.sonic) : signal ? nameOf(signal.signal) : null,
+    since: shortened(since),
+  };
+}
+
+function nameOf(record: { readonly name: string | null } | undefined): string {
+  return shortened(record?.name?.trim() ?? null) ?? '';
+}
+
+function shortened(text: string | null): string | null {
+  return text !== null && text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;
+}
+
+const order = new Intl.Collator('en', { numeric: true });
+
+function byName(one: string, other: string): number {
+  return order.compare(one, other);
+}

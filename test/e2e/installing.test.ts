@@ -1,0 +1,132 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { demoCredentials } from '../../src/simulator/simulator.ts';
+import { composeIn, containerOf } from '../support/containers.ts';
+import { startHouse } from '../support/house.ts';
+import { documentedCommands, startMachine, startUnit } from '../support/machine.ts';
+import { mosquittoAvailable } from '../support/mosquitto.ts';
+import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
+
+/** A cloud and a broker, and a machine on which nothing is installed, whose user has an account there. */
+async function startHome() {
+  const cloud = { properties: 1, signals: 1, sonics: 1 };
+  const { simulator, broker, watcher } = await startHouse({ isStarted: false, cloud });
+  const machine = startMachine({
+    typed: {
+      'https://api.example.com': simulator.url,
+      'me@example.com': demoCredentials.email,
+      'password: secret': `password: ${demoCredentials.password}`,
+      'mqtt://localhost:1883': broker.url,
+    },
+    secret: demoCredentials.password,
+  });
+  return { simulator, watcher, machine, sonicId: simulator.world.sonics.ids[0] ?? '' };
+}
+
+/** Closes a valve as anybody does over MQTT, and waits until it is closed. */
+async function closeValve(watcher: MqttWatcher, sonicId: string): Promise<void> {
+  const topic = `sonic2mqtt/sonic/${sonicId}`;
+  await watcher.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open', 15_000);
+  await watcher.publish(`${topic}/valve/set`, 'CLOSE');
+  await watcher.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 15_000);
+}
+
+/** The last of the commands, which goes on and on, and those before it. */
+function lastOf(commands: string): { before: string; last: string } {
+  const lines = commands.trimEnd().split('\n');
+  return { before: lines.slice(0, -1).join('\n'), last: lines.at(-1) ?? '' };
+}
+
+// From nothing to a moved valve, by the commands of docs/install.md; the app of Home Assistant has tests of its own.
+describe.runIf(process.platform === 'linux')(
+  'what docs/install.md says ends in a valve that moves',
+  { timeout: 60_000 },
+  () => {
+    it('npx', async () => {
+      const machine = startMachine({ typed: {}, secret: '' });
+      const { before, last } = lastOf(documentedCommands('npx'));
+      await machine.run(before);
+      const demo = machine.start(`exec ${last}`);
+      const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m, 30_000);
+      const [, sonicId = '', word = ''] =
+        /-t sonic2mqtt\/sonic\/(\S+)\/valve\/set -m (\S+)/.exec(command) ?? [];
+      const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
+      const topic = `sonic2mqtt/sonic/${sonicId}`;
+      expect(watcher.json(topic)).toMatchObject({ valve: 'open' });
+      if (spawnSync('mosquitto_pub', ['--help']).error === undefined) await machine.run(command);
+      else await watcher.publish(`${topic}/valve/set`, word);
+      await watcher.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 20_000);
+      demo.signal('SIGTERM');
+      await demo.ended();
+    });
+
+    it('Node.js and systemd', async () => {
+      const { watcher, machine, sonicId } = await startHome();
+      const said = await machine.run(documentedCommands('Node.js and systemd'));
+      expect(said).toContain('lets the bridge in');
+      expect(machine.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
+      expect(statSync(machine.place('/etc/sonic2mqtt/config.yaml')).mode & 0o777).toBe(0o600);
+      const service = startUnit(machine, 'sonic2mqtt');
+      await closeValve(watcher, sonicId).catch((error: Error) => {
+        throw new Error(`${error.message}\n${service.output}`);
+      });
+      expect(await service.stop('SIGTERM')).toMatchObject({ code: 0 });
+      expect(watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
+      // What it remembers is where the documentation says, for nobody else to read.
+      const kept = readdirSync(service.stateFolder);
+      expect(kept).not.toEqual([]);
+      for (const file of kept) expect(statSync(join(service.stateFolder, file)).mode & 0o077, file).toBe(0);
+    });
+
+    it('Docker', async () => {
+      const { watcher, machine, sonicId } = await startHome();
+      await machine.run(documentedCommands('Docker'));
+      const [build, check, run] = machine.asked('docker');
+      expect(build).toEqual(['build', '-t', 'sonic2mqtt', '.']);
+      const started = [check, run].map((words = []) => {
+        const [volume = ''] = words.filter((_, index) => words[index - 1] === '-v');
+        const [data = '', at] = volume.split(':');
+        expect([words[0], at]).toEqual(['run', '/data']);
+        expect(words).toContain(`${process.getuid?.()}:${process.getgid?.()}`);
+        return {
+          container: containerOf(machine, data),
+          args: words.slice(words.lastIndexOf('sonic2mqtt') + 1),
+        };
+      });
+      const [checked, running] = started.map(({ container, args }) => container.run(args));
+      expect(await checked?.ended()).toMatchObject({ code: 0 });
+      await closeValve(watcher, sonicId);
+      expect(await started[1]?.container.isWell()).toBe(true);
+      expect(await running?.stop('SIGTERM')).toMatchObject({ code: 0 });
+    });
+
+    it.runIf(mosquittoAvailable())('Docker Compose', async () => {
+      const { machine, sonicId } = await startHome();
+      await machine.run(documentedCommands('Docker Compose'));
+      expect(machine.asked('docker').map((words) => words.join(' '))).toEqual([
+        'compose run --rm sonic2mqtt check',
+        'compose up -d',
+      ]);
+      for (const secret of readdirSync(join(machine.checkout, 'secrets'))) {
+        expect(statSync(join(machine.checkout, 'secrets', secret)).mode & 0o777).toBe(0o600);
+      }
+      const compose = await composeIn(machine);
+      for (const { user } of Object.values(compose.services)) {
+        expect(user).toBe(`${process.getuid?.()}:${process.getgid?.()}`);
+      }
+      expect(await compose.run(['check'])).toMatchObject({
+        code: 0,
+        output: expect.stringContaining('lets the bridge in'),
+      });
+      const bridge = await compose.up();
+      // As Home Assistant, Node-RED and the user do.
+      const password = readFileSync(join(machine.checkout, 'secrets/mqtt_home'), 'utf8').trim();
+      const watcher = await watchTopics(compose.brokerUrl, 'sonic2mqtt/#', { username: 'home', password });
+      await closeValve(watcher, sonicId);
+      expect(await bridge.stop('SIGTERM')).toMatchObject({ code: 0 });
+      expect(readdirSync(join(machine.checkout, 'data/sonic2mqtt'))).not.toEqual([]);
+    });
+  },
+);

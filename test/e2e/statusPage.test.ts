@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { readEvents } from '../support/eventStream.ts';
+import { fault } from '../support/house.ts';
+import { ask, startHttpHouse } from '../support/httpHouse.ts';
+import { ingressPath, startIngress } from '../support/ingress.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const small = { properties: 1, signals: 1, sonics: 1 };
+const files = ['/', '/page.css', '/page.js', '/icon.svg'];
+const paths = [...files, '/status.json', '/events'];
+
+/** A house whose one valve is shown on the page. */
+async function startShown(...options: Parameters<typeof startHttpHouse>) {
+  const started = await startHttpHouse(options[0], { cloud: small, ...options[1] });
+  const document = async () => JSON.parse((await ask(`${started.url}/status.json`)).text).status;
+  const isShown = async () => (await document()).isWhole && (await document()).broker.isUp;
+  await waitFor(isShown, { what: 'the house', timeoutMs: 15_000 });
+  const [id = ''] = started.house.simulator.world.sonics.ids;
+  return { ...started, id, document };
+}
+
+const valveIn = (document: { properties: { sonics: { valve: string }[] }[] }) =>
+  document.properties[0]?.sonics[0];
+
+describe('the page', () => {
+  it('lets nothing be loaded from elsewhere, framed by others, or told to others', async () => {
+    const { url } = await startShown();
+    for (const path of paths.slice(0, -1)) {
+      const { status, headers } = await ask(url + path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers).toMatchObject({
+        'content-security-policy':
+          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+    }
+    const types = await Promise.all(
+      files.map(async (path) => (await ask(url + path)).headers['content-type']),
+    );
+    expect(types).toEqual(
+      ['text/html', 'text/css', 'text/javascript', 'image/svg+xml'].map((type) => `${type}; charset=utf-8`),
+    );
+    for (const path of files) {
+      const { text } = await ask(url + path);
+      // It works below any prefix, and knows no other place.
+      expect(text).not.toMatch(
+        /(?:href|src)="(?:\/|https?:)|url\(|@import|https?:\/\/(?!www\.w3\.org\/2000\/svg)/,
+      );
+      expect(text).not.toMatch(
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\sstyle="|\son\w+="/,
+      );
+    }
+  });
+
+  it('takes no command: every other method is refused, on every path', async () => {
+    const { url, house } = await startShown();
+    const before = house.simulator.requests.count('command_valve');
+    for (const path of paths) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        const answer = await ask(url + path, {
+          method,
+          ...(method.startsWith('P') && { body: '{"action":"close"}' }),
+        });
+        expect([path, method, answer.status, answer.headers['allow']]).toEqual([
+          path,
+          method,
+          405,
+          'GET, HEAD',
+        ]);
+      }
+      const head = await ask(url + path, { method: 'HEAD' });
+      expect([path, head.status, head.text]).toEqual([path, 200, '']);
+    }
+    expect(house.simulator.requests.count('command_valve')).toBe(before);
+  });
+
+  it('has names, and nothing else that tells whose home it is', async () => {
+    const { url, house } = await startShown();
+    const { text } = await ask(`${url}/status.json`);
+    const { world } = house.simulator;
+    const records = [...world.sonics.values(), ...world.signals.values(), ...world.properties.values()];
+    for (const record of records) expect(text).toContain(JSON.stringify(record.name));
+    const telling = ['id', 'serial_no', 'signal_id', 'address', 'city', 'postcode', 'uprn'];
+    const words = records.flatMap((record) =>
+      Object.entries(record).flatMap(([field, word]) =>
+        word && telling.includes(field) ? [String(word)] : [],
+      ),
+    );
+    expect(words.length).toBeGreaterThan(6);
+    for (const word of [...words, 'demo@example.com']) expect(text).not.toContain(word);
+  });
+});
+
+describe('the stream', () => {
+  it('says all at first, and then what has changed: a valve, a cloud that is away, a broker that is away', async () => {
+    const { house, id, url } = await startShown({}, { config: { stale_after: '1s' } });
+    const stream = await readEvents(`${url}/events`);
+    expect(stream.response.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    expect(stream.response.headers['x-accel-buffering']).toBe('no');
+    const last = () => stream.documents.at(-1);
+    await waitFor(() => stream.documents.length > 0, { what: 'the first document' });
+    expect(valveIn(stream.documents[0])).toMatchObject({ valve: 'open', doubt: null });
+
+    house.simulator.world.setValve(id, 'closed');
+    await waitFor(() => valveIn(last())?.valve === 'closed', { what: 'the closed valve' });
+    expect(last().valves).toMatchObject({ open: 0, closed: 1, unknown: 0 });
+
+    await house.broker.stop();
+    await waitFor(() => !last().broker.isUp, { what: 'the missing broker' });
+
+    house.simulator.setFaults([fault('error=503')]);
+    await waitFor(() => !last().cloud.isUp, { what: 'the missing cloud', timeoutMs: 10_000 });
+    expect(last().cloud.reason).toContain('503');
+    expect(valveIn(last())).toMatchObject({ valve: 'closed', doubt: 'old', readAt: expect.any(Number) });
+    expect(last().valves).toMatchObject({ closed: 0, unknown: 1 });
+  });
+
+  it('is for so many at a time, and leaves room for those who ask whether the bridge is well', async () => {
+    const { url } = await startShown();
+    const streams = await Promise.all(Array.from({ length: 16 }, () => readEvents(`${url}/events`)));
+    expect(streams.map(({ response }) => response.statusCode)).toEqual(streams.map(() => 200));
+    const refused = await Promise.all(Array.from({ length: 40 }, () => ask(`${url}/events`)));
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
+    for (const path of ['/healthz', '/status.json']) expect((await ask(url + path)).status).toBe(200);
+    streams[0]?.request.destroy();
+    await waitFor(
+      async () => {
+        const stream = await readEvents(`${url}/events`);
+        return stream.response.statusCode === 200;
+      },
+      { what: 'a free stream' },
+    );
+  });
+
+  it('ends with the bridge, which is gone in time', async () => {
+    const { house, url } = await startShown();
+    const stream = await readEvents(`${url}/events`);
+    const { code, durationMs } = await house.bridge.stop();
+    expect(code).toBe(0);
+    expect(durationMs).toBeLessThan(5_000);
+    await waitFor(() => stream.isOver, { what: 'the end of the stream' });
+  });
+});
+
+describe('behind the ingress of Home Assistant', () => {
+  it('all is found below its prefix, and the stream comes through', async () => {
+    const { url } = await startShown();
+    const below = (await startIngress(url)).url + ingressPath;
+    const page = await ask(`${below}/`);
+    const named = [...page.text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, name = '']) => name);
+    expect(named.length).toBeGreaterThan(3);
+    for (const name of named)
+      expect([name, (await ask(new URL(name, `${below}/`).href)).status]).toEqual([name, 200]);
+    const stream = await readEvents(`${below}/events`);
+    await waitFor(() => stream.documents.length > 0, { what: 'the first document' });
+  });
+});
+
+describe('http.only_from', () => {
+  it.each([
+    [['192.0.2.1', '192.168.0.0/16'], false],
+    [['192.0.2.1', '127.0.0.0/8'], true],
+  ])('of %j answers this machine: %s', async (only_from, isAnswered) => {
+    const { url } = await startHttpHouse({ only_from }, { cloud: small });
+    for (const path of ['/', '/healthz', '/metrics', '/nowhere']) {
+      const status = await ask(url + path).then(
+        (answer) => answer.status,
+        ({ code }) => code,
+      );
+      expect([path, status]).toEqual([path, isAnswered ? (path === '/nowhere' ? 404 : 200) : 'ECONNRESET']);
+    }
+  });
+});

@@ -1,0 +1,215 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
+import { readEvents } from '../support/eventStream.ts';
+import { fault, quick } from '../support/house.ts';
+import { ask, startHttpHouse } from '../support/httpHouse.ts';
+import { ingressPath, startIngress } from '../support/ingress.ts';
+import { freePort } from '../support/ports.ts';
+import { temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const desktop = { width: 1280, height: 900 };
+const phone = { width: 390, height: 844, isPhone: true };
+const looks = {
+  'a desktop in light': { ...desktop, scheme: 'light' },
+  'a desktop in dark': { ...desktop, scheme: 'dark' },
+  'a phone in light': { ...phone, scheme: 'light' },
+  'a phone in dark': { ...phone, scheme: 'dark' },
+} as const;
+
+const hostile = `<img src=x onerror="document.title='broken into'"><script>document.title='broken into'</script>`;
+
+/** A house whose valves are all that they can be, with names that want to be more than names. */
+async function startHouseToShow(http: object = {}) {
+  const cloud = { properties: 2, signals: 3, sonics: 6 };
+  const config = { schedules: { ...quick, usage: '1s' }, stale_after: '2s' };
+  const started = await startHttpHouse(http, { cloud, config });
+  const { world } = started.house.simulator;
+  const ids = world.sonics.ids;
+  const [closed = '', named = '', silent = '', faulty = ''] = ids;
+  world.setValve(closed, 'closed');
+  world.changeSonic(named, { name: hostile, battery: 'low' });
+  world.dropRadio(silent);
+  world.setValve(faulty, 'faulty');
+  const document = async () => JSON.parse((await ask(`${started.url}/status.json`)).text).status;
+  const isKnown = async () => {
+    const { valves, properties } = await document();
+    return valves.closed === 1 && properties[0].usage.length > 0;
+  };
+  await waitFor(isKnown, { what: 'the house', timeoutMs: 15_000 });
+  return { ...started, world, closed };
+}
+
+/** Pairs of colours that are told apart too badly (WCAG AA), of each text that is to be seen. */
+const faintTexts = `(() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = (colour) => {
+    const [r, g, b] = channels(colour).slice(0, 3).map((each) => each / 255)
+      .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const { backgroundColor } = getComputedStyle(each);
+      if ((channels(backgroundColor)[3] ?? 1) > 0) return backgroundColor;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const texts = [...document.querySelectorAll('body *')].filter((each) =>
+    [...each.childNodes].some((child) => child.nodeType === 3 && child.data.trim()) && each.checkVisibility());
+  return texts.flatMap((each) => {
+    const [light, dark] = [luminance(getComputedStyle(each).color), luminance(ground(each))].sort((a, b) => b - a);
+    const contrast = (light + 0.05) / (dark + 0.05);
+    return contrast < 4.5 ? [each.textContent.slice(0, 40) + ': ' + contrast.toFixed(2)] : [];
+  });
+})()`;
+
+const text = (tab: Tab) => tab.evaluate('document.body.innerText').then(String);
+const isLive = `document.querySelector('#link').dataset.state === 'live'`;
+const has = (selector: string, words: string) =>
+  `[...document.querySelectorAll('${selector}')].some((each) => each.innerText.includes('${words}'))`;
+
+describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 60_000 }, () => {
+  it('is readable on a phone and a desktop, in light and dark, and asks nobody else for anything', async () => {
+    const { url } = await startHouseToShow();
+    const folder = temporaryFolder();
+    for (const [name, look] of Object.entries(looks)) {
+      const tab = await openTab(`${url}/`, look);
+      await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
+      await tab.takePicture(join(folder, `${name}.png`), true);
+      expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth'), name).toBe(true);
+      expect(await tab.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')).toBe(
+        look.scheme === 'dark',
+      );
+      expect(await tab.evaluate(faintTexts), name).toEqual([]);
+      await tab.evaluate(`document.body.classList.add('is-lost')`);
+      expect(await tab.evaluate(faintTexts), `${name}, lost`).toEqual([]);
+      expect(tab.complaints, name).toEqual([]);
+      expect(tab.requests.filter((address) => !address.startsWith(`${url}/`))).toEqual([]);
+      await tab.close();
+    }
+  });
+
+  it('shows names as the text that they are, and never a position that nobody knows', async () => {
+    const { url } = await startHouseToShow();
+    const tab = await openTab(`${url}/`, { ...desktop, timezone: 'Asia/Tokyo' });
+    await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
+    const said = await text(tab);
+    expect(said).toContain(hostile);
+    expect(await tab.evaluate('document.title')).toBe('sonic2mqtt');
+    expect(await tab.evaluate('document.querySelectorAll("main img, main script").length')).toBe(0);
+    const pills = `[...document.querySelectorAll('.valve')].map((each) => each.innerText)`;
+    const shown = Object(await tab.evaluate(pills));
+    expect(shown.toSorted()).toEqual(['closed', 'open', 'open', 'open', 'unknown', 'was open']);
+    expect(said).toContain('2 not known at present');
+    // In the reader's time zone.
+    const times = `[...document.querySelectorAll('time')].map((each) => [each.dateTime, each.title])`;
+    const [[iso = '', title = ''] = []] = Object(await tab.evaluate(times));
+    const local = new Date(iso).toLocaleTimeString('en-GB', { timeZone: 'Asia/Tokyo' });
+    expect(title).toContain(local);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('shows a valve that moves, a cloud that is away, and a bridge that is gone, without being asked', async () => {
+    const port = await freePort();
+    const { house, world, closed } = await startHouseToShowAt(port);
+    const tab = await openTab(`http://127.0.0.1:${port}/`, desktop);
+    await waitInTab(tab, `${isLive} && ${has('.is-closed', 'closed')}`);
+    world.setValve(closed, 'opening');
+    await waitInTab(tab, has('.is-moving', 'opening'));
+    world.setValve(closed, 'closed');
+    await waitInTab(tab, has('.is-closed', 'closed'));
+
+    house.simulator.setFaults([fault('error=503')]);
+    await waitInTab(tab, `!document.querySelector('#notice').hidden && ${has('.is-unsure', 'was closed')}`);
+    expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
+    expect(await text(tab)).toMatch(/not read any more · \d+ s ago/);
+    house.simulator.setFaults([]);
+    await waitInTab(tab, `document.querySelector('#notice').hidden && ${has('.is-closed', 'closed')}`);
+
+    await house.bridge.stop();
+    await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 4_000);
+    const before = `getComputedStyle(document.querySelector('.is-closed .position'), '::before').content`;
+    expect(await tab.evaluate(before)).toBe('"was "');
+    expect(await tab.evaluate(`getComputedStyle(document.querySelector('.is-closed')).borderStyle`)).toBe(
+      'dashed',
+    );
+    await waitInTab(tab, has('#link-age', 's ago'));
+    house.startBridge();
+    await waitInTab(tab, `${isLive} && ${has('#link', 'Live')}`, 30_000);
+  });
+
+  it('works in the frame of Home Assistant, also where that holds streams back', async () => {
+    const { url, world, closed } = await startHouseToShow();
+    for (const [isHoldingBack, words] of [
+      [false, 'Live'],
+      [true, 'Asked for every 5 s'],
+    ] as const) {
+      world.setValve(closed, 'closed');
+      const home = await startIngress(url, isHoldingBack);
+      const tab = await openTab(`${home.url}/`, desktop);
+      const page = `document.querySelector('iframe').contentDocument`;
+      await waitInTab(
+        tab,
+        `${page}.querySelector('.is-closed') && ${page}.querySelector('#link').innerText.includes('${words}')`,
+      );
+      const position = `${page}.querySelectorAll('.is-closed').length`;
+      world.setValve(closed, 'open');
+      await waitInTab(tab, `${position} === 0`);
+      const below = tab.requests.filter((address) => new URL(address).pathname.length > 1);
+      expect(below.filter((address) => !address.startsWith(`${home.url}${ingressPath}/`))).toEqual([
+        ...below.filter((address) => address.endsWith('/favicon.ico')),
+      ]);
+      await tab.close();
+    }
+  });
+
+  it('does not take the silence of a bridge that hangs for good news', async () => {
+    const { house, url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && ${has('.valve', 'open')}`);
+    house.bridge.signal('SIGSTOP');
+    await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 16_000);
+    house.bridge.signal('SIGCONT');
+    await waitInTab(tab, `${isLive} && ${has('.valve', 'open')}`);
+  });
+
+  it('asks, where as many look as can be told', async () => {
+    const { url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
+    await Promise.all(Array.from({ length: 16 }, () => readEvents(`${url}/events`)));
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && ${has('#link', 'Asked for every 5 s')} && ${has('.valve', 'open')}`);
+  });
+
+  it('shows a thousand valves a page at a time, and says how many pages there are', async () => {
+    const cloud = { properties: 100, signals: 200, sonics: 1_000, quiet: true };
+    const { url } = await startHttpHouse({}, { cloud, config: { schedules: {} } });
+    const isThere = async () => JSON.parse((await ask(`${url}/status.json`)).text).status.isWhole;
+    await waitFor(isThere, { what: 'the fleet', timeoutMs: 30_000 });
+    const tab = await openTab(`${url}/`, phone);
+    await waitInTab(tab, `${isLive} && document.querySelectorAll('.valve').length === 100`);
+    expect(await text(tab)).toContain('Page 1 of 10');
+    expect(await text(tab)).toContain('1000 open');
+    expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    const first = await tab.evaluate(`document.querySelector('h3').innerText`);
+    await tab.evaluate(
+      `[...document.querySelectorAll('a')].find((each) => each.innerText === 'Next page').click()`,
+    );
+    await waitInTab(
+      tab,
+      `${has('.pages', 'Page 2 of 10')} && document.querySelectorAll('.valve').length === 100`,
+    );
+    expect(await tab.evaluate(`document.querySelector('h3').innerText`)).not.toBe(first);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('says without its script where the same can be read', async () => {
+    const { url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const tab = await openTab(`${url}/`, { ...desktop, isScriptOff: true });
+    await waitInTab(tab, `document.querySelector('noscript a')`);
+    expect(await text(tab)).toContain('This page needs its script');
+  });
+});
+
+const startHouseToShowAt = (port: number) => startHouseToShow({ listen: `127.0.0.1:${port}` });

@@ -1,0 +1,250 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { chromiumAvailable } from '../support/chromium.ts';
+import { startHouse } from '../support/house.ts';
+import { watchTopics } from '../support/mqttWatcher.ts';
+import { takePicture } from '../support/pictures.ts';
+import { type Entered, type NodeRed, shownIn, startNodeRed } from './nodeRed.ts';
+
+const credentials = { user: 'home', password: 'of the br@ker' };
+const pictures = fileURLToPath(new URL('pictures/', import.meta.url));
+
+const oneValve = { properties: 1, signals: 1, sonics: 1 };
+
+/** A home where nothing is wrong, and a Node-RED on its broker with the flows of the project. */
+async function startHome({
+  variables = {},
+  taps = [],
+  cloud = oneValve,
+  config = {},
+  base = 'sonic2mqtt',
+}: {
+  variables?: Entered['variables'];
+  taps?: Entered['taps'];
+  cloud?: SimulatorOptions;
+  config?: Record<string, object>;
+  base?: string;
+} = {}) {
+  const broker = { password: credentials };
+  const house = await startHouse({ isStarted: false, cloud, broker, config });
+  const { simulator } = house;
+  for (const { id } of simulator.world.incidents.values()) simulator.world.closeIncident(id);
+  const bridge = house.startBridge();
+  const { user: username, password } = credentials;
+  const watcher = await watchTopics(house.broker.url, '#', {
+    username,
+    password,
+    protocolVersion: 5,
+    qos: 1,
+  });
+  const sonicIds = simulator.world.sonics.ids;
+  for (const id of sonicIds) await watcher.waitForTopic(`${base}/sonic/${id}/usage`, undefined, 15_000);
+  const nodeRed = await startNodeRed({ brokerUrl: house.broker.url, ...credentials, variables, taps });
+  const { world } = simulator;
+  const [sonicId = ''] = sonicIds;
+  const record = `${base}/sonic/${sonicId}`;
+  return {
+    ...{ simulator, world, broker: house.broker, bridge, watcher, nodeRed, sonicId },
+    names: sonicIds.map((id) => world.things.get(id)?.name ?? ''),
+    becomes: (valve: string) =>
+      watcher.waitForTopic(record, (text) => JSON.parse(text).valve === valve, 15_000),
+    /** What was published to move a valve, by whomever. */
+    commands: () =>
+      watcher.messages
+        .filter(({ topic }) => topic.endsWith('/valve/set'))
+        .map(({ topic, text, retain, qos }) => ({ topic, text, retain, qos })),
+    /** What the flow has said of leaks. */
+    said: () => nodeRed.debug.filter(({ name }) => name === 'What was done').map(({ text }) => text),
+    says: (pattern: RegExp) => shownIn(nodeRed, 'What was done', pattern),
+  };
+}
+
+const armed = { ARMED_AT_START: 'true' };
+/** The button of the dashboard with these words. */
+const button = (words: string) =>
+  `[...document.querySelectorAll('button')].find((each) => each.innerText.trim().toLowerCase() === '${words.toLowerCase()}')`;
+
+function look(nodeRed: NodeRed, name: string, texts: readonly string[], presses: readonly string[] = []) {
+  mkdirSync(pictures, { recursive: true });
+  return takePicture({
+    url: `${nodeRed.url}/dashboard/water`,
+    texts,
+    presses,
+    file: `${pictures}${name}.png`,
+    width: 1100,
+    height: 760,
+  });
+}
+
+describe('a leak', () => {
+  test('closes the valve of its sonic, once, and says when it is closed', async () => {
+    const { simulator, world, watcher, sonicId, becomes, commands, said, says } = await startHome({
+      variables: armed,
+    });
+    const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
+    await becomes('closed');
+    await says(/water presence detected; the valve is told to close/);
+    await says(/the valve is closed\./);
+    // Somebody opens it, and the incident comes a second time, as a broker may deliver it.
+    const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
+    await watcher.publish(topic, 'OPEN');
+    await becomes('open');
+    const [incident] = watcher.messages.filter((each) => each.topic.endsWith('/incident'));
+    await watcher.publish(incident?.topic ?? '', incident?.text ?? '');
+    world.closeIncident(id);
+    // A new leak closes it again, and one more finds it closed.
+    world.openIncident({ type: 'long_flow_alert', sonicId });
+    await says(/long flow alert; the valve is told to close/);
+    await becomes('closed');
+    world.openIncident({ type: 'high_volume_alert', sonicId });
+    await says(/high volume alert; the valve is closed already/);
+    const closing = { topic, text: 'CLOSE', retain: false, qos: 1 };
+    expect(commands()).toEqual([closing, { ...closing, text: 'OPEN' }, closing]);
+    expect(said().filter((text) => text.includes('water presence'))).toHaveLength(1);
+    expect(simulator.requests.count('command_valve')).toBe(3);
+  });
+
+  test('that is still open closes nothing after a restart, whatever is retained', async () => {
+    const { world, watcher, nodeRed, sonicId, becomes, commands, said, says } = await startHome({
+      variables: armed,
+    });
+    world.openIncident({ type: 'high_volume_alert', sonicId });
+    await becomes('closed');
+    await watcher.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'OPEN');
+    await becomes('open');
+    // Somebody has even retained the incident.
+    const [incident] = watcher.messages.filter(({ topic }) => topic.endsWith('/incident'));
+    await watcher.publish(incident?.topic ?? '', incident?.text ?? '', { retain: true });
+    await nodeRed.restart();
+    // A later one shows that it was listening.
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await says(/water presence detected; the valve is told to close/);
+    await becomes('closed');
+    expect(commands().map(({ text }) => text)).toEqual(['CLOSE', 'OPEN', 'CLOSE']);
+    expect(said().filter((text) => text.includes('high volume alert'))).toHaveLength(1);
+  });
+
+  test('closes nothing while the switch is off, as it is at first; nor does what is no leak', async () => {
+    const { world, sonicId, commands, said, says } = await startHome();
+    world.openIncident({ type: 'low_battery_level', sonicId });
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await says(/water presence detected; the switch is off, so nothing is closed/);
+    expect(commands()).toEqual([]);
+    expect(said()).toHaveLength(1);
+  });
+
+  test('is told of loudly if the valve does not follow: what the bridge says', async () => {
+    const { world, sonicId, commands, says } = await startHome({
+      variables: armed,
+      cloud: { ...oneValve, valveTravelMs: 600_000 },
+      config: { valve: { confirm_timeout: '3s' } },
+    });
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await says(/THE VALVE DID NOT CLOSE \(not confirmed\)\. Close it by hand\./);
+    expect(commands()).toHaveLength(1);
+  });
+
+  test('is told of loudly if nobody says anything, and its command does not wait for anybody', async () => {
+    const { watcher, bridge, sonicId, says } = await startHome({
+      variables: { ...armed, WAIT_SECONDS: '2' },
+    });
+    await bridge.stop('SIGKILL');
+    const incident = { id: 'leak', event_type: 'water_presence_detected' };
+    await watcher.publish(`sonic2mqtt/sonic/${sonicId}/incident`, JSON.stringify(incident));
+    await says(/THE VALVE DID NOT CLOSE \(no word of it in time\)/);
+    const command = watcher.messages.find(({ topic }) => topic.endsWith('/valve/set'));
+    expect(command?.properties?.messageExpiryInterval).toBe(30);
+  });
+});
+
+describe('a request', () => {
+  test('is answered to whoever asked, and to nobody else', async () => {
+    const { world, watcher, nodeRed, sonicId } = await startHome();
+    const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
+    const forged = { status: 'ok', data: 'forged', transaction: 'toString' };
+    await watcher.publish('node-red/sonic2mqtt/answers', JSON.stringify(forged));
+    await nodeRed.inject('Open incidents');
+    const { text } = await shownIn(nodeRed, 'Answer', /water_presence_detected/);
+    expect(text).toContain(id);
+    expect(nodeRed.debug.filter(({ name }) => name === 'Answer')).toHaveLength(1);
+    const asked = watcher.messages.find(({ topic }) => topic === 'sonic2mqtt/bridge/request/list_incidents');
+    expect(asked?.properties?.responseTopic).toBe('node-red/sonic2mqtt/answers');
+    expect(asked?.retain).toBe(false);
+  });
+
+  test('that is refused says why, and one that nobody answers ends', async () => {
+    const { bridge, nodeRed } = await startHome({
+      config: { cloud: { routes: { list_incidents: null } } },
+    });
+    await nodeRed.inject('Open incidents');
+    await shownIn(nodeRed, 'Refused', /unsupported/);
+    await bridge.stop('SIGKILL');
+    await nodeRed.inject('Open incidents');
+    await shownIn(nodeRed, 'Nobody answered', /timeout/i, 25_000);
+  });
+});
+
+test('the chart is fed with the days of each sonic', async () => {
+  const { watcher, nodeRed, sonicId, names } = await startHome({ taps: ['Last days'] });
+  const { days } = JSON.parse(await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}/usage`));
+  const shown = Object.entries(days).slice(-14);
+  const [lastDay = '', litres] = shown.at(-1) ?? [];
+  const last = { day: lastDay.slice(5), name: names[0], litres };
+  const { text } = await shownIn(nodeRed, 'Last days', new RegExp(`"name": *"${names[0]}"`));
+  expect(JSON.parse(text)).toHaveLength(shown.length);
+  expect(JSON.parse(text).at(-1)).toEqual(last);
+});
+
+test('all of it follows another base topic, entered in one place', async () => {
+  const { world, nodeRed, sonicId, becomes } = await startHome({
+    variables: { ...armed, SONIC2MQTT_TOPIC: 'home/water' },
+    config: { mqtt: { base_topic: 'home/water' } },
+    base: 'home/water',
+  });
+  world.openIncident({ type: 'water_presence_detected', sonicId });
+  await becomes('closed');
+  await nodeRed.inject('Open incidents');
+  await shownIn(nodeRed, 'Answer', /water_presence_detected/);
+});
+
+describe.runIf(chromiumAvailable())('the dashboard', () => {
+  test('shows valves, what was done at a leak, and usage', async () => {
+    const { world, nodeRed, sonicId, names, says } = await startHome({ cloud: { ...oneValve, sonics: 3 } });
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await says(/the switch is off/);
+    const shown = await look(nodeRed, 'dashboard', [...names, 'open', 'Litres a day', 'the switch is off']);
+    expect(shown).toContain('high');
+  });
+
+  test('moves a valve when that was confirmed, and not before', async () => {
+    const { nodeRed, names, becomes, commands } = await startHome();
+    await look(nodeRed, 'asked', [`Close the valve ${names[0]}?`], [button('Close')]);
+    await look(nodeRed, 'cancelled', ['open'], [button('Close'), button('Cancel')]);
+    expect(commands()).toEqual([]);
+    await look(nodeRed, 'closed', ['closed'], [button('Close'), button('Close it')]);
+    await becomes('closed');
+    expect(commands()).toMatchObject([{ text: 'CLOSE', retain: false, qos: 1 }]);
+    // Neither a restart nor a page that is opened again sends it once more.
+    await nodeRed.restart();
+    await look(nodeRed, 'restarted', ['closed']);
+    expect(commands()).toHaveLength(1);
+  });
+
+  test('arms the leak', async () => {
+    const { world, nodeRed, sonicId, becomes } = await startHome();
+    const armSwitch = "document.querySelector('input[type=checkbox]')";
+    await look(nodeRed, 'armed', ['Close the valve at a leak'], [armSwitch]);
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await becomes('closed');
+  });
+
+  test('says that it knows nothing new while the bridge or the broker is away', async () => {
+    const { bridge, broker, nodeRed } = await startHome();
+    await bridge.stop();
+    await look(nodeRed, 'away', ['The bridge does not run', 'open?']);
+    await broker.stop();
+    await look(nodeRed, 'lost', ['Node-RED has no connection to the broker', 'open?']);
+  });
+});

@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/node-red/*.test.ts'],
+    globalSetup: ['test/support/build.ts'],
+    reporters: ['verbose'],
+    testTimeout: 90_000,
+    hookTimeout: 60_000,
+  },
+});

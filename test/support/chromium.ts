@@ -1,0 +1,147 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WebSocket } from 'undici';
+import { z } from 'zod';
+import { startProcess } from './childProcess.ts';
+import { temporaryFolder } from './program.ts';
+
+const message = z.object({
+  id: z.number().optional(),
+  result: z.unknown().optional(),
+  error: z.unknown().optional(),
+  method: z.string().optional(),
+  params: z.unknown().optional(),
+});
+
+const evaluation = z.object({
+  result: z.object({ value: z.unknown().optional() }),
+  exceptionDetails: z.unknown().optional(),
+});
+
+/** Whether there is a browser on this machine. */
+export function chromiumAvailable(): boolean {
+  return spawnSync('chromium', ['--version']).error === undefined;
+}
+
+/** How a page is looked at. */
+export interface Look {
+  readonly width: number;
+  readonly height: number;
+  readonly scheme?: 'light' | 'dark';
+  readonly isPhone?: boolean;
+  /** The reader's time zone; that of the machine unless given. */
+  readonly timezone?: string;
+  readonly isScriptOff?: boolean;
+}
+
+/** A page in a browser. */
+export interface Tab {
+  /** Addresses that were asked for. */
+  readonly requests: readonly string[];
+  /** What the console complained of, and errors that nobody caught. */
+  readonly complaints: readonly string[];
+  /** What an expression is worth in the page. */
+  evaluate(expression: string): Promise<unknown>;
+  /** Writes a picture of what is to be seen, or of the whole page, as a PNG file. */
+  takePicture(file: string, isWhole?: boolean): Promise<void>;
+  /** One command of the DevTools protocol. */
+  command(method: string, params?: object): Promise<unknown>;
+}
+
+/** Starts Chromium and opens a page; the browser ends with the test, or when `close` is called. */
+export async function openTab(url: string, look: Look): Promise<Tab & { close(): Promise<void> }> {
+  const { width, height, scheme = 'light', isPhone = false, timezone, isScriptOff = false } = look;
+  const chromium = startProcess('chromium', [
+    ...['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars'],
+    ...[`--user-data-dir=${temporaryFolder()}`, `--window-size=${width},${height}`],
+    ...['--remote-debugging-port=0', 'about:blank'],
+  ]);
+  const [, debuggerUrl = ''] = await chromium.waitForOutput(/DevTools listening on (\S+)/, 30_000);
+  const socket = new WebSocket(debuggerUrl);
+  await once(socket, 'open');
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  const answers = new Map<number, (answer: z.infer<typeof message>) => void>();
+  socket.addEventListener('message', ({ data }) => {
+    const heard = message.parse(JSON.parse(String(data)));
+    if (heard.id !== undefined) answers.get(heard.id)?.(heard);
+    else note(heard, requests, complaints);
+  });
+  let lastId = 0;
+  let sessionId: string | undefined;
+  const command = (method: string, params: object = {}): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const id = ++lastId;
+      answers.set(id, ({ result, error }) => {
+        answers.delete(id);
+        if (error === undefined) resolve(result);
+        else reject(new Error(`${method}: ${JSON.stringify(error)}`));
+      });
+      socket.send(JSON.stringify({ id, method, params, sessionId }));
+    });
+  const created = await command('Target.createTarget', { url: 'about:blank' });
+  const { targetId } = z.object({ targetId: z.string() }).parse(created);
+  const attached = await command('Target.attachToTarget', { targetId, flatten: true });
+  sessionId = z.object({ sessionId: z.string() }).parse(attached).sessionId;
+  for (const domain of ['Page', 'Network', 'Runtime', 'Log']) await command(`${domain}.enable`);
+  await command('Emulation.setDeviceMetricsOverride', {
+    ...{ width, height, deviceScaleFactor: 1, mobile: isPhone },
+  });
+  await command('Emulation.setEmulatedMedia', {
+    features: [{ name: 'prefers-color-scheme', value: scheme }],
+  });
+  // Whatever the machine speaks.
+  await command('Emulation.setLocaleOverride', { locale: 'en-GB' });
+  if (timezone !== undefined) await command('Emulation.setTimezoneOverride', { timezoneId: timezone });
+  if (isScriptOff) await command('Emulation.setScriptExecutionDisabled', { value: true });
+  await command('Page.navigate', { url });
+  return {
+    requests,
+    complaints,
+    command,
+    evaluate: async (expression) => {
+      const answer = await command('Runtime.evaluate', {
+        ...{ expression, returnByValue: true, awaitPromise: true },
+      });
+      const { result, exceptionDetails } = evaluation.parse(answer);
+      if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
+      return result.value;
+    },
+    takePicture: async (file, isWhole = false) => {
+      const picture = await command('Page.captureScreenshot', { captureBeyondViewport: isWhole });
+      const { data } = z.object({ data: z.string() }).parse(picture);
+      writeFileSync(file, Buffer.from(data, 'base64'));
+    },
+    close: async () => {
+      socket.close();
+      await chromium.stop();
+    },
+  };
+}
+
+/** Waits until an expression is true in the page; throws with what the page says when time is up. */
+export async function waitInTab(tab: Tab, expression: string, timeoutMs = 15_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    // While a page goes from one address to the next nothing can be asked.
+    const isSo = await tab.evaluate(`Boolean(${expression})`).catch(() => false);
+    if (isSo === true) return;
+    if (performance.now() > deadline) break;
+    await pause(100);
+  }
+  const text = await tab.evaluate('document.body.innerText');
+  throw new Error(`waited in vain for ${expression}; the page says: ${text}; ${tab.complaints.join('; ')}`);
+}
+
+function note({ method, params }: z.infer<typeof message>, requests: string[], complaints: string[]): void {
+  const text = JSON.stringify(params);
+  if (method === 'Network.requestWillBeSent') {
+    requests.push(z.object({ request: z.object({ url: z.string() }) }).parse(params).request.url);
+  } else if (method === 'Runtime.exceptionThrown') complaints.push(text);
+  else if (method === 'Log.entryAdded' && /"level":"(error|warning)"/.test(text)) complaints.push(text);
+  else if (method === 'Runtime.consoleAPICalled' && /"type":"(error|warning|assert)"/.test(text)) {
+    complaints.push(text);
+  }
+}

@@ -1,0 +1,161 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { type RunningProcess, startProcess } from './childProcess.ts';
+import { copyWith, type Machine } from './machine.ts';
+import { freePort } from './ports.ts';
+import { waitFor } from './waitFor.ts';
+
+/** What a container runs, and how it is asked whether it is well; without a container, in folders of the machine. */
+interface Image {
+  readonly entrypoint: readonly string[];
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly health: readonly string[];
+}
+
+/** The image that the Dockerfile makes, as far as it says what runs in it. */
+function imageOf({ checkout }: Machine): Image {
+  const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');
+  const words = (instruction: RegExp): string[] => JSON.parse(instruction.exec(dockerfile)?.[1] ?? '[]');
+  const [, env = ''] = /^ENV (.*)$/m.exec(dockerfile) ?? [];
+  return {
+    entrypoint: words(/^ENTRYPOINT (\[.*\])$/m),
+    command: words(/^CMD (\[.*\])$/m),
+    health: words(/^HEALTHCHECK .*CMD (\[.*\])$/m),
+    env: Object.fromEntries(env.split(' ').map((each) => each.split('=', 2))),
+  };
+}
+
+/** A container of the project's image with this folder at /data, and with /run/secrets where that is. */
+export function containerOf(machine: Machine, data: string, secrets = machine.place('/nowhere')) {
+  const image = imageOf(machine);
+  const inside = (text: string) =>
+    text
+      .replace(/^\/app\//, `${machine.checkout}/`)
+      .replace(/^\/data\b/, data)
+      .replace(/^\/run\/secrets\//, `${secrets}/`);
+  const PATH = machine.env['PATH'] ?? '';
+  // The name is the container's own, as its network is.
+  const own = { PATH, HEARTBEAT_SOCKET: `${image.env['HEARTBEAT_SOCKET']}-${randomUUID()}` };
+  const start = (words: readonly string[], given: Readonly<Record<string, string>>) => {
+    const env = Object.entries({ ...image.env, ...given }).map(([name, value]) => [name, inside(value)]);
+    const [program = '', ...args] = words.map(inside);
+    return startProcess(program, args, { cwd: data, env: { ...Object.fromEntries(env), ...own } });
+  };
+  return {
+    run: (args: readonly string[], given: Readonly<Record<string, string>> = {}) =>
+      start([...image.entrypoint, ...(args.length > 0 ? args : image.command)], given),
+    isWell: async () => (await start(image.health, {}).ended()).code === 0,
+  };
+}
+
+/** What compose.yaml says of a service, as far as it matters without containers. */
+interface Service {
+  readonly user: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly secrets?: readonly string[];
+  readonly volumes: readonly string[];
+  readonly depends_on?: Readonly<Record<string, unknown>>;
+  readonly profiles?: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[] };
+}
+
+/** Does what `docker compose` would do in the machine's checkout, with compose.yaml and .env as they are there. */
+export async function composeIn(machine: Machine) {
+  const { checkout } = machine;
+  const lines = readFileSync(join(checkout, '.env'), 'utf8').trim().split('\n');
+  const given = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  const text = readFileSync(join(checkout, 'compose.yaml'), 'utf8').replace(
+    /\$\{(\w+):([-?])([^}]*)\}/g,
+    (_, name, kind, other) => {
+      if (given[name] || kind === '-') return given[name] || other;
+      throw new Error(`${name}: ${other}`);
+    },
+  );
+  const compose = parse(text, { merge: true });
+  const services: Record<string, Service> = compose.services;
+  const brokerPort = await freePort();
+  const running = new Map<string, RunningProcess>();
+
+  /** The secrets that a service was given, and no other. */
+  function secretsOf(name: string): string {
+    const folder = machine.place(`/run/${name}-${randomUUID()}`);
+    mkdirSync(folder);
+    for (const secret of services[name]?.secrets ?? []) {
+      symlinkSync(join(checkout, compose.secrets[secret].file), join(folder, secret));
+    }
+    return folder;
+  }
+  const volume = (name: string, target: string) => {
+    const found = services[name]?.volumes.map((each) => each.split(':')).find(([, at]) => at === target);
+    return join(checkout, found?.[0] ?? `no volume at ${target}`);
+  };
+
+  async function startBroker(): Promise<void> {
+    const { command = [], healthcheck } = services['mosquitto'] ?? {};
+    const [secrets, places] = [secretsOf('mosquitto'), machine.place('/run/mosquitto')];
+    mkdirSync(join(places, 'tmp'), { recursive: true });
+    const own: Readonly<Record<string, string>> = {
+      '/run/secrets': secrets,
+      '/tmp/': `${places}/tmp/`,
+      '/mosquitto/config': `${places}/config`,
+      '/mosquitto/data': volume('mosquitto', '/mosquitto/data'),
+      // Started by root it would become a user who cannot read the folders.
+      'listener 1883': `listener ${brokerPort} 127.0.0.1${process.getuid?.() === 0 ? '\nuser root' : ''}`,
+    };
+    const inside = (words: string) =>
+      words.replace(new RegExp(Object.keys(own).join('|'), 'g'), (it) => own[it] ?? it);
+    copyWith(volume('mosquitto', '/mosquitto/config'), join(places, 'config'), inside);
+    const [program = '', ...args] = command.map(inside);
+    const broker = startProcess(program, args, { env: machine.env });
+    running.set('mosquitto', broker);
+    const [, check = ''] = healthcheck?.test ?? [];
+    const asked = check.replaceAll('$$', '$').replace('mosquitto_sub', `mosquitto_sub -p ${brokerPort}`);
+    const isWell = () => spawnSync('sh', ['-c', asked], { env: machine.env }).status === 0;
+    await waitFor(isWell, { what: 'a healthy broker', timeoutMs: 10_000, intervalMs: 200 }).catch(
+      (error: Error) => {
+        throw new Error(`${error.message}:\n${broker.output}`);
+      },
+    );
+  }
+
+  async function startNeeds(name: string): Promise<void> {
+    for (const needed of Object.keys(services[name]?.depends_on ?? {})) {
+      if (needed === 'mosquitto' && !running.has(needed)) await startBroker();
+    }
+  }
+
+  function bridge() {
+    const { environment = {} } = services['sonic2mqtt'] ?? {};
+    const env = Object.entries(environment).map(([name, value]) => [
+      name,
+      value.replace('mosquitto:1883', `127.0.0.1:${brokerPort}`),
+    ]);
+    const container = containerOf(machine, volume('sonic2mqtt', '/data'), secretsOf('sonic2mqtt'));
+    return { ...container, env: Object.fromEntries(env) };
+  }
+
+  return {
+    services,
+    brokerUrl: `mqtt://127.0.0.1:${brokerPort}`,
+    /** `docker compose run --rm SERVICE ARGS`, to its end. */
+    run: async (args: readonly string[]) => {
+      await startNeeds('sonic2mqtt');
+      const { run, env } = bridge();
+      const process = run(args, env);
+      return { code: (await process.ended()).code, output: process.output };
+    },
+    /** `docker compose up -d`; resolves once the bridge is well. */
+    up: async () => {
+      await startNeeds('sonic2mqtt');
+      const { run, isWell, env } = bridge();
+      const process = run([], env);
+      await waitFor(isWell, { what: 'a healthy bridge', timeoutMs: 15_000, intervalMs: 200 });
+      return process;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { atTestEnd } from './childProcess.ts';
+
+const token = 'aUthTokenOfTheIngress';
+
+/** Below what Home Assistant shows an app. */
+export const ingressPath = `/api/hassio_ingress/${token}`;
+
+/** What it leaves out of an answer. */
+const left = ['transfer-encoding', 'content-length', 'content-encoding', 'connection', 'keep-alive'];
+
+/**
+ * A stand-in for Home Assistant in front of an app: takes the prefix away, says which it was, and frames the page at
+ * `/`. One that holds streams back is as Home Assistant was until 2026.1, which compressed them.
+ */
+export async function startIngress(appUrl: string, isHoldingBack = false): Promise<{ readonly url: string }> {
+  const pass = (request: IncomingMessage, response: ServerResponse) => {
+    const { url = '', method, headers } = request;
+    if (!url.startsWith(`${ingressPath}/`)) {
+      response.writeHead(url === '/' ? 200 : 404, { 'content-type': 'text/html' });
+      response.end(`<title>Home</title><iframe src="${ingressPath}/" width="800" height="600"></iframe>`);
+      return;
+    }
+    const forwarded = httpRequest(
+      appUrl + url.slice(ingressPath.length),
+      { method, headers: { ...headers, 'x-ingress-path': ingressPath }, agent: false },
+      (answer) => {
+        const kept = Object.entries(answer.headers).filter(([name]) => !left.includes(name));
+        response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
+        response.flushHeaders();
+        const isStream = answer.headers['content-type']?.startsWith('text/event-stream');
+        if (isStream && isHoldingBack) answer.resume();
+        else answer.pipe(response);
+        answer.once('close', () => response.destroy(answer.complete ? undefined : new Error('cut off')));
+      },
+    );
+    forwarded.on('error', () => response.writeHead(502).end());
+    response.once('close', () => forwarded.destroy());
+    request.pipe(forwarded);
+  };
+  const server = createServer(pass);
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  atTestEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}

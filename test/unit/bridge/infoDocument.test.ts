@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { InfoDocument, type InfoNow } from '../../../src/bridge/infoDocument.ts';
+
+const now: InfoNow = {
+  figures: { lastUpdate: null, requestsLastHour: 7 },
+  counts: { properties: 1, signals: 1, sonics: 4, open_incidents: 0 },
+  applianceCategories: undefined,
+  availability: () => 'available',
+};
+
+describe('what the bridge tells of itself', () => {
+  it.each<[string, Partial<InfoNow>, object]>([
+    ['a figure', { figures: { lastUpdate: null, requestsLastHour: 8 } }, { requests_last_hour: 8 }],
+    ['a count', { counts: { ...now.counts, open_incidents: 1 } }, { counts: { open_incidents: 1 } }],
+    ['the categories', { applianceCategories: [] }, { appliance_categories: [] }],
+    [
+      'an operation',
+      { availability: (name) => (name === 'read_hub' ? 'unavailable' : 'available') },
+      { operations: { read_hub: 'unavailable', read_sonic: 'available' } },
+    ],
+  ])('is written anew when %s is another', (_what, change, shown) => {
+    const document = new InfoDocument('2026-11-20T09:00:00.000Z', { cloud: {} });
+    const before = document.text(now);
+    expect(document.text({ ...now })).toBe(before);
+    const after = document.text({ ...now, ...change });
+    expect(JSON.parse(after)).toMatchObject(shown);
+    expect(document.text(now)).toBe(before);
+  });
+});

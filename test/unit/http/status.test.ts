@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import type { Overview } from '../../../src/bridge/overview.ts';
+import { sonicsAPage, statusOf } from '../../../src/http/status.ts';
+import type { SonicView } from '../../../src/model/devices.ts';
+import {
+  anIncident,
+  aProperty,
+  aSignal,
+  aSonic,
+  propertyView,
+  signalView,
+  sonicView,
+} from '../../support/views.ts';
+
+const up = { isWorking: true, reason: null };
+
+/** A house with a valve, of which everything is known, but for what is changed. */
+function overview(changes: Partial<Overview> = {}): Overview {
+  return {
+    startedAt: 1_000,
+    status: 'ok',
+    reason: null,
+    wellbeing: { cloud: up, broker: up },
+    polls: [{ slice: 'sonics', lastSuccessAt: 5_000, failure: null, failures: 0 }],
+    isWhole: true,
+    properties: [propertyView()],
+    signals: [signalView()],
+    sonics: [sonicView({ propertyId: 'property-1', sonic: aSonic({ valve_state: 'open' }), valve: 'open' })],
+    incidents: [],
+    areIncidentsKnown: true,
+    readAt: () => 4_000,
+    ...changes,
+  };
+}
+
+const status = (changes: Partial<Overview> = {}, page?: number) =>
+  statusOf(overview(changes), (text) => text.replaceAll('hush', '[hidden]'), page);
+
+/** The only valve of a house in which this sonic is the only one. */
+function shown(changes: Partial<SonicView>, others: Partial<Overview> = {}) {
+  const document = status({ sonics: [sonicView({ propertyId: 'property-1', ...changes })], ...others });
+  return { sonic: document.properties[0]?.sonics[0], valves: document.valves };
+}
+
+const noValve = { open: 0, opening: 0, closing: 0, closed: 0, unknown: 0 };
+
+describe('a valve', () => {
+  it.each([
+    ['open', 'open', null],
+    ['closed', 'closed', null],
+    ['requested_open', 'opening', null],
+    ['pressure_test', 'open', 'pressure_test'],
+    ['faulty', null, 'faulty'],
+    ['a new word', null, 'a new word'],
+    [null, null, null],
+  ] as const)('that the cloud calls %s is shown as %s', (word, valve, said) => {
+    const { sonic, valves } = shown({ sonic: aSonic({ valve_state: word }), valve });
+    expect(sonic).toMatchObject({ valve, word: said, doubt: null, readAt: null });
+    expect(valves).toEqual({ ...noValve, [valve ?? 'unknown']: 1 });
+  });
+
+  it('is not known at present while the cloud is away, or does not list it any more, and has its age', () => {
+    const cloud = { isWorking: false, reason: 'no such host' };
+    const away = shown({ valve: 'closed' }, { wellbeing: { cloud, broker: up } });
+    const unread = shown({ valve: 'closed', isUnread: true });
+    for (const { sonic, valves } of [away, unread]) {
+      expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
+      expect(valves).toEqual({ ...noValve, unknown: 1 });
+    }
+  });
+
+  it('is not known at present while its radio, or its hub, is away', () => {
+    const silent = shown({ valve: 'closed', sonic: aSonic({ radio_connection: 'disconnected' }) });
+    const signal = aSignal({ cloud_connection: 'disconnected' });
+    for (const { sonic, valves } of [silent, shown({ valve: 'closed', signal })]) {
+      expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unreachable', pressureBar: null });
+      expect(valves).toEqual({ ...noValve, unknown: 1 });
+    }
+  });
+});
+
+describe('incidents', () => {
+  const incidents = [
+    anIncident(),
+    anIncident({ id: 'incident-2', type: 'dragon', sonic_id: 'another', signal_id: null }),
+  ];
+
+  it('are called as in Home Assistant, newest first, with where they are', () => {
+    const { incidents: shownOnes } = status({ incidents });
+    expect(shownOnes).toMatchObject({ areKnown: true, inAll: 2 });
+    expect(shownOnes.newest).toEqual([
+      {
+        name: 'High volume alert',
+        type: 'high_volume_alert',
+        severity: 'medium',
+        property: 'Holiday home',
+        device: expect.any(String),
+        since: '2025-02-03T04:05:06Z',
+      },
+      expect.objectContaining({ name: null, type: 'dragon', property: null, device: null }),
+    ]);
+  });
+
+  it('may be there although none is known, while they could not all be read', () => {
+    const cloud = { isWorking: false, reason: null };
+    expect(status().incidents.areKnown).toBe(true);
+    expect(status({ areIncidentsKnown: false }).incidents.areKnown).toBe(false);
+    expect(status({ wellbeing: { cloud, broker: up } }).incidents.areKnown).toBe(false);
+    expect(status({ properties: [propertyView({ areIncidentsKnown: false })] }).properties[0]).toMatchObject({
+      openIncidents: null,
+    });
+  });
+
+  it('beyond the fiftieth are counted and not named', () => {
+    const many = Array.from({ length: 60 }, (_, index) => anIncident({ id: `incident-${index}` }));
+    const { inAll, newest } = status({ incidents: many }).incidents;
+    expect([inAll, newest.length]).toEqual([60, 50]);
+  });
+});
+
+describe('the document', () => {
+  it('has names, and no address, id, serial number or secret', () => {
+    const cloud = { isWorking: false, reason: 'hush is wrong' };
+    const text = JSON.stringify(
+      status({ incidents: [anIncident()], reason: 'hush', wellbeing: { cloud, broker: up } }),
+    );
+    expect(text).toContain('Holiday home');
+    const property = aProperty();
+    const private_ = [
+      property.address,
+      property.city,
+      property.postcode,
+      aSonic().serial_no,
+      aSignal().serial_no,
+    ];
+    for (const word of [...private_, 'property-1', 'sonic-1', 'signal-1', 'incident-1', 'hush']) {
+      expect(word).toBeTruthy();
+      expect(text).not.toContain(word);
+    }
+  });
+
+  it('cuts what is too long to be a name', () => {
+    const long = 'x'.repeat(10_000);
+    expect(
+      JSON.stringify(status({ properties: [propertyView({ property: aProperty({ name: long }) })] })).length,
+    ).toBeLessThan(3_000);
+  });
+
+  it('shows a hundred sonics a page, by property and name, and every one on one page', () => {
+    const homes = Array.from({ length: 40 }, (_, index) =>
+      propertyView({ property: aProperty({ id: `home-${index}`, name: `Home ${index}` }) }),
+    );
+    const sonics = Array.from({ length: 250 }, (_, index) =>
+      sonicView({
+        sonic: aSonic({ id: `s-${index}`, name: `Valve ${index}` }),
+        // A property with more than a page holds, some with one, the others with none.
+        propertyId: index < 230 ? 'home-7' : `home-${index - 230}`,
+      }),
+    );
+    const pages = [1, 2, 3].map((page) => status({ properties: homes, sonics }, page));
+    expect(pages.map(({ page }) => page)).toEqual([1, 2, 3].map((number) => ({ number, of: 3 })));
+    const names = pages.flatMap((each) =>
+      each.properties.flatMap((home) => home.sonics.map(({ name }) => name)),
+    );
+    expect(names).toHaveLength(250);
+    expect(new Set(names).size).toBe(250);
+    for (const { properties } of pages) {
+      expect(properties.flatMap((home) => home.sonics).length).toBeLessThanOrEqual(sonicsAPage);
+    }
+    const order = pages.flatMap((each) => each.properties.map(({ name }) => name));
+    expect(order.slice(0, 8)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((index) => `Home ${index}`));
+    expect(pages[1]?.properties[0]).toMatchObject({ name: 'Home 7', sonicsInAll: 231 });
+    // Of the whole, on each page.
+    expect(pages.every(({ valves }) => Object.values(valves).reduce((sum, each) => sum + each) === 250)).toBe(
+      true,
+    );
+  });
+
+  it.each([0, -3, 99, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+    'takes page %d for one that there is',
+    (page) => {
+      expect(status({}, page).page).toEqual({ number: 1, of: 1 });
+    },
+  );
+
+  it('shows what is in no known property last, each with its own water', () => {
+    const names = status({
+      sonics: [sonicView({ propertyId: 'property-9' }), sonicView({ propertyId: null })],
+    }).properties;
+    expect(names.map(({ name }) => name)).toEqual(['Holiday home', null]);
+    expect(names[0]).toMatchObject({ sonics: [], usage: [] });
+    expect(names[1]?.usage.map(({ sonic }) => sonic)).toEqual([aSonic().name, aSonic().name]);
+  });
+
+  it('says of a hub that nobody knows that it is unknown', () => {
+    const hub = (changes: object) =>
+      status({ signals: [signalView({ propertyId: 'property-1', ...changes })] }).properties[0]?.hubs[0];
+    expect(hub({ signal: aSignal({ cloud_connection: 'connected' }) })).toMatchObject({ isConnected: true });
+    expect(hub({ signal: aSignal({ cloud_connection: 'disconnected' }) })).toMatchObject({
+      isConnected: false,
+    });
+    expect(hub({ isUnread: true })).toMatchObject({ isConnected: null });
+  });
+});
