@@ -133,7 +133,7 @@ export class Bridge {
         staleAfterMs: options.poller.staleAfterMs,
         allowedMs: (slice) => this.#poller.allowedMs(slice),
       },
-      () => this.#publisher.wake(),
+      () => this.#publisher.devicesChanged(),
     );
     this.#poller = new Poller(
       client,

@@ -130,6 +130,11 @@ export class Publisher {
     this.wake();
   }
 
+  /** Publishes what changed of devices, unless none are shown yet. */
+  devicesChanged(): void {
+    if (this.#areDevicesReady) this.wake();
+  }
+
   /** Publishes what changed. */
   wake(): void {
     this.#isWanted = true;
@@ -171,7 +176,7 @@ export class Publisher {
         this.#store.touchAll();
         this.#isSweepDue = true;
       }
-      await this.#publishBridge();
+      this.#publishBridge();
       if (!this.#areDevicesReady) continue;
       // What comes while this pass is under way is not published with it, and must not be swept after it.
       const isWhole = this.#store.isWhole;
@@ -183,22 +188,23 @@ export class Publisher {
     }
   }
 
-  async #publishBridge(): Promise<void> {
+  #publishBridge(): void {
     const { view, messages } = this.#bridge();
-    for (const message of messages) await this.#put(message);
-    await this.#publishDevice(view);
+    for (const message of messages) this.#put(message);
+    this.#publishDevice(view);
   }
 
   async #publishDirty(dirty: Dirty): Promise<void> {
     for (const kind of cloudKinds) {
       for (const id of dirty[kind]) {
+        await this.#retained.room();
         const view = this.#store.view(kind, id);
         try {
           // On its way from one property to another it may be another bridge's already.
           if (view && this.#store.isUnsettled(kind, id)) continue;
-          if (view) await this.#publishDevice(view);
+          if (view) this.#publishDevice(view);
           else if (this.#store.mayBeTakenOver(kind, id)) this.#leave({ kind, id });
-          else await this.#deleteDevice(kind, id);
+          else this.#deleteDevice(kind, id);
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
           this.#log.error({ err: error }, `Showing ${kind} ${id} went wrong`);
@@ -206,38 +212,37 @@ export class Publisher {
       }
     }
     for (const id of dirty.incident) {
+      await this.#retained.room();
       const incident = this.#store.incident(id);
       if (incident) {
         const { topic, payload } = planIncident(incident, this.#context.topics);
-        await this.#retained.put(topic, payload);
+        this.#retained.put(topic, payload);
       } else if (this.#store.mayBeTakenOver('incident', id)) {
         this.#retained.release(this.#context.topics.incident(id));
-      } else await this.#retained.clear(this.#context.topics.incident(id));
+      } else this.#retained.clear(this.#context.topics.incident(id));
     }
   }
 
-  async #publishDevice(view: DeviceView): Promise<void> {
-    const { discovery, messages, undecided } = planDevice(view, this.#context);
-    if (discovery) await this.#announce(discovery.topic, discovery.announcement, view);
-    const planned = new Set(messages.map(({ topic }) => topic));
-    for (const message of messages) await this.#put(message);
-    for (const topic of this.#deviceTopics(view.kind, viewId(view))) {
-      if (undecided.includes(topic)) this.#undecided.add(topic);
-      else this.#undecided.delete(topic);
-      if (!planned.has(topic) && !undecided.includes(topic)) await this.#retained.clear(topic);
+  #publishDevice(view: DeviceView): void {
+    const { discovery, messages, unwanted, undecided } = planDevice(view, this.#context);
+    if (discovery) this.#announce(discovery.topic, discovery.announcement, view);
+    for (const message of messages) {
+      this.#undecided.delete(message.topic);
+      this.#put(message);
     }
+    for (const topic of unwanted) {
+      this.#undecided.delete(topic);
+      this.#retained.clear(topic);
+    }
+    for (const topic of undecided) this.#undecided.add(topic);
   }
 
-  async #put({ topic, payload }: Message): Promise<void> {
+  #put({ topic, payload }: Message): void {
     if (this.#again.delete(topic)) this.#retained.unknown(topic);
-    await this.#retained.put(topic, payload);
+    this.#retained.put(topic, payload);
   }
 
-  async #announce(
-    topic: string,
-    { gist, componentIds, text }: Announcement,
-    view: DeviceView,
-  ): Promise<void> {
+  #announce(topic: string, { gist, componentIds, text }: Announcement, view: DeviceView): void {
     const before = this.#components.get(topic) ?? [];
     const gone = before === componentIds ? [] : before.filter((id) => !componentIds.includes(id));
     const wanted = [gist, ...gone].join(' ');
@@ -247,7 +252,7 @@ export class Publisher {
       this.#publishLater(topic, view, discoverySpacingMs - sinceMs);
       return;
     }
-    await this.#retained.put(topic, wanted, () => text(gone));
+    this.#retained.put(topic, wanted, () => text(gone));
     this.#announcedAt.set(topic, this.#clock.monotonic());
     this.#components.set(topic, componentIds);
     if (gone.length > 0) {
@@ -282,10 +287,10 @@ export class Publisher {
     }
   }
 
-  async #deleteDevice(kind: CloudDeviceKind, id: string): Promise<void> {
+  #deleteDevice(kind: CloudDeviceKind, id: string): void {
     const topics = this.#forget({ kind, id });
     // Home Assistant drops the device with its discovery message; the rest follows.
-    for (const topic of topics) await this.#retained.clear(topic);
+    for (const topic of topics) this.#retained.clear(topic);
   }
 
   /** Lets go of a device that another bridge shows, or will show: nothing of it is deleted. */
@@ -313,7 +318,10 @@ export class Publisher {
     this.#isSweepDue = false;
     const unwanted = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
     const stale = unwanted.filter((topic) => !this.#isLeft(topic));
-    for (const topic of stale) await this.#retained.clear(topic);
+    for (const topic of stale) {
+      await this.#retained.room();
+      this.#retained.clear(topic);
+    }
     if (stale.length > 0)
       this.#log.info(`Deleted ${stale.length} retained messages of what is no longer there`);
   }

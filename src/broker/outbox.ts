@@ -10,6 +10,12 @@ export interface OutboxOptions {
   readonly overdueMs: number;
 }
 
+/**
+ * A text of more characters is sent as bytes: mqtt.js would go through it only to count them, and Node write it to a
+ * buffer of three times its length.
+ */
+const longText = 8_192;
+
 /** Who waits for a message to arrive. */
 interface Sender {
   readonly resolve: () => void;
@@ -72,8 +78,9 @@ export class Outbox {
       if (!letter) break;
       const { topic, payload, options, sender } = letter;
       this.#sent.add(sender);
+      const content = payload.length > longText ? Buffer.from(payload) : payload;
       // The client fails what is on its way just before it tells that the connection is over, which is no refusal.
-      this.#client.publish(topic, payload, options, (error) =>
+      this.#client.publish(topic, content, options, (error) =>
         queueMicrotask(() => this.#answered(sender, error)),
       );
     }

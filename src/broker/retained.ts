@@ -30,13 +30,10 @@ export class Retained {
     this.#log = log;
   }
 
-  /**
-   * Publishes the message if the broker does not have it; waits only while too many are unacknowledged. Of one that is
-   * costly to write, the gist tells whether it is the same.
-   */
-  async put(topic: string, gist: string, write = () => gist): Promise<void> {
+  /** Publishes the message if the broker does not have it. Of one that is costly to write, the gist tells whether it is the same. */
+  put(topic: string, gist: string, write = () => gist): void {
     const digest = digestOf(gist);
-    if (this.#digests.get(topic) !== digest) await this.#publish(topic, write(), digest);
+    if (this.#digests.get(topic) !== digest) this.#publish(topic, write(), digest);
   }
 
   /** Whether the broker has just the message of this gist. */
@@ -50,9 +47,8 @@ export class Retained {
   }
 
   /** Deletes the retained message of the topic, if the broker has or may have one. */
-  async clear(topic: string): Promise<void> {
-    if (!this.#digests.has(topic) || this.#clearing.has(topic)) return;
-    await this.#publish(topic, '', null);
+  clear(topic: string): void {
+    if (this.#digests.has(topic) && !this.#clearing.has(topic)) this.#publish(topic, '', null);
   }
 
   /** Notes a topic that was found on the broker; what nobody puts again is stale. */
@@ -93,6 +89,11 @@ export class Retained {
     return [...this.#refused.values()].includes(true);
   }
 
+  /** Waits while too many messages are unacknowledged; to be asked for every few of them. */
+  room(): Promise<void> {
+    return this.#untilInFlight(mostInFlight - 1);
+  }
+
   /** Waits until everything put so far is acknowledged or lost. */
   settle(): Promise<void> {
     return this.#untilInFlight(0);
@@ -102,8 +103,7 @@ export class Retained {
     while (this.#inFlight > most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  async #publish(topic: string, payload: string, digest: string | null): Promise<void> {
-    if (this.#inFlight >= mostInFlight) await this.#untilInFlight(mostInFlight - 1);
+  #publish(topic: string, payload: string, digest: string | null): void {
     if (!this.#connection.isConnected) return;
     this.#digests.set(topic, digest);
     if (payload === '') this.#clearing.add(topic);

@@ -44,7 +44,10 @@ export async function cleanup(context: CommandContext): Promise<number> {
     const all = [...kept.makers.keys(), ...kept.states.keys()];
     const found = isOne ? all.filter((topic) => isMade(topic, kept, topics)) : all;
     for (const topic of found) retained.found(topic);
-    for (const topic of found) await retained.clear(topic);
+    for (const topic of found) {
+      await retained.room();
+      retained.clear(topic);
+    }
     await retained.settle();
     const left = retained.unknownTopics().length;
     const others = all.length - found.length;

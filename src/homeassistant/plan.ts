@@ -40,6 +40,8 @@ export interface DevicePlan {
   readonly discovery: { readonly topic: string; readonly announcement: Announcement } | null;
   /** Availability first, so that a state never shows for a device that is away. */
   readonly messages: readonly Message[];
+  /** Topics at which nothing should be. */
+  readonly unwanted: readonly string[];
   /** Topics of which it is not known yet whether they should have a message: what is there stays. */
   readonly undecided: readonly string[];
 }
@@ -62,71 +64,62 @@ export function devicePaths(kind: DeviceKind): readonly string[] {
 /** The retained messages of a device, from nothing but what is known of it. */
 export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { topics, isDiscoveryOn } = context;
+  const { kind } = view;
   const id = viewId(view);
-  const below = (path: string, value: unknown): Message => ({
-    topic: topics.below(view.kind, id, path),
-    payload: typeof value === 'string' ? value : JSON.stringify(value),
-  });
-  const own = (value: unknown): Message => ({
-    topic: topics.device(view.kind, id),
-    payload: JSON.stringify(value),
-  });
-  const states = isDiscoveryOn ? [below(statesPath, entityStates(view, context))] : [];
-  return {
-    discovery: isDiscoveryOn
-      ? {
-          topic: topics.discovery(view.kind, id),
-          announcement: announcementOf(view, topics, context.offers, context.version),
-        }
-      : null,
-    messages: [...documents(view, below, own), ...states],
-    undecided: undecidedPaths(view).map((path) => topics.below(view.kind, id, path)),
-  };
-}
-
-function undecidedPaths(view: DeviceView): string[] {
-  if (view.kind === 'sonic') {
-    return [
-      ...(view.telemetry === undefined ? ['telemetry'] : []),
-      ...(view.usage === undefined ? ['usage'] : []),
-      ...(view.pressureTests === undefined ? ['pressure_tests'] : []),
-    ];
+  const messages: Message[] = [];
+  const unwanted: string[] = [];
+  const undecided: string[] = [];
+  const states = isDiscoveryOn ? entityStates(view, context) : null;
+  for (const [path, content] of [...documents(view), [statesPath, states] as const]) {
+    const topic = path === '' ? topics.device(kind, id) : topics.below(kind, id, path);
+    if (content === undefined) undecided.push(topic);
+    else if (content === null) unwanted.push(topic);
+    else messages.push({ topic, payload: typeof content === 'string' ? content : JSON.stringify(content) });
   }
-  if (view.kind !== 'property') return [];
-  return (['settings', 'notifications'] as const).filter((path) => view[path] === undefined);
+  const discovery = isDiscoveryOn
+    ? {
+        topic: topics.discovery(kind, id),
+        announcement: announcementOf(view, topics, context.offers, context.version),
+      }
+    : null;
+  return { discovery, messages, unwanted, undecided };
 }
 
-type Below = (path: string, value: unknown) => Message;
+/** What belongs at a path below a device: a word, a record, null for nothing, or undefined while that is not known. */
+type Document = readonly [path: string, content: string | object | null | undefined];
 
-function documents(view: DeviceView, below: Below, own: (value: unknown) => Message): Message[] {
+function documents(view: DeviceView): readonly Document[] {
   switch (view.kind) {
     case 'bridge':
       return [];
     case 'property':
       return [
-        own(view.property),
-        ...(view.settings ? [below('settings', view.settings)] : []),
-        ...(view.notifications ? [below('notifications', view.notifications)] : []),
-        below('incidents', {
-          open_count: openCount(view),
-          highest_severity: highestSeverity(view.incidents),
-          open: newestFirst(view.incidents).slice(0, mostOpenIncidents),
-        }),
+        ['', view.property],
+        ['settings', view.settings],
+        ['notifications', view.notifications],
+        [
+          'incidents',
+          {
+            open_count: openCount(view),
+            highest_severity: highestSeverity(view.incidents),
+            open: newestFirst(view.incidents).slice(0, mostOpenIncidents),
+          },
+        ],
       ];
     case 'signal':
       return [
-        below('availability', isSignalReachable(view.signal) && !view.isUnread ? 'online' : 'offline'),
-        own({ ...view.signal, property_id: view.propertyId }),
-        below('incidents', openByType(view)),
+        ['availability', isSignalReachable(view.signal) && !view.isUnread ? 'online' : 'offline'],
+        ['', { ...view.signal, property_id: view.propertyId }],
+        ['incidents', openByType(view)],
       ];
     case 'sonic':
       return [
-        below('availability', isSonicReachable(view) ? 'online' : 'offline'),
-        own({ ...view.sonic, property_id: view.propertyId, valve: view.valve }),
-        ...(view.telemetry ? [below('telemetry', telemetryShown(view.telemetry))] : []),
-        ...(view.usage ? [below('usage', usageShown(view.usage))] : []),
-        ...pressureTestsShown(view).map((shown) => below('pressure_tests', shown)),
-        below('incidents', openByType(view)),
+        ['availability', isSonicReachable(view) ? 'online' : 'offline'],
+        ['', { ...view.sonic, property_id: view.propertyId, valve: view.valve }],
+        ['telemetry', view.telemetry && telemetryShown(view.telemetry)],
+        ['usage', view.usage && usageShown(view.usage)],
+        ['pressure_tests', pressureTestsShown(view)],
+        ['incidents', openByType(view)],
       ];
   }
 }
@@ -159,9 +152,9 @@ function usageShown(usage: Usage) {
 
 /** Where the cloud tells of no tests, one that was started here is still worth a message. */
 function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicView) {
-  if (tests === undefined || (tests === null && pressureTestJobId === null)) return [];
+  if (tests === undefined || (tests === null && pressureTestJobId === null)) return tests;
   const { lastDay = null, todayCount = null, days = {} } = tests ?? {};
-  return [{ last_day: lastDay, today_count: todayCount, days, job_id: pressureTestJobId }];
+  return { last_day: lastDay, today_count: todayCount, days, job_id: pressureTestJobId };
 }
 
 /**

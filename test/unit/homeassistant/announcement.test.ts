@@ -21,7 +21,7 @@ function writtenOut(view: DeviceView): string {
 
 const inHouses = (id: string) => [
   sonicView({ sonic: aSonic({ id, name: 'Kitchen' }) }),
-  sonicView({ sonic: aSonic({ id, name: '"Under" the \uE000 stairs $& {id}' }) }),
+  sonicView({ sonic: aSonic({ id, name: '"Under" the \u0091 stairs $& {id}' }) }),
   sonicView({ sonic: aSonic({ id, name: 'Kitchen' }), telemetry: null }),
   sonicView({ sonic: aSonic({ id, name: 'Kitchen' }), telemetry: null, usage: null }),
 ];
