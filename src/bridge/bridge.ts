@@ -22,13 +22,14 @@ import type { Figures } from './figures.ts';
 import { Handover } from './handover.ts';
 import { agesUntil, type Slice, slices } from './health.ts';
 import { InfoDocument } from './infoDocument.ts';
-import { type Inventory, readKept, takeInventory } from './inventory.ts';
+import type { Inventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
 import { type Overview, overviewOf } from './overview.ts';
 import { Poller, type PollerOptions } from './poller.ts';
 import { type BridgePlan, Publisher } from './publisher.ts';
 import { Requests } from './requests.ts';
+import { Stocktaking } from './stocktaking.ts';
 import { type Happening, Store } from './store.ts';
 import { ValveOutcomes } from './valveOutcomes.ts';
 import type { WebhookRegistration } from './webhookRegistration.ts';
@@ -73,9 +74,6 @@ const birthJitterMs = 1_500;
 /** Two that contradict each other say so no more often. */
 const insistEveryMs = 5_000;
 
-/** A broker may hang up on whoever asks what it keeps: after so many times the bridge goes without. */
-const mostInventories = 3;
-
 /** The cloud on one side, the broker on the other, and what is known in between. */
 export class Bridge {
   readonly #options: BridgeOptions;
@@ -90,6 +88,7 @@ export class Bridge {
   readonly #requests: Requests;
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
+  readonly #stocktaking: Stocktaking;
   readonly #handover: Handover;
   readonly #monitor: Monitor;
   readonly #info: InfoDocument;
@@ -103,10 +102,8 @@ export class Bridge {
     requestsLastHour: 0,
   };
   #isFirstRoundDone = false;
-  #isInventoryTaken = false;
-  #inventoriesLost = 0;
+  #isStockTaken = false;
   #isPruned = false;
-  #reading: Promise<unknown> = Promise.resolve();
   #isStopped = false;
   #onShown: () => void = () => {};
   /** Resolves once the devices were shown on the broker for the first time. */
@@ -248,12 +245,20 @@ export class Bridge {
       clock,
       log,
     );
+    this.#stocktaking = new Stocktaking(
+      connection,
+      options.topics,
+      options.shard,
+      (inventory) => this.#stockTaken(inventory),
+      clock,
+      log,
+    );
     this.#handover = new Handover(
       this.#store,
       connection,
       { topics: options.topics, shard: options.shard, patienceMs: options.poller.staleAfterMs },
       {
-        read: (filters, found) => this.#readInTurn(() => readKept(connection, filters, found)),
+        read: (filters, found) => this.#stocktaking.read(filters, found),
         stale: (topics) => {
           for (const topic of topics) retained.found(topic);
           this.#publisher.sweepAgain();
@@ -305,6 +310,7 @@ export class Bridge {
     this.#changes.stop();
     this.#stopping.abort(new Error('the bridge stops'));
     this.#announcer.stop();
+    this.#stocktaking.stop();
     this.#handover.stop();
     this.#publisher.stop();
     await this.#poller.stop();
@@ -389,7 +395,7 @@ export class Bridge {
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
   brokerConnected(): void {
     this.#publisher.publishAll();
-    if (this.#inventoriesLost < mostInventories) void this.#takeInventory();
+    void this.#stocktaking.take();
   }
 
   /**
@@ -542,25 +548,15 @@ export class Bridge {
     this.#cancelBirth = clock.after(birthJitterMs * random(), () => this.#publisher.publishAll());
   }
 
-  /** Looks at what is left on the broker, by an earlier run or by an earlier day, so that what is stale is withdrawn. */
-  async #takeInventory(): Promise<void> {
-    const { connection, log } = this.#parts;
-    const { topics, shard } = this.#options;
-    try {
-      this.#found(await this.#readInTurn(() => takeInventory(connection, topics, shard)));
-      this.#inventoriesLost = 0;
-    } catch (error) {
-      // A connection that ended takes the inventory when it is back; one that refuses it goes without.
-      this.#inventoriesLost = connection.isConnected ? mostInventories : this.#inventoriesLost + 1;
-      if (this.#inventoriesLost < mostInventories || this.#isStopped) return;
-      log.warn(`What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`);
-    }
+  /** What is left on the broker, by an earlier run or by an earlier day, is known, so that what is stale is withdrawn. */
+  #stockTaken(inventory: Inventory | null): void {
+    if (inventory) this.#take(inventory);
     if (this.#publisher.isShowingDevices) this.#publisher.sweepAgain();
-    this.#isInventoryTaken = true;
+    this.#isStockTaken = true;
     this.#showDevices();
   }
 
-  #found(inventory: Inventory): void {
+  #take(inventory: Inventory): void {
     for (const [topic, { componentIds }] of inventory.discoveries()) {
       this.#publisher.foundDiscovery(topic, componentIds);
     }
@@ -568,13 +564,6 @@ export class Bridge {
     this.#store.remember(inventory.homes());
     this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
     for (const device of inventory.leftBehind()) this.#handover.leave(device);
-  }
-
-  /** The broker's answers to two readings at a time could not be told apart. */
-  #readInTurn<T>(read: () => Promise<T>): Promise<T> {
-    const reading = this.#reading.then(read);
-    this.#reading = reading.catch(() => {});
-    return reading;
   }
 
   /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */
@@ -588,7 +577,7 @@ export class Bridge {
   }
 
   #showDevices(): void {
-    const isReady = this.#isFirstRoundDone && this.#isInventoryTaken && !this.#isStopped;
+    const isReady = this.#isFirstRoundDone && this.#isStockTaken && !this.#isStopped;
     if (isReady && !this.#publisher.isShowingDevices) this.#publisher.devicesReady();
   }
 

@@ -1,0 +1,79 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { Topics } from '../homeassistant/topics.ts';
+import type { Shard } from '../model/shard.ts';
+import { type Inventory, readKept, takeInventory } from './inventory.ts';
+
+/** A broker may hang up on whoever asks what it keeps: after so many times the bridge goes without. */
+const mostLost = 3;
+
+/** For so long; a broker that was restarted three times in a row is no such broker. */
+const sparedMs = 3_600_000;
+
+/** Looks at what the broker keeps, one reading at a time: their answers could not be told apart. */
+export class Stocktaking {
+  readonly #connection: Connection;
+  readonly #topics: Topics;
+  readonly #shard: Shard;
+  readonly #onOver: (inventory: Inventory | null) => void;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #reading: Promise<unknown> = Promise.resolve();
+  #lost = 0;
+  #sparedUntil = Number.NEGATIVE_INFINITY;
+  #isStopped = false;
+
+  /** The last is told what was found, or null where the bridge goes without. */
+  constructor(
+    connection: Connection,
+    topics: Topics,
+    shard: Shard,
+    onOver: (inventory: Inventory | null) => void,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#connection = connection;
+    this.#topics = topics;
+    this.#shard = shard;
+    this.#onOver = onOver;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Takes the inventory over a connection that is new. */
+  async take(): Promise<void> {
+    if (this.#clock.monotonic() < this.#sparedUntil) return;
+    let inventory: Inventory | null = null;
+    try {
+      inventory = await this.#inTurn(() => takeInventory(this.#connection, this.#topics, this.#shard));
+      this.#lost = 0;
+    } catch (error) {
+      // A connection that ended takes the inventory when it is back; one that refuses it goes without.
+      this.#lost = this.#connection.isConnected ? mostLost : this.#lost + 1;
+      if (this.#lost < mostLost || this.#isStopped) return;
+      const isSaid = this.#sparedUntil > Number.NEGATIVE_INFINITY;
+      this.#sparedUntil = this.#clock.monotonic() + sparedMs;
+      this.#log[isSaid ? 'debug' : 'warn'](
+        `What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`,
+      );
+    }
+    this.#onOver(inventory);
+  }
+
+  /** Reads what the broker keeps under the filters; rejects as `Connection.readRetained` does. */
+  read(filters: readonly string[], found: (topic: string, payload: string) => void): Promise<void> {
+    return this.#inTurn(() => readKept(this.#connection, filters, found));
+  }
+
+  /** Tells nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #inTurn<T>(read: () => Promise<T>): Promise<T> {
+    const reading = this.#reading.then(read);
+    this.#reading = reading.catch(() => {});
+    return reading;
+  }
+}
