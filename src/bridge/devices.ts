@@ -63,8 +63,12 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       return happenings;
     }
     this.#isWhole = true;
-    for (const [id, record] of this.#records) {
-      if (!present.has(id) && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
+    // A list names nothing twice: mostly it has all of them.
+    if (present.length < this.#records.size) {
+      const ids = new Set(present);
+      for (const [id, record] of this.#records) {
+        if (!ids.has(id) && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
+      }
     }
     if (this.#unwanted.size === 0) return happenings;
     const listed = new Set(reading.records.map(({ id }) => id));
@@ -147,7 +151,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   /** Takes in what a reading brought; says also which of those that are wanted that were. */
   #take({ records, startedAt }: Omit<Reading<T>, 'isComplete'>) {
     const happenings = this.#untold;
-    const present = new Set<string>();
+    const present: string[] = [];
     this.#untold = [];
     for (const listed of records) {
       if (!this.#events.isSelected(listed)) {
@@ -155,10 +159,11 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
         continue;
       }
       const { id } = listed;
-      present.add(id);
+      present.push(id);
       this.#absences.delete(id);
       if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
       const known = this.#records.get(id);
+      if (known === listed) continue;
       const record = (this.#precedence.isOlder(this.#kind, id, startedAt) && known) || listed;
       if (!update(this.#records, id, record)) continue;
       if (known) this.#events.changed(id);

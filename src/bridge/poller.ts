@@ -24,7 +24,7 @@ import { Rhythm } from './rhythm.ts';
 import { type DueAt, Recurring, type Schedule } from './schedule.ts';
 import { SonicPolls } from './sonicPolls.ts';
 import type { Happening, Reading, Store } from './store.ts';
-import { hasWifiList, readWifiSonics } from './wifiList.ts';
+import { readWifiSonics } from './wifiList.ts';
 
 export interface PollerOptions {
   readonly schedules: Readonly<Record<Slice, Schedule>>;
@@ -302,9 +302,12 @@ export class Poller {
 
   /** The cloud has two lists of sonics; that of those without a hub must not hold up the other. */
   async #pollSonics(): Promise<Outcome> {
-    const wifiRead = readWifiSonics(this.#client, this.#stopping.signal);
+    let isWifiRead = false;
+    const wifiRead = readWifiSonics(this.#client, this.#stopping.signal).finally(() => {
+      isWifiRead = true;
+    });
     const outcome = await this.#pollList({ operation: 'list_sonics' }, async (reading) => {
-      if (hasWifiList(this.#client)) this.#events.happened(this.#newSonics(this.#store.seeSonics(reading)));
+      if (!isWifiRead) this.#events.happened(this.#newSonics(this.#store.seeSonics(reading)));
       const wifi = await wifiRead;
       return this.#stopping.signal.aborted ? [] : this.#newSonics(this.#store.replaceSonics(reading, wifi));
     });

@@ -14,7 +14,7 @@ export interface WifiList {
 const none: WifiList = { records: [], isComplete: true, problem: null };
 
 /** Whether the cloud offers the list of Wi-Fi sonics, as far as is known. */
-export function hasWifiList(client: CloudClient): boolean {
+function hasWifiList(client: CloudClient): boolean {
   return client.availability('list_wifi_sonics') === 'available';
 }
 

@@ -23,6 +23,9 @@ export class WifiSonics {
     isKnown: (id: string) => boolean,
     moved: (id: string) => void,
   ): Reading<Sonic> {
+    const isComplete = hub.isComplete && wifi.isComplete;
+    // Most homes have none, and never had.
+    if (wifi.records.length + this.#ids.size === 0) return { ...hub, isComplete };
     const ofHub = new Set(hub.records.map(({ id }) => id));
     const isOfHub = (id: string) => ofHub.has(id) || (!hub.isComplete && isKnown(id) && !this.has(id));
     const own = wifi.records.filter(({ id }) => !isOfHub(id));
@@ -32,11 +35,7 @@ export class WifiSonics {
       this.#ids.add(id);
       if (isKnown(id)) moved(id);
     }
-    return {
-      records: [...hub.records, ...own],
-      isComplete: hub.isComplete && wifi.isComplete,
-      startedAt: hub.startedAt,
-    };
+    return { ...hub, records: [...hub.records, ...own], isComplete };
   }
 
   /** Forgets a sonic that is gone. */

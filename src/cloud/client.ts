@@ -227,25 +227,24 @@ export class CloudClient {
     const isChange = operationRow(name).retry === 'never';
     const { priority: wanted = 'poll', repeatSignal } = options;
     const priority: Priority = isChange && wanted === 'poll' ? 'command' : wanted;
-    const { onAnswer = () => {} } = options;
-    const { isOneOfMany = false } = options;
-    const errand = {
-      name,
-      request,
-      priority,
-      hearing,
-      onSend,
-      onAnswer,
-      isOneOfMany,
-      repeatSignal,
-      ...untried,
-    };
+    const { onAnswer = () => {}, isOneOfMany = false } = options;
     try {
       return await this.#sender.withDeadline(caller, (deadline) => {
         // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
         const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;
         if (timeoutMs !== null) deadline.set(timeoutMs);
-        return this.#persist({ ...errand, deadline });
+        return this.#persist({
+          name,
+          request,
+          priority,
+          deadline,
+          hearing,
+          onSend,
+          onAnswer,
+          isOneOfMany,
+          repeatSignal,
+          ...untried,
+        });
       });
     } catch (error) {
       throw toCloudError(name, error);

@@ -228,10 +228,9 @@ class Reading<T extends { readonly id: string }> {
     this.#entries += size;
     this.#sizes.set(page, size);
     this.#nameless += answer.nameless;
-    for (const record of answer.records) {
-      if (this.byId.has(record.id)) this.#repeated++;
-      this.byId.set(record.id, record);
-    }
+    const before = this.byId.size;
+    for (const record of answer.records) this.byId.set(record.id, record);
+    this.#repeated += before + answer.records.length - this.byId.size;
     if (page === 1) this.#firstSize = size;
     if (page > this.#last.page) {
       this.#last = { page, isFull: size > 0 && size >= (answer.pageSize ?? this.#firstSize) };
