@@ -503,8 +503,6 @@ export class Connection {
       ...destination,
       clientId,
       keepalive: keepaliveS,
-      // Else each message sets a timer anew, and what is sent on a dead connection puts off the ping that shows it.
-      reschedulePings: false,
       protocolVersion: version,
       clean: true,
       reconnectPeriod: 0,
