@@ -24,7 +24,7 @@ export class Stocktaking {
   #sparedUntil = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
-  /** The last is told what was found, or null where the bridge goes without. */
+  /** `onOver` is told what was found, or null where the bridge goes without. */
   constructor(
     connection: Connection,
     topics: Topics,
