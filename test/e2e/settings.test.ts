@@ -46,22 +46,26 @@ function discovered(house: House, id: string): { device: Component; components: 
   return message as ReturnType<typeof discovered>;
 }
 
+type Outcome = Readonly<Record<string, unknown>> | undefined;
+
+/** Publishes a command and waits for its outcome. */
+async function command(house: House, topic: string, payload: string): Promise<Outcome> {
+  const outcomes = () => house.events('command').filter((outcome) => outcome['topic'] === topic);
+  const before = outcomes().length;
+  await house.watcher.publish(topic, payload);
+  await waitFor(() => outcomes().length > before, { what: `the outcome of ${topic}` });
+  return outcomes().at(-1);
+}
+
 /** Does what Home Assistant does when somebody uses an entity of the property. */
 async function use(house: House, component: string, payload: string): Promise<void> {
   const { components } = discovered(house, idsOf(house).property);
-  await house.watcher.publish(String(components[component]?.['command_topic']), payload);
+  await command(house, String(components[component]?.['command_topic']), payload);
 }
 
 /** Publishes below the property's topic and waits for the outcome. */
-async function ask(
-  house: House,
-  path: string,
-  payload: string,
-): Promise<Record<string, unknown> | undefined> {
-  const before = house.events('command').length;
-  await house.watcher.publish(`sonic2mqtt/property/${idsOf(house).property}/${path}`, payload);
-  await waitFor(() => house.events('command').length > before, { what: `the outcome of ${path}` });
-  return house.events('command').at(-1);
+async function ask(house: House, path: string, payload: string): Promise<Outcome> {
+  return command(house, `sonic2mqtt/property/${idsOf(house).property}/${path}`, payload);
 }
 
 const bodies = (house: House, operation: string) =>
