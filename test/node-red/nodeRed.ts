@@ -91,9 +91,14 @@ export async function startNodeRed(entered: Entered): Promise<NodeRed> {
     if (statusCode >= 400) throw new Error(`${method} ${path}: ${statusCode} ${text}`);
   };
   const listen = async () => {
+    // It listens and starts its flows side by side: either may be first.
     await running.waitForOutput(/Started flows/, 60_000);
+    await running.waitForOutput(/Server now running/, 60_000);
     const socket = new WebSocket(`${url.replace('http', 'ws')}/comms`);
-    await once(socket, 'open');
+    const refused = once(socket, 'error').then(() => {
+      throw new Error(`its editor cannot be reached\n${running.output}`);
+    });
+    await Promise.race([once(socket, 'open'), refused]);
     socket.addEventListener('message', ({ data }) => {
       for (const { topic, data: said } of heard.parse([JSON.parse(String(data))].flat())) {
         if (topic !== 'debug') continue;
