@@ -7,6 +7,8 @@ import { Sightings } from './sightings.ts';
 const readingsUntilGone = 2;
 
 export interface DevicesEvents<T> {
+  /** Whether all are wanted, whatever they are. */
+  readonly isAllSelected: () => boolean;
   /** Whether it is wanted at all. */
   readonly isSelected: (record: T) => boolean;
   /** The property in which it is; null, in none that is known. */
@@ -36,6 +38,8 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   readonly #unwanted = new Map<string, string | null>();
   /** What is to be told with the next reading. */
   #untold: Happening[] = [];
+  /** The complete list that was taken in last, as long as its records are those that stand. */
+  #standing: readonly T[] | null = null;
   #isWhole = false;
 
   constructor(
@@ -55,14 +59,25 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     return this.#take(reading).happenings;
   }
 
+  /** Whether the records are those that stand, so that a complete reading of them says nothing new. */
+  isStanding(records: readonly T[]): boolean {
+    return records === this.#standing && this.#events.isAllSelected();
+  }
+
   /** Takes in a reading; what complete ones miss is removed, what others miss for too long is unread. */
   replace(reading: Reading<T>): Happening[] {
-    const { happenings, present } = this.#take(reading);
+    if (reading.isComplete && this.isStanding(reading.records)) {
+      for (const id of this.#sightings.allSeen(reading.startedAt)) this.#events.touched(id);
+      return this.#untold.splice(0);
+    }
+    const { happenings, present, isSuperseded } = this.#take(reading);
     if (!reading.isComplete) {
       this.missed(reading.startedAt);
       return happenings;
     }
     this.#isWhole = true;
+    const isAll = present.length === reading.records.length && present.length === this.#records.size;
+    if (isAll && !isSuperseded) this.#standing = reading.records;
     // A list names nothing twice: mostly it has all of them.
     if (present.length < this.#records.size) {
       const ids = new Set(present);
@@ -88,14 +103,14 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   set(record: T, startedAt: number): boolean {
     this.#precedence.heard(this.#kind, record.id, startedAt);
     if (this.#sightings.seen(record.id, startedAt)) this.#events.touched(record.id);
-    return update(this.#records, record.id, record);
+    return this.#update(record.id, record);
   }
 
   /** Takes in the answer to a change, heard at that time; says whether its record is another. */
   change(id: string, answer: T, at: number): boolean {
     const before = this.#records.get(id);
     this.#precedence.heard(this.#kind, id, at);
-    return before ? update(this.#records, id, merged(before, answer)) : false;
+    return before ? this.#update(id, merged(before, answer)) : false;
   }
 
   /** Notes that they could not be read at that time, or not all: those that were read too long ago are unread. */
@@ -150,9 +165,10 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
 
   /** Takes in what a reading brought; says also which of those that are wanted that were. */
   #take({ records, startedAt }: Omit<Reading<T>, 'isComplete'>) {
-    const happenings = this.#untold;
+    const happenings = this.#untold.splice(0);
     const present: string[] = [];
-    this.#untold = [];
+    let isSuperseded = false;
+    this.#standing = null;
     for (const listed of records) {
       if (!this.#events.isSelected(listed)) {
         happenings.push(...this.#pass(listed));
@@ -164,14 +180,22 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
       const known = this.#records.get(id);
       if (known === listed) continue;
-      const record = (this.#precedence.isOlder(this.#kind, id, startedAt) && known) || listed;
-      if (!update(this.#records, id, record)) continue;
+      const newer = this.#precedence.isOlder(this.#kind, id, startedAt) ? known : undefined;
+      if (newer) isSuperseded = true;
+      if (!this.#update(id, newer ?? listed)) continue;
       if (known) this.#events.changed(id);
       else this.#add(id);
       // What is there at the start was not added.
-      if (!known && this.#isWhole) happenings.push({ event: 'device_added', kind: this.#kind, record });
+      if (!known && this.#isWhole)
+        happenings.push({ event: 'device_added', kind: this.#kind, record: listed });
     }
-    return { happenings, present };
+    return { happenings, present, isSuperseded };
+  }
+
+  #update(id: string, record: T): boolean {
+    const isAnother = update(this.#records, id, record);
+    if (isAnother) this.#standing = null;
+    return isAnother;
   }
 
   /** Takes in one that is not wanted. What went to another bridge is gone from here at once. */
@@ -209,6 +233,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   }
 
   #forget(id: string): void {
+    this.#standing = null;
     this.#records.delete(id);
     this.#absences.delete(id);
     this.#sightings.forget(id);

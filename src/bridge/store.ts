@@ -176,8 +176,9 @@ export class Store {
     wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
   ): Happening[] {
     const reading = this.#joined(hub, wifi);
+    const listed = this.#sonics.isStanding(reading.records) ? [] : reading.records;
     // A page that fails again and again leaves its sonics as they were: old values must not pass for the present.
-    return this.#noted(this.#sonics.replace(reading), reading.records);
+    return this.#noted(this.#sonics.replace(reading), listed);
   }
 
   /** Takes in one sonic that was read by itself. */
@@ -546,6 +547,7 @@ export class Store {
     isSelected: (record: T) => boolean = (record) => this.#isAllHere || this.#isIn(homeOf(record)),
   ): Devices<T> {
     return new Devices(kind, this.#precedence, () => this.#allowedMs(listOf[kind]), {
+      isAllSelected: () => this.#isAllHere,
       isSelected,
       homeOf,
       isElsewhere: (home) => this.#isElsewhere(home),

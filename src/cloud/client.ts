@@ -3,7 +3,7 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log, Secrets } from '../base/log.ts';
 import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
-import { type Crawl, crawlPages, type PageWatcher } from './crawl.ts';
+import { type Crawl, crawlPages, type PageWatcher, type Whole } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
 import { Deadline, type Ending, endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
 import { CloudError } from './errors.ts';
@@ -23,7 +23,7 @@ import type { RequestTally } from './requestTally.ts';
 import { retryWaitMs } from './retry.ts';
 import { Sender, type Sending, type Traffic } from './sender.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
-import type { Answer } from './transport.ts';
+import type { Received } from './transport.ts';
 import type { SessionReply } from './wire.ts';
 
 export interface CloudClientOptions {
@@ -154,18 +154,22 @@ export class CloudClient {
     const onSend = () => {
       startedAt ??= this.#clock.now();
     };
-    // One for all pages: each would listen to the signal by itself.
-    const caller = new Deadline(this.#clock, options.signal && endingOf(options.signal));
-    const { records, problem, gist, notice } = await crawlPages<RecordOf<Name> & { id: string }>({
-      operation,
-      workers: this.#options.maxConcurrency,
-      ...(options.onPage && { onPage: options.onPage }),
-      readPage: async (page) => {
-        const paged = { ...request, path: `${request.path}${joint}page=${page}` };
-        const reply = await this.#do(operation, paged, options, caller, hearing, onSend);
-        return reply as Page<RecordOf<Name> & { id: string }>;
-      },
-    }).finally(() => caller.dispose());
+    type Listed = RecordOf<Name> & { id: string };
+    const { records, problem, gist, notice, whole } = await this.#sender.withDeadline(
+      options.signal && endingOf(options.signal),
+      (deadline) =>
+        crawlPages<Listed>({
+          operation,
+          workers: this.#options.maxConcurrency,
+          ...(options.onPage && { onPage: options.onPage }),
+          before: this.#pages.recallList(request.path) as Whole<Listed> | null,
+          readPage: (page) => {
+            const paged = { ...request, path: `${request.path}${joint}page=${page}` };
+            return this.#do(operation, paged, options, deadline, hearing, onSend) as Promise<Page<Listed>>;
+          },
+        }),
+    );
+    if (whole) this.#pages.keepList(request.path, whole);
     if (options.signal?.aborted || this.#sender.isClosed) {
       throw new CloudError('unavailable', operation, 'given up by its caller', { mayHaveActed: false });
     }
@@ -228,23 +232,27 @@ export class CloudClient {
     const { priority: wanted = 'poll', repeatSignal } = options;
     const priority: Priority = isChange && wanted === 'poll' ? 'command' : wanted;
     const { onAnswer = () => {}, isOneOfMany = false } = options;
+    // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
+    const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;
+    const persist = (deadline: Deadline) =>
+      this.#persist({
+        name,
+        request,
+        priority,
+        deadline,
+        hearing,
+        onSend,
+        onAnswer,
+        isOneOfMany,
+        repeatSignal,
+        ...untried,
+      });
     try {
+      // Without a time of its own it ends with its caller.
+      if (timeoutMs === null && caller instanceof Deadline) return await persist(caller);
       return await this.#sender.withDeadline(caller, (deadline) => {
-        // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
-        const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;
         if (timeoutMs !== null) deadline.set(timeoutMs);
-        return this.#persist({
-          name,
-          request,
-          priority,
-          deadline,
-          hearing,
-          onSend,
-          onAnswer,
-          isOneOfMany,
-          repeatSignal,
-          ...untried,
-        });
+        return persist(deadline);
       });
     } catch (error) {
       throw toCloudError(name, error);
@@ -338,7 +346,7 @@ export class CloudClient {
     }
   }
 
-  #read({ name, request, priority, hearing, isOneOfMany }: Errand, answer: Answer): unknown {
+  #read({ name, request, priority, hearing, isOneOfMany }: Errand, answer: Received): unknown {
     const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = judgeStatus(name, answer, this.#clock.now(), hide);
@@ -351,7 +359,7 @@ export class CloudClient {
     this.#worked.add(name);
     const isPolledPage =
       priority === 'poll' && operationRow(name).reply.kind === 'page' && !answer.bodyProblem;
-    const known = isPolledPage && this.#pages.recall(request.path, answer.body);
+    const known = isPolledPage && this.#pages.recall(request.path, answer.bytes);
     if (known) return known;
     let isOdd = false;
     const value = readAnswer(
@@ -364,7 +372,7 @@ export class CloudClient {
       secrets,
     );
     // What is odd is told each time.
-    if (isPolledPage && !isOdd) this.#pages.keep(request.path, answer.body, value as Page<unknown>);
+    if (isPolledPage && !isOdd) this.#pages.keep(request.path, answer.bytes, value as Page<unknown>);
     return value;
   }
 

@@ -14,12 +14,21 @@ export interface Crawl<T> {
   readonly startedAt: number;
 }
 
+/** A list that added up. */
+export interface Whole<T> {
+  /** By number. */
+  readonly pages: ReadonlyMap<number, Page<T>>;
+  readonly records: readonly T[];
+}
+
 /** What a crawl came to; a notice is worth telling once. */
 export interface CrawlOutcome<T> {
   readonly records: readonly T[];
   readonly problem: string | null;
   readonly gist: string | null;
   readonly notice: string | null;
+  /** Null where it did not add up at once. */
+  readonly whole: Whole<T> | null;
 }
 
 /** A list that comes in pages. */
@@ -29,6 +38,8 @@ export interface PagedList<T> {
   readonly workers: number;
   /** Reads the page of a number, 1 the first; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
+  /** The list as it was: where each page is the very same, so are the records. */
+  readonly before?: Whole<T> | null;
   /** Told how many pages were read so far, and how many are announced. */
   readonly onPage?: PageWatcher;
 }
@@ -49,7 +60,11 @@ export async function crawlPages<T extends { readonly id: string }>(
   list: PagedList<T>,
 ): Promise<CrawlOutcome<T>> {
   const first = await Reading.of(list);
-  if (first.flaw() !== null || first.doubt() === null) return outcome(first.records(), first);
+  if (first.flaw() !== null) return outcome(first.records(), first);
+  if (first.doubt() === null) {
+    const whole = first.whole();
+    return { ...outcome(whole.records), whole };
+  }
 
   let second: Reading<T>;
   try {
@@ -72,14 +87,25 @@ function outcome<T extends { readonly id: string }>(
   records: readonly T[],
   reading: Reading<T> | null = null,
 ): CrawlOutcome<T> {
-  return { records, problem: reading?.flaw() ?? null, gist: reading?.gist() ?? null, notice: null };
+  return {
+    records,
+    problem: reading?.flaw() ?? null,
+    gist: reading?.gist() ?? null,
+    notice: null,
+    whole: null,
+  };
 }
 
 /** One pass over the pages, and what it shows of their truth. */
 class Reading<T extends { readonly id: string }> {
-  readonly byId = new Map<string, T>();
   readonly #list: PagedList<T>;
   readonly #failures = new Map<number, CloudError>();
+  readonly #pages = new Map<number, Page<T>>();
+  readonly #byId = new Map<string, T>();
+  /** Pages whose records are not among those by id yet. */
+  readonly #unsorted: Page<T>[] = [];
+  /** Pages that are the very same as before. */
+  #same = 0;
   #entries = 0;
   #repeated = 0;
   #nameless = 0;
@@ -87,8 +113,6 @@ class Reading<T extends { readonly id: string }> {
   #haveTotalsChanged = false;
   #last = { page: 0, isFull: false };
   #firstSize = 0;
-  /** Records of each page, the unreadable ones too. */
-  readonly #sizes = new Map<number, number>();
   #isCutOff = false;
 
   private constructor(list: PagedList<T>) {
@@ -103,6 +127,18 @@ class Reading<T extends { readonly id: string }> {
 
   records(): readonly T[] {
     return [...this.byId.values()];
+  }
+
+  get byId(): ReadonlyMap<string, T> {
+    this.#sort();
+    return this.#byId;
+  }
+
+  /** The list, where it adds up. */
+  whole(): Whole<T> {
+    const { before } = this.#list;
+    if (before && this.#isAsBefore()) return before;
+    return { pages: this.#pages, records: this.records() };
   }
 
   /** What is certainly missing, in words; reading again would not help. */
@@ -125,7 +161,10 @@ class Reading<T extends { readonly id: string }> {
 
   /** Why the reading may not be the whole list; null where it adds up. */
   doubt(): string | null {
+    // What added up does so again.
+    if (this.#isAsBefore()) return null;
     const total = this.#totals?.entries ?? null;
+    this.#sort();
     if (this.#repeated > 0) return `records seen on more than one page: ${this.#repeated}`;
     if (this.#haveTotalsChanged) return 'the list changed while it was read';
     if (total !== null && total !== this.#entries) return `${this.#entries} records read, ${total} announced`;
@@ -135,6 +174,7 @@ class Reading<T extends { readonly id: string }> {
 
   /** Whether it ended where a list ends, and nothing moved. */
   isWhole(): boolean {
+    this.#sort();
     return this.#repeated === 0 && !this.#last.isFull && !this.#hasHole();
   }
 
@@ -166,7 +206,7 @@ class Reading<T extends { readonly id: string }> {
         const page = next++;
         const answer = await this.#tryRequest(page);
         if (!answer) continue;
-        isPastEnd ||= answer.dropped === 0 && !this.#bringsNews(answer);
+        isPastEnd ||= answer.dropped === 0 && !this.#bringsNews(page, answer);
         this.#take(page, answer);
       }
     };
@@ -180,7 +220,7 @@ class Reading<T extends { readonly id: string }> {
       const answer = await this.#tryRequest(page);
       if (!answer) return;
       const isEmpty = answer.records.length + answer.dropped === 0;
-      const bringsNews = this.#bringsNews(answer);
+      const bringsNews = this.#bringsNews(page, answer);
       // A cloud that shows its last page again, or always the first, has not moved any record.
       if (isEmpty || bringsNews) this.#take(page, answer);
       if (!bringsNews) return;
@@ -211,7 +251,7 @@ class Reading<T extends { readonly id: string }> {
   #hasHole(): boolean {
     const { entries, pages } = this.#totals ?? {};
     if (this.#entries >= (entries ?? 0)) return false;
-    const sizes = [...this.#sizes];
+    const sizes = [...this.#pages].map(([page, answer]) => [page, sizeOf(answer)] as const);
     const lastWithRecords = Math.max(...sizes.map(([page, size]) => (size > 0 ? page : 0)));
     const fullSize = Math.max(...sizes.map(([, size]) => size));
     return sizes.some(
@@ -219,18 +259,34 @@ class Reading<T extends { readonly id: string }> {
     );
   }
 
-  #bringsNews(answer: Page<T>): boolean {
+  #bringsNews(page: number, answer: Page<T>): boolean {
+    if (this.#isSame(page, answer)) return answer.records.length > 0;
     return answer.records.some(({ id }) => !this.byId.has(id));
   }
 
+  #sort(): void {
+    for (const { records } of this.#unsorted.splice(0)) {
+      const before = this.#byId.size;
+      for (const record of records) this.#byId.set(record.id, record);
+      this.#repeated += before + records.length - this.#byId.size;
+    }
+  }
+
+  #isSame(page: number, answer: Page<T>): boolean {
+    return this.#list.before?.pages.get(page) === answer;
+  }
+
+  #isAsBefore(): boolean {
+    return this.#same === this.#pages.size && this.#same === this.#list.before?.pages.size;
+  }
+
   #take(page: number, answer: Page<T>): void {
-    const size = answer.records.length + answer.dropped;
+    const size = sizeOf(answer);
     this.#entries += size;
-    this.#sizes.set(page, size);
+    this.#pages.set(page, answer);
+    this.#unsorted.push(answer);
+    if (this.#isSame(page, answer)) this.#same++;
     this.#nameless += answer.nameless;
-    const before = this.byId.size;
-    for (const record of answer.records) this.byId.set(record.id, record);
-    this.#repeated += before + answer.records.length - this.byId.size;
     if (page === 1) this.#firstSize = size;
     if (page > this.#last.page) {
       this.#last = { page, isFull: size > 0 && size >= (answer.pageSize ?? this.#firstSize) };
@@ -239,6 +295,11 @@ class Reading<T extends { readonly id: string }> {
     this.#totals ??= totals;
     if (totals.entries !== this.#totals.entries || totals.pages !== this.#totals.pages)
       this.#haveTotalsChanged = true;
-    this.#list.onPage?.(this.#sizes.size, this.#totals.pages);
+    this.#list.onPage?.(this.#pages.size, this.#totals.pages);
   }
+}
+
+/** How many records a page has, the unreadable ones too. */
+function sizeOf({ records, dropped }: Page<unknown>): number {
+  return records.length + dropped;
 }

@@ -62,7 +62,19 @@ export class Limiter {
   }
 
   /** Runs the task when its turn comes; rejects with the reason where it is not wanted any more before. */
-  run<T>({ priority, lane, ending }: Turn, task: () => Promise<T>): Promise<T> {
+  async run<T>(turn: Turn, task: () => Promise<T>): Promise<T> {
+    await this.#begin(turn);
+    try {
+      if (turn.ending.reason) throw turn.ending.reason;
+      return await task();
+    } finally {
+      this.#inFlight--;
+      if (turn.priority === 'command') this.#commandsInFlight--;
+      this.#startNext();
+    }
+  }
+
+  #begin({ priority, lane, ending }: Turn): Promise<void> {
     return new Promise((resolve, reject) => {
       if (ending.reason) {
         reject(ending.reason);
@@ -70,16 +82,9 @@ export class Limiter {
       }
       const start = () => {
         letGo();
-        const isCommand = priority === 'command';
         this.#inFlight++;
-        if (isCommand) this.#commandsInFlight++;
-        task()
-          .then(resolve, reject)
-          .finally(() => {
-            this.#inFlight--;
-            if (isCommand) this.#commandsInFlight--;
-            this.#startNext();
-          });
+        if (priority === 'command') this.#commandsInFlight++;
+        resolve();
       };
       const letGo = ending.onEnd((reason) => {
         this.#remove(priority, lane, start);

@@ -9,7 +9,7 @@ import { Limiter, type Priority } from './limiter.ts';
 import { type OperationName, operationRow } from './operations.ts';
 import type { HttpRequest } from './request.ts';
 import { RequestCount, type RequestTally } from './requestTally.ts';
-import { type Answer, Transport } from './transport.ts';
+import { type Received, Transport } from './transport.ts';
 
 export interface SenderOptions {
   readonly baseUrl: string;
@@ -104,9 +104,9 @@ export class Sender {
   }
 
   /** Sends the request when its turn comes; the token is looked up at the last moment. */
-  send(sending: Sending, token: () => string | null): Promise<Answer> {
+  send(sending: Sending, token: () => string | null): Promise<Received> {
     const { name, priority, deadline } = sending;
-    return this.#limiter.run({ priority, lane: name, ending: deadline }, async () => {
+    return this.#limiter.run({ priority, lane: name, ending: deadline }, () => {
       if (priority !== 'poll') return this.#exchange(sending, token(), deadline);
       return this.withDeadline(deadline, (own) => {
         own.set(this.#options.requestTimeoutMs);
@@ -119,7 +119,7 @@ export class Sender {
     { name, request, deadline, onSend }: Sending,
     token: string | null,
     ending: Ending,
-  ): Promise<Answer> {
+  ): Promise<Received> {
     const { log, requestTimeoutMs } = this.#options;
     const isLate = deadline.remainingMs() < requestTimeoutMs * leastShareOfTime;
     if (isLate && operationRow(name).retry === 'never') throw new GivenUp('timed out', true);
@@ -127,7 +127,7 @@ export class Sender {
     onSend();
     this.#requests.add();
     let status: number | null = null;
-    let answer: Answer;
+    let answer: Received;
     try {
       answer = await this.#transport.send(request, token, ending);
       ({ status } = answer);

@@ -21,10 +21,16 @@ export interface TransportOptions {
 /** What the cloud answered, whatever its status. */
 export interface Answer {
   readonly status: number;
+  /** The body as text. */
   readonly body: string;
   /** Why the body is not all there; null when it is. */
   readonly bodyProblem: NoAnswer | null;
   readonly header: (name: string) => string | null;
+}
+
+/** An answer as it came: its body is made text when somebody wants to read it. */
+export interface Received extends Answer {
+  readonly bytes: Buffer;
 }
 
 const maxBodyBytes = 16 * 1024 * 1024;
@@ -33,6 +39,7 @@ const maxGlanceBytes = 64 * 1024;
 const maxGlanceMs = 500;
 
 const text = new TextDecoder();
+const nothing = Buffer.alloc(0);
 
 const unpackers = new Map([
   ['gzip', gunzipSync],
@@ -61,7 +68,7 @@ export class Transport {
    * Sends the request and reads the answer. It can be ended wherever it is: undici itself would ignore a signal while
    * it waits for a connection. A request that was given up before it was sent is never sent.
    */
-  send(request: HttpRequest, token: string | null, ending: Ending): Promise<Answer> {
+  send(request: HttpRequest, token: string | null, ending: Ending): Promise<Received> {
     return new Promise((resolve, reject) => {
       let letGo = () => {};
       const exchange = new Exchange(request, this.#url, this.#clock, (outcome) => {
@@ -124,12 +131,37 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
   };
 }
 
+class Reply implements Received {
+  readonly status: number;
+  readonly header: (name: string) => string | null;
+  readonly bytes: Buffer;
+  readonly bodyProblem: NoAnswer | null;
+  #text: string | undefined;
+
+  constructor(
+    status: number,
+    header: (name: string) => string | null,
+    bytes: Buffer,
+    bodyProblem: NoAnswer | null,
+  ) {
+    this.status = status;
+    this.header = header;
+    this.bytes = bytes;
+    this.bodyProblem = bodyProblem;
+  }
+
+  get body(): string {
+    this.#text ??= text.decode(this.bytes);
+    return this.#text;
+  }
+}
+
 /** One request and its answer, as undici tells of them; settles exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
   readonly #url: URL;
   readonly #clock: Clock;
-  readonly #settle: (outcome: Answer | NoAnswer) => void;
+  readonly #settle: (outcome: Received | NoAnswer) => void;
   readonly #startedAt: number;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -138,7 +170,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isSettled = false;
   #cancelGlance = () => {};
 
-  constructor(request: HttpRequest, url: URL, clock: Clock, settle: (outcome: Answer | NoAnswer) => void) {
+  constructor(request: HttpRequest, url: URL, clock: Clock, settle: (outcome: Received | NoAnswer) => void) {
     this.#request = request;
     this.#url = url;
     this.#clock = clock;
@@ -207,24 +239,24 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#abort();
   }
 
-  /** The body as text; some proxies pack it although nobody asked for that. */
-  #body(problem: NoAnswer | null): Pick<Answer, 'body' | 'bodyProblem'> {
+  /** The body's bytes; some proxies pack it although nobody asked for that. */
+  #body(problem: NoAnswer | null): Pick<Received, 'bytes' | 'bodyProblem'> {
     const [first] = this.#chunks;
     const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     const coding = this.#head?.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
     const isPacked = coding !== 'identity' && coding !== '';
     if (!isPacked || problem !== null) {
-      return { body: isPacked ? '' : text.decode(bytes), bodyProblem: problem };
+      return { bytes: isPacked ? nothing : bytes, bodyProblem: problem };
     }
     try {
       const unpack = unpackers.get(coding);
       if (!unpack) throw new Error('an unknown packing');
       const limit = { maxOutputLength: this.#isBodyWanted() ? maxBodyBytes : maxGlanceBytes };
-      return { body: text.decode(unpack(bytes, limit)), bodyProblem: null };
+      return { bytes: unpack(bytes, limit), bodyProblem: null };
     } catch (cause) {
       const words = `the answer's body is packed (content-encoding ${JSON.stringify(coding.slice(0, 40))}) and cannot be unpacked`;
       return {
-        body: '',
+        bytes: nothing,
         bodyProblem: new NoAnswer(words, { kind: 'unreadable', mayHaveActed: true, cause }),
       };
     }
@@ -248,7 +280,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isSettled = true;
     this.#cancelGlance();
     if (this.#head) {
-      this.#settle({ ...this.#head, ...this.#body(problem) });
+      const { status, header } = this.#head;
+      const { bytes, bodyProblem } = this.#body(problem);
+      this.#settle(new Reply(status, header, bytes, bodyProblem));
     } else {
       this.#settle(problem ?? new NoAnswer('the answer has no status', { mayHaveActed: true }));
     }

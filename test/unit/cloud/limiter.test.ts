@@ -69,6 +69,7 @@ describe('the slots', () => {
     const { started, ask, finishOne } = bench(1);
     for (const name of ['p1', 'p2']) void ask(name);
     void ask('c1', 'command');
+    await settle();
     await finishOne();
     await finishOne();
     expect(started).toEqual(['p1', 'c1', 'p2']);
@@ -80,6 +81,17 @@ describe('the slots', () => {
     await expect(limiter.run(turn, () => Promise.reject(new Error('it failed')))).rejects.toThrow(
       'it failed',
     );
+    void ask('next');
+    await settle();
+    expect(started).toEqual(['next']);
+  });
+
+  it('a task whose turn has come and that is no longer wanted does not begin, and gives its slot back', async () => {
+    const { clock, started, ask } = bench(1);
+    const ending = new Deadline(clock);
+    const asked = ask('given up', 'poll', 'a', ending);
+    ending.stop(new GivenUp('too late', false));
+    await expect(asked).rejects.toThrow('too late');
     void ask('next');
     await settle();
     expect(started).toEqual(['next']);
