@@ -30,16 +30,18 @@ export class DataProblems {
 
   /** Listens to the answers to an operation with these parameters. */
   listen(operation: OperationName, params: unknown): Hearing {
-    const question = `${operation} ${JSON.stringify(params ?? {})}`;
+    const question = () => `${operation} ${JSON.stringify(params ?? {})}`;
     const heard = new Map<string, DataProblem>();
     return {
       report: (level, notice) => {
         const words = `${operation}: ${notice}`;
         if (heard.size < maxShown) heard.set(words, { level, words });
-        this.#remember(question, new Map([...(this.#byQuestion.get(question) ?? []), ...heard]));
+        this.#remember(question(), new Map([...(this.#byQuestion.get(question()) ?? []), ...heard]));
         this.#logOnce(level, words);
       },
-      end: () => this.#remember(question, heard),
+      end: () => {
+        if (heard.size + this.#byQuestion.size > 0) this.#remember(question(), heard);
+      },
     };
   }
 

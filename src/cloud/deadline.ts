@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 
 /** Why a wait or a request was ended from outside; its message is half a sentence for people. */
@@ -21,22 +20,10 @@ export interface Ending {
   onEnd(listener: (reason: GivenUp) => void): () => void;
 }
 
-/**
- * Ends one call, always with a `GivenUp`, when its time is up, its caller aborts, or it is stopped. Each request has two
- * of them, which as signals of the runtime would cost as much as reading the answer.
- */
-export class Deadline implements Ending {
-  readonly #clock: Clock;
+/** An end that is brought about. */
+class Stop implements Ending {
   readonly #listeners = new Set<(reason: GivenUp) => void>();
-  readonly #letGoOfCaller: () => void;
   #reason: GivenUp | null = null;
-  #endsAt = Number.POSITIVE_INFINITY;
-  #cancelTimer = () => {};
-
-  constructor(clock: Clock, caller?: Ending) {
-    this.#clock = clock;
-    this.#letGoOfCaller = caller?.onEnd((reason) => this.stop(reason)) ?? (() => {});
-  }
 
   get reason(): GivenUp | null {
     return this.#reason;
@@ -46,6 +33,31 @@ export class Deadline implements Ending {
     if (this.#reason) listener(this.#reason);
     else this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Ends whatever waits for it. */
+  stop(reason: GivenUp): void {
+    if (this.#reason) return;
+    this.#reason = reason;
+    for (const listener of [...this.#listeners]) listener(reason);
+    this.#listeners.clear();
+  }
+}
+
+/**
+ * Ends one call, always with a `GivenUp`, when its time is up, its caller aborts, or it is stopped. Each request has one
+ * or two of them, which as signals of the runtime would cost as much as reading the answer.
+ */
+export class Deadline extends Stop {
+  readonly #clock: Clock;
+  readonly #letGoOfCaller: () => void;
+  #endsAt = Number.POSITIVE_INFINITY;
+  #cancelTimer = () => {};
+
+  constructor(clock: Clock, caller?: Ending) {
+    super();
+    this.#clock = clock;
+    this.#letGoOfCaller = caller?.onEnd((reason) => this.stop(reason)) ?? (() => {});
   }
 
   /** Ms that are left; Infinity while no time is set. */
@@ -65,14 +77,6 @@ export class Deadline implements Ending {
     this.set(this.remainingMs() + ms);
   }
 
-  /** Ends whatever waits for it. */
-  stop(reason: GivenUp): void {
-    if (this.#reason) return;
-    this.#reason = reason;
-    for (const listener of [...this.#listeners]) listener(reason);
-    this.#listeners.clear();
-  }
-
   /** Lets go of the timer and of its caller; must always be called. */
   dispose(): void {
     this.#cancelTimer();
@@ -80,31 +84,21 @@ export class Deadline implements Ending {
   }
 }
 
-/** Hundreds of calls may share a signal; the runtime would take that for a leak. */
-const shared = new WeakSet<AbortSignal>();
+const endings = new WeakMap<AbortSignal, Ending>();
 
-/** The end that a signal of the runtime brings. */
+/** The end that a signal of the runtime brings: one for all calls that share it, of which there may be hundreds. */
 export function endingOf(signal: AbortSignal): Ending {
-  const reason = () => {
+  const known = endings.get(signal);
+  if (known) return known;
+  const ending = new Stop();
+  const end = () => {
     const given: unknown = signal.reason;
-    return given instanceof GivenUp ? given : new GivenUp('given up by its caller', false);
+    ending.stop(given instanceof GivenUp ? given : new GivenUp('given up by its caller', false));
   };
-  return {
-    get reason() {
-      return signal.aborted ? reason() : null;
-    },
-    onEnd: (listener) => {
-      if (signal.aborted) {
-        listener(reason());
-        return () => {};
-      }
-      const onAbort = () => listener(reason());
-      if (!shared.has(signal)) setMaxListeners(0, signal);
-      shared.add(signal);
-      signal.addEventListener('abort', onAbort, { once: true });
-      return () => signal.removeEventListener('abort', onAbort);
-    },
-  };
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  endings.set(signal, ending);
+  return ending;
 }
 
 /** The promise's outcome, or the reason as soon as it is over; the promise itself goes on. */

@@ -62,7 +62,14 @@ export type ChangeName = {
   [Name in OperationName]: Operations[Name] extends { readonly control: Control } ? Name : never;
 }[OperationName];
 
+/** Each request asks for those of its path, and there are as many paths as operations. */
+const namesIn = new Map<string, readonly string[]>();
+
 /** Names of the path parameters in a path template, in order. */
-export function paramNames(path: string): string[] {
-  return [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
+export function paramNames(path: string): readonly string[] {
+  const known = namesIn.get(path);
+  if (known) return known;
+  const names = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
+  namesIn.set(path, names);
+  return names;
 }

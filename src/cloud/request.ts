@@ -120,11 +120,10 @@ function checkParams(names: readonly string[], params: unknown, faults: CallFaul
     fault(null, 'must be an object');
     return encoded;
   }
-  const given: ReadonlyMap<string, unknown> = new Map(Object.entries(params));
-  const strangers = [...given.keys()].filter((name) => !names.includes(name));
+  const strangers = Object.keys(params).filter((name) => !names.includes(name));
   faults.push(...unknownNames('params', strangers, names));
   for (const name of names) {
-    const value = given.get(name);
+    const value: unknown = Object.hasOwn(params, name) ? params[name as keyof typeof params] : undefined;
     if (value === undefined) fault(name, 'is missing');
     else if (typeof value !== 'string' || !staysInSegment(value)) fault(name, 'must be an id');
     else encoded.set(name, encodeURIComponent(value));
@@ -171,8 +170,9 @@ function halvesIn(query: object): CallFault[] {
 }
 
 function encodeQuery(query: unknown): string {
+  if (query === undefined) return '';
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
+  for (const [name, value] of Object.entries(query as object)) {
     if (value !== undefined) search.set(name, String(value));
   }
   return search.size > 0 ? `?${search}` : '';
