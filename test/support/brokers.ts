@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type BrokerMessage, type BrokerOptions, Connection } from '../../src/broker/connection.ts';
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
 import { atTestEnd } from './childProcess.ts';
@@ -43,6 +43,7 @@ const impatience = -0.9;
 export function openConnection(
   url: string | readonly string[],
   changes: Partial<BrokerOptions> = {},
+  clock: Clock = systemClock,
 ): TestConnection {
   const lines = logLines('info');
   const heard: BrokerMessage[] = [];
@@ -57,7 +58,7 @@ export function openConnection(
       failed: (reason) => happenings.push(`failed: ${reason}`),
       presumedDead: () => happenings.push('presumed dead'),
     },
-    systemClock,
+    clock,
     () => {
       waits += 1;
       return impatience;

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BrokerAway } from '../../../src/broker/brokerAway.ts';
 import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
+import { passTime } from '../../support/passTime.ts';
 import { freePort } from '../../support/ports.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';
 import { waitFor } from '../../support/waitFor.ts';
@@ -51,6 +53,24 @@ describe('a connection', () => {
     expect(lines.messages).toEqual([
       `warn: MQTT broker mqtt://${host}:${port}: connection refused (is it running, and is the port right?). Trying again until it works`,
     ]);
+  });
+
+  it('gives up a broker that takes it and then says nothing for 15 seconds', async () => {
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.close());
+    const hasGreeted = new Promise((resolve) =>
+      silent.once('connection', (socket) => socket.once('data', resolve)),
+    );
+    const { port } = silent.address() as AddressInfo;
+    const clock = new FakeClock();
+    const { happenings } = openConnection(`mqtt://127.0.0.1:${port}`, {}, clock);
+    await hasGreeted;
+    await passTime(clock, 14_999, 1_000);
+    expect(happenings).toEqual([]);
+    await passTime(clock, 1);
+    await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
+    expect(happenings).toEqual(['failed: it takes connections but does not answer']);
   });
 
   it('says in words that there is no such host', async () => {
