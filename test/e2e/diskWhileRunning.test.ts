@@ -216,7 +216,10 @@ describe('a sum of water', { timeout: 60_000 }, () => {
     const from = watcher.messages.length;
     const again = house.start(dataDir);
     await house.untilHealth(/usage/);
-    expect(house.house.json(`sonic/${house.sonicId}/usage`).total).toBeNull();
+    await watcher.waitForTopic(
+      `sonic2mqtt/sonic/${house.sonicId}/usage`,
+      (text) => JSON.parse(text).total === null,
+    );
     simulator.setFaults([]);
     expect(await house.untilTotal(from)).toBeGreaterThanOrEqual(shown);
     await house.untilHealth(null);

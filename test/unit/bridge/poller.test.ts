@@ -15,6 +15,9 @@ const list = (...data: object[]) => ({
   json: { data, page_number: 1, page_size: 10, total_entries: data.length, total_pages: 1 },
 });
 
+/** A clock that stands still: whatever takes long is waited for. */
+const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
+
 /** A poller that polls when it is told to, on a stub of the cloud. */
 async function startPoller(handler: StubHandler, clock: Clock = systemClock) {
   const { client, stub } = await startBench(handler, { session: { token: 'kept', since: Date.now() } });
@@ -137,7 +140,7 @@ describe('telemetry', () => {
       if (path.endsWith(`/${without}/telemetry`)) return { status: 404 };
       if (path.endsWith('/telemetry')) return { json: { pressure: 3_000 } };
       return path.endsWith('/sonics') ? list(...sonics) : list();
-    });
+    }, noon());
     expect(store.sonicView(having)?.telemetry).toMatchObject({ pressure: 3_000 });
     expect(store.sonicView(without)?.telemetry).toBeNull();
     expect(poller.records.telemetry.failure).toBeNull();
@@ -148,7 +151,7 @@ describe('telemetry', () => {
     const { poller, client } = await startPoller(({ path }) => {
       if (path.endsWith('/telemetry')) return { status: 404 };
       return path.endsWith('/sonics') ? list(...sonics) : list();
-    });
+    }, noon());
     expect(poller.records.telemetry.failure).toBeNull();
     expect(client.availability('read_telemetry')).toBe('unavailable');
   });
@@ -157,7 +160,7 @@ describe('telemetry', () => {
     const { client } = await startPoller(({ path }) => {
       if (path.includes('/sonics/one')) return { status: 404 };
       return path.endsWith('/sonics') ? list({ id: 'one', radio_connection: 'connected' }) : list();
-    });
+    }, noon());
     expect(client.availability('read_telemetry')).toBe('available');
   });
 
@@ -169,7 +172,7 @@ describe('telemetry', () => {
         return { status: 404 };
       }
       return path.endsWith('/sonics_wifi') && isListed ? list({ id: 'one' }) : list();
-    });
+    }, noon());
     expect(client.availability('read_wifi_telemetry')).toBe('available');
   });
 
@@ -180,7 +183,6 @@ describe('telemetry', () => {
 });
 
 describe('what is asked for sonic by sonic', () => {
-  const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
   const linked = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
   const slices = {
     usage: {
