@@ -5,7 +5,7 @@ import type { Log, Secrets } from '../base/log.ts';
 import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
 import { type Crawl, crawlPages, type PageWatcher, type Whole } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
-import { Deadline, type Ending, endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
+import { type Deadline, endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { Priority } from './limiter.ts';
 import { NoAnswer } from './noAnswer.ts';
@@ -134,8 +134,9 @@ export class CloudClient {
   ): Promise<ReplyOf<Name>> {
     const hearing = this.#problems.listen(call.operation, (call as UncheckedCall).params);
     const request = encodeCall(call, this.#options.routes);
-    const caller = options.signal && endingOf(options.signal);
-    const reply = await this.#do(call.operation, request, options, caller, hearing);
+    const reply = await this.#sender.withDeadline(options.signal && endingOf(options.signal), (deadline) =>
+      this.#do(call.operation, request, options, deadline, hearing),
+    );
     hearing.end();
     return reply as ReplyOf<Name>;
   }
@@ -221,7 +222,7 @@ export class CloudClient {
     name: OperationName,
     request: HttpRequest,
     options: CallOptions,
-    caller: Ending | undefined,
+    caller: Deadline,
     hearing: Hearing,
     onSend = () => {},
   ): Promise<unknown> {
@@ -249,9 +250,9 @@ export class CloudClient {
       });
     try {
       // Without a time of its own it ends with its caller.
-      if (timeoutMs === null && caller instanceof Deadline) return await persist(caller);
+      if (timeoutMs === null) return await persist(caller);
       return await this.#sender.withDeadline(caller, (deadline) => {
-        if (timeoutMs !== null) deadline.set(timeoutMs);
+        deadline.set(timeoutMs);
         return persist(deadline);
       });
     } catch (error) {

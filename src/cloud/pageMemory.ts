@@ -43,7 +43,9 @@ export class PageMemory {
 
   keepList(path: string, list: Whole<unknown>): void {
     // One page is sorted as soon as it is compared.
-    if (list.pages.size > 1) this.#lists.set(path, list);
+    if (list.pages.size < 2) return;
+    if (this.#lists.size >= mostPages && !this.#lists.has(path)) this.#forget();
+    this.#lists.set(path, list);
   }
 
   /** With a new secret, another reading of the same might hide more. */

@@ -28,11 +28,6 @@ export interface Answer {
   readonly header: (name: string) => string | null;
 }
 
-/** An answer as it came: its body is made text when somebody wants to read it. */
-export interface Received extends Answer {
-  readonly bytes: Buffer;
-}
-
 const maxBodyBytes = 16 * 1024 * 1024;
 // Where the status says it all, the body is only worth a glance for a message.
 const maxGlanceBytes = 64 * 1024;
@@ -131,7 +126,8 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
   };
 }
 
-class Reply implements Received {
+/** An answer as it came: its body is made text when somebody wants to read it. */
+export class Received implements Answer {
   readonly status: number;
   readonly header: (name: string) => string | null;
   readonly bytes: Buffer;
@@ -282,7 +278,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#head) {
       const { status, header } = this.#head;
       const { bytes, bodyProblem } = this.#body(problem);
-      this.#settle(new Reply(status, header, bytes, bodyProblem));
+      this.#settle(new Received(status, header, bytes, bodyProblem));
     } else {
       this.#settle(problem ?? new NoAnswer('the answer has no status', { mayHaveActed: true }));
     }
