@@ -337,7 +337,10 @@ describe('who may change nothing', () => {
       ['signal', signal],
       ['sonic', sonic],
     ]) {
-      expect(discovered(house, id ?? '').components).not.toHaveProperty('text_name');
+      await house.watcher.waitForTopic(
+        `homeassistant/device/sonic2mqtt_${id}/config`,
+        (text) => !('text_name' in JSON.parse(text).components),
+      );
       await house.watcher.publish(`sonic2mqtt/${kind}/${id}/name/set`, 'Mine');
     }
     await waitFor(() => house.events('command').length === 3, { what: 'three refusals' });
