@@ -172,7 +172,10 @@ describe('what vanishes', () => {
     house.simulator.world.removeSonic(id);
     await polls(house, 1, 6);
     expect(topics().length).toBeGreaterThanOrEqual(6);
-    expect(house.json('bridge/health').status).toBe('degraded');
+    await house.watcher.waitForTopic(
+      'sonic2mqtt/bridge/health',
+      (text) => JSON.parse(text).status === 'degraded',
+    );
 
     house.simulator.setFaults([]);
     await waitFor(() => topics().length === 0, { what: 'the sonic to go', timeoutMs: 10_000 });
@@ -334,7 +337,10 @@ describe('incidents', () => {
     await waitFor(() => house.json(`sonic/${id}/incidents`).open.water_presence_detected === null, {
       what: 'the incident to close',
     });
-    expect(house.watcher.last.has(`sonic2mqtt/incident/${opened.id}`)).toBe(false);
+    await waitFor(() => !house.watcher.last.has(`sonic2mqtt/incident/${opened.id}`), {
+      what: 'its record to go',
+    });
+    await waitFor(() => house.events('incident_closed').length > 0, { what: 'the word of it' });
     expect(house.events('incident_closed')).toMatchObject([{ id: opened.id }]);
   });
 });

@@ -33,6 +33,7 @@ describe.runIf(process.platform === 'linux')('the health check of the container'
     house.simulator.setFaults([]);
     await waitFor(async () => (await check()).code === 0, { what: 'health', timeoutMs: 10_000 });
     const [sonic] = house.simulator.world.sonics.ids;
+    await house.watcher.settle();
     expect(house.json(`sonic/${sonic}`)).toBeDefined();
     expect(await check()).toEqual({ code: 0, says: 'ok' });
   });

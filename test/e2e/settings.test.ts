@@ -215,6 +215,7 @@ describe('a name', () => {
         await house.watcher.waitForTopic(topic, (text) => JSON.parse(text).name === name);
       }
     }
+    await waitFor(() => house.events('command').length === 3, { what: 'the outcomes' });
     expect(house.events('command').map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
     expect(bodies(house, 'patch_sonic')).toEqual([{ name: 'Renamed sonic "ü"' }]);
   });

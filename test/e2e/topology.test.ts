@@ -142,6 +142,8 @@ describe('a house in which things come, move and go', () => {
 
   const count = () => both.homeAssistant.entities().length;
   const happened = (event: string) => both.house.events(event).map(({ kind, id }) => `${kind} ${id}`);
+  const untilHappened = (event: string, times: number) =>
+    waitFor(() => happened(event).length >= times, { what: `${times} times ${event}` });
 
   it('is shown as property, signal and sonic, each below the one above it', async () => {
     await untilShown(both);
@@ -154,6 +156,7 @@ describe('a house in which things come, move and go', () => {
     const [first = ''] = world.signals.ids;
     const sonics = [world.addSonic(signal.id), world.addSonic(first)];
     await untilShown(both);
+    await untilHappened('device_added', 4);
     expect(happened('device_added').toSorted()).toEqual(
       [`property ${property.id}`, `signal ${signal.id}`, ...sonics.map(({ id }) => `sonic ${id}`)].toSorted(),
     );
@@ -226,6 +229,7 @@ describe('a house in which things come, move and go', () => {
     await untilShown(both);
     removeSignal(world, bare.id);
     await untilShown(both);
+    await untilHappened('device_removed', 2);
     expect(happened('device_removed')).toEqual([`sonic ${sonic}`, `signal ${bare.id}`]);
   });
 
@@ -239,6 +243,7 @@ describe('a house in which things come, move and go', () => {
     ];
     world.leaveProperty(left);
     await untilShown(both, kept);
+    await untilHappened('device_removed', before.length + gone.length);
     expect(happened('device_removed').slice(before.length).toSorted()).toEqual(gone.toSorted());
   });
 });

@@ -50,6 +50,8 @@ export interface MqttWatcher {
     predicate: (message: SeenMessage) => boolean,
     options: { what: string; timeoutMs?: number; from?: number },
   ): Promise<SeenMessage>;
+  /** Waits until all that the broker took before this call has come. */
+  settle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -83,11 +85,16 @@ export async function watchTopics(
   const rap = protocolVersion === 5 ? { rap: true } : {};
   await client.subscribeAsync(filters, { qos, ...rap });
   await client.subscribeAsync(echo, { qos });
+  let echoes = 0;
+  const settle = async () => {
+    const own = ++echoes;
+    await client.publishAsync(echo, `${own}`, { qos });
+    await waitFor(() => lastEcho >= own, { what: 'all messages', intervalMs: 1 });
+  };
   // Mosquitto sends all it has retained before the first echo; aedes sends it little by little in between.
-  for (let quietEchoes = 0, round = 1; quietEchoes < 5; round++) {
+  for (let quietEchoes = 0; quietEchoes < 5; ) {
     const seen = messages.length;
-    await client.publishAsync(echo, `${round}`, { qos });
-    await waitFor(() => lastEcho === round, { what: 'the retained messages', intervalMs: 1 });
+    await settle();
     quietEchoes = messages.length === seen ? quietEchoes + 1 : 0;
   }
 
@@ -115,6 +122,7 @@ export async function watchTopics(
       }),
     waitForMessage: (predicate, { from = 0, ...wait }) =>
       waitFor(() => messages.slice(from).find(predicate), wait),
+    settle,
     close,
   };
 }

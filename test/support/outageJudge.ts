@@ -182,6 +182,7 @@ export async function judgeOddity(faulty: FaultyHouse, trouble: Trouble): Promis
 export async function expectToStopInTime({ bridge, house }: FaultyHouse): Promise<void> {
   const { code, durationMs } = await bridge.stop();
   expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
+  await house.watcher.settle();
   expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
 }
 
