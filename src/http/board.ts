@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Overview } from '../bridge/overview.ts';
-import { statusOf } from './status.ts';
+import { pageNearest, statusOf } from './status.ts';
 
 /** What was gathered serves everybody who looks within this time. */
 const keptMs = 900;
@@ -19,10 +19,12 @@ export class Board {
     this.#clock = clock;
   }
 
-  /** One page of it as JSON. */
-  text(page: number): string {
-    const text = this.#texts.get(page) ?? JSON.stringify(statusOf(this.#look(), this.#hide, page));
-    this.#texts.set(page, text);
+  /** One page of it as JSON: of the pages that there are, whatever is asked for. */
+  text(wantedPage: number): string {
+    const overview = this.#look();
+    const { number } = pageNearest(overview, wantedPage);
+    const text = this.#texts.get(number) ?? JSON.stringify(statusOf(overview, this.#hide, number));
+    this.#texts.set(number, text);
     return text;
   }
 

@@ -104,6 +104,12 @@ interface Household {
   readonly sonics: readonly SonicView[];
 }
 
+/** The page that there is nearest to the wanted one, and how many there are. */
+export function pageNearest(overview: Overview, wantedPage: number): StatusDocument['page'] {
+  const of = Math.max(1, Math.ceil(layoutOf(overview).lines.length / sonicsAPage));
+  return { number: Math.min(of, Math.max(1, Math.floor(wantedPage) || 1)), of };
+}
+
 /** Writes the document of one page; one that there is not is the nearest that there is. */
 export function statusOf(overview: Overview, hide: (text: string) => string, wantedPage = 1): StatusDocument {
   const { startedAt, status, reason, wellbeing, polls } = overview;
@@ -111,10 +117,9 @@ export function statusOf(overview: Overview, hide: (text: string) => string, wan
   const half = ({ isWorking, reason: why }: Half) => ({ isUp: isWorking, reason: words(why) });
   const isFresh = wellbeing.cloud.isWorking;
   const { lines, valves } = layoutOf(overview);
-  const of = Math.max(1, Math.ceil(lines.length / sonicsAPage));
-  const number = Math.min(of, Math.max(1, Math.floor(wantedPage) || 1));
+  const page = pageNearest(overview, wantedPage);
   const onPage = new Map<Household, SonicView[]>();
-  for (const [household, sonic] of lines.slice((number - 1) * sonicsAPage, number * sonicsAPage)) {
+  for (const [household, sonic] of lines.slice((page.number - 1) * sonicsAPage, page.number * sonicsAPage)) {
     const shown = onPage.get(household) ?? [];
     if (sonic) shown.push(sonic);
     onPage.set(household, shown);
@@ -134,7 +139,7 @@ export function statusOf(overview: Overview, hide: (text: string) => string, wan
         .slice(0, mostIncidents)
         .map((incident) => shownIncident(incident, overview)),
     },
-    page: { number, of },
+    page,
     properties: [...onPage].map(([household, shown]) => shownProperty(household, shown, overview)),
     polls: polls.map((poll) => ({ ...poll, failure: words(poll.failure) })),
   };
