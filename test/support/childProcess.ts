@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { onTestFinished, TestRunner } from 'vitest';
+import { oneByOne } from './slowDay.ts';
 
 /** How a process ended, and how long that took since it was asked to, in ms. */
 export interface Ending {
@@ -63,28 +64,37 @@ export function startProcess(
   let output = '';
   let ending: Omit<Ending, 'durationMs'> | undefined;
   const onOutput = new Set<() => void>();
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
+  const said = (text: string) => {
     output += text;
     for (const callback of [...onOutput]) callback();
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-    output += text;
-    for (const callback of [...onOutput]) callback();
-  });
+  };
+  const whenItsTurnComes = oneByOne();
+  child.stdout.setEncoding('utf8').on('data', (text: string) =>
+    whenItsTurnComes(() => {
+      stdout += text;
+      said(text);
+    }),
+  );
+  child.stderr.setEncoding('utf8').on('data', (text: string) =>
+    whenItsTurnComes(() => {
+      stderr += text;
+      said(text);
+    }),
+  );
   const hasEnded = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       stderr += error.message;
       output += error.message;
     });
     // Not 'exit': only 'close' says that all output has been read.
-    child.once('close', (code, signal) => {
-      forget();
-      ending = { code, signal };
-      resolve();
-      for (const callback of [...onOutput]) callback();
-    });
+    child.once('close', (code, signal) =>
+      whenItsTurnComes(() => {
+        forget();
+        ending = { code, signal };
+        resolve();
+        for (const callback of [...onOutput]) callback();
+      }),
+    );
   });
 
   async function ended(): Promise<Ending> {

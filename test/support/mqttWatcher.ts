@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { connectAsync, type IPublishPacket } from 'mqtt';
+import { connectAsync, type IPublishPacket, type OnMessageCallback } from 'mqtt';
 import { atTestEnd } from './childProcess.ts';
+import { oneByOne } from './slowDay.ts';
 import { waitFor } from './waitFor.ts';
 
 /** One message as it came; on MQTT 3.1.1 `retain` tells what the broker had stored from what is new. */
@@ -72,7 +73,7 @@ export async function watchTopics(
   const messages: SeenMessage[] = [];
   const echo = `watcher/${randomUUID()}`;
   let lastEcho = 0;
-  client.on('message', (topic, payload, { retain, qos, properties }) => {
+  const take: OnMessageCallback = (topic, payload, { retain, qos, properties }) => {
     if (topic === echo) {
       lastEcho = Number(payload);
       return;
@@ -81,7 +82,9 @@ export async function watchTopics(
     messages.push({ topic, text, retain, qos, atMs: performance.now(), properties });
     if (text === '') last.delete(topic);
     else last.set(topic, text);
-  });
+  };
+  const whenItsTurnComes = oneByOne();
+  client.on('message', (...message) => whenItsTurnComes(() => take(...message)));
   const rap = protocolVersion === 5 ? { rap: true } : {};
   await client.subscribeAsync(filters, { qos, ...rap });
   await client.subscribeAsync(echo, { qos });
