@@ -84,7 +84,10 @@ describe('a landlord with 37 sonics over four pages', () => {
   });
 
   it('publishes nothing in ten quiet polls', async () => {
-    await waitFor(() => house.events('incident_opened').length > 0, { what: 'the incident to be announced' });
+    const isAnnounced = () =>
+      house.events('incident_opened').length > 0 &&
+      house.watcher.messages.some(({ topic }) => topic.endsWith('/incident'));
+    await waitFor(isAnnounced, { what: 'the incident to be announced' });
     const before = house.watcher.messages.length;
     await polls(house, 4, 10);
     expect(house.watcher.messages.slice(before)).toEqual([]);

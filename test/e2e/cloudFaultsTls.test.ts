@@ -103,7 +103,7 @@ describe('the name of the cloud', () => {
     const house = await startHouse({ config: { cloud: { base_url: 'http://no-such-host.invalid' } } });
     const isTold = () => /DNS: .*no-such-host\.invalid/.test(house.json('bridge/health')?.reason);
     await waitFor(isTold, { what: 'words about it', timeoutMs: 30_000 });
-    expect(house.bridge.stderr.match(/WARN: .*DNS: /g)).toHaveLength(1);
     expect((await house.bridge.stop()).code).toBe(0);
+    expect(house.bridge.stderr.match(/WARN: .*DNS: /g)).toHaveLength(1);
   }, 40_000);
 });

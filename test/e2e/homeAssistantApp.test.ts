@@ -73,6 +73,7 @@ describe('the app', () => {
     });
     expect(house.simulator.requests.count('command_valve')).toBe(1);
     expect((await app.stop()).code).toBe(0);
+    await house.watcher.settle();
     expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
     // What it keeps is for its user alone.
     for (const file of readdirSync(join(app.cwd, 'data'))) {

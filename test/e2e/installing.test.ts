@@ -73,6 +73,7 @@ describe.runIf(process.platform === 'linux')(
         throw new Error(`${error.message}\n${service.output}`);
       });
       expect(await service.stop('SIGTERM')).toMatchObject({ code: 0 });
+      await watcher.settle();
       expect(watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
       // What it remembers is where the documentation says, for nobody else to read.
       const kept = readdirSync(service.stateFolder);

@@ -730,6 +730,7 @@ describe('requests that the cloud keeps waiting', () => {
       'the bridge was stopped',
       ...Array(4).fill(underWay),
     ]);
+    await house.watcher.settle();
     expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
   });
 });

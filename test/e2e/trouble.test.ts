@@ -178,6 +178,7 @@ describe('a cloud that is away', () => {
     await house.watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 10_000);
     const { code, durationMs } = await house.bridge.stop();
     expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
+    await house.watcher.settle();
     expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
   });
 });
