@@ -242,7 +242,7 @@ export class Publisher {
     this.#retained.put(topic, payload);
   }
 
-  #announce(topic: string, { gist, componentIds, text }: Announcement, view: DeviceView): void {
+  #announce(topic: string, { gist, componentIds, bytes }: Announcement, view: DeviceView): void {
     const before = this.#components.get(topic) ?? [];
     const gone = before === componentIds ? [] : before.filter((id) => !componentIds.includes(id));
     const wanted = [gist, ...gone].join(' ');
@@ -252,7 +252,7 @@ export class Publisher {
       this.#publishLater(topic, view, discoverySpacingMs - sinceMs);
       return;
     }
-    this.#retained.put(topic, wanted, () => text(gone));
+    this.#retained.put(topic, wanted, () => bytes(gone));
     this.#announcedAt.set(topic, this.#clock.monotonic());
     this.#components.set(topic, componentIds);
     if (gone.length > 0) {

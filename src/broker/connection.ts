@@ -187,7 +187,7 @@ export class Connection {
   }
 
   /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
-  publish(topic: string, payload: string, options: PublishOptions): Promise<void> {
+  publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     const link = this.#link;
     if (!link) return Promise.reject(new BrokerAway());
     const { retain, correlationData } = options;

@@ -10,12 +10,6 @@ export interface OutboxOptions {
   readonly overdueMs: number;
 }
 
-/**
- * A text of more characters is sent as bytes: mqtt.js would go through it only to count them, and Node write it to a
- * buffer of three times its length.
- */
-const longText = 8_192;
-
 /** Who waits for a message to arrive. */
 interface Sender {
   readonly resolve: () => void;
@@ -24,7 +18,7 @@ interface Sender {
 
 interface Letter {
   readonly topic: string;
-  readonly payload: string;
+  readonly payload: string | Buffer;
   readonly options: IClientPublishOptions;
   readonly sender: Sender;
 }
@@ -56,7 +50,7 @@ export class Outbox {
   }
 
   /** Resolves when the broker has the message; rejects with its refusal, or BrokerAway. */
-  publish(topic: string, payload: string, options: IClientPublishOptions): Promise<void> {
+  publish(topic: string, payload: string | Buffer, options: IClientPublishOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ topic, payload, options, sender: { resolve, reject } });
       this.#send();
@@ -78,9 +72,8 @@ export class Outbox {
       if (!letter) break;
       const { topic, payload, options, sender } = letter;
       this.#sent.add(sender);
-      const content = payload.length > longText ? Buffer.from(payload) : payload;
       // The client fails what is on its way just before it tells that the connection is over, which is no refusal.
-      this.#client.publish(topic, content, options, (error) =>
+      this.#client.publish(topic, payload, options, (error) =>
         queueMicrotask(() => this.#answered(sender, error)),
       );
     }

@@ -31,7 +31,7 @@ export class Retained {
   }
 
   /** Publishes the message if the broker does not have it. Of one that is costly to write, the gist tells whether it is the same. */
-  put(topic: string, gist: string, write = () => gist): void {
+  put(topic: string, gist: string, write: () => string | Buffer = () => gist): void {
     const digest = digestOf(gist);
     if (this.#digests.get(topic) !== digest) this.#publish(topic, write(), digest);
   }
@@ -103,7 +103,7 @@ export class Retained {
     while (this.#inFlight > most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  #publish(topic: string, payload: string, digest: string | null): void {
+  #publish(topic: string, payload: string | Buffer, digest: string | null): void {
     if (!this.#connection.isConnected) return;
     this.#digests.set(topic, digest);
     if (payload === '') this.#clearing.add(topic);

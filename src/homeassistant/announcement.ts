@@ -19,13 +19,10 @@ export interface Announcement {
   /** The ids of the components in it. */
   readonly componentIds: readonly string[];
   /** The message as JSON, with these components withdrawn: Home Assistant drops what is named without its settings. */
-  readonly text: (withdrawn: readonly string[]) => string;
+  readonly bytes: (withdrawn: readonly string[]) => Buffer;
 }
 
-/**
- * Stands for the id of a device in a template: nothing else in a message has it. It is one of the first 256 characters,
- * since a text with any other takes twice the memory, and so would each message.
- */
+/** Stands for the id of a device in a template: nothing else in a message has it. */
 const placeholder = '\u0091';
 
 /** What follows the device in the messages of all devices of one kind with the same entities. */
@@ -33,7 +30,15 @@ interface Template {
   readonly number: number;
   readonly componentIds: readonly string[];
   /** Between them comes the device's id. */
-  readonly pieces: readonly [string, ...string[]];
+  readonly pieces: readonly string[];
+  /** By the length of the id: an account has one or two. */
+  readonly casts: Map<number, Cast>;
+}
+
+/** What follows the device, with room for ids of one length. */
+interface Cast {
+  readonly bytes: Buffer;
+  readonly idsAt: readonly number[];
 }
 
 const templates = new WeakMap<Topics, Map<string, Template>>();
@@ -48,18 +53,38 @@ export function announcementOf(
   offers: Offers,
   version: string,
 ): Announcement {
-  const { number, componentIds, pieces } = templateFor(view, topics, offers, version);
+  const template = templateFor(view, topics, offers, version);
+  const { number, componentIds } = template;
   const device = JSON.stringify(deviceOf(view, topics, version));
   return {
     gist: `${number} ${device}`,
     componentIds,
-    // In one go: what is put together in two is copied once more.
-    text: (withdrawn) => {
-      const [first, ...others] = pieces;
-      const text = [`{"device":${device},${first}`, ...others].join(viewId(view));
-      return withWithdrawn(text, componentIds, withdrawn);
-    },
+    bytes: (withdrawn) => withWithdrawn(messageOf(template, device, viewId(view)), componentIds, withdrawn),
   };
+}
+
+/** A copy of the cast with the ids set in: put together as a text, and only then made bytes, it takes twice as long. */
+function messageOf(template: Template, device: string, id: string): Buffer {
+  const { bytes, idsAt } = castFor(template, id.length);
+  const start = Buffer.from(`{"device":${device},`);
+  const message = Buffer.concat([start, bytes]);
+  const idBytes = Buffer.from(id);
+  for (const at of idsAt) message.set(idBytes, start.length + at);
+  return message;
+}
+
+function castFor({ pieces, casts }: Template, idLength: number): Cast {
+  const known = casts.get(idLength);
+  if (known) return known;
+  const bytes = Buffer.from(pieces.join(' '.repeat(idLength)));
+  let end = -idLength;
+  const ends = pieces.map((piece) => {
+    end += idLength + Buffer.byteLength(piece);
+    return end;
+  });
+  const cast = { bytes, idsAt: ends.slice(0, -1) };
+  casts.set(idLength, cast);
+  return cast;
 }
 
 function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: string): Template {
@@ -79,17 +104,19 @@ function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: 
   const template = {
     number: known.size,
     componentIds: rows.map(componentId),
-    pieces: text.slice('{'.length).split(placeholder) as [string, ...string[]],
+    pieces: text.slice('{'.length).split(placeholder),
+    casts: new Map(),
   };
   known.set(shape, template);
   return template;
 }
 
 /** Withdrawn components stand behind the others. */
-function withWithdrawn(text: string, present: readonly string[], withdrawn: readonly string[]): string {
-  if (withdrawn.length === 0) return text;
+function withWithdrawn(message: Buffer, present: readonly string[], withdrawn: readonly string[]): Buffer {
+  if (withdrawn.length === 0) return message;
   const components: Record<string, Component> = {};
   for (const id of withdrawn) components[id] = { platform: platformOf(id) ?? 'sensor' };
   const added = JSON.stringify(components).slice('{'.length, -'}'.length);
-  return `${text.slice(0, -'}}'.length)}${present.length > 0 ? ',' : ''}${added}}}`;
+  const end = `${present.length > 0 ? ',' : ''}${added}}}`;
+  return Buffer.concat([message.subarray(0, -'}}'.length), Buffer.from(end)]);
 }

@@ -5,8 +5,8 @@ import type { Topics } from '../../src/homeassistant/topics.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
 
 /** What an announcement says to Home Assistant. */
-export function discoveryIn({ text }: Announcement, withdrawn: readonly string[] = []): Discovery {
-  return JSON.parse(text(withdrawn));
+export function discoveryIn({ bytes }: Announcement, withdrawn: readonly string[] = []): Discovery {
+  return JSON.parse(bytes(withdrawn).toString());
 }
 
 /** A device's discovery message. */

@@ -30,14 +30,14 @@ describe('an announcement', () => {
   it.each(wholeHouse.map((view) => [view.kind, view] as const))(
     'of a %s is its message to the letter',
     (_, view) => {
-      expect(announced(view).text([])).toBe(writtenOut(view));
+      expect(announced(view).bytes([]).toString()).toBe(writtenOut(view));
       expect(announced(view).componentIds).toEqual(Object.keys(discoveryIn(announced(view)).components));
     },
   );
 
   it('of another device of the same kind is another, with the same entities', () => {
-    for (const view of ['sonic-1', 'sonic-2', 'sonic-3'].flatMap(inHouses)) {
-      expect(announced(view).text([])).toBe(writtenOut(view));
+    for (const view of ['sonic-1', 'sonic-2', 'a-longer-id', 's'].flatMap(inHouses)) {
+      expect(announced(view).bytes([]).toString()).toBe(writtenOut(view));
     }
   });
 
