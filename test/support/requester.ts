@@ -1,4 +1,5 @@
-import type { House } from './house.ts';
+import type { OperationName } from '../../src/cloud/operations.ts';
+import { type House, startHouse } from './house.ts';
 
 /** What a request is answered. */
 export interface Answered {
@@ -31,3 +32,29 @@ export function answersTo({ watcher }: House, operation: string): Answered[] {
     .filter(({ topic }) => topic === `sonic2mqtt/bridge/response/${operation}`)
     .map(({ text }) => JSON.parse(text));
 }
+
+/** Polls that do not disturb what a test counts. */
+export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
+
+/** A house whose bridge shows all its devices. */
+export async function shownHouse(options: Parameters<typeof startHouse>[0] = {}): Promise<House> {
+  const house = await startHouse(options);
+  for (const id of house.simulator.world.sonics.ids) {
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, 10_000);
+  }
+  return house;
+}
+
+/** The events of commands to this operation's topic. */
+export const outcomes = (house: House, operation: string) =>
+  house
+    .events('command')
+    .filter(({ topic }) => topic === `sonic2mqtt/bridge/request/${operation}`)
+    .map(({ status, reason, http_status }) => ({ status, reason, http_status }));
+
+/** What the simulated cloud was asked of an operation. */
+export const asked = ({ simulator }: House, name: OperationName) =>
+  simulator.requests.entries.filter(({ operation }) => operation === name);
+
+/** One of the sonics of the simulated cloud. */
+export const sonicId = ({ simulator }: House, index = 0) => simulator.world.sonics.ids[index] ?? '';
