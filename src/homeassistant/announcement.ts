@@ -31,12 +31,13 @@ interface Template {
   readonly componentIds: readonly string[];
   /** Between them comes the device's id. */
   readonly pieces: readonly string[];
-  /** By the length of the id: an account has one or two. */
-  readonly casts: Map<number, Cast>;
+  /** The one that was used last: the ids of an account are of one length. */
+  cast: Cast;
 }
 
-/** What follows the device, with room for ids of one length. */
+/** The pieces with room between them for ids of one length. */
 interface Cast {
+  readonly idLength: number;
   readonly bytes: Buffer;
   readonly idsAt: readonly number[];
 }
@@ -65,7 +66,8 @@ export function announcementOf(
 
 /** A copy of the cast with the ids set in: put together as a text, and only then made bytes, it takes twice as long. */
 function messageOf(template: Template, device: string, id: string): Buffer {
-  const { bytes, idsAt } = castFor(template, id.length);
+  if (template.cast.idLength !== id.length) template.cast = castOf(template.pieces, id.length);
+  const { bytes, idsAt } = template.cast;
   const start = Buffer.from(`{"device":${device},`);
   const message = Buffer.concat([start, bytes]);
   const idBytes = Buffer.from(id);
@@ -73,18 +75,13 @@ function messageOf(template: Template, device: string, id: string): Buffer {
   return message;
 }
 
-function castFor({ pieces, casts }: Template, idLength: number): Cast {
-  const known = casts.get(idLength);
-  if (known) return known;
-  const bytes = Buffer.from(pieces.join(' '.repeat(idLength)));
+function castOf(pieces: readonly string[], idLength: number): Cast {
   let end = -idLength;
   const ends = pieces.map((piece) => {
     end += idLength + Buffer.byteLength(piece);
     return end;
   });
-  const cast = { bytes, idsAt: ends.slice(0, -1) };
-  casts.set(idLength, cast);
-  return cast;
+  return { idLength, bytes: Buffer.from(pieces.join(' '.repeat(idLength))), idsAt: ends.slice(0, -1) };
 }
 
 function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: string): Template {
@@ -101,11 +98,12 @@ function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: 
   if (found) return found;
   const rows = allRows.filter((row) => hasEntity(row, view, offers));
   const text = JSON.stringify(restOf(rows, view, placeholder, topics, version));
+  const pieces = text.slice('{'.length).split(placeholder);
   const template = {
     number: known.size,
     componentIds: rows.map(componentId),
-    pieces: text.slice('{'.length).split(placeholder),
-    casts: new Map(),
+    pieces,
+    cast: castOf(pieces, viewId(view).length),
   };
   known.set(shape, template);
   return template;
