@@ -5,7 +5,6 @@ import {
   changesAt,
   changingCommands,
   fence,
-  hourly,
   houseForCommands,
   outcomes,
   outcomesOf,
@@ -14,7 +13,7 @@ import {
   shown,
   slow,
 } from '../support/commandTable.ts';
-import { fault, type House } from '../support/house.ts';
+import { fault, type House, hourly } from '../support/house.ts';
 import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import {
   changesAt,
   fence,
-  hourly,
   houseForCommands,
   outcomes,
   outcomesOf,
@@ -11,7 +10,7 @@ import {
   slow,
   type ToldOutcome,
 } from '../support/commandTable.ts';
-import { fault, type House } from '../support/house.ts';
+import { fault, type House, hourly } from '../support/house.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const calm = { schedules: hourly, cloud: { request_timeout: '20s' } };

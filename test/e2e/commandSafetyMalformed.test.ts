@@ -3,7 +3,6 @@ import {
   changesAt,
   changingCommands,
   fence,
-  hourly,
   houseForCommands,
   outcomes,
   outcomesOf,
@@ -13,7 +12,7 @@ import {
   shown,
   slow,
 } from '../support/commandTable.ts';
-import { fault, type House } from '../support/house.ts';
+import { fault, type House, hourly } from '../support/house.ts';
 
 const close = async (house: House) => {
   await house.bridge.stop();

@@ -3,14 +3,13 @@ import {
   changesAt,
   changingCommands,
   fence,
-  hourly,
   houseForCommands,
   outcomes,
   ownCommands,
   type SafetyCommand,
   slow,
 } from '../support/commandTable.ts';
-import type { House } from '../support/house.ts';
+import { type House, hourly } from '../support/house.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { waitFor } from '../support/waitFor.ts';
 

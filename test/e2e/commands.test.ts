@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fault, type House, startHouse } from '../support/house.ts';
+import { fault, type House, hourly, startHouse } from '../support/house.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -238,7 +238,7 @@ describe('valve safety', () => {
   it('carries a command out once although the session had expired', async () => {
     const house = await houseWithOneValve({
       config: {
-        schedules: { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' },
+        schedules: hourly,
       },
     });
     house.simulator.expireTokens();
@@ -254,7 +254,6 @@ describe('valve safety', () => {
 
 describe('the bridge itself', () => {
   it('polls everything at once when asked to refresh', async () => {
-    const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
     const house = await houseWithOneValve({ config: { schedules: hourly } });
     const watcher = await watchTopics(house.broker.url, 'sonic2mqtt/sonic/+');
     const { id, topic } = theSonic(house);

@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { IncidentType } from '../../src/model/records.ts';
-import { fault, type House, startHouse } from '../support/house.ts';
+import { fault, type House, hourly, startHouse } from '../support/house.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const hourly = {
-  ...{ sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' },
-  ...{ usage: '1h', pressure_tests: '1h' },
-};
+const seldom = { ...hourly, usage: '1h', pressure_tests: '1h' };
 
 /** A house with two sonics on one signal, in which nothing is wrong yet. */
 async function calmHouse(options: Parameters<typeof startHouse>[0] = {}) {
@@ -57,7 +54,7 @@ function acted(house: House): string[] {
 
 describe('the button that resolves incidents', () => {
   it('resolves or dismisses those of its sonic, as each offers, and no others', async () => {
-    const { house, world, first, second, open } = await calmHouse({ config: { schedules: hourly } });
+    const { house, world, first, second, open } = await calmHouse({ config: { schedules: seldom } });
     const leak = open('high_volume_alert', first, 'resolve', 'dismiss', 'snooze');
     const cold = open('low_temperature', first, 'dismiss');
     const moved = open('device_handle_moved', second, 'resolve');
@@ -88,7 +85,7 @@ describe('the button that resolves incidents', () => {
   });
 
   it('of a property reaches all that hangs on it', async () => {
-    const { house, property, first, second, open } = await calmHouse({ config: { schedules: hourly } });
+    const { house, property, first, second, open } = await calmHouse({ config: { schedules: seldom } });
     const ids = [
       open('high_volume_alert', first, 'resolve'),
       open('low_temperature', second, 'dismiss'),
@@ -119,7 +116,7 @@ describe('the button that resolves incidents', () => {
 
 describe('an action', () => {
   it('acts only on incidents that offer it, and is refused with what is offered where none does', async () => {
-    const { house, world, first, signal, open } = await calmHouse({ config: { schedules: hourly } });
+    const { house, world, first, signal, open } = await calmHouse({ config: { schedules: seldom } });
     const ids = [
       open('high_volume_alert', first, 'resolve', 'snooze'),
       open('low_temperature', first, 'dismiss'),
@@ -158,7 +155,7 @@ describe('an action', () => {
   });
 
   it('that only some incidents take is an error that counts them, and what is true is read again', async () => {
-    const { house, world, first, open } = await calmHouse({ config: { schedules: hourly } });
+    const { house, world, first, open } = await calmHouse({ config: { schedules: seldom } });
     const ids = ['high_volume_alert', 'low_temperature', 'high_humidity'] as const;
     const [gone = '', ...others] = ids.map((type) => open(type, first, 'dismiss'));
     await started(house, [gone, ...others]);

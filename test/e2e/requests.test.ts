@@ -6,11 +6,11 @@ import {
   operationRow,
   type ParamsOf,
 } from '../../src/cloud/operations.ts';
-import { fault, type House } from '../support/house.ts';
+import { fault, type House, hourly } from '../support/house.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { sampleCall } from '../support/operationSamples.ts';
-import { answersTo, asked, hourly, outcomes, request, shownHouse, sonicId } from '../support/requester.ts';
+import { answersTo, asked, outcomes, request, shownHouse, sonicId } from '../support/requester.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const onMosquitto = it.skipIf(!mosquittoAvailable());

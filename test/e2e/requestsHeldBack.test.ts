@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fault } from '../support/house.ts';
-import { answersTo, asked, hourly, outcomes, request, shownHouse, sonicId } from '../support/requester.ts';
+import { fault, hourly } from '../support/house.ts';
+import { answersTo, asked, outcomes, request, shownHouse, sonicId } from '../support/requester.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 describe('the budget', () => {

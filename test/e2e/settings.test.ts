@@ -1,13 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Component } from '../../src/homeassistant/discovery.ts';
-import { fault, type House, startHouse } from '../support/house.ts';
+import { fault, type House, hourly, startHouse } from '../support/house.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** Polled once at the start and then not again, so that nothing but the answers shows what came of a change. */
-const hourly = {
-  ...{ sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' },
-  ...{ usage: '1h', pressure_tests: '1h' },
-};
+const seldom = { ...hourly, usage: '1h', pressure_tests: '1h' };
 
 /** The ids of a house with one of each. */
 function idsOf({ simulator }: House) {
@@ -74,7 +71,7 @@ const bodies = (house: House, operation: string) =>
 describe('a setting', () => {
   let house: House;
   beforeAll(async () => {
-    house = await smallHouse({ config: { schedules: hourly } });
+    house = await smallHouse({ config: { schedules: seldom } });
   });
 
   it('follows its switch: the cloud is asked for that field alone, and shows what it then has', async () => {
@@ -195,7 +192,7 @@ describe('a setting', () => {
 
 describe('a name', () => {
   it('is changed in the cloud, and Home Assistant calls the device so', async () => {
-    const house = await smallHouse({ config: { schedules: hourly } });
+    const house = await smallHouse({ config: { schedules: seldom } });
     const { property, signal, sonic } = idsOf(house);
     const { world } = house.simulator;
     for (const [kind, id, records] of [
@@ -223,7 +220,7 @@ describe('a name', () => {
 
 describe('a change', () => {
   it('reaches the cloud once although that breaks off, and what the cloud then has is shown', async () => {
-    const house = await smallHouse({ config: { schedules: hourly } });
+    const house = await smallHouse({ config: { schedules: seldom } });
     for (const trouble of ['error=503@update_property_settings', 'reset@update_property_settings']) {
       house.simulator.setFaults([fault(trouble)]);
       const sent = house.simulator.requests.count('update_property_settings');
@@ -243,7 +240,7 @@ describe('a change', () => {
   });
 
   it('waits for the one before it, and gives way to a newer one of the same field', async () => {
-    const house = await smallHouse({ config: { schedules: hourly } });
+    const house = await smallHouse({ config: { schedules: seldom } });
     const { property } = idsOf(house);
     house.simulator.setFaults([fault('latency=500@update_property_settings')]);
     const set = (field: string, value: string) =>
@@ -266,7 +263,7 @@ describe('a change', () => {
   });
 
   it('is never sent later than the request timeout', async () => {
-    const house = await smallHouse({ config: { schedules: hourly, cloud: { request_timeout: '800ms' } } });
+    const house = await smallHouse({ config: { schedules: seldom, cloud: { request_timeout: '800ms' } } });
     house.simulator.setFaults([fault('hang@update_property_settings')]);
     const { property } = idsOf(house);
     for (const field of ['auto_shut_off', 'webhook_enabled']) {
@@ -279,7 +276,7 @@ describe('a change', () => {
   });
 
   it('that the cloud turns out not to offer loses its entity, wherever it was', async () => {
-    const house = await smallHouse({ cloud: { properties: 2, signals: 2 }, config: { schedules: hourly } });
+    const house = await smallHouse({ cloud: { properties: 2, signals: 2 }, config: { schedules: seldom } });
     const { property } = idsOf(house);
     expect(discovered(house, property).components).toHaveProperty('switch_leak_protection');
     house.simulator.setFaults([fault('error=404@update_property_configuration')]);

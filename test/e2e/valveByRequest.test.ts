@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fault, startHouse } from '../support/house.ts';
-import { answersTo, asked, hourly, outcomes, request, shownHouse, sonicId } from '../support/requester.ts';
+import { fault, hourly, startHouse } from '../support/house.ts';
+import { answersTo, asked, outcomes, request, shownHouse, sonicId } from '../support/requester.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 describe('a valve by request', () => {
@@ -74,7 +74,7 @@ describe('a valve by request', () => {
     const house = await shownHouse({ config: calm });
     const id = sonicId(house);
     house.simulator.setFaults([fault('latency=500@command_valve')]);
-    const { set } = { set: `sonic2mqtt/sonic/${id}/valve/set` };
+    const set = `sonic2mqtt/sonic/${id}/valve/set`;
     await house.watcher.publish(set, 'CLOSE');
     await house.watcher.publish(set, 'OPEN');
     expect((await request(house, 'command_valve', valve(id, 'explode'))).error?.code).toBe('invalid_request');

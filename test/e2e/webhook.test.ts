@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fault, startHouse } from '../support/house.ts';
+import { fault, hourly, startHouse } from '../support/house.ts';
 import { ask, portOf, startHttpHouse } from '../support/httpHouse.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/program.ts';
@@ -12,11 +12,8 @@ const secret = 'path-secret-8f3a';
 const signingSecret = 'signing-secret-51c2';
 const small = { properties: 1, signals: 1, sonics: 1 };
 
-/** Only a delivery brings news of incidents. */
-const seldom = { incidents: '1h', sonics: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
-
-/** A house with a webhook, once all is shown. */
-async function startWithWebhook(webhook: object = {}, schedules: object = seldom) {
+/** A house with a webhook, once all is shown; only a delivery brings news of incidents. */
+async function startWithWebhook(webhook: object = {}, schedules: object = hourly) {
   const options = { cloud: small, config: { schedules } };
   const { house, url } = await startHttpHouse({ webhook: { secret, ...webhook } }, options);
   await waitFor(async () => (await ask(`${url}/readyz`)).status === 200, { what: 'readiness' });
@@ -113,7 +110,7 @@ describe('the registration of the webhook', () => {
       isStarted: false,
       cloud: { properties: 2, signals: 2, sonics: 2, signingSecret },
       config: {
-        schedules: { ...seldom, properties: '300ms' },
+        schedules: { ...hourly, properties: '300ms' },
         http: {
           listen: `127.0.0.1:${port}`,
           webhook: { secret, signing_secret: signingSecret, public_url, register: true },

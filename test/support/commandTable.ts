@@ -20,9 +20,6 @@ export interface ToldOutcome {
 /** Time enough for a machine that does much else: these tests wait for what happens, and not for how soon. */
 export const slow = { timeout: 60_000 };
 
-/** Polls that do not disturb what a test counts. */
-export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
-
 /** What a home must have for each kind of command to have its own target. */
 const cloud = { properties: 2, signals: 2, sonics: 4 };
 

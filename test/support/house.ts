@@ -58,6 +58,9 @@ export const quick = {
   properties: '700ms',
 };
 
+/** Schedules that do not disturb what a test counts. */
+export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
+
 /** A simulated cloud, a broker, the built bridge between them and a client that watches everything. */
 export interface House {
   readonly simulator: Simulator;

@@ -33,9 +33,6 @@ export function answersTo({ watcher }: House, operation: string): Answered[] {
     .map(({ text }) => JSON.parse(text));
 }
 
-/** Polls that do not disturb what a test counts. */
-export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
-
 /** A house whose bridge shows all its devices. */
 export async function shownHouse(options: Parameters<typeof startHouse>[0] = {}): Promise<House> {
   const house = await startHouse(options);
