@@ -133,7 +133,7 @@ export class Limiter {
   #remove(priority: Priority, lane: string, start: Start): void {
     const queue = this.#queue(priority, lane);
     queue.delete(start);
-    if (queue.size === 0) this.#lanes.delete(lane);
+    if (priority === 'poll' && queue.size === 0) this.#lanes.delete(lane);
     if (this.#lanes.size === 0) this.#stopTimer();
   }
 

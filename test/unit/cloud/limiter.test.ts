@@ -179,6 +179,21 @@ describe('whoever gives up', () => {
     expect(started).toEqual(['first', 'third']);
   });
 
+  it.each(['command', 'urgent'] as const)(
+    'takes nothing from the polls of the same operation (%s)',
+    async (priority) => {
+      const { started, ask, finishOne } = bench(1);
+      const stop = new Deadline(systemClock);
+      void ask('first');
+      void ask('poll', 'poll', 'read_sonic');
+      const command = ask('command', priority, 'read_sonic', stop);
+      stop.stop(new GivenUp('no longer wanted', false));
+      await expect(command).rejects.toThrow('no longer wanted');
+      await finishOne();
+      expect(started).toEqual(['first', 'poll']);
+    },
+  );
+
   it('is turned away if it had given up before', async () => {
     const { started, ask } = bench(1);
     const tooLate = new Deadline(systemClock);
