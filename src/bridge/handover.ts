@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
-import { devicePaths } from '../homeassistant/plan.ts';
+import { deviceTopics } from '../homeassistant/plan.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { isOurs, type Shard } from '../model/shard.ts';
 import { type DeviceKey, propertyNamedIn } from './inventory.ts';
@@ -124,12 +124,7 @@ export class Handover {
   /** The discovery message first, as for every deletion. */
   #topicsOf({ kind, id }: DeviceKey): string[] {
     const { topics } = this.#options;
-    const below = devicePaths(kind).filter((path) => path !== '');
-    return [
-      topics.discovery(kind, id),
-      topics.device(kind, id),
-      ...below.map((path) => topics.below(kind, id, path)),
-    ];
+    return [topics.discovery(kind, id), ...deviceTopics(kind, id, topics)];
   }
 
   #isTakenOver(device: DeviceKey, kept: ReadonlyMap<string, string>): boolean {

@@ -2,7 +2,7 @@ import type { Connection } from '../broker/connection.ts';
 import { type FoundDiscovery, readDiscovery, type Target, type Topics } from '../homeassistant/topics.ts';
 import { namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
-import type { CloudDeviceKind } from './readings.ts';
+import { type CloudDeviceKind, cloudKinds } from './readings.ts';
 
 /** A device of the cloud, by which its topics are named. */
 export interface DeviceKey {
@@ -12,9 +12,6 @@ export interface DeviceKey {
 
 // Brokers send what they keep at once; the longest time is for a slow one with tens of thousands.
 const patience = { quietMs: 300, longestMs: 10_000 };
-
-/** Parents first, as everywhere. */
-const cloudKinds = ['property', 'signal', 'sonic'] as const satisfies readonly CloudDeviceKind[];
 
 /** Retained messages that bridges have left on the broker below one base topic, and which of them are this one's. */
 export class Inventory {

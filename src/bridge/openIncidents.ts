@@ -1,8 +1,9 @@
 import { isOpen } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
+import type { PlannedKind } from './dirty.ts';
 import { merged } from './latest.ts';
 import type { Precedence } from './precedence.ts';
-import type { Happening, Reading } from './readings.ts';
+import type { CloudDeviceKind, Happening, Reading } from './readings.ts';
 import { isSameRecord } from './sameRecord.ts';
 
 /** The device that announces an incident. */
@@ -21,7 +22,7 @@ export interface Surroundings {
   /** Whether what is in that property is shown by another bridge, or may be; null, in none that is known. */
   readonly isElsewhere: (propertyId: string | null) => boolean;
   /** Something shows it, or does so no more. */
-  readonly touch: (kind: 'incident' | 'property' | 'signal' | 'sonic', id: string) => void;
+  readonly touch: (kind: PlannedKind, id: string) => void;
   /** Whether all are known is no longer what it was. */
   readonly touchAll: () => void;
 }
@@ -136,7 +137,7 @@ export class OpenIncidents {
   }
 
   /** Those that a device shows. */
-  shownBy(kind: 'property' | 'signal' | 'sonic', id: string): readonly Incident[] {
+  shownBy(kind: CloudDeviceKind, id: string): readonly Incident[] {
     this.#index ??= this.#indexed();
     return this.#index.get(`${kind}/${id}`) ?? [];
   }

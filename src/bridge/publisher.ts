@@ -6,7 +6,7 @@ import type { Retained } from '../broker/retained.ts';
 import type { Announcement } from '../homeassistant/announcement.ts';
 import { statesPath, viewId } from '../homeassistant/discovery.ts';
 import {
-  devicePaths,
+  deviceTopics,
   type Message,
   type PlanContext,
   planDevice,
@@ -15,7 +15,8 @@ import {
 import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
 import type { Dirty } from './dirty.ts';
 import type { DeviceKey } from './inventory.ts';
-import type { CloudDeviceKind, Store } from './store.ts';
+import { type CloudDeviceKind, cloudKinds } from './readings.ts';
+import type { Store } from './store.ts';
 
 /** The bridge's own retained messages, as they are now. */
 export interface BridgePlan {
@@ -36,9 +37,6 @@ const discoverySpacingMs = 2_500;
 
 /** A broker that refuses messages is asked again after a while, and then less and less often. */
 const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
-
-/** Parents first: Home Assistant makes a nameless device of a parent that it does not know. */
-const cloudKinds = ['property', 'signal', 'sonic'] as const satisfies readonly CloudDeviceKind[];
 
 /**
  * Brings what is retained on the broker in line with what is known: plans what changed, publishes the differences,
@@ -302,7 +300,7 @@ export class Publisher {
   /** Forgets a device; its topics, that of its discovery message first. */
   #forget({ kind, id }: DeviceKey): string[] {
     const discovery = this.#context.topics.discovery(kind, id);
-    const topics = this.#deviceTopics(kind, id);
+    const topics = deviceTopics(kind, id, this.#context.topics);
     this.#components.delete(discovery);
     this.#announcedAt.delete(discovery);
     for (const topic of topics) this.#undecided.delete(topic);
@@ -341,12 +339,5 @@ export class Publisher {
     const device = keys.find(({ kind, id }) => this.#store.isElsewhere(kind, id));
     if (device) this.#leave({ kind: device.kind, id: device.id });
     return device !== undefined;
-  }
-
-  #deviceTopics(kind: DeviceKind, id: string): string[] {
-    const { topics } = this.#context;
-    return devicePaths(kind).map((path) =>
-      path === '' ? topics.device(kind, id) : topics.below(kind, id, path),
-    );
   }
 }

@@ -1,8 +1,10 @@
 import type { DeviceKind } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
 
-/** A device of the cloud; the bridge itself is none. */
-export type CloudDeviceKind = Exclude<DeviceKind, 'bridge'>;
+/** Kinds of devices that the cloud has; parents first: Home Assistant makes a nameless device of one that it does not know. */
+export const cloudKinds = ['property', 'signal', 'sonic'] as const satisfies readonly DeviceKind[];
+
+export type CloudDeviceKind = (typeof cloudKinds)[number];
 
 /** What a reading of a list brought. */
 export interface Reading<T> {

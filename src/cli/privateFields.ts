@@ -1,3 +1,4 @@
+import type { PlannedKind } from '../bridge/dirty.ts';
 import { isTree } from '../config/tree.ts';
 import type { StandIns } from './standIns.ts';
 
@@ -18,16 +19,13 @@ const publicFields = new Set([
 
 const coordinates = new Set(['lat', 'lng', 'latitude', 'longitude']);
 
-const kinds = ['property', 'signal', 'sonic', 'incident'] as const;
-export type RecordKind = (typeof kinds)[number];
-
 interface Named {
   readonly id: string;
   readonly name?: string | null;
 }
 
 /** Finds stand-ins for records of a kind, the first the oldest: `sonic-1` for its id and its name. */
-export function standInForRecords(standIns: StandIns, kind: RecordKind, records: readonly Named[]): void {
+export function standInForRecords(standIns: StandIns, kind: PlannedKind, records: readonly Named[]): void {
   const inOrder = records.toSorted((left, right) => compare(ageOf(left), ageOf(right)));
   for (const [index, { id }] of inOrder.entries()) standIns.set(id, `${kind}-${index + 1}`);
   for (const [index, { name }] of inOrder.entries()) standIns.set(name, `${kind}-${index + 1}`);

@@ -1,4 +1,5 @@
 import { slices } from '../bridge/health.ts';
+import { type CloudDeviceKind, cloudKinds } from '../bridge/readings.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Availability } from '../cloud/client.ts';
 import type { OperationName } from '../cloud/operations.ts';
@@ -16,19 +17,18 @@ export interface Published {
   readonly cloud: string | null;
   readonly info: Tree;
   readonly health: Tree;
-  readonly records: readonly { readonly kind: 'property' | 'signal' | 'sonic'; readonly record: Tree }[];
+  readonly records: readonly { readonly kind: CloudDeviceKind; readonly record: Tree }[];
 }
 
 /** Reads what the bridge of these topics has published. */
 export async function readPublished(connection: Connection, topics: Topics): Promise<Published> {
-  const kinds = ['property', 'signal', 'sonic'] as const;
   const found = new Map<string, string>();
   const own = ['state', 'cloud', 'info', 'health'].map((path) => topics.bridge(path));
-  const filters = [...own, ...kinds.map((kind) => topics.device(kind, '+'))];
+  const filters = [...own, ...cloudKinds.map((kind) => topics.device(kind, '+'))];
   await connection.readRetained(filters, patience, ({ topic, payload }) => found.set(topic, payload));
   const records = [...found].flatMap(([topic, payload]) => {
     const { kind, path } = topics.parse(topic) ?? {};
-    const known = kinds.find((each) => each === kind);
+    const known = cloudKinds.find((each) => each === kind);
     const record = treeOf(payload);
     return known && path === '' && typeof record['id'] === 'string' ? [{ kind: known, record }] : [];
   });

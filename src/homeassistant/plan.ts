@@ -56,9 +56,14 @@ const paths: Readonly<Record<DeviceKind, readonly string[]>> = {
   sonic: ['', 'availability', 'telemetry', 'usage', 'pressure_tests', 'incidents', statesPath],
 };
 
-/** The paths below a device of this kind at which messages may be retained; empty is its record. */
-export function devicePaths(kind: DeviceKind): readonly string[] {
-  return paths[kind];
+/** The topics of a device at which messages may be retained, but for its discovery message. */
+export function deviceTopics(kind: DeviceKind, id: string, topics: Topics): string[] {
+  return paths[kind].map((path) => topicAt(path, kind, id, topics));
+}
+
+/** The empty path is that of the record. */
+function topicAt(path: string, kind: DeviceKind, id: string, topics: Topics): string {
+  return path === '' ? topics.device(kind, id) : topics.below(kind, id, path);
 }
 
 /** The retained messages of a device, from nothing but what is known of it. */
@@ -71,7 +76,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const undecided: string[] = [];
   const states = isDiscoveryOn ? entityStates(view, context) : null;
   for (const [path, content] of [...documents(view), [statesPath, states] as const]) {
-    const topic = path === '' ? topics.device(kind, id) : topics.below(kind, id, path);
+    const topic = topicAt(path, kind, id, topics);
     if (content === undefined) undecided.push(topic);
     else if (content === null) unwanted.push(topic);
     else messages.push({ topic, payload: typeof content === 'string' ? content : JSON.stringify(content) });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { componentId } from '../../src/homeassistant/discovery.ts';
-import { devicePaths, planDevice } from '../../src/homeassistant/plan.ts';
+import { deviceTopics, planDevice } from '../../src/homeassistant/plan.ts';
 import type { TargetKind } from '../../src/homeassistant/topics.ts';
 import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
 import { discoveryIn } from '../support/discoveries.ts';
@@ -17,9 +17,7 @@ const id = '{id}';
 
 /** The topics of a kind of device, each with what it carries. */
 function topicsOf(kind: DeviceKind): Record<string, string> {
-  const retained = devicePaths(kind).map((path) =>
-    path === '' ? topics.device(kind, id) : topics.below(kind, id, path),
-  );
+  const retained = deviceTopics(kind, id, topics);
   const events = entityTable(kind).flatMap((row) =>
     'path' in row ? [topics.below(kind, id, row.path)] : [],
   );
