@@ -265,9 +265,7 @@ export function clientOptions(
     requestTimeoutMs: cloud.request_timeout,
     maxConcurrency: cloud.max_concurrency,
     maxRequestsPerMinute: cloud.max_requests_per_minute,
-    routes: Object.fromEntries(
-      Object.entries(cloud.routes).map(([name, route]) => [name, route && `${route.method} ${route.path}`]),
-    ),
+    routes: cloud.routes,
     clock,
     log,
     secrets,

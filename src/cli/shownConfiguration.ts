@@ -52,8 +52,9 @@ function shown(
 }
 
 function shownRoute(route: unknown, standIns: StandIns): string | null {
-  if (!isTree(route)) return null;
-  return `${String(route['method'])} ${standIns.hide(String(route['path']))}`;
+  if (typeof route !== 'string') return null;
+  const [method = '', path = ''] = route.split(' ');
+  return `${method} ${standIns.hide(path)}`;
 }
 
 /** An address with something in place of its host. */

@@ -515,7 +515,7 @@ describe('the file', () => {
     expect(load(yaml).config).toMatchObject({
       cloud: {
         base_url: 'http://[::1]:8080/api',
-        routes: { read_telemetry: null, read_sonic: { method: 'GET', path: '/v2/{sonic_id}' } },
+        routes: { read_telemetry: null, read_sonic: 'GET /v2/{sonic_id}' },
       },
       mqtt: { url: 'wss://u:p@broker.example/mqtt' },
       schedules: {
@@ -543,6 +543,10 @@ describe('routes', () => {
     ['{ raed_sonic: null }', 'raed_sonic (line 2): unknown operation; did you mean read_sonic?'],
     ['{ read_sonic: "GET /v2" }', 'read_sonic (line 2): the path must hold {sonic_id}'],
     ['{ read_sonic: "GET /{id}/{sonic_id}" }', 'read_sonic (line 2): the path must hold {sonic_id}'],
+    [
+      '{ list_sonics: "GET /größe/sonics" }',
+      'list_sonics (line 2): must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off; got "GET /größe/sonics"',
+    ],
     ['{ list_sonics: "GET /{page}" }', 'list_sonics (line 2): the path must hold no parameters'],
   ])('%s is refused', (routes, problem) => {
     expect(routeProblems(routes)).toEqual([`cloud.routes.${problem}`]);
@@ -583,7 +587,7 @@ describe('the environment', () => {
       SONIC2MQTT_CLOUD__ROUTES__LIST_SONICS: 'null',
     });
     expect(config.cloud.routes).toEqual({
-      read_sonic: { method: 'GET', path: '/x/{sonic_id}' },
+      read_sonic: 'GET /x/{sonic_id}',
       list_sonics: null,
     });
   });

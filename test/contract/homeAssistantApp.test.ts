@@ -197,9 +197,9 @@ describe('the options of the app', () => {
         base_url: 'https://api.example.com',
         password: 'secret',
         routes: {
-          read_sonic: { method: 'GET', path: '/v9/sonics/{sonic_id}' },
+          read_sonic: 'GET /v9/sonics/{sonic_id}',
           read_hub: null,
-          read_signal: { method: 'GET', path: '/v9/signals/{signal_id}' },
+          read_signal: 'GET /v9/signals/{signal_id}',
         },
       },
       http: { listen: { host: '0.0.0.0', port: 8099 } },
