@@ -39,7 +39,7 @@ export interface Overview extends BridgeOverview {
   readonly readAt: (sonicId: string) => number | null;
 }
 
-/** Gathers it. `readAt` of the store counts by a clock of which `ahead` is how far the wall clock is ahead of it. */
+/** Gathers it. `readAt` of the store counts by a clock of which `aheadMs` is how far the wall clock is ahead of it. */
 export function overviewOf(
   bridge: BridgeOverview,
   records: Readonly<Record<Slice, SliceRecord>>,

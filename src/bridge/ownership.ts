@@ -38,7 +38,7 @@ export class Ownership {
     return [...propertyIds].every((id) => this.#surveyed.has(id));
   }
 
-  /** Whether it is known of each of these properties that it has no signal; those of which it is. */
+  /** Those of these properties of which it is known that they have no signal. */
   without(propertyIds: Iterable<string>): string[] {
     return [...propertyIds].filter((id) => this.#surveyed.has(id) && !this.#owned.has(id));
   }

@@ -1,4 +1,4 @@
-import { isSameRecord } from './sameRecord.ts';
+import { update } from './latest.ts';
 
 /** What the cloud has of each device of a kind, where it offers such a thing at all. */
 export class PerDevice<T extends object> {
@@ -13,11 +13,7 @@ export class PerDevice<T extends object> {
 
   /** Takes in what is known; says whether it shows anything new. */
   set(id: string, value: T | null): boolean {
-    const before = this.#latest.get(id);
-    if (!this.#isOffered || before === value) return false;
-    if (before && value && isSameRecord(before, value)) return false;
-    this.#latest.set(id, value);
-    return true;
+    return this.#isOffered && update(this.#latest, id, value);
   }
 
   /** The cloud does not offer any; says whether that is new. */

@@ -64,7 +64,7 @@ const sonicPatienceMs = 2_000;
 /** How a poll went: null is well; what is incomplete was still taken in as far as it could be read. */
 type Outcome = Failure | null;
 
-/** Asks the cloud, slice by slice, each by its own schedule; the only one that writes what the cloud said. */
+/** Asks the cloud, slice by slice, each by its own schedule; the only one that takes in lists. What is heard singly is weighed by age. */
 export class Poller {
   readonly #client: CloudClient;
   readonly #store: Store;

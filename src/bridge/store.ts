@@ -177,7 +177,6 @@ export class Store {
   ): Happening[] {
     const reading = this.#joined(hub, wifi);
     const listed = this.#sonics.isStanding(reading.records) ? [] : reading.records;
-    // A page that fails again and again leaves its sonics as they were: old values must not pass for the present.
     return this.#noted(this.#sonics.replace(reading), listed);
   }
 

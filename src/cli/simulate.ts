@@ -1,3 +1,4 @@
+import { emailPattern } from '../base/email.ts';
 import { type Fault, faultGrammar, faultUsage, parseFault } from '../simulator/faults.ts';
 import { demoCredentials, Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus, UsageError } from './command.ts';
@@ -57,7 +58,7 @@ function readOptions(options: CommandContext['options']): SimulatorOptions {
     else problems.push(`--fault ${text}: ${read.problem}`);
   }
   const { email, password } = options;
-  if (email !== undefined && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(String(email))) {
+  if (email !== undefined && !emailPattern.test(String(email))) {
     problems.push(`--email must be an e-mail address; got ${email}`);
   }
   if (password === '') problems.push('--password must not be empty');

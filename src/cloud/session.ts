@@ -119,11 +119,8 @@ export class Session {
     this.#noRenewalBefore = this.#clock.monotonic() + futileRenewalPauseMs;
   }
 
-  /** Takes over the token of an answer; throws `unreadable` for one that no header can carry. */
+  /** Takes over the token of an answer. */
   adopt({ token_details: token }: SessionReply): void {
-    if (!/^[\x21-\x7e]{1,8192}$/.test(token)) {
-      throw new CloudError('unreadable', 'sign_in', 'the cloud gave a token that is not one');
-    }
     this.#options.secrets.addToken(token);
     this.#keep({ token, since: this.#clock.now() });
     this.#rejections = null;

@@ -1,6 +1,6 @@
 import type { PropertyView } from '../model/devices.ts';
 import type { PropertySettings } from '../model/records.ts';
-import { isTimezone, isWebhookUrl, timeOfDay } from '../model/settings.ts';
+import { isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
 import { nameText } from './name.ts';
 import type { FieldCommand, Refusal, SwitchRow, TextRow } from './row.ts';
 
@@ -96,7 +96,7 @@ export const settingReaders: ReadonlyMap<string, Reader> = new Map<keyof Propert
   [
     'timezone',
     (text) =>
-      isTimezone(text) ? text : { refusal: 'must be the name of a time zone such as Europe/London' },
+      isTimezoneName(text) ? text : { refusal: 'must be the name of a time zone such as Europe/London' },
   ],
   [
     'webhook_url',

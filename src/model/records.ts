@@ -222,5 +222,5 @@ export const batteryLevels = ['high', 'mid', 'medium', 'low', 'external_power_su
 /** Values of radio_connection and cloud_connection that were seen. */
 export const connectionStates = ['connected', 'disconnected'] as const;
 
-/** Severities that were seen, least first. */
+/** Severities, least first; `medium` is only guessed (cloud facts 4). */
 export const severities = ['low', 'medium', 'high'] as const;

@@ -19,7 +19,7 @@ export function timeOfDay(text: string): string | null {
 }
 
 /** Whether it is the name of a time zone, such as `Europe/London`; an offset is none. */
-export function isTimezone(name: string): boolean {
+export function isTimezoneName(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

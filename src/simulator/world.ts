@@ -102,13 +102,13 @@ export class World {
   readonly leakProtection = new Map<string, boolean>();
   readonly push = new Map<string, boolean>();
   readonly agenda: Agenda;
-  readonly random: Random;
   readonly quiet: boolean;
   readonly pressureTestMs: number;
   /** Told of each incident that opens or closes. */
   onIncident: (event: IncidentEvent, incident: Incident) => void = () => {};
-  /** For what is drawn beside the first homes, so that these keep their ids. */
   readonly #random: Random;
+  /** For what was invented later: the homes keep the ids that they have always had. */
+  readonly #laterRandom: Random;
   readonly #valveTravelMs: number;
   readonly #devices = new Map<string, Device>();
   /** Ids of the signals of a property, of the sonics of a signal. */
@@ -120,8 +120,8 @@ export class World {
 
   constructor({ seed, email, now, quiet, valveTravelMs, pressureTestMs }: WorldOptions) {
     this.agenda = new Agenda(now);
-    this.random = seededRandom(seed);
-    this.#random = seededRandom(seed + 4);
+    this.#random = seededRandom(seed);
+    this.#laterRandom = seededRandom(seed + 4);
     this.quiet = quiet;
     this.#valveTravelMs = valveTravelMs;
     this.pressureTestMs = pressureTestMs;
@@ -138,7 +138,7 @@ export class World {
 
   /** An id that nothing has yet. */
   nextId(): string {
-    return uuid(this.#random);
+    return uuid(this.#laterRandom);
   }
 
   /** Whose account it is. */
@@ -149,7 +149,7 @@ export class World {
   /** One of the usual ones unless another is given. */
   addProperty(given?: Property): Property {
     const index = this.properties.size;
-    const property = given ?? newProperty(index, this.random, this.now);
+    const property = given ?? newProperty(index, this.#random, this.now);
     this.properties.set(property.id, property);
     this.settings.set(property.id, newSettings(index));
     this.notifications.set(property.id, newNotifications());
@@ -160,7 +160,7 @@ export class World {
 
   /** To the first property unless another is given. */
   addSignal(propertyId = this.properties.ids[0] ?? ''): Signal {
-    const signal = newSignal(this.signals.size, this.random, this.now);
+    const signal = newSignal(this.signals.size, this.#random, this.now);
     this.signals.set(signal.id, signal);
     this.#children.set(signal.id, []);
     this.#children.get(propertyId)?.push(signal.id);
@@ -170,18 +170,18 @@ export class World {
 
   /** To the first signal unless another is given. */
   addSonic(signalId = this.signals.ids[0] ?? ''): Sonic {
-    const sonic = newSonic(this.sonics.size, signalId, this.random, this.now);
+    const sonic = newSonic(this.sonics.size, signalId, this.#random, this.now);
     this.sonics.set(sonic.id, sonic);
-    this.#install(sonic.id, between(this.random, 1, 2 ** 30), this.propertyOf(signalId));
+    this.#install(sonic.id, between(this.#random, 1, 2 ** 30), this.propertyOf(signalId));
     this.#children.get(signalId)?.push(sonic.id);
     return sonic;
   }
 
   /** To the first property unless another is given. */
   addWifiSonic(propertyId = this.properties.ids[0]): WifiSonic {
-    const sonic = newWifiSonic(this.wifiSonics.size, this.#random, this.now);
+    const sonic = newWifiSonic(this.wifiSonics.size, this.#laterRandom, this.now);
     this.wifiSonics.set(sonic.id, sonic);
-    this.#install(sonic.id, between(this.#random, 1, 2 ** 30), propertyId);
+    this.#install(sonic.id, between(this.#laterRandom, 1, 2 ** 30), propertyId);
     return sonic;
   }
 
@@ -345,7 +345,7 @@ export class World {
     const sonic_id = sonicId ?? (signalId === undefined ? first : null);
     const incident: Incident = {
       ...open,
-      id: uuid(this.random),
+      id: uuid(this.#random),
       detected_at: new Date(this.now).toISOString(),
       severity: severity ?? usualSeverity(type),
       signal_id: signalId ?? this.things.get(sonic_id ?? '')?.signal_id ?? null,

@@ -30,6 +30,10 @@ describe.each(operationNames)('%s', (name) => {
   // Nobody has shown what these answer: nothing at all is a success.
   const isAssumedChange = row.provenance === 'assumed' && row.control !== undefined;
 
+  it('has a name that a topic can hold', () => {
+    expect(name).toMatch(/^[a-z_]+$/);
+  });
+
   it('is asked for exactly as its row says, and its answer is read', async () => {
     const bench = await benchFor(name, good);
     const answer = await bench.client.call(call);

@@ -70,7 +70,7 @@ describe('a valve command', () => {
       });
       await house.watcher.publish(set, '', { retain: true });
       expect(house.simulator.requests.count('command_valve')).toBe(0);
-      expect(house.simulator.world.valve(theSonic(house).id)).toBeDefined();
+      expect(house.simulator.world.valve(theSonic(house).id)?.settled).toBe('open');
     },
   );
 });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  isOperationName,
   type OperationName,
   operationNames,
   operationRow,
@@ -579,8 +578,4 @@ describe('a large answer', () => {
       ).data,
     ).not.toBeNull();
   });
-});
-
-it('every operation has a name that a topic can hold', () => {
-  for (const name of operationNames) expect(isOperationName(name) && /^[a-z_]+$/.test(name)).toBe(true);
 });
