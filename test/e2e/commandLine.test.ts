@@ -52,6 +52,15 @@ describe('the command line', () => {
     }
   });
 
+  it('names a password in a broker URL that nobody can decode, and exits with 2', async () => {
+    const env = { SONIC2MQTT_MQTT__URL: 'mqtt://bridge:50%off@127.0.0.1:1883' };
+    const { code, stderr } = await result(['run'], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'mqtt.url (SONIC2MQTT_MQTT__URL): has a % in its user name or password, which must be written %25 there',
+    );
+  });
+
   it('prints a JSON schema', async () => {
     const { code, stdout } = await result(['schema']);
     expect(code).toBe(0);
