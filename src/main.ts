@@ -20,6 +20,9 @@ const stopLimitMs = 4_500;
 
 const parentCheckMs = 500;
 
+/** A Ctrl+C reaches everybody at the terminal, and npm passes it on to its child as well, some milliseconds later. */
+const sameWishMs = 500;
+
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const complain = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -35,13 +38,19 @@ async function main(): Promise<number> {
   }
   const stopping = new AbortController();
   const stop = () => {
-    // Asked twice, a person does not want to wait.
-    if (stopping.signal.aborted) process.exit(exitStatus.failed);
+    if (stopping.signal.aborted) return;
     stopping.abort();
     const status = command.isLasting ? exitStatus.done : exitStatus.failed;
     setTimeout(() => process.exit(status), stopLimitMs).unref();
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+  let askedAt: number | null = null;
+  const ask = () => {
+    askedAt ??= performance.now();
+    // Asked twice, a person does not want to wait.
+    if (performance.now() - askedAt > sameWishMs) process.exit(exitStatus.failed);
+    stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, ask);
   if (process.env['npm_lifecycle_event']) stopWithParent(stop);
   const { signal } = stopping;
   return command.run({ options, words, env: process.env, cwd: process.cwd(), print, complain, signal });

@@ -1,13 +1,14 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { fault, startHouse } from '../support/house.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
+import { startTcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 async function result(args: string[], options: Parameters<typeof startProgram>[1] = {}) {
@@ -142,6 +143,31 @@ describe('a command that is interrupted', () => {
     const { code, durationMs } = await checking.stop('SIGINT');
     expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 1, isQuick: true });
     expect(checking.stdout).toContain('FAILED cloud: HTTP');
+  });
+
+  it('by two signals at once, as npm passes on the Ctrl+C of a terminal, ends as after one', async () => {
+    const [port, folder] = [await freePort(), temporaryFolder()];
+    const demo = startProgram(['demo', '--port', String(port)], { env: { TMPDIR: folder } });
+    const watcher = await demo
+      .waitForOutput(/Ctrl\+C ends it/, 15_000)
+      .then(() => watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/bridge/state'));
+    demo.signal('SIGINT');
+    expect((await demo.stop('SIGTERM')).code).toBe(0);
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('and again later by somebody who does not want to wait ends at once', async () => {
+    const house = await startHouse({ isStarted: false });
+    const proxy = await startTcpProxy(Number(new URL(house.broker.url).port));
+    const bridge = startProgram(['run'], {
+      config: { ...house.config, mqtt: { url: `mqtt://127.0.0.1:${proxy.port}` } },
+    });
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
+    proxy.freeze();
+    const insisting = setInterval(() => bridge.signal('SIGINT'), 50);
+    onTestFinished(() => clearInterval(insisting));
+    expect(await bridge.ended()).toMatchObject({ code: 1, signal: null });
   });
 });
 
