@@ -139,7 +139,7 @@ function readOptions(row: AnyOperation, typed: readonly Typed[]): Omit<CallLine,
     const fault = (words: string) => faults.push({ option, words: `--${option} ${words}` });
     const own = known.options.find(({ name }) => optionOf(name) === `--${option}`);
     const isKnown = own !== undefined || option === 'body' || option === 'all-pages';
-    if (!isKnown || !dashed.startsWith('--')) faults.push({ option, words: strangerWords(each, known) });
+    if (!isKnown || !dashed.startsWith('--')) faults.push(strangerFault(each, known));
     else if (seen.has(option)) fault('is given twice');
     else if (option === 'all-pages' && value !== null) fault('takes no value');
     else if (option === 'body' && value === null)
@@ -158,17 +158,21 @@ function readOptions(row: AnyOperation, typed: readonly Typed[]): Omit<CallLine,
   return { params, query, body, isAllPages, faults };
 }
 
-function strangerWords({ dashed, option }: Typed, { options, body }: OperationOptions): string {
+function strangerFault({ dashed, option, value }: Typed, { options, body }: OperationOptions): LineFault {
   const field = body?.fields.find(({ name }) => optionOf(name) === `--${option}`);
   if (body && field) {
-    return `${field.name} belongs into the body: ${bodyHint({ body: { ...body, fields: [field] } })}`;
+    const hint = bodyHint({ body: { ...body, fields: [field] } }, { [field.name]: value });
+    return { option: 'body', words: `${field.name} belongs into the body: ${hint}` };
   }
   const known = [...options.map(({ name }) => optionOf(name)), ...ownOptions.map(optionOf)];
-  return `there is no option ${dashed}${meant(`--${option}`, known)}`;
+  return { option, words: `there is no option ${dashed}${meant(`--${option}`, known)}` };
 }
 
-function bodyHint({ body }: Pick<OperationOptions, 'body'>): string {
-  return `--body '${JSON.stringify(body ? exampleBody(body) : {})}'`;
+function bodyHint(
+  { body }: Pick<OperationOptions, 'body'>,
+  typed?: Readonly<Record<string, string | null>>,
+): string {
+  return `--body '${JSON.stringify(body ? exampleBody(body, typed) : {})}'`;
 }
 
 /** The value of a field of the query: a number or a truth value where the row takes no text. */

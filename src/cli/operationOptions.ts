@@ -33,17 +33,26 @@ export function optionOf(name: string): string {
   return `--${name.replaceAll('_', '-')}`;
 }
 
-/** A body that the operation takes, to be shown as an example: what it requires, or else its first field. */
-export function exampleBody({ fields }: Fields): Readonly<Record<string, unknown>> {
+/**
+ * A body that the operation takes, to be shown as an example: what it requires, or else its first field. A value typed for a
+ * field stands there if the field takes it and it is no text, which may be a secret.
+ */
+export function exampleBody(
+  { fields }: Fields,
+  typed: Readonly<Record<string, string | null>> = {},
+): Readonly<Record<string, unknown>> {
   const required = fields.filter(({ isRequired }) => isRequired);
   const shown = required.length > 0 ? required : fields.slice(0, 1);
-  return Object.fromEntries(shown.map((field) => [field.name, exampleValue(field)]));
+  return Object.fromEntries(shown.map((field) => [field.name, exampleValue(field, typed[field.name] ?? '')]));
 }
 
 /** A value that the field takes; of a text, only where it goes. */
-function exampleValue({ name, takes, choices }: Field): unknown {
-  if (choices?.[0] !== undefined) return choices[0];
-  if (takes === 'true or false') return true;
+function exampleValue({ name, takes, choices }: Field, typed: string): unknown {
+  if (choices?.includes(typed)) return typed;
+  // Whoever copies an example in a hurry must not open a valve.
+  if (choices) return choices.find((choice) => choice === 'close') ?? choices[0];
+  if (takes === 'true or false') return typed !== 'false';
   if (takes === 'an e-mail address') return 'me@example.com';
-  return /^a (whole )?number/.test(takes) ? 1 : name.toUpperCase();
+  if (!/^a (whole )?number/.test(takes)) return name.toUpperCase();
+  return /^-?\d{1,15}(\.\d+)?$/.test(typed) ? Number(typed) : 1;
 }

@@ -124,9 +124,12 @@ describe('a command line of call that is wrong', () => {
   });
 
   it.each([
-    [[], `--body is missing, as in --body '{"action":"open"}'`],
+    [[], `--body is missing, as in --body '{"action":"close"}'`],
     [['--body'], '--body needs a value: JSON, - for standard input, or @FILE'],
-    [['--action', 'close', '--body={}'], `action belongs into the body: --body '{"action":"open"}'`],
+    [['--action', 'close', '--body={}'], `action belongs into the body: --body '{"action":"close"}'`],
+    [['--action', 'open'], `action belongs into the body: --body '{"action":"open"}'`],
+    [['--action', 'shut'], `action belongs into the body: --body '{"action":"close"}'`],
+    [['--action'], `action belongs into the body: --body '{"action":"close"}'`],
     [['--body', '{"action":"opne"}'], '--body: action must be one of open, close; did you mean open?'],
     [['--body', '{"actoin":"open"}'], '--body: action is missing'],
     [['--body', '[]'], '--body must be an object'],
@@ -135,6 +138,26 @@ describe('a command line of call that is wrong', () => {
   ])('says what is wrong with the body of command_valve %j', (words, fault) => {
     const { lines } = complaintAbout('command_valve', '--sonic-id', 'x', ...words);
     expect(lines[0]).toBe(`command_valve: ${fault}`);
+  });
+
+  it.each([
+    [
+      'update_property_configuration',
+      ['--leak-protection-enabled', 'false'],
+      { leak_protection_enabled: false },
+    ],
+    [
+      'update_property_configuration',
+      ['--leak-protection-enabled', 'true'],
+      { leak_protection_enabled: true },
+    ],
+    ['update_property', ['--lat=-51.5'], { lat: -51.5 }],
+    ['update_property', ['--lat', 'north'], { lat: 1 }],
+    ['update_property', ['--city', 'Sampleton'], { city: 'CITY' }],
+  ])('is told the body that %s %j means', (name, words, body) => {
+    const [field] = Object.keys(body);
+    const hint = `${name}: ${field} belongs into the body: --body '${JSON.stringify(body)}'`;
+    expect(complaintAbout(name, '--property-id', 'x', ...words).lines).toEqual([hint]);
   });
 
   it('is told everything at once, and each thing once', () => {
