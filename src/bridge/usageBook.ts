@@ -27,6 +27,8 @@ export class UsageBook {
   readonly #ages = new Ages();
   /** The local date on which the previous month was last read, by sonic. */
   readonly #previousReadOn = new Map<string, string>();
+  /** The latest present month of which the cloud has told, by sonic. */
+  readonly #toldOf = new Map<string, string>();
   /** What each sonic was last shown by; most of the times that all are looked at nothing of it has changed. */
   readonly #bases = new Map<string, Basis>();
 
@@ -56,7 +58,9 @@ export class UsageBook {
     const failures: CloudError[] = [];
     for (const month of due) {
       try {
-        this.#take(sonicId, month, presentMonth, (await ask(month)).daily);
+        const { daily } = await ask(month);
+        if (month === presentMonth) this.#toldOf.set(sonicId, month);
+        this.#take(sonicId, month, presentMonth, daily);
       } catch (error) {
         if (!(error instanceof CloudError && isAboutOneMonth(error))) throw error;
         failures.push(error);
@@ -64,7 +68,7 @@ export class UsageBook {
       }
     }
     // Between the readings of the month before, a month that has not begun may be all that is asked for.
-    const isUnbegun = isPreviousRead && !this.#hasWater(sonicId, presentMonth);
+    const isUnbegun = isPreviousRead && !this.#isBegun(sonicId, presentMonth);
     if (unknown.length === due.length && !isUnbegun) throw failures[0];
     for (const month of unknown) this.#take(sonicId, month, presentMonth, []);
     const failure = failures.find(({ kind }) => kind !== 'notFound');
@@ -125,8 +129,10 @@ export class UsageBook {
     this.#ages.missed(sonicId, now, this.#allowedMs());
   }
 
-  #hasWater(sonicId: string, month: string): boolean {
-    return (this.#ledger.usageOf(sonicId)?.months[month] ?? []).length > 0;
+  /** Whether the cloud has told of the present month already, with water or without. */
+  #isBegun(sonicId: string, month: string): boolean {
+    const hasWater = (this.#ledger.usageOf(sonicId)?.months[month] ?? []).length > 0;
+    return hasWater || this.#toldOf.get(sonicId) === month;
   }
 
   #dayOf(sonicId: string): Day {
@@ -140,6 +146,7 @@ export class UsageBook {
       this.#ledger.forgetUsage(sonicId);
       this.#ages.forget(sonicId);
       this.#previousReadOn.delete(sonicId);
+      this.#toldOf.delete(sonicId);
       this.#bases.delete(sonicId);
     }
   }

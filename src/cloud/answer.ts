@@ -2,7 +2,7 @@ import type { Secrets } from '../base/log.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
 import { isTooDeep } from './nesting.ts';
 import { oneLine } from './oneLine.ts';
-import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
+import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
 import type { Answer } from './transport.ts';
 import { type Envelope, readEnvelope } from './wire.ts';
@@ -90,6 +90,14 @@ export function retryAfterOf(answer: Answer, nowMs: number): number | null {
 export function isRouteGone(row: AnyOperation, status: number | undefined, isAboutRecord: boolean): boolean {
   const isUncertain = row.provenance === 'assumed' || (row.number === null && !row.session);
   return isUncertain && (status === 405 || status === 501 || (status === 404 && !isAboutRecord));
+}
+
+/**
+ * Whether a 404 may be about a record: the operation names one, or lists some. A list that was once there is not given
+ * up for one 404, as that would withdraw all that was in it.
+ */
+export function isAboutRecords({ path, reply }: AnyOperation): boolean {
+  return paramNames(path).length > 0 || reply.kind === 'page';
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log, Secrets } from '../base/log.ts';
-import { isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
+import { isAboutRecords, isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
 import { type Crawl, crawlPages, type PageWatcher, type Whole } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
 import { type Deadline, endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
@@ -352,8 +352,9 @@ export class CloudClient {
     const hide = (text: string) => secrets.hide(text);
     const error = judgeStatus(name, answer, this.#clock.now(), hide);
     if (error) {
-      const isAboutRecord = isOneOfMany || this.#worked.has(name);
-      if (!isRouteGone(operationRow(name), error.status, isAboutRecord)) throw error;
+      const row = operationRow(name);
+      const isAboutRecord = isAboutRecords(row) && (isOneOfMany || this.#worked.has(name));
+      if (!isRouteGone(row, error.status, isAboutRecord)) throw error;
       this.#noteGone(name, error.status);
       throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
     }

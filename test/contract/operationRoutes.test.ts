@@ -136,7 +136,8 @@ describe.each(uncertain)('%s, which may not exist,', (name) => {
     expect(said).toHaveLength(1);
   });
 
-  it('stays on after a 404 once it has answered: that is about a record', async () => {
+  const isAboutRecords = paramNames(operationRow(name).path).length > 0 || name === 'list_wifi_sonics';
+  it.runIf(isAboutRecords)('stays on after a 404 once it has answered: that is about a record', async () => {
     const { reply } = operationSamples[name];
     const bench = await benchFor(name, { json: reply });
     await bench.client.call(callOf(name));

@@ -250,6 +250,19 @@ describe('what is asked for sonic by sonic', () => {
     expect(shown(store, slice, 'one')).toBeNull();
   });
 
+  it.each(figures)('(%s) is amiss where the cloud knows it of no sonic any more', async (slice) => {
+    let answer: StubAnswer = { json: slice === 'usage' ? { daily: [] } : { by_day: {} } };
+    const { poller } = await startPoller(
+      cloudOf(linked, () => answer),
+      noon(),
+    );
+    expect(poller.records[slice].failure).toBeNull();
+    answer = { status: 404 };
+    poller.refresh();
+    await waitFor(() => poller.records[slice].failure !== null, { what: 'the failure' });
+    expect(poller.records[slice].failure?.words).toMatch(/404/);
+  });
+
   it.each(figures)('(%s) says of how many sonics it could not be read', async (slice) => {
     const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 422 } : slices[slice]);
     const { store, poller } = await startPoller(cloudOf(linked, answer), noon());

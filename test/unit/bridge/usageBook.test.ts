@@ -289,6 +289,19 @@ describe('a reading of usage that fails', () => {
     expect(shown()).toMatchObject({ todayL: 0 });
   });
 
+  it('is not known where the cloud knows a month no more that it has told of, with water or without', async () => {
+    const { book, read, shown } = await start();
+    for (const date of ['2026-11-19', '2026-11-20']) cloud.delete(date);
+    await read();
+    expect(shown()).toMatchObject({ todayL: 0 });
+    failures.set('all', 'notFound');
+    clock.advance(allowedMs + 1);
+    await expect(read()).rejects.toThrow('notFound in words');
+    expect(asked).toEqual(['2026-11']);
+    book.without(id, clock.monotonic());
+    expect(shown()).toMatchObject({ todayL: null, totalL: 30 });
+  });
+
   it('is none where the cloud does not know the month before the sonic came', async () => {
     const { read, shown } = await start();
     cloud.delete('2026-10-31');

@@ -235,6 +235,26 @@ describe('an operation beyond the document', () => {
     expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound' });
     expect(client.availability('read_telemetry')).toBe('available');
   });
+
+  it('goes off after a 404, also where it has answered before, where it names no record that may be missing', async () => {
+    const answers = [{ json: { categories: [] } }, { status: 404 }];
+    const { client, stub } = await startBench(() => answers.shift(), { session });
+    const readCategories = { operation: 'read_appliance_categories' } as const;
+    await client.call(readCategories);
+    for (let times = 0; times < 2; times++)
+      expect(await errorOf(client.call(readCategories))).toMatchObject({ kind: 'unsupported' });
+    expect(client.availability('read_appliance_categories')).toBe('unavailable');
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  it('stays on after a 404 where it lists records and has answered before: none of them is withdrawn for it', async () => {
+    const answers = [{ json: { data: [] } }, { status: 404 }];
+    const { client } = await startBench(() => answers.shift(), { session });
+    const listSonics = { operation: 'list_wifi_sonics' } as const;
+    await client.call(listSonics);
+    expect(await errorOf(client.call(listSonics))).toMatchObject({ kind: 'notFound' });
+    expect(client.availability('list_wifi_sonics')).toBe('available');
+  });
 });
 
 describe('an operation that is asked for many records', () => {
