@@ -55,6 +55,9 @@ const noPolls: PollCounts = { success: 0, incomplete: 0, failure: 0 };
 /** When more incidents vanish from the list at once, the list is believed. */
 const mostIncidentsAsked = 20;
 
+/** So many complete lists in a row that miss an incident are believed, where the cloud does not tell of it by itself. */
+const mostListsDoubted = 3;
+
 /** What hangs on a property takes three requests: as much as keeps the cloud busy, and no more that waits in memory. */
 const propertiesAtOnce = 4;
 
@@ -86,6 +89,8 @@ export class Poller {
   readonly #rhythm: Rhythm;
   readonly #sonicPolls: SonicPolls;
   readonly #longestPeriodsMs = new Map<Slice, number>();
+  /** How many complete lists in a row have missed an incident of which the cloud does not tell by itself. */
+  #doubted: ReadonlyMap<string, number> = new Map();
   readonly #stopping = new AbortController();
   #isStarted = false;
   #onReached: () => void = () => {};
@@ -325,24 +330,37 @@ export class Poller {
     return happenings;
   }
 
-  /** An incident that the list of open ones misses is asked for: only the cloud's own word closes it. */
+  /** An incident that the list of open ones misses is asked for: at first only the cloud's own word closes it. */
   async #pollIncidents(): Promise<Outcome> {
     return this.#pollList({ operation: 'list_incidents', query: { open: true } }, async (reading) => {
       const missing = reading.isComplete ? this.#store.incidentsMissingFrom(reading.records) : [];
-      const asked = missing.slice(0, mostIncidentsAsked).map((incident) => this.#readMissing(incident));
+      const doubted = new Map<string, number>();
+      const asked = missing
+        .slice(0, mostIncidentsAsked)
+        .map((incident) => this.#readMissing(incident, doubted));
       const found = (await Promise.all(asked)).filter((incident) => incident !== null);
+      if (reading.isComplete) this.#doubted = doubted;
       return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
     });
   }
 
-  /** The incident as it is now, or as it was known where the cloud does not answer; null if it is no more. */
-  async #readMissing(incident: Incident): Promise<Incident | null> {
+  /**
+   * The incident as it is now, or as it was known where the cloud does not tell and few lists in a row have missed it,
+   * which is noted; null if it is no more.
+   */
+  async #readMissing(incident: Incident, doubted: Map<string, number>): Promise<Incident | null> {
     const call = { operation: 'read_incident', params: { incident_id: incident.id } } as const;
     try {
       return await this.#client.call(call, { signal: this.#stopping.signal });
     } catch (error) {
-      const isGone = error instanceof CloudError && ['notFound', 'forbidden'].includes(error.kind);
-      return isGone ? null : incident;
+      if (this.#stopping.signal.aborted) throw error;
+      // Where it cannot be asked for there is only the list.
+      const isAnswer =
+        error instanceof CloudError && ['notFound', 'forbidden', 'unsupported'].includes(error.kind);
+      const times = (this.#doubted.get(incident.id) ?? 0) + 1;
+      if (isAnswer || times >= mostListsDoubted) return null;
+      doubted.set(incident.id, times);
+      return incident;
     }
   }
 

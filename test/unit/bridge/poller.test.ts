@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { Ledger } from '../../../src/bridge/ledger.ts';
 import { Poller } from '../../../src/bridge/poller.ts';
 import { type Happening, Store } from '../../../src/bridge/store.ts';
+import type { RouteOverrides } from '../../../src/cloud/request.ts';
 import { type StubAnswer, type StubHandler, stubEmail } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -19,8 +20,9 @@ const list = (...data: object[]) => ({
 const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
 
 /** A poller that polls when it is told to, on a stub of the cloud. */
-async function startPoller(handler: StubHandler, clock: Clock = systemClock) {
-  const { client, stub } = await startBench(handler, { session: { token: 'kept', since: Date.now() } });
+async function startPoller(handler: StubHandler, clock: Clock = systemClock, routes: RouteOverrides = {}) {
+  const session = { token: 'kept', since: Date.now() };
+  const { client, stub } = await startBench(handler, { session, routes });
   const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
   const account = { baseUrl: stub.url, email: stubEmail };
   const ledger = new Ledger(temporaryFolder(), account, logLines('error').log);
@@ -49,6 +51,12 @@ async function startPoller(handler: StubHandler, clock: Clock = systemClock) {
   onTestFinished(() => poller.stop());
   await poller.start();
   return { poller, store, happened, client, stub };
+}
+
+async function pollIncidents(poller: Poller): Promise<void> {
+  const polls = poller.counts('incidents').success;
+  poller.refresh();
+  await waitFor(() => poller.counts('incidents').success > polls, { what: 'the incidents to be polled' });
 }
 
 describe('an incident that the list of open ones misses', () => {
@@ -82,6 +90,50 @@ describe('an incident that the list of open ones misses', () => {
     await waitFor(() => asked().length === 2, { what: 'the second question' });
     expect(store.incident('leak')).toMatchObject({ open: true });
     expect(names()).toEqual(['incident_opened']);
+  });
+
+  /** A cloud that answers so when asked for the incident; polls it, the list naming the incident or not. */
+  async function startDoubting(status: number) {
+    let isListed = true;
+    const bench = await startPoller(({ path }) => {
+      if (path.endsWith('/incidents/leak')) return { status };
+      return path.endsWith('/incidents') && isListed ? list(leak) : list();
+    });
+    const poll = async (isNamed: boolean) => {
+      isListed = isNamed;
+      await pollIncidents(bench.poller);
+      return bench.store.incident('leak') !== null;
+    };
+    return { ...bench, poll };
+  }
+
+  it.each([400, 405, 410, 500])(
+    'is closed with the third such list where the cloud answers %i',
+    async (status) => {
+      const { poll, happened } = await startDoubting(status);
+      expect([await poll(false), await poll(false), await poll(false)]).toEqual([true, true, false]);
+      expect(happened.map(({ event }) => event)).toEqual(['incident_opened', 'incident_closed']);
+    },
+  );
+
+  it('is in doubt anew after a list that names it', async () => {
+    const { poll } = await startDoubting(422);
+    for (const isNamed of [false, false, true, false, false]) expect(await poll(isNamed)).toBe(true);
+    expect(await poll(false)).toBe(false);
+  });
+
+  it('is closed at once where asking for one is switched off', async () => {
+    let isListed = true;
+    const routes = { read_incident: null };
+    const { store, poller } = await startPoller(
+      ({ path }) => (path.endsWith('/incidents') && isListed ? list(leak) : list()),
+      systemClock,
+      routes,
+    );
+    expect(store.incident('leak')).not.toBeNull();
+    isListed = false;
+    await pollIncidents(poller);
+    expect(store.incident('leak')).toBeNull();
   });
 
   it('is closed by what the cloud says of it, with the last word', async () => {
