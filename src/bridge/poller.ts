@@ -308,7 +308,8 @@ export class Poller {
   /** The cloud has two lists of sonics; that of those without a hub must not hold up the other. */
   async #pollSonics(): Promise<Outcome> {
     let isWifiRead = false;
-    const wifiRead = readWifiSonics(this.#client, this.#stopping.signal).finally(() => {
+    const areSomeKnown = () => this.#store.ids('sonic').some((id) => this.#store.isWifi(id));
+    const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#stopping.signal).finally(() => {
       isWifiRead = true;
     });
     const outcome = await this.#pollList({ operation: 'list_sonics' }, async (reading) => {

@@ -13,20 +13,21 @@ export interface WifiList {
 
 const none: WifiList = { records: [], isComplete: true, problem: null };
 
-/** Whether the cloud offers the list of Wi-Fi sonics, as far as is known. */
-function hasWifiList(client: CloudClient): boolean {
-  return client.availability('list_wifi_sonics') === 'available';
-}
-
-/** Reads the Wi-Fi sonics; never rejects. Where the cloud has no such list, or shows it not to this user, there are none. */
-export async function readWifiSonics(client: CloudClient, signal?: AbortSignal): Promise<WifiList> {
-  if (!hasWifiList(client)) return none;
+/**
+ * Reads the Wi-Fi sonics; never rejects. Where the cloud has no such list, or shows it not to this user, there are none,
+ * unless some are known: they came from that list, and its refusal does not say that they are gone.
+ */
+export async function readWifiSonics(
+  client: CloudClient,
+  areSomeKnown: () => boolean,
+  signal?: AbortSignal,
+): Promise<WifiList> {
   try {
     const crawl = await client.crawl({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
     return { records: crawl.records, isComplete: crawl.complete, problem: flawOfList(crawl) };
   } catch (error) {
     const kind = error instanceof CloudError ? error.kind : null;
-    if (kind === 'unsupported' || kind === 'forbidden') return none;
+    if ((kind === 'unsupported' || kind === 'forbidden') && !areSomeKnown()) return none;
     // An outage that has only reached this list is no other one.
     return { records: [], isComplete: false, problem: flawOf(error) };
   }

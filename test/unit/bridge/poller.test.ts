@@ -512,6 +512,25 @@ describe('the sonics without a hub', () => {
     },
   );
 
+  it.each([403, 405])(
+    'stay, and are not taken for gone, where a list that named them is answered %i',
+    async (status) => {
+      let wifi: StubAnswer = list(wifiSonic);
+      const { store, poller, happened } = await startPoller(({ path }) => {
+        if (path.endsWith('/sonics_wifi')) return wifi;
+        return path.endsWith('/sonics') ? list(hubSonic) : list();
+      });
+      wifi = { status };
+      for (const polls of [1, 2, 3]) {
+        poller.refresh();
+        await waitFor(() => poller.counts('sonics').incomplete === polls, { what: 'an incomplete reading' });
+      }
+      expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
+      expect(happened).toEqual([]);
+      expect(poller.records.sonics.failure?.words).toMatch(/^Wi-Fi sonics: /);
+    },
+  );
+
   it('that cannot be read otherwise leave the reading incomplete and the others fresh', async () => {
     const { store, poller } = await startWith({ status: 422 });
     const { failure, lastSuccessAt } = poller.records.sonics;
