@@ -255,7 +255,10 @@ const anyObject = z.looseObject({});
 /** What is usable of a list or table, and what was left out of it; null where it is none. */
 type Entries = { readonly good: unknown; readonly notices: readonly string[] } | null;
 
-/** A reader of an answer that holds one list or table of entries; a bad entry costs only itself. */
+/**
+ * A reader of an answer that holds one list or table of entries; a bad entry costs only itself, but where all are bad
+ * nobody knows what there is: that must not pass for nothing.
+ */
 function holder<T>(field: string, readHeld: (value: unknown) => Entries): Reader<T> {
   return (value) => {
     if (isTooDeep(value)) return tooDeep;
@@ -263,8 +266,15 @@ function holder<T>(field: string, readHeld: (value: unknown) => Entries): Reader
     const entries = readHeld(held?.[field]);
     if (!entries) return { ok: false, reason: `it has no ${field}`, unsafeId: false };
     const { good, notices } = entries;
+    if (isEmpty(good) && !isEmpty(held?.[field])) {
+      return { ok: false, reason: `nothing in its ${field} is as promised`, unsafeId: false };
+    }
     return { ok: true, value: { ...held, [field]: good } as T, notices };
   };
+}
+
+function isEmpty(entries: unknown): boolean {
+  return Object.keys(entries as object).length === 0;
 }
 
 function readEntries(what: string, schema: z.ZodType, value: unknown): Entries {

@@ -127,6 +127,11 @@ describe('the reader of daily usage', () => {
     ]);
   });
 
+  it('gives up where no day can be read: no known day is not the same as no water', () => {
+    const daily = [day('2026-11-01', null), day('2026-11-02T00:00:00Z', 1)];
+    expect(reasonOf(read, { daily })).toBe('nothing in its daily is as promised');
+  });
+
   it.each([[{}], [{ daily: null }], [{ daily: {} }], [null], [[]], ['daily'], [{ Daily: [] }]])(
     'gives up on %j: no days is not the same as no water',
     (value) => {
@@ -166,6 +171,11 @@ describe('the reader of pressure tests', () => {
       expect(noticesOf(read, { by_day })).toEqual(['a day is left out: it is not as promised']);
     },
   );
+
+  it('gives up where no day can be read: no known day is not the same as no test', () => {
+    const by_day = { '20.11.2026': [{ id: 't-1' }], '2026-11-19': null };
+    expect(reasonOf(read, { by_day })).toBe('nothing in its by_day is as promised');
+  });
 
   it.each([[null], [{}], ['t-1'], [7]])('drops a day that holds %j in place of a list', (tests) => {
     const by_day = { '2026-11-19': tests, '2026-11-20': [] };
