@@ -1,4 +1,4 @@
-import type { PropertyView } from '../model/devices.ts';
+import { isOfGuest, type PropertyView } from '../model/devices.ts';
 import type { NotificationSettings } from '../model/records.ts';
 import { longFlowDelaysMins, volumeThresholdsLitres } from '../model/settings.ts';
 import type { FieldCommand, SelectRow, SwitchRow } from './row.ts';
@@ -8,12 +8,10 @@ type NumberField = 'high_volume_threshold_litres' | 'long_flow_notification_dela
 type FlagField = Exclude<Field, NumberField>;
 type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
 
-const common = {
-  needs: 'cloud',
-  category: 'config',
-  // A guest is not shown them and could not change them.
-  exists: (view: PropertyView) => view.notifications !== null,
-} as const;
+const config = { needs: 'cloud', category: 'config' } as const;
+
+// A guest is not shown them and could not change them.
+const shownSetting = { ...config, exists: (view: PropertyView) => view.notifications !== null } as const;
 
 function setting(field: Field): FieldCommand {
   return { path: `notifications/${field}/set`, operation: 'update_notification_settings', field };
@@ -46,7 +44,7 @@ function flagSwitch([field, shown]: [FlagField, Shown]): SwitchRow<PropertyView>
     component: 'switch',
     key: field,
     icon: 'mdi:bell-cog-outline',
-    ...common,
+    ...shownSetting,
     ...shown,
     value: ({ notifications }) => notifications?.[field] ?? null,
     command: setting(field),
@@ -57,7 +55,7 @@ function numberSelect(field: NumberField, shown: Shown, values: readonly number[
   return {
     component: 'select',
     key: field,
-    ...common,
+    ...shownSetting,
     ...shown,
     options: values.map(String),
     value: ({ notifications }) => notifications?.[field]?.toString() ?? null,
@@ -73,7 +71,8 @@ export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow
     key: 'push',
     name: 'Push notifications',
     icon: 'mdi:cellphone-message',
-    ...common,
+    ...config,
+    exists: (view) => !isOfGuest(view),
     value: ({ accepted }) => accepted.push_enabled ?? null,
     command: { path: 'push/set', operation: 'update_customer_notifications', field: 'push_enabled' },
   },

@@ -1,14 +1,17 @@
-import type { PropertyView } from '../model/devices.ts';
+import { isOfGuest, type PropertyView } from '../model/devices.ts';
 import type { PropertySettings } from '../model/records.ts';
 import { isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
 import { nameText } from './name.ts';
 import type { FieldCommand, Refusal, SwitchRow, TextRow } from './row.ts';
 
+const config = { needs: 'cloud', category: 'config' } as const;
+
 // A guest is not shown the settings and could not change them; as long as that is not known, what Home Assistant has
 // from an earlier run stays.
-const areShown = (view: PropertyView) => view.settings !== null;
+const shownSetting = { ...config, exists: (view: PropertyView) => view.settings !== null } as const;
 
-const common = { needs: 'cloud', category: 'config', exists: areShown } as const;
+// Other operations change these, so they do not hang on the settings; but a guest could not change them either.
+const exists = (view: PropertyView) => !isOfGuest(view);
 
 type FieldOf<Value> = {
   [Field in keyof PropertySettings]: PropertySettings[Field] extends Value | null ? Field : never;
@@ -24,7 +27,7 @@ function settingSwitch(field: FieldOf<boolean>, shown: Shown): SwitchRow<Propert
   return {
     component: 'switch',
     key: field,
-    ...common,
+    ...shownSetting,
     ...shown,
     value: ({ settings }) => settings?.[field] ?? null,
     command: setting(field),
@@ -38,7 +41,7 @@ function settingText(
   return {
     component: 'text',
     key: field,
-    ...common,
+    ...shownSetting,
     ...shown,
     value: ({ settings, accepted }) =>
       settings?.[field] ?? (field === 'webhook_url' ? accepted.webhook_url : null) ?? null,
@@ -55,7 +58,8 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     key: 'leak_protection',
     name: 'Leak protection',
     icon: 'mdi:shield-home',
-    ...common,
+    ...config,
+    exists,
     value: ({ accepted }) => accepted.leak_protection_enabled ?? null,
     command: {
       path: 'leak_protection/set',
@@ -70,14 +74,15 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     pattern: '^$|^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$',
   }),
   settingText('timezone', { name: 'Time zone', icon: 'mdi:map-clock' }),
-  { ...nameText<PropertyView>('patch_property', 'cloud', ({ property }) => property.name), exists: areShown },
+  { ...nameText<PropertyView>('patch_property', 'cloud', ({ property }) => property.name), exists },
   {
     component: 'switch',
     key: 'active',
     name: 'Active',
     icon: 'mdi:home-switch',
     isDisabledByDefault: true,
-    ...common,
+    ...config,
+    exists,
     value: ({ property }) => property.active,
     command: { path: 'active/set', operation: 'patch_property', field: 'active' },
   },

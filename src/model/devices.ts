@@ -96,6 +96,11 @@ export function namedProperty(record: object): string | null {
   return typeof id === 'string' ? id : null;
 }
 
+/** Whether the account is only a guest there, as far as is known: the cloud shows it no settings of either kind. */
+export function isOfGuest({ settings, notifications }: PropertyView): boolean {
+  return settings === null && notifications === null;
+}
+
 /** Whether the cloud calls the link connected; null when it says nothing. Any other word is no (cloud facts 3). */
 export function isConnected(link: string | null): boolean | null {
   return link === null ? null : link === 'connected';

@@ -188,6 +188,32 @@ describe('incidents', () => {
   });
 });
 
+describe('what can be changed of a property', () => {
+  const keysOf = (view: ViewOf['property']) =>
+    entityTable('property')
+      .filter((row) => row.category === 'config' && hasEntity(row, view, () => true))
+      .map(({ key }) => key);
+  const ofNeither = ['leak_protection', 'name', 'active', 'push'];
+
+  it.each([
+    ['settings', { settings: null }, 'auto_shut_off', 'low_temperature'],
+    ['notification settings', { notifications: null }, 'low_temperature', 'auto_shut_off'],
+  ])('without its %s is all that they do not show', (_, changes, gone, left) => {
+    const keys = keysOf(propertyView(changes));
+    expect(keys).toEqual(expect.arrayContaining([...ofNeither, left]));
+    expect(keys).not.toContain(gone);
+  });
+
+  it('is nothing for a guest, who is shown neither', () => {
+    expect(keysOf(propertyView({ settings: null, notifications: null }))).toEqual([]);
+  });
+
+  it('is everything as long as neither could be asked', () => {
+    const unknown = propertyView({ settings: undefined, notifications: undefined });
+    expect(keysOf(unknown)).toEqual(keysOf(propertyView()));
+  });
+});
+
 describe('the address of a property', () => {
   it.each([
     [{}, '1 Well Lane, BA1 1AA, Bath'],
