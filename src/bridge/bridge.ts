@@ -11,6 +11,7 @@ import type { BridgeOrder } from '../entities/row.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, HealthStatus } from '../model/devices.ts';
+import type { Incident } from '../model/records.ts';
 import type { Shard } from '../model/shard.ts';
 import { Announcer } from './announcer.ts';
 import { Answers } from './answers.ts';
@@ -461,7 +462,7 @@ export class Bridge {
     if (isNew && this.#store.isShared) void this.#parts.ledger.lookAround();
     for (const happening of happenings) {
       if (!('kind' in happening)) this.#poller.stir(happening.record.sonic_id);
-      if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
+      if (happening.event === 'incident_opened') this.#opened(happening.record);
       else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record);
       else if (happening.event === 'incident_moved') this.#announcer.takeOver([happening.record.id]);
       if (happening.event === 'incident_opened' || happening.event === 'incident_moved') continue;
@@ -473,6 +474,11 @@ export class Bridge {
       this.#announcer.prune();
     }
     this.#announcer.wake();
+  }
+
+  #opened(incident: Incident): void {
+    void this.#parts.ledger.adoptAnnounced(incident.id);
+    this.#announcer.opened(incident);
   }
 
   // ---- what the broker keeps ----------------------------------------------------------------------------------

@@ -26,6 +26,10 @@ export class Ledger {
   readonly #name: string;
   readonly #file: LedgerFile;
   readonly #announced = new Set<string>();
+  /** Announced by other bridges and not forgotten here: theirs to write, lest each hand back what another has forgotten. */
+  #borrowed: Set<string> = new Set();
+  /** All that the others' files named when they were last looked at: only what is new in them is news. */
+  #namedByOthers: ReadonlySet<string> = new Set();
   readonly #usage = new Map<string, UsageRecord>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
@@ -102,7 +106,7 @@ export class Ledger {
 
   /** Whether the opening of the incident was announced. */
   hasAnnounced(incidentId: string): boolean {
-    return this.#announced.has(incidentId);
+    return this.#announced.has(incidentId) || this.#borrowed.has(incidentId);
   }
 
   /** Keeps that the incidents are announced; resolves once that is on disk, or cannot be. */
@@ -112,14 +116,20 @@ export class Ledger {
     await this.#keep();
   }
 
+  /** Keeps as its own what another bridge has announced, if that is so: the incident is this one's now. */
+  async adoptAnnounced(incidentId: string): Promise<void> {
+    if (this.#borrowed.has(incidentId)) await this.noteAnnounced([incidentId]);
+  }
+
   /** Forgets an incident that is no longer open: if it opens again, that is announced again. */
   forgetAnnounced(incidentId: string): void {
+    this.#borrowed.delete(incidentId);
     if (this.#announced.delete(incidentId)) this.#save();
   }
 
-  /** Ids that were announced and not forgotten. */
+  /** Ids that were announced and not forgotten, by this bridge or another. */
   announced(): string[] {
-    return [...this.#announced];
+    return [...new Set([...this.#announced, ...this.#borrowed])];
   }
 
   /** What was read of a sonic's water; null for one that was never read. */
@@ -162,13 +172,9 @@ export class Ledger {
   /** Their sessions stay theirs: each bridge has its own. */
   async #takeOver(): Promise<void> {
     let isNews = false;
-    for (const { announced, usage } of await readNeighbours(
-      this.#directory,
-      this.#name,
-      this.#disk,
-      this.#log,
-    )) {
-      for (const id of announced) this.#announced.add(id);
+    const neighbours = await readNeighbours(this.#directory, this.#name, this.#disk, this.#log);
+    this.#borrow(new Set(neighbours.flatMap(({ announced }) => announced)));
+    for (const { usage } of neighbours) {
       for (const [id, kept] of Object.entries(usage)) {
         const own = this.#usage.get(id);
         // What is older was taken over when it was news.
@@ -178,6 +184,12 @@ export class Ledger {
       }
     }
     if (isNews) this.#save();
+  }
+
+  #borrow(named: ReadonlySet<string>): void {
+    const isForgotten = (id: string) => this.#namedByOthers.has(id) && !this.#borrowed.has(id);
+    this.#borrowed = new Set([...named].filter((id) => !isForgotten(id)));
+    this.#namedByOthers = named;
   }
 
   #save(): void {

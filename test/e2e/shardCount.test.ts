@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Incident } from '../../src/model/records.ts';
 import type { House } from '../support/house.ts';
@@ -77,6 +79,12 @@ describe('the number of bridges', () => {
     for (const [index, id] of world.sonics.ids.entries()) {
       expect(totalOf(house, id)).toBeGreaterThanOrEqual(totals[index]);
     }
+    // Each remembers its own part: what it would write of another's could outlast that one's memory.
+    const folder = Object(house.config).data_dir;
+    const kept = (index: number) =>
+      JSON.parse(readFileSync(join(folder, `ledger_${index}.json`), 'utf8')).announced;
+    await waitFor(() => kept(1).includes(incident.id), { what: 'its new bridge to remember it' });
+    expect(kept(0)).toEqual([]);
     await untilOnlyNewsIsTold(house, incident);
     expect(deletions(house)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Ledger } from '../../../src/bridge/ledger.ts';
@@ -91,6 +91,44 @@ describe('bridges that share a folder', () => {
     expect(here.ledger.usageOf('one')?.months['2025-05']).toEqual([20_000]);
     // The other runs on: what it has shown since is not known.
     expect(totalOf(here.ledger.usageOf('one'))).toBeNull();
+  });
+
+  it('do not hand back to one another what was forgotten: an incident that opens again is announced again', async () => {
+    const directory = temporaryFolder();
+    const [here, there] = [await start(directory), await start(directory, 1)];
+    await there.ledger.noteAnnounced(['incident-1']);
+    await here.ledger.lookAround();
+    await here.ledger.flush();
+    there.ledger.forgetAnnounced('incident-1');
+    await there.ledger.flush();
+    await there.ledger.lookAround();
+    expect(there.ledger.hasAnnounced('incident-1')).toBe(false);
+    await here.ledger.lookAround();
+    expect(here.ledger.announced()).toEqual([]);
+  });
+
+  it('do not take again what they have forgotten, where a file that nobody writes any more still names it', async () => {
+    const directory = temporaryFolder();
+    const alone = await start(directory, 0, 1);
+    await alone.ledger.noteAnnounced(['incident-1']);
+    const { ledger } = await start(directory, 1);
+    await ledger.adoptAnnounced('incident-1');
+    ledger.forgetAnnounced('incident-1');
+    await ledger.lookAround();
+    expect(ledger.hasAnnounced('incident-1')).toBe(false);
+  });
+
+  it('keep what another has announced and is theirs now, and nothing else of it', async () => {
+    const directory = temporaryFolder();
+    const alone = await start(directory, 0, 1);
+    await alone.ledger.noteAnnounced(['incident-1', 'incident-2']);
+    const { ledger } = await start(directory, 1);
+    await ledger.adoptAnnounced('incident-1');
+    await ledger.adoptAnnounced('news');
+    rmSync(join(directory, 'ledger.json'));
+    await ledger.lookAround();
+    expect(ledger.announced()).toEqual(['incident-1']);
+    expect((await start(directory, 1)).ledger.announced()).toEqual(['incident-1']);
   });
 
   it('say of a file of another that cannot be read that nothing is taken over, and leave it alone', async () => {
