@@ -88,7 +88,9 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     if (this.#unwanted.size === 0) return happenings;
     const listed = new Set(reading.records.map(({ id }) => id));
     for (const id of this.#unwanted.keys()) {
-      if (!listed.has(id) && this.#isMissedTooOften(id)) this.#unwanted.delete(id);
+      if (listed.has(id)) continue;
+      // The absence of one that is still there was counted just before.
+      if (this.#records.has(id) || this.#isMissedTooOften(id)) this.#unwanted.delete(id);
     }
     return happenings;
   }
@@ -179,6 +181,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       this.#absences.delete(id);
       if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
       const known = this.#records.get(id);
+      if (known) this.#unwanted.delete(id);
       if (known === listed) continue;
       const newer = this.#precedence.isOlder(this.#kind, id, startedAt) ? known : undefined;
       if (newer) isSuperseded = true;

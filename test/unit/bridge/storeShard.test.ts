@@ -145,6 +145,31 @@ describe('the store of one of several bridges', () => {
     ]);
   });
 
+  it('says of none that is shown that no bridge shows it, where it was in no property for a while', () => {
+    const noteLeftOut = () => {
+      store.replaceSonics(complete(sonics));
+      return store.leftOut;
+    };
+    store.setOwnedSignals(ours, [], true);
+    expect(noteLeftOut()).toBe(2);
+    store.setOwnedSignals(ours, ['hub'], true);
+    expect(noteLeftOut()).toBe(1);
+    expect(store.mayBeTakenOver('sonic', 'sink')).toBe(false);
+  });
+
+  it.each([
+    ['was in no property, and is in one again', () => store.replaceSonics(complete(sonics))],
+    ['was in none when it was listed last', () => {}],
+  ])('removes one that %s after two complete readings without it', (_, comeBack) => {
+    const rest = sonics.filter(({ id }) => id !== 'sink');
+    store.setOwnedSignals(ours, [], true);
+    store.replaceSonics(incomplete(sonics));
+    store.setOwnedSignals(ours, ['hub'], true);
+    comeBack();
+    expect(store.replaceSonics(complete(rest))).toEqual([]);
+    expect(store.replaceSonics(complete(rest))).toMatchObject([{ event: 'device_removed' }]);
+  });
+
   it('takes what is in no known property for another’s while a property could not be read completely', () => {
     const fresh = new Store({ selection: [], shard: { index: 0, count }, staleAfterMs: 100 }, () => {});
     fresh.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
