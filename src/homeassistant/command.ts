@@ -31,6 +31,9 @@ type Taker =
   | { readonly component: 'fields'; readonly command: FieldsCommand }
   | { readonly component: 'word'; readonly command: WordCommand<DeviceView> };
 
+/** Each field that is read takes its time, and a message has room for thousands that there are not. */
+const mostRefusalsTold = 5;
+
 /** Below an incident's topic. */
 const incidentPath = 'action';
 
@@ -199,12 +202,15 @@ function setField(
 function setFields(view: DeviceView, { operation }: FieldsCommand, payload: string): Call | Refusal {
   const given = objectIn(payload);
   if (!given) return { refusal: `must be a JSON object of fields; got ${quote(payload)}` };
-  const reads = Object.entries(given).map(
-    ([field, value]) => [field, readField(view, operation, field, value)] as const,
-  );
-  const refusals = reads.flatMap(([, read]) => ('refusal' in read ? [read.refusal] : []));
+  const values: [field: string, value: unknown][] = [];
+  const refusals: string[] = [];
+  for (const [field, value] of Object.entries(given)) {
+    const read = readField(view, operation, field, value);
+    if ('value' in read) values.push([field, read.value]);
+    else if (refusals.length < mostRefusalsTold) refusals.push(read.refusal);
+    else return { refusal: `${refusals.join('; ')}; and so on` };
+  }
   if (refusals.length > 0) return { refusal: refusals.join('; ') };
-  const values = reads.map(([field, read]) => [field, 'value' in read ? read.value : null] as const);
   const call = fieldsCall(view, operation, Object.fromEntries(values));
   const [fault] = checkCall(operationRow(operation), call).faults;
   return fault ? { refusal: `the object ${fault.words}` } : call;

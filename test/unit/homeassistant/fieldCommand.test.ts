@@ -246,6 +246,18 @@ describe('several fields', () => {
     );
   });
 
+  it('are refused for the first five that are wrong, however many there are', () => {
+    const strangers = (count: number) => Array.from({ length: count }, (_, index) => `stranger_${index}`);
+    const refusal = strangers(5).map((name) => `${name} is not known`);
+    for (const path of ['set', 'settings/set', 'notifications/set']) {
+      const given = (count: number) =>
+        JSON.stringify(Object.fromEntries(strangers(count).map((name) => [name, 1])));
+      expect(body(path, given(5))).toBe(refusal.join('; '));
+      expect(body(path, given(6))).toBe([...refusal, 'and so on'].join('; '));
+      expect(body(path, given(5_000))).toBe([...refusal, 'and so on'].join('; '));
+    }
+  });
+
   it('never set what was not named, nor anything of another property, whatever comes', () => {
     const known = new Set(Object.keys(someSettings()));
     const field = fc.oneof(fc.constantFrom(...known), fc.string());
