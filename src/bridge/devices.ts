@@ -101,17 +101,21 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     if (record) this.#untold.push(...this.#pass(record));
   }
 
-  /** Takes in one that was read by itself; says whether its record is another. */
+  /** Takes in one that was read by itself, unless more is known of it by now; says whether its record is another. */
   set(record: T, startedAt: number): boolean {
-    this.#precedence.heard(this.#kind, record.id, startedAt);
-    if (this.#sightings.seen(record.id, startedAt)) this.#events.touched(record.id);
-    return this.#update(record.id, record);
+    const { id } = record;
+    const isListedSince = startedAt < (this.readAt(id) ?? startedAt);
+    if (isListedSince || this.#precedence.isOlder(this.#kind, id, startedAt)) return false;
+    this.#precedence.heard(this.#kind, id, startedAt);
+    if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
+    return this.#update(id, record);
   }
 
   /** Takes in the answer to a change, heard at that time; says whether its record is another. */
   change(id: string, answer: T, at: number): boolean {
     const before = this.#records.get(id);
     this.#precedence.heard(this.#kind, id, at);
+    this.#standing = null;
     return before ? this.#update(id, merged(before, answer)) : false;
   }
 
@@ -179,13 +183,14 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       const { id } = listed;
       present.push(id);
       this.#absences.delete(id);
-      if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
       const known = this.#records.get(id);
       if (known) this.#unwanted.delete(id);
-      if (known === listed) continue;
-      const newer = this.#precedence.isOlder(this.#kind, id, startedAt) ? known : undefined;
-      if (newer) isSuperseded = true;
-      if (!this.#update(id, newer ?? listed)) continue;
+      if (known && this.#precedence.isOlder(this.#kind, id, startedAt)) {
+        isSuperseded = true;
+        continue;
+      }
+      if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
+      if (known === listed || !this.#update(id, listed)) continue;
       if (known) this.#events.changed(id);
       else this.#add(id);
       // What is there at the start was not added.

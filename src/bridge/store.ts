@@ -17,7 +17,6 @@ import type { AcceptedCommand } from '../model/valve.ts';
 import { Devices } from './devices.ts';
 import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
 import type { Slice } from './health.ts';
-import { merged } from './latest.ts';
 import { type AnnouncingDevice, OpenIncidents } from './openIncidents.ts';
 import { PerDevice } from './perDevice.ts';
 import { Precedence } from './precedence.ts';
@@ -180,11 +179,13 @@ export class Store {
     return this.#noted(this.#sonics.replace(reading), listed);
   }
 
-  /** Takes in one sonic that was read by itself. */
+  /** Takes in one sonic that was read by itself, unless more is known of it by now: some answers come late. */
   setSonic(sonic: Sonic, startedAt: number): void {
-    if (!this.#sonics.has(sonic.id)) return;
-    this.#valves.note(sonic);
-    if (this.#sonics.set(sonic, startedAt)) this.#changed('sonic', sonic.id);
+    const { id } = sonic;
+    if (!this.#sonics.has(id)) return;
+    const isAnother = this.#sonics.set(sonic, startedAt);
+    this.#noteValve(id);
+    if (isAnother) this.#changed('sonic', id);
   }
 
   /** Takes in a sonic's telemetry, read at that time in ms of the monotonic clock; null, the cloud has none. */
@@ -261,9 +262,10 @@ export class Store {
     if (this.#signals.change(id, answer, at)) this.#touchSignal(id);
   }
 
-  setChangedSonic(id: string, answer: Sonic, at: number): void {
-    const before = this.#sonics.get(id);
-    if (before) this.setSonic({ ...merged(before, answer), id }, at);
+  /** Only the name is changed so; nobody knows when the rest was as the answer tells, be it a valve that moves. */
+  setChangedSonic(id: string, { name }: Sonic, at: number): void {
+    const sonic = this.#sonics.get(id);
+    if (sonic && this.#sonics.change(id, { ...sonic, name }, at)) this.#changed('sonic', id);
   }
 
   setSettings(propertyId: string, answer: PropertySettings, at: number): void {
@@ -613,11 +615,13 @@ export class Store {
 
   /** Notes what the records that stand now say of the valves. */
   #noted(happenings: Happening[], listed: readonly Sonic[]): Happening[] {
-    for (const { id } of listed) {
-      const sonic = this.#sonics.get(id);
-      if (sonic) this.#valves.note(sonic);
-    }
+    for (const { id } of listed) this.#noteValve(id);
     return happenings;
+  }
+
+  #noteValve(id: string): void {
+    const sonic = this.#sonics.get(id);
+    if (sonic) this.#valves.note(sonic);
   }
 
   #measurementsOf(sonicId: string) {

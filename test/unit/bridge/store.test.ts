@@ -161,6 +161,44 @@ describe('the store', () => {
     expect(store.sonicView('kitchen')?.valve).toBe('closed');
   });
 
+  it('does not let an answer that came late overwrite a sonic that was read since, alone or in a list', () => {
+    const startedAt = time++;
+    store.setSonic(sonic('kitchen', 'hub', 'opening'), time++);
+    store.replaceSonics(incomplete([sonic('bath', 'hub', 'opening')]));
+    for (const id of ['kitchen', 'bath']) store.setSonic(sonic(id, 'hub', 'closed'), startedAt);
+    store.replaceSonics({ records: [sonic('kitchen', 'hub', 'closed')], isComplete: false, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('opening');
+    expect(store.sonicView('bath')?.valve).toBe('opening');
+    store.setSonic(sonic('kitchen', 'hub', 'open'), time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('takes no more than the name from the answer to a renaming: where the valve is, is read', () => {
+    const readAt = store.sonicReadAt('kitchen');
+    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    const renamed = { ...sonic('kitchen', 'hub', 'closed'), name: 'Attic', radio_connection: 'disconnected' };
+    store.setChangedSonic('kitchen', renamed, time++);
+    expect(store.sonicView('kitchen')).toMatchObject({
+      sonic: { name: 'Attic', valve_state: 'open', radio_connection: 'connected' },
+      valve: 'closing',
+    });
+    expect(store.sonicReadAt('kitchen')).toBe(readAt);
+  });
+
+  it('has not read a sonic with a list that knew less of it', () => {
+    const startedAt = time++;
+    store.setChangedSonic('kitchen', { ...sonic('kitchen', 'hub'), name: 'Attic' }, time++);
+    const records = ['kitchen', 'bath', 'shed'].map((id) =>
+      sonic(id, id === 'shed' ? 'stray' : 'hub', 'closed'),
+    );
+    store.replaceSonics({ records, isComplete: true, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+    expect(store.sonicReadAt('kitchen')).toBeLessThan(startedAt);
+    expect(store.sonicReadAt('bath')).toBe(startedAt);
+    store.setSonic(sonic('kitchen', 'hub', 'closed'), startedAt);
+    expect(store.sonicView('kitchen')?.sonic).toMatchObject({ name: 'Attic', valve_state: 'open' });
+  });
+
   it('takes a sonic for unread that incomplete readings have missed for too long, until one brings it', () => {
     const startedAt = time;
     const without = (at: number) => ({
