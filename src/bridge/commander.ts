@@ -109,8 +109,8 @@ export class Commander {
   readonly #log: Log;
   /** By sonic, while a command is being sent: the one that waits behind it, if any. */
   readonly #waiting = new Map<string, Waiting | null>();
-  /** By sonic, while a command is being sent: aborts when a newer one waits, so that it is not sent again. */
-  readonly #repeating = new Map<string, AbortController>();
+  /** By sonic, while a command is being sent: aborts when a newer one waits, so that it is not sent any more. */
+  readonly #sending = new Map<string, AbortController>();
   /**
    * By sonic, while an accepted command is awaited; a newer one takes its place. Aborted by hand at the stop, as
    * AbortSignal.any leaves something behind on a signal that lives as long as this.
@@ -216,7 +216,7 @@ export class Commander {
     // A cloud may take two spellings of an id for one valve.
     const lane = id.toLowerCase();
     this.#waiting.get(lane)?.onEnd(superseded);
-    this.#repeating.get(lane)?.abort();
+    this.#sending.get(lane)?.abort();
     const isBusy = this.#waiting.has(lane);
     this.#waiting.set(lane, { ...errand, arrivedAt: this.#clock.monotonic() });
     if (!isBusy) void this.#drain(lane);
@@ -225,18 +225,15 @@ export class Commander {
   async #drain(lane: string): Promise<void> {
     for (let command = this.#waiting.get(lane); command; command = this.#waiting.get(lane)) {
       this.#waiting.set(lane, null);
-      const repeating = new AbortController();
-      this.#repeating.set(lane, repeating);
-      await this.#send(command, repeating.signal);
+      const sending = new AbortController();
+      this.#sending.set(lane, sending);
+      await this.#send(command, sending.signal);
     }
     this.#waiting.delete(lane);
-    this.#repeating.delete(lane);
+    this.#sending.delete(lane);
   }
 
-  async #send(
-    { topic, call, priority, onEnd, arrivedAt }: Waiting,
-    repeatSignal: AbortSignal,
-  ): Promise<void> {
+  async #send({ topic, call, priority, onEnd, arrivedAt }: Waiting, sendSignal: AbortSignal): Promise<void> {
     const { id } = moveOf(call);
     const timeoutMs = arrivedAt + this.#options.requestTimeoutMs - this.#clock.monotonic();
     if (isTooLate(timeoutMs, this.#options.requestTimeoutMs)) {
@@ -256,11 +253,10 @@ export class Commander {
       // That a thing which nobody knows is not found does not speak of the route.
       const isOneOfMany = !this.#store.sonicView(id);
       const { signal } = this.#stopping;
-      const options = { priority, signal, repeatSignal, timeoutMs, onAnswer, isOneOfMany };
+      const options = { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany };
       reply = await this.#client.call(call, options);
     } catch (error) {
-      const isUndone = error instanceof CloudError && !error.mayHaveActed && error.kind === 'rateLimited';
-      if (repeatSignal.aborted && isUndone) onEnd(superseded);
+      if (sendSignal.aborted && isUnsent(error)) onEnd(superseded);
       else onEnd({ status: 'error', error, httpStatus: status });
       return;
     }
@@ -362,4 +358,10 @@ export class Commander {
     if (status === 'error' || status === 'refused') this.#log.warn(`${topic}: ${status}: ${reason}`);
     this.#events.tell({ topic, status, reason, http_status: httpStatus });
   }
+}
+
+/** Whether it would be sent yet, or again, were it not for a newer one. */
+function isUnsent(error: unknown): boolean {
+  if (!(error instanceof CloudError) || error.mayHaveActed) return false;
+  return error.kind === 'unavailable' || error.kind === 'rateLimited';
 }

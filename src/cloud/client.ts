@@ -5,7 +5,7 @@ import type { Log, Secrets } from '../base/log.ts';
 import { isAboutRecords, isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
 import { type Crawl, crawlPages, type PageWatcher, type Whole } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
-import { type Deadline, endingOf, GivenUp, orGivenUp, pause } from './deadline.ts';
+import { type Deadline, endingOf, firstOf, GivenUp, orGivenUp, pause } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { Priority } from './limiter.ts';
 import { NoAnswer } from './noAnswer.ts';
@@ -50,8 +50,8 @@ export interface CallOptions {
   /** `poll` unless given; what changes something is at least a `command`, so that it is never done late. */
   readonly priority?: Priority;
   readonly signal?: AbortSignal;
-  /** Aborts when it is not worth asking again: what was sent stays sent. */
-  readonly repeatSignal?: AbortSignal;
+  /** Aborts when it is not to be sent any more, be it again: what was sent stays sent. */
+  readonly sendSignal?: AbortSignal;
   /** The same is asked for many records: a 404 is about this one, and not about the route. */
   readonly isOneOfMany?: boolean;
   /** How long it may take, in ms: a command has the request timeout unless given, a poll as long as it needs. */
@@ -77,7 +77,6 @@ export type Availability = 'available' | 'unavailable' | 'off';
 /** One call on its way. */
 interface Errand extends Sending {
   readonly isOneOfMany: boolean;
-  readonly repeatSignal: AbortSignal | undefined;
   readonly hearing: Hearing;
   readonly onAnswer: (status: number) => void;
   /** Whether it has waited for a session: the time of one sign-in more is given once. */
@@ -230,7 +229,7 @@ export class CloudClient {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
     const isChange = operationRow(name).retry === 'never';
-    const { priority: wanted = 'poll', repeatSignal } = options;
+    const { priority: wanted = 'poll', sendSignal } = options;
     const priority: Priority = isChange && wanted === 'poll' ? 'command' : wanted;
     const { onAnswer = () => {}, isOneOfMany = false } = options;
     // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
@@ -241,11 +240,11 @@ export class CloudClient {
         request,
         priority,
         deadline,
+        patience: sendSignal ? firstOf(deadline, endingOf(sendSignal)) : deadline,
         hearing,
         onSend,
         onAnswer,
         isOneOfMany,
-        repeatSignal,
         ...untried,
       });
     try {
@@ -262,8 +261,7 @@ export class CloudClient {
 
   /** Attempts the errand until it succeeds or the row's rule of retrying says no. */
   async #persist(errand: Errand): Promise<unknown> {
-    const { name, deadline, repeatSignal } = errand;
-    const isOver = () => deadline.reason !== null || repeatSignal?.aborted === true;
+    const { name, deadline, patience } = errand;
     let last: CloudError | null = null;
     for (let attempts = 1; ; attempts++) {
       try {
@@ -277,9 +275,9 @@ export class CloudClient {
         const { retry } = operationRow(name);
         const remainingMs = deadline.remainingMs();
         const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#random);
-        if (waitMs === null || isOver()) throw error;
-        await pause(this.#clock, waitMs, [deadline, ...(repeatSignal ? [endingOf(repeatSignal)] : [])]);
-        if (isOver()) throw error;
+        if (waitMs === null || patience.reason) throw error;
+        await pause(this.#clock, waitMs, patience);
+        if (patience.reason) throw error;
       }
     }
   }
@@ -312,10 +310,10 @@ export class CloudClient {
 
   /** Waits for a new session; a command is given the time of one sign-in more. */
   async #waitFor(renewal: Promise<void>, errand: Errand): Promise<void> {
-    const { priority, deadline } = errand;
+    const { priority, deadline, patience } = errand;
     if (priority !== 'poll' && !errand.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
     errand.hasWaited = true;
-    await orGivenUp(renewal, deadline);
+    await orGivenUp(renewal, patience);
   }
 
   async #sendForSession(
@@ -333,11 +331,11 @@ export class CloudClient {
           request,
           priority: 'urgent',
           deadline,
+          patience: deadline,
           hearing,
           onSend: () => {},
           onAnswer: () => {},
           isOneOfMany: false,
-          repeatSignal: undefined,
           ...untried,
         };
         return this.#read(errand, await this.#sender.send(errand, () => token)) as SessionReply;

@@ -101,6 +101,21 @@ export function endingOf(signal: AbortSignal): Ending {
   return ending;
 }
 
+/** The end that comes first of the two. */
+export function firstOf(one: Ending, other: Ending): Ending {
+  return {
+    get reason() {
+      return one.reason ?? other.reason;
+    },
+    onEnd(listener) {
+      const letGos = [one.onEnd(listener), other.onEnd(listener)];
+      return () => {
+        for (const letGo of letGos) letGo();
+      };
+    },
+  };
+}
+
 /** The promise's outcome, or the reason as soon as it is over; the promise itself goes on. */
 export function orGivenUp<T>(promise: Promise<T>, ending: Ending): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -109,16 +124,16 @@ export function orGivenUp<T>(promise: Promise<T>, ending: Ending): Promise<T> {
   });
 }
 
-/** Resolves after so many ms, or as soon as one of these is over. */
-export function pause(clock: Clock, ms: number, endings: readonly Ending[]): Promise<void> {
+/** Resolves after so many ms, or as soon as it is over. */
+export function pause(clock: Clock, ms: number, ending: Ending): Promise<void> {
   return new Promise((resolve) => {
-    let letGos: readonly (() => void)[] = [];
+    let letGo = () => {};
     const cancel = clock.after(ms, () => end());
     const end = () => {
       cancel();
-      for (const letGo of letGos) letGo();
+      letGo();
       resolve();
     };
-    letGos = endings.map((ending) => ending.onEnd(end));
+    letGo = ending.onEnd(end);
   });
 }

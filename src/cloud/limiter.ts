@@ -21,6 +21,8 @@ export interface Turn {
   readonly lane: string;
   /** When it is not wanted any more. */
   readonly ending: Ending;
+  /** When it is not worth waiting any longer, `ending` unless given: whose turn has come goes on. */
+  readonly patience?: Ending;
 }
 
 type Start = () => void;
@@ -74,10 +76,10 @@ export class Limiter {
     }
   }
 
-  #begin({ priority, lane, ending }: Turn): Promise<void> {
+  #begin({ priority, lane, ending, patience = ending }: Turn): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (ending.reason) {
-        reject(ending.reason);
+      if (patience.reason) {
+        reject(patience.reason);
         return;
       }
       const start = () => {
@@ -86,7 +88,7 @@ export class Limiter {
         if (priority === 'command') this.#commandsInFlight++;
         resolve();
       };
-      const letGo = ending.onEnd((reason) => {
+      const letGo = patience.onEnd((reason) => {
         this.#remove(priority, lane, start);
         reject(reason);
       });

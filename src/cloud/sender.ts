@@ -28,6 +28,8 @@ export interface Sending {
   readonly request: HttpRequest;
   readonly priority: Priority;
   readonly deadline: Deadline;
+  /** Ends no later than the deadline: before it is sent, it is not worth waiting any longer. */
+  readonly patience: Ending;
   /** Told when the request is about to be sent. */
   readonly onSend: () => void;
 }
@@ -105,8 +107,8 @@ export class Sender {
 
   /** Sends the request when its turn comes; the token is looked up at the last moment. */
   send(sending: Sending, token: () => string | null): Promise<Received> {
-    const { name, priority, deadline } = sending;
-    return this.#limiter.run({ priority, lane: name, ending: deadline }, () => {
+    const { name, priority, deadline, patience } = sending;
+    return this.#limiter.run({ priority, lane: name, ending: deadline, patience }, () => {
       if (priority !== 'poll') return this.#exchange(sending, token(), deadline);
       return this.withDeadline(deadline, (own) => {
         own.set(this.#options.requestTimeoutMs);

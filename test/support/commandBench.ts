@@ -8,7 +8,7 @@ import { connected, startEmbedded } from './brokers.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
-import { startBench } from './testClient.ts';
+import { type BenchOptions, startBench } from './testClient.ts';
 import { anIncident, aProperty, aSignal, aSonic, bridgeView, topics } from './views.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -34,11 +34,12 @@ interface Circumstances {
 export async function startCommands(
   handler: StubHandler = () => ({}),
   control: Partial<Record<Control, boolean>> = {},
+  options: BenchOptions = {},
 ) {
   const clock = new FakeClock();
   const requestTimeoutMs = 1_000;
   const session = { token: 'kept', since: clock.now() };
-  const { client, stub } = await startBench(handler, { session, requestTimeoutMs, clock });
+  const { client, stub } = await startBench(handler, { session, requestTimeoutMs, clock, ...options });
   const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
@@ -101,6 +102,7 @@ export async function startCommands(
   return {
     clock,
     stub,
+    store,
     stop,
     take,
     outcomes,
@@ -130,5 +132,5 @@ export function door() {
     if (method !== 'GET') await opened;
     return { json: aSonic() };
   };
-  return { open, handler };
+  return { open, opened, handler };
 }

@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { commandFilters } from '../../../src/homeassistant/command.ts';
+import type { StubHandler } from '../../support/cloudStub.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
 import { aSonic, topics } from '../../support/views.ts';
+import { waitFor } from '../../support/waitFor.ts';
 
 const valve = topics.below('sonic', 'sonic-1', 'valve/set');
 const moved = (action: string) => ['/ape/v1/sonics/sonic-1/valve', { action }];
@@ -135,6 +138,47 @@ describe('commands to one valve', () => {
     bench.clock.advance(999);
     expect(bench.outcomes).toMatchObject([{ status: 'superseded', reason: superseded }, { status: 'ok' }]);
     expect(bench.changes).toEqual([moved('open'), moved('close')]);
+  });
+
+  it('give up waiting for a new session as soon as a newer one has come', async () => {
+    const { open, opened } = door();
+    const bench = await startCommands(() => ({ json: aSonic() }));
+    bench.stub.tokens.clear();
+    bench.stub.sessionHandler = async () => {
+      await opened;
+      return undefined;
+    };
+    bench.take(valve, 'OPEN');
+    await waitFor(() => bench.stub.sessionRequests.length === 1, { what: 'a renewal' });
+    bench.take(valve, 'CLOSE');
+    await bench.told(1);
+    expect(bench.outcomes).toMatchObject([{ status: 'superseded', reason: superseded, http_status: null }]);
+    open();
+    await bench.told(2);
+    expect(bench.outcomes[1]).toMatchObject({ status: 'ok' });
+    const sent = (action: string) => bench.changes.filter(([, body]) => isDeepStrictEqual(body, { action }));
+    expect(sent('open')).toHaveLength(1);
+    expect(bench.changes.at(-1)).toEqual(moved('close'));
+  });
+
+  it('give up waiting for their turn as soon as a newer one has come', async () => {
+    const { open, opened } = door();
+    const handler: StubHandler = async ({ method, path }) => {
+      if (method === 'GET' && path.endsWith('/signals')) await opened;
+      return { json: aSonic() };
+    };
+    const bench = await startCommands(handler, {}, { maxConcurrency: 1 });
+    bench.take('sonic2mqtt/bridge/request/list_signals', '{}');
+    await waitFor(() => bench.stub.requests.length === 1, { what: 'the only slot to be taken' });
+    bench.take(valve, 'OPEN');
+    bench.take(valve, 'CLOSE');
+    await bench.told(1);
+    expect(bench.outcomes).toMatchObject([{ topic: valve, status: 'superseded', reason: superseded }]);
+    open();
+    await waitFor(() => bench.outcomes.some((each) => each.topic === valve && each.status === 'ok'), {
+      what: 'the newer one to be sent',
+    });
+    expect(bench.changes).toEqual([moved('close')]);
   });
 
   it('are not sent with too little of their time left', async () => {
