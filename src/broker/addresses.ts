@@ -1,10 +1,53 @@
+/** How an attempt was met: with a greeting, with a no to the version, in silence, or in another way. */
+export type Reception = 'welcomed' | 'unspoken' | 'hungUp' | 'failed';
+
+/**
+ * How sure it is that an address speaks 3.1.1 only, though it has not said so. A broker from before MQTT 5 may just
+ * hang up on it, as does a proxy whose broker restarts: only what answers 3.1.1 and hangs up on MQTT 5 right after,
+ * too, is such a broker. With 3.1.1 nobody can tell that a live command was sent with the retain flag.
+ */
+type Doubt = 'none' | 'trial' | 'recheck' | 'settled';
+
+/** What follows of how an attempt went; anything else leaves no doubt. */
+const doubts: Readonly<Record<Doubt, Partial<Record<Reception, Doubt>>>> = {
+  none: { hungUp: 'trial' },
+  trial: { welcomed: 'recheck' },
+  recheck: { hungUp: 'settled' },
+  settled: {},
+};
+
 /** One of the broker's addresses, and what is known of it. */
-export interface Address {
+export class Address {
   readonly url: string;
+  /** Of MQTT, what it speaks at most as far as it has said. */
+  #bestVersion: 4 | 5;
+  /** Whether it has said, or shown: then no hang-up counts. */
+  #isSure: boolean;
+  #doubt: Doubt = 'none';
+
+  constructor(url: string, version: 4 | 5) {
+    this.url = url;
+    this.#bestVersion = version;
+    this.#isSure = version === 4;
+  }
+
   /** Of MQTT, at the next attempt. */
-  version: 4 | 5;
-  /** What it speaks at most, as far as it has said. */
-  bestVersion: 4 | 5;
+  get version(): 4 | 5 {
+    return this.#doubt === 'trial' || this.#doubt === 'settled' ? 4 : this.#bestVersion;
+  }
+
+  /** Whether the next attempt only asks for a greeting, and is no connection. */
+  get isTrial(): boolean {
+    return this.#doubt === 'trial';
+  }
+
+  /** An attempt, or the connection that it became, is over; says whether the next one follows here and at once. */
+  hasEnded(reception: Reception): boolean {
+    if (reception === 'unspoken') this.#bestVersion = 4;
+    this.#isSure ||= reception === 'unspoken' || (reception === 'welcomed' && this.version === 5);
+    this.#doubt = this.#isSure ? 'none' : (doubts[this.#doubt][reception] ?? 'none');
+    return reception === 'unspoken' || this.#doubt === 'recheck' || this.#doubt === 'settled';
+  }
 }
 
 /**
@@ -17,7 +60,7 @@ export class Addresses {
   #tried = 0;
 
   constructor(urls: readonly string[], version: 4 | 5) {
-    this.#all = urls.map((url) => ({ url, version, bestVersion: version }));
+    this.#all = urls.map((url) => new Address(url, version));
   }
 
   /** Where the next attempt goes. */

@@ -4,7 +4,7 @@ import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Outage } from '../base/outage.ts';
-import { type Address, Addresses, describeUrl, destinationOf } from './addresses.ts';
+import { type Address, Addresses, describeUrl, destinationOf, type Reception } from './addresses.ts';
 import { BrokerAway } from './brokerAway.ts';
 import {
   asleepWords,
@@ -320,8 +320,8 @@ export class Connection {
       }
       let link: Link | null = null;
       let connectedAt: number | null = null;
-      let hasAnswered = false;
-      let retryAtOnce = false;
+      // Of whoever says nothing.
+      let reception: Reception = 'hungUp';
       let reason: string | null = null;
       // Retained messages may come with the answer to the subscription; they are told once it is taken in.
       const early: BrokerMessage[] = [];
@@ -347,7 +347,12 @@ export class Connection {
 
       client.on('connect', (connack) => {
         if (reason !== null) return;
-        hasAnswered = true;
+        reception = 'welcomed';
+        if (address.isTrial) {
+          // It was only asked what it speaks.
+          giveUp('');
+          return;
+        }
         cancelTimer();
         this.#largestPacket = connack.properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY;
         this.#subscribe(client, this.#ownSubscriptions()).then(
@@ -387,28 +392,25 @@ export class Connection {
       client.on('error', (error) => {
         // It has hung up while it was written to: what it may have said before is lost.
         const isHungUp = connectedAt !== null && 'code' in error && hungUpCodes.has(String(error.code));
-        const words = wordsOfFailure(error, hasAnswered);
+        const words = wordsOfFailure(error, reception !== 'hungUp');
         const why = isHungUp ? this.#wordsOfClose(connectedAt, words) : words;
-        hasAnswered = hasAnswered || 'code' in error;
-        if ('code' in error && unacceptableProtocol.has(Number(error.code)) && address.version === 5) {
-          this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
-          address.bestVersion = 4;
-          retryAtOnce = true;
+        if ('code' in error && reception === 'hungUp') {
+          const isUnspoken = unacceptableProtocol.has(Number(error.code)) && address.version === 5;
+          reception = isUnspoken ? 'unspoken' : 'failed';
+          if (isUnspoken)
+            this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
         }
         giveUp(why);
       });
       client.on('close', () => {
         this.#stopping.signal.removeEventListener('abort', onStop);
         giveUp(this.#wordsOfClose(connectedAt, closedWords));
-        // A broker from before MQTT 5 may just hang up on it, as may a proxy whose broker restarts: the next
-        // attempt is made with the other version, and after a connection that worked the best is tried again.
-        address.version = !hasAnswered && address.version === 5 ? 4 : address.bestVersion;
         if (connectedAt !== null) {
           this.#qos = 1;
           this.#events.disconnected();
         }
         const livedMs = connectedAt === null ? null : this.#clock.monotonic() - connectedAt;
-        ended({ livedMs, reason: reason ?? '', retryAtOnce });
+        ended({ livedMs, reason: reason ?? '', retryAtOnce: address.hasEnded(reception) });
       });
     });
   }
@@ -494,7 +496,7 @@ export class Connection {
     return filters.length === 1 && filters[0] === this.#options.will?.topic;
   }
 
-  #clientOptions({ url, version }: Address): IClientOptions {
+  #clientOptions({ url, version, isTrial }: Address): IClientOptions {
     const { clientId, keepaliveS, tls, will } = this.#options;
     const { username, password, ...destination } = destinationOf(url);
     const user = username ?? this.#options.username;
@@ -514,9 +516,11 @@ export class Connection {
       outgoingStore: new SlimStore(),
       ...(user !== undefined && { username: user }),
       ...(secret !== undefined && { password: secret }),
-      ...(will && {
-        will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
-      }),
+      // A trial ends without a goodbye, and nobody has died of it.
+      ...(will &&
+        !isTrial && {
+          will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
+        }),
       ...(tls.ca !== undefined && { ca: tls.ca }),
       ...(tls.cert !== undefined && { cert: tls.cert }),
       ...(tls.key !== undefined && { key: tls.key }),

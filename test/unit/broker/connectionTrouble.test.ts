@@ -41,6 +41,63 @@ describe('a connection', () => {
     expect(happenings).toEqual(['failed: the connection was closed', 'connected']);
   });
 
+  it('finds its way back to an old broker that hangs up on MQTT 5, each time in four steps', async () => {
+    const { port } = await startEmbedded();
+    const versions: (number | undefined)[] = [];
+    const proxy = await startTcpProxy(port, (firstBytes) => {
+      const version = firstBytes[firstBytes.indexOf('MQTT') + 4];
+      versions.push(version);
+      return version === 4;
+    });
+    const opened = await connected(`mqtt://127.0.0.1:${proxy.port}`);
+    expect(versions).toEqual([5, 4, 5, 4]);
+    proxy.reset();
+    const isBack = () => opened.happenings.filter((each) => each === 'connected').length === 2;
+    await waitFor(isBack, { what: 'the connection to be back' });
+    expect(versions).toEqual([5, 4, 5, 4, 5, 4, 5, 4]);
+  });
+
+  onMosquitto('goes on with MQTT 5 where a proxy hangs up while its broker restarts', async () => {
+    const { url, port } = await startMosquitto();
+    const watcher = await watchTopics(url, 'state');
+    let hangUps = 1;
+    const proxy = await startTcpProxy(port, () => {
+      hangUps -= 1;
+      return hangUps < 0;
+    });
+    const opened = await connected(`mqtt://127.0.0.1:${proxy.port}`, {
+      subscriptions: ['set'],
+      will: { topic: 'state', payload: 'offline' },
+    });
+    const { connection, happenings, heard, lines } = opened;
+    expect(happenings).toEqual(['failed: the connection was closed', 'connected']);
+    await connection.publish('set', 'CLOSE', retained);
+    await waitFor(() => heard.length === 1, { what: 'the command' });
+    expect(heard[0]?.isRetained).toBe(true);
+    expect(lines.messages.at(-1)).toMatch(/\(MQTT 5\)$/);
+    // While it was found out what the broker speaks, nobody was told that the bridge had died.
+    await connection.publish('state', 'online', live);
+    await watcher.waitForTopic('state');
+    expect(watcher.messages.map(({ text }) => text)).toEqual(['online']);
+  });
+
+  onMosquitto('is not talked out of MQTT 5 by hang-ups once the broker has spoken it', async () => {
+    const { port } = await startMosquitto();
+    const versions: (number | undefined)[] = [];
+    let hangUps = 0;
+    const proxy = await startTcpProxy(port, (firstBytes) => {
+      versions.push(firstBytes[firstBytes.indexOf('MQTT') + 4]);
+      hangUps -= 1;
+      return hangUps < 0;
+    });
+    const { happenings } = await connected(`mqtt://127.0.0.1:${proxy.port}`);
+    hangUps = 3;
+    proxy.reset();
+    const isBack = () => happenings.filter((each) => each === 'connected').length === 2;
+    await waitFor(isBack, { what: 'the connection to be back' });
+    expect(versions).toEqual([5, 5, 5, 5, 5]);
+  });
+
   it.each(['127.0.0.1', 'localhost'])('waits for a broker on %s that is not there yet', async (host) => {
     const port = await freePort();
     const { connection, happenings, lines } = openConnection(`mqtt://${host}:${port}`);
