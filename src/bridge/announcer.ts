@@ -37,6 +37,7 @@ export class Announcer {
   #announcedByOthers = new Set<string>();
   #birthAt = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
+  #isWanted = false;
   #isBusy = false;
 
   constructor(
@@ -112,12 +113,8 @@ export class Announcer {
 
   /** Announces what is due; to be called when anything it waits for may have come. */
   wake(): void {
-    const isIdle = this.#queue.size + this.#homeless.size === 0;
-    if (this.#isBusy || isIdle || !this.#connection.isConnected) return;
-    this.#isBusy = true;
-    void this.#announceDue().finally(() => {
-      this.#isBusy = false;
-    });
+    this.#isWanted = true;
+    if (!this.#isBusy) void this.#run();
   }
 
   /** Announces nothing more. */
@@ -125,6 +122,10 @@ export class Announcer {
     this.#cancelTimer();
     this.#queue.clear();
     this.#homeless.clear();
+  }
+
+  get #canAnnounce(): boolean {
+    return this.#queue.size + this.#homeless.size > 0 && this.#connection.isConnected;
   }
 
   #inWords(incident: Incident): string {
@@ -139,39 +140,67 @@ export class Announcer {
     this.#homeless.delete(incidentId);
   }
 
+  async #run(): Promise<void> {
+    this.#isBusy = true;
+    try {
+      while (this.#isWanted && this.#canAnnounce) {
+        this.#isWanted = false;
+        await this.#announceDue();
+      }
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
   async #announceDue(): Promise<void> {
+    const due = this.#due();
+    const untold = new Set(due.filter((id) => this.#queue.delete(id)));
+    if (untold.size > 0) await this.#ledger.noteAnnounced([...untold]);
+    for (const id of due) {
+      const incident = this.#store.incident(id);
+      if (!incident) continue;
+      // To note one and to tell of those before it takes its time: Home Assistant may have started meanwhile.
+      const isDue = this.#readyAt(incident) <= this.#clock.monotonic();
+      if (!untold.has(id)) {
+        if (isDue && this.#homeless.delete(id)) await this.#announceAtDevice(incident);
+      } else if (isDue) await this.#announce(incident);
+      else this.#takeBack(id);
+    }
+  }
+
+  /** Ids of the incidents that may be announced now; for the next one it sets the timer. */
+  #due(): string[] {
     const now = this.#clock.monotonic();
-    const due: Incident[] = [];
+    const due: string[] = [];
     let nextAt = Number.POSITIVE_INFINITY;
     for (const id of [...this.#queue, ...this.#homeless]) {
       const incident = this.#store.incident(id);
-      const readyAt = incident ? this.#readyAt(incident) : now;
-      if (!incident) this.#forget(id);
-      else if (readyAt === null) continue;
-      else if (readyAt <= now) due.push(incident);
+      if (!incident) {
+        this.#forget(id);
+        continue;
+      }
+      const readyAt = this.#readyAt(incident);
+      if (readyAt <= now) due.push(id);
       else nextAt = Math.min(nextAt, readyAt);
     }
     this.#cancelTimer();
     if (nextAt < Number.POSITIVE_INFINITY) {
       this.#cancelTimer = this.#clock.after(nextAt - now + 1, () => this.wake());
     }
-    const untold = due.filter(({ id }) => this.#queue.delete(id));
-    if (untold.length > 0) await this.#ledger.noteAnnounced(untold.map(({ id }) => id));
-    for (const incident of due) {
-      if (untold.includes(incident)) await this.#announce(incident);
-      else if (this.#homeless.delete(incident.id)) await this.#announceAtDevice(incident);
-    }
+    return due;
   }
 
-  /** When the incident may be announced; null while its device is not yet announced itself. */
-  #readyAt(incident: Incident): number | null {
+  /** When the incident may be announced; never, as far as is known, while its device is not announced itself. */
+  #readyAt(incident: Incident): number {
     // Before the first round of polls is over, its device may only not be known yet.
-    if (!this.#publisher.isShowingDevices) return null;
+    if (!this.#publisher.isShowingDevices) return Number.POSITIVE_INFINITY;
     const device = this.#store.announcerOf(incident);
-    if (!device) return this.#homeless.has(incident.id) ? null : Number.NEGATIVE_INFINITY;
+    if (!device) {
+      return this.#homeless.has(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+    }
     if (!this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
-    const announcedAt = this.#publisher.announcedAt(device.kind, device.id);
-    return announcedAt === null ? null : Math.max(announcedAt, this.#birthAt) + setUpMs;
+    const announcedAt = this.#publisher.announcedAt(device.kind, device.id) ?? Number.POSITIVE_INFINITY;
+    return Math.max(announcedAt, this.#birthAt) + setUpMs;
   }
 
   async #announce(incident: Incident): Promise<void> {
@@ -180,8 +209,13 @@ export class Announcer {
     const wasAway = await this.#announceAtDevice(incident);
     if (!wasAway) return;
     this.#homeless.delete(incident.id);
-    this.#ledger.forgetAnnounced(incident.id);
-    this.#queue.add(incident.id);
+    this.#takeBack(incident.id);
+  }
+
+  /** It was noted, and is not announced yet after all. */
+  #takeBack(incidentId: string): void {
+    this.#ledger.forgetAnnounced(incidentId);
+    this.#queue.add(incidentId);
   }
 
   /** Publishes the event of the device's entity, as soon as there is one; says whether the broker went away before. */

@@ -52,8 +52,47 @@ async function startDaemon({ disk, env = {} }: { disk?: Disk; env?: Record<strin
   const { world } = simulator;
   const [sonicId = ''] = world.sonics.ids;
   await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}/incidents`, () => true, 10_000);
-  return { simulator, world, sonicId, proxy, watcher, daemon, start };
+  /** The incidents that the sonic's entity was told of, and when. */
+  const announced = () =>
+    watcher.messages
+      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonicId}/incident`)
+      .map(({ text, atMs }) => ({ id: JSON.parse(text).id, atMs }));
+  return { simulator, world, sonicId, proxy, watcher, daemon, start, announced };
 }
+
+/** A disk that can be made to take its time: what is written then is done only when it is let go on. */
+function slowDisk() {
+  const waiting: (() => void)[] = [];
+  let isSlow = false;
+  const disk: Disk = {
+    ...systemDisk,
+    async write(path, text) {
+      if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve));
+      await systemDisk.write(path, text);
+    },
+  };
+  return {
+    disk,
+    /** How much is being written, and will be for a while. */
+    get waiting() {
+      return waiting.length;
+    },
+    slowDown() {
+      isSlow = true;
+    },
+    goOn() {
+      isSlow = false;
+      for (const resolve of waiting.splice(0)) resolve();
+    },
+  };
+}
+
+const seldom = Object.fromEntries(
+  Object.keys(quick).map((name) => [`SONIC2MQTT_SCHEDULES__${name.toUpperCase()}`, '1h']),
+);
+
+/** No sooner than this after its entity was announced, Home Assistant hears an event. */
+const twoSeconds = 2_000;
 
 /** What is read of a home, besides its properties. */
 const read = [
@@ -76,30 +115,61 @@ describe('the bridge', () => {
   });
 
   it('announces an incident only once it is noted on disk, so that no crash announces it twice', async () => {
-    let isFull = false;
-    const waiting: (() => void)[] = [];
-    const disk: Disk = {
-      ...systemDisk,
-      async write(path, text) {
-        if (isFull) await new Promise<void>((resolve) => waiting.push(resolve));
-        await systemDisk.write(path, text);
-      },
-    };
-    const { world, sonicId, watcher } = await startDaemon({ disk });
+    const slow = slowDisk();
+    const { world, sonicId, watcher } = await startDaemon({ disk: slow.disk });
     const told = () =>
       watcher.messages.filter(({ text }) => text.includes(`"${id}"`) && text.includes('event'));
-    isFull = true;
+    slow.slowDown();
     const { id } = world.openIncident({ type: 'high_humidity', sonicId });
     await watcher.waitForTopic(`sonic2mqtt/incident/${id}`);
-    await waitFor(() => waiting.length > 0, { what: 'the note', timeoutMs: 10_000 });
+    await waitFor(() => slow.waiting > 0, { what: 'the note', timeoutMs: 10_000 });
     const from = watcher.messages.length;
     world.sonics.change(sonicId, { name: 'another' });
     await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}`, (text) => text.includes('"another"'));
     expect(watcher.messages.length).toBeGreaterThan(from);
     expect(told()).toEqual([]);
-    isFull = false;
-    for (const resolve of waiting) resolve();
+    slow.goOn();
     await waitFor(() => told().length === 2, { what: 'the event and the incident' });
+  });
+
+  it('announces an incident that opened while the disk was busy with another, without a further poll', async () => {
+    const slow = slowDisk();
+    const { world, sonicId, watcher, announced } = await startDaemon({ disk: slow.disk, env: seldom });
+    await waitFor(() => announced().length === 1, { what: 'what was open', timeoutMs: 10_000 });
+    slow.slowDown();
+    const open = async (type: 'high_humidity' | 'low_temperature') => {
+      const { id } = world.openIncident({ type, sonicId });
+      await watcher.publish('sonic2mqtt/bridge/refresh', '');
+      await watcher.waitForTopic(`sonic2mqtt/incident/${id}`);
+      return id;
+    };
+    const first = await open('high_humidity');
+    await waitFor(() => slow.waiting > 0, { what: 'the note' });
+    const second = await open('low_temperature');
+    slow.goOn();
+    await waitFor(() => announced().length === 3, { what: 'both' });
+    expect(announced().slice(1)).toEqual([
+      expect.objectContaining({ id: first }),
+      expect.objectContaining({ id: second }),
+    ]);
+  });
+
+  it('keeps an incident back for two seconds when Home Assistant starts while it is being noted', async () => {
+    const slow = slowDisk();
+    const { world, sonicId, watcher, announced } = await startDaemon({ disk: slow.disk });
+    await waitFor(() => announced().length === 1, { what: 'what was open', timeoutMs: 10_000 });
+    slow.slowDown();
+    world.openIncident({ type: 'high_humidity', sonicId });
+    await waitFor(() => slow.waiting > 0, { what: 'the note' });
+    const from = watcher.messages.length;
+    await watcher.publish('homeassistant/status', 'online');
+    const isDiscovery = ({ topic }: { topic: string }) => topic.endsWith(`${sonicId}/config`);
+    const discovery = await watcher.waitForMessage(isDiscovery, { what: 'its device', from });
+    slow.goOn();
+    await waitFor(() => announced().length === 2, { what: 'the incident' });
+    expect((announced()[1]?.atMs ?? 0) - discovery.atMs).toBeGreaterThanOrEqual(twoSeconds);
+    const told = watcher.messages.filter(({ text }) => text.includes('"incident_opened"'));
+    expect(told).toHaveLength(2);
   });
 
   it('announces an incident that stays open no second time after a restart', async () => {
