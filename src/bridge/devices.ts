@@ -1,10 +1,8 @@
+import { Absences } from './absences.ts';
 import { merged, update } from './latest.ts';
 import type { Precedence } from './precedence.ts';
 import type { CloudDeviceKind, Happening, Reading } from './readings.ts';
 import { Sightings } from './sightings.ts';
-
-/** A record is taken for gone after so many complete readings without it. */
-const readingsUntilGone = 2;
 
 export interface DevicesEvents<T> {
   /** Whether all are wanted, whatever they are. */
@@ -33,7 +31,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   readonly #events: DevicesEvents<T>;
   readonly #records = new Map<string, T>();
   readonly #sightings = new Sightings();
-  readonly #absences = new Map<string, number>();
+  readonly #absences = new Absences();
   /** Of those that are listed and not wanted, the property in which each is; null, in none that is known. */
   readonly #unwanted = new Map<string, string | null>();
   /** What is to be told with the next reading. */
@@ -82,7 +80,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     if (present.length < this.#records.size) {
       const ids = new Set(present);
       for (const [id, record] of this.#records) {
-        if (!ids.has(id) && this.#isMissedTooOften(id)) happenings.push(this.#remove(id, record));
+        if (!ids.has(id) && this.#absences.missed(id)) happenings.push(this.#remove(id, record));
       }
     }
     if (this.#unwanted.size === 0) return happenings;
@@ -90,7 +88,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     for (const id of this.#unwanted.keys()) {
       if (listed.has(id)) continue;
       // The absence of one that is still there was counted just before.
-      if (this.#records.has(id) || this.#isMissedTooOften(id)) this.#unwanted.delete(id);
+      if (this.#records.has(id) || this.#absences.missed(id)) this.#unwanted.delete(id);
     }
     return happenings;
   }
@@ -182,7 +180,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       }
       const { id } = listed;
       present.push(id);
-      this.#absences.delete(id);
+      this.#absences.forget(id);
       const known = this.#records.get(id);
       if (known) this.#unwanted.delete(id);
       if (known && this.#precedence.isOlder(this.#kind, id, startedAt)) {
@@ -212,7 +210,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     const home = this.#events.homeOf(listed);
     const known = this.#records.get(id);
     this.#unwanted.set(id, home);
-    if (!known) this.#absences.delete(id);
+    if (!known) this.#absences.forget(id);
     if (!known || home === null || !this.#events.isElsewhere(home)) return [];
     this.#events.crossed(home);
     return [this.#remove(id, known)];
@@ -231,19 +229,10 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     return { event: 'device_removed', kind: this.#kind, record };
   }
 
-  /** Notes that a complete reading missed it; says whether it is taken for gone. */
-  #isMissedTooOften(id: string): boolean {
-    const absences = (this.#absences.get(id) ?? 0) + 1;
-    this.#absences.set(id, absences);
-    if (absences < readingsUntilGone) return false;
-    this.#absences.delete(id);
-    return true;
-  }
-
   #forget(id: string): void {
     this.#standing = null;
     this.#records.delete(id);
-    this.#absences.delete(id);
+    this.#absences.forget(id);
     this.#sightings.forget(id);
     this.#precedence.forget(this.#kind, id);
   }

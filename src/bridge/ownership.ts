@@ -1,15 +1,22 @@
+import { Absences } from './absences.ts';
+
 /** Which property each signal belongs to, as the properties tell; signals themselves do not say. */
 export class Ownership {
   readonly #owners = new Map<string, string>();
   readonly #owned = new Map<string, Set<string>>();
   /** Properties whose signals were read completely. */
   readonly #surveyed = new Set<string>();
+  readonly #absences = new Absences();
 
-  /** Takes in which signals a property has; the ids of signals for which that is news. */
+  /**
+   * Takes in which signals a property has; the ids of signals for which that is news. One that complete lists miss
+   * stays where it was until they are to be believed, unless another property has it.
+   */
   set(propertyId: string, signalIds: readonly string[], isComplete: boolean): string[] {
     const owned = this.#owned.get(propertyId) ?? new Set();
-    const news = signalIds.filter((id) => !owned.has(id));
-    const lost = isComplete ? [...owned].filter((id) => !signalIds.includes(id)) : [];
+    const news = signalIds.filter((id) => !owned.has(id) || this.#absences.has(id));
+    const missed = isComplete ? [...owned].filter((id) => !signalIds.includes(id)) : [];
+    const lost = missed.filter((id) => this.#absences.missed(id));
     if (isComplete) this.#surveyed.add(propertyId);
     for (const id of news) this.#give(id, propertyId);
     for (const id of lost) this.#take(id);
@@ -18,7 +25,8 @@ export class Ownership {
 
   /** Forgets a property that is gone; the ids of the signals that it had. */
   forget(propertyId: string): string[] {
-    const lost = this.set(propertyId, [], true);
+    const lost = [...(this.#owned.get(propertyId) ?? [])];
+    for (const id of lost) this.#take(id);
     this.#surveyed.delete(propertyId);
     return lost;
   }
@@ -26,6 +34,16 @@ export class Ownership {
   /** The property of a signal; null while that is not known. */
   of(signalId: string | null): string | null {
     return signalId === null ? null : (this.#owners.get(signalId) ?? null);
+  }
+
+  /** Whether the last complete list of its property missed the signal. */
+  isMissed(signalId: string): boolean {
+    return this.#absences.has(signalId);
+  }
+
+  /** Whether the last complete list of the property missed any that it had. */
+  isAnyMissedIn(propertyId: string): boolean {
+    return [...(this.#owned.get(propertyId) ?? [])].some((id) => this.isMissed(id));
   }
 
   /** The signals that belong to any property. */
@@ -53,6 +71,7 @@ export class Ownership {
   #take(signalId: string): void {
     const owner = this.of(signalId);
     if (owner === null) return;
+    this.#absences.forget(signalId);
     this.#owners.delete(signalId);
     const owned = this.#owned.get(owner);
     owned?.delete(signalId);

@@ -428,6 +428,8 @@ export class Poller {
   #takeSignalsOf(propertyId: string, { records, complete }: Crawl<Signal>): void {
     const ids = records.map(({ id }) => id);
     const isNews = this.#store.setOwnedSignals(propertyId, ids, complete);
+    // What may be another bridge's by now is shown by nobody until the next list tells.
+    if (complete && this.#store.isAnyUnsettledIn(propertyId)) this.#recurring.properties.request();
     if (!isNews || this.#records.signals.lastSuccessAt === null) return;
     this.#recurring.signals.request();
     this.#recurring.sonics.request();

@@ -473,10 +473,17 @@ export class Store {
     return [...this.#sonics.unwanted.values()].filter((home) => home === null).length;
   }
 
-  /** Whether it is shown here and known to be in no property at present, which soon shows. */
+  /** Whether it is shown here and in no property at present, as the last list of its own says: which one soon shows. */
   isUnsettled(kind: CloudDeviceKind, id: string): boolean {
     const view = this.isShared && kind !== 'property' ? this.view(kind, id) : null;
-    return view !== null && 'propertyId' in view && view.propertyId === null;
+    if (view === null || !('propertyId' in view)) return false;
+    const signalId = 'sonic' in view ? view.sonic.signal_id : id;
+    return view.propertyId === null || (signalId !== null && this.#whereabouts.signals.isMissed(signalId));
+  }
+
+  /** Whether a signal of that property is. */
+  isAnyUnsettledIn(propertyId: string): boolean {
+    return this.isShared && this.#whereabouts.signals.isAnyMissedIn(propertyId);
   }
 
   /** Whether the cloud has it, and another bridge shows it, or may. */

@@ -4,6 +4,7 @@ import { Ledger } from '../../../src/bridge/ledger.ts';
 import { Poller } from '../../../src/bridge/poller.ts';
 import { type Happening, Store } from '../../../src/bridge/store.ts';
 import type { RouteOverrides } from '../../../src/cloud/request.ts';
+import { bridgeOf, type Shard, wholeAccount } from '../../../src/model/shard.ts';
 import { type StubAnswer, type StubHandler, stubEmail } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -20,10 +21,14 @@ const list = (...data: object[]) => ({
 const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
 
 /** A poller that polls when it is told to, on a stub of the cloud. */
-async function startPoller(handler: StubHandler, clock: Clock = systemClock, routes: RouteOverrides = {}) {
+async function startPoller(
+  handler: StubHandler,
+  clock: Clock = systemClock,
+  { routes = {}, shard = wholeAccount }: { readonly routes?: RouteOverrides; readonly shard?: Shard } = {},
+) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startBench(handler, { session, routes });
-  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection: [], shard, staleAfterMs: 300_000 }, () => {});
   const account = { baseUrl: stub.url, email: stubEmail };
   const ledger = new Ledger(temporaryFolder(), account, logLines('error').log);
   await ledger.open();
@@ -128,7 +133,7 @@ describe('an incident that the list of open ones misses', () => {
     const { store, poller } = await startPoller(
       ({ path }) => (path.endsWith('/incidents') && isListed ? list(leak) : list()),
       systemClock,
-      routes,
+      { routes },
     );
     expect(store.incident('leak')).not.toBeNull();
     isListed = false;
@@ -148,6 +153,28 @@ describe('an incident that the list of open ones misses', () => {
     const { store, names } = await startWith({ status: 404 });
     await waitFor(() => store.incident('leak') === null, { what: 'the end' });
     expect(names()).toEqual(['incident_opened', 'incident_closed']);
+  });
+});
+
+describe('a signal that the list of its property misses, where bridges share an account', () => {
+  it('is asked for once more at once: another bridge may show it by now', async () => {
+    const shard = { index: bridgeOf('home', 2), count: 2 };
+    let owned = list({ id: 'hub' });
+    const { poller, store, stub } = await startPoller(
+      ({ path }) => {
+        if (path.endsWith('/home/signals')) return owned;
+        return path.endsWith('/properties') ? list({ id: 'home' }) : list({ id: 'hub' });
+      },
+      systemClock,
+      { shard },
+    );
+    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/home/signals')).length;
+    expect([asked(), store.signalView('hub')?.propertyId]).toEqual([1, 'home']);
+    owned = list();
+    poller.request('properties');
+    await waitFor(() => store.signalView('hub')?.propertyId === null, { what: 'the second list' });
+    await poller.stop();
+    expect(asked()).toBe(3);
   });
 });
 

@@ -306,6 +306,44 @@ describe('the store', () => {
   });
 });
 
+describe('a signal that the list of its property misses', () => {
+  beforeEach(() => furnish(['Home']));
+
+  const relist = () => {
+    store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
+  };
+  const relistTwice = () => [relist(), relist()];
+
+  it('stays in it until the next complete list misses it too', () => {
+    expect(store.setOwnedSignals('home', [], true)).toBe(false);
+    relistTwice();
+    expect([store.signalView('hub')?.propertyId, store.sonicView('kitchen')?.propertyId]).toEqual([
+      'home',
+      'home',
+    ]);
+    expect(store.setOwnedSignals('home', [], true)).toBe(true);
+    relistTwice();
+    expect([store.signalView('hub'), store.sonicView('kitchen')]).toEqual([null, null]);
+  });
+
+  it('is missed anew once a list has brought it', () => {
+    store.setOwnedSignals('home', [], true);
+    store.setOwnedSignals('home', ['hub'], true);
+    store.setOwnedSignals('home', [], true);
+    store.setOwnedSignals('home', [], false);
+    relistTwice();
+    expect(store.sonicView('kitchen')?.propertyId).toBe('home');
+  });
+
+  it('is in the other property at once that lists it', () => {
+    store.setOwnedSignals('home', [], true);
+    store.setOwnedSignals('shop', ['hub'], true);
+    relistTwice();
+    expect(store.sonicView('kitchen')).toBeNull();
+  });
+});
+
 describe('incidents in the store', () => {
   beforeEach(() => furnish());
 

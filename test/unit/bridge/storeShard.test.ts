@@ -134,9 +134,13 @@ describe('the store of one of several bridges', () => {
   it('waits with one that is in no property for the moment, and does not show it anew', () => {
     store.setOwnedSignals(ours, [], true);
     expect([store.isUnsettled('signal', 'hub'), store.isUnsettled('sonic', 'sink')]).toEqual([true, true]);
-    store.setOwnedSignals(ours, ['hub'], true);
+    expect([store.isAnyUnsettledIn(ours), store.isAnyUnsettledIn(oursToo)]).toEqual([true, false]);
+    store.takeDirty();
+    expect(store.setOwnedSignals(ours, ['hub'], true)).toBe(true);
     expect(store.isUnsettled('sonic', 'sink')).toBe(false);
-    store.setOwnedSignals(ours, [], true);
+    // What has changed meanwhile was not shown.
+    expect(store.takeDirty()).toMatchObject({ signal: new Set(['hub']), sonic: new Set(['sink']) });
+    for (const _ of [1, 2]) store.setOwnedSignals(ours, [], true);
     for (const _ of [1, 2]) store.replaceSonics(complete(sonics));
     expect(store.sonicView('sink')).toBeNull();
     expect([store.mayBeTakenOver('sonic', 'sink'), store.isElsewhere('sonic', 'sink')]).toEqual([
