@@ -103,7 +103,7 @@ export class Announcer {
   /** Forgets announced incidents that are not open any more; only when all that are open are known. */
   prune(): void {
     const announced = this.#ledger.announced();
-    for (const id of announced) if (!this.#store.incident(id)) this.#ledger.forgetAnnounced(id);
+    for (const id of announced) if (!this.#store.isOpen(id)) this.#ledger.forgetAnnounced(id);
   }
 
   /** Home Assistant has just started, and sets up its entities anew. */

@@ -30,8 +30,10 @@ export interface Surroundings {
 /** The incidents that are open; all times are ms of the monotonic clock. */
 export class OpenIncidents {
   readonly #open = new Map<string, Incident>();
-  /** Of those that are open and not wanted, the property in which each is; null, in none that is known. */
-  readonly #unwanted = new Map<string, string | null>();
+  /** Those that are open and not wanted, each with the property in which it was when it was read; null, in none. */
+  readonly #unwanted = new Map<string, { readonly incident: Incident; readonly home: string | null }>();
+  /** What is to be told with the next reading. */
+  #untold: Happening[] = [];
   readonly #precedence: Precedence;
   readonly #around: Surroundings;
   /** When the last complete reading was begun; null while they are not all known. */
@@ -46,22 +48,21 @@ export class OpenIncidents {
 
   /** Takes in the open ones; one that a complete reading does not list is closed. */
   replace({ records, isComplete, startedAt }: Reading<Incident>): Happening[] {
-    const happenings: Happening[] = [];
+    const happenings = this.#untold.splice(0);
     const isOlder = ({ id }: Incident) => this.#precedence.isOlder('incident', id, startedAt);
     const listed = records.filter((incident) => isOpen(incident) && !isOlder(incident));
     const open = listed.filter((incident) => this.#around.isSelected(incident));
     for (const incident of open) {
       const before = this.#open.get(incident.id);
       if (before && isSameRecord(before, incident)) continue;
-      const news = this.isElsewhere(incident.id) ? 'incident_moved' : 'incident_opened';
       this.#put(before, incident);
-      happenings.push({ event: before ? 'incident_changed' : news, record: incident });
+      happenings.push({ event: before ? 'incident_changed' : this.#newsOf(incident), record: incident });
     }
     const openIds = new Set(open.map(({ id }) => id));
     if (isComplete) this.#unwanted.clear();
     for (const incident of listed) {
       if (openIds.has(incident.id)) this.#unwanted.delete(incident.id);
-      else this.#unwanted.set(incident.id, this.#around.propertyOf(incident));
+      else this.#unwanted.set(incident.id, { incident, home: this.#around.propertyOf(incident) });
     }
     if (!isComplete) return happenings;
     const told = new Map(records.map((incident) => [incident.id, incident]));
@@ -96,15 +97,15 @@ export class OpenIncidents {
     if (this.#readAt !== null && at - this.#readAt > allowedMs) this.#setReadAt(null);
   }
 
-  /** Whether it is open and shown by another bridge, or may be. */
-  isElsewhere(id: string): boolean {
-    const home = this.#unwanted.get(id);
-    return home !== undefined && this.#around.isElsewhere(home);
+  /** Whether it is open, be it wanted or not. */
+  has(id: string): boolean {
+    return this.#open.has(id) || this.#unwanted.has(id);
   }
 
   /** The property in which one is that is open and not wanted: null, in none that is known; undefined for any other. */
   unwantedIn(id: string): string | null | undefined {
-    return this.#unwanted.get(id);
+    const unwanted = this.#unwanted.get(id);
+    return unwanted && this.#around.propertyOf(unwanted.incident);
   }
 
   /** Null once it is not open. */
@@ -147,11 +148,23 @@ export class OpenIncidents {
     this.#index = null;
   }
 
-  /** A device that comes or goes takes its incidents along. */
+  /** A device that comes or goes takes its incidents along, also those that were read before it. */
   touchNaming(deviceId: string): void {
-    for (const incident of this.#open.values()) {
-      if (incident.sonic_id === deviceId || incident.signal_id === deviceId) this.#touch(incident);
+    const isNaming = (incident: Incident) =>
+      incident.sonic_id === deviceId || incident.signal_id === deviceId;
+    for (const incident of this.#open.values()) if (isNaming(incident)) this.#touch(incident);
+    for (const [id, { incident }] of this.#unwanted) {
+      if (!isNaming(incident) || !this.#around.isSelected(incident)) continue;
+      this.#untold.push({ event: this.#newsOf(incident), record: incident });
+      this.#put(undefined, incident);
+      this.#unwanted.delete(id);
     }
+  }
+
+  /** What it is that an incident is wanted which was not. */
+  #newsOf({ id }: Incident): 'incident_moved' | 'incident_opened' {
+    const before = this.#unwanted.get(id);
+    return before && this.#around.isElsewhere(before.home) ? 'incident_moved' : 'incident_opened';
   }
 
   #put(before: Incident | undefined, incident: Incident): void {

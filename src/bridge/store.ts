@@ -396,6 +396,11 @@ export class Store {
     return this.#incidents.get(id);
   }
 
+  /** Whether an incident is open, be it shown here or not. */
+  isOpen(incidentId: string): boolean {
+    return this.#incidents.has(incidentId);
+  }
+
   /** Whether no other incident is open: all were read, and not too long ago. */
   get areIncidentsKnown(): boolean {
     return this.#incidents.areKnown;

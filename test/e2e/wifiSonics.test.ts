@@ -107,6 +107,68 @@ describe('Wi-Fi sonics', () => {
     for (const id of [annexe, stray]) expect(isShown(house, id)).toBeUndefined();
   });
 
+  /** One of them in the property to which the bridge is confined, with an incident that is announced; the bridge is stopped. */
+  async function announcedBefore() {
+    const { house, world, barn, home } = await houseWithWifi({ schedules: { incidents: '1h' } });
+    const moveTo = (property_id: string | null) => world.wifiSonics.change(barn, { property_id } as object);
+    const leaks = () =>
+      house.watcher.messages
+        .filter(({ topic }) => topic === `sonic2mqtt/sonic/${barn}/incident`)
+        .map(({ text }) => JSON.parse(text).id);
+    const openLeak = () => {
+      const { id } = world.openIncident({ type: 'high_volume_alert', sonicId: barn });
+      world.incidents.change(id, { signal_id: null });
+      return id;
+    };
+    /** Opens another, and waits until it is announced. */
+    const nextLeak = async () => {
+      const id = openLeak();
+      await house.watcher.publish('sonic2mqtt/bridge/refresh', 'now');
+      await waitFor(() => leaks().includes(id), { what: 'the next announcement', timeoutMs: 10_000 });
+      return id;
+    };
+    const start = () => house.startBridge({ filters: { properties: [home] } });
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    moveTo(home);
+    const leak = openLeak();
+    start();
+    await waitFor(() => leaks().length === 1, { what: 'the announcement', timeoutMs: 15_000 });
+    await house.bridge.stop();
+    return { house, barn, home, moveTo, leak, leaks, nextLeak, start };
+  }
+
+  it('in a selected property keep their open incident over a restart, although it is read before them', async () => {
+    const { house, barn, leak, leaks, nextLeak, start } = await announcedBefore();
+    const gone = 'sonic2mqtt/sonic/gone';
+    await house.watcher.publish(gone, '{}', { retain: true });
+    house.simulator.setFaults(
+      ['list_sonics', 'list_wifi_sonics'].map((name) => fault(`latency=500@${name}`)),
+    );
+    const from = house.watcher.messages.length;
+    start();
+    await waitFor(() => !house.watcher.last.get(gone), { what: 'the first sweep', timeoutMs: 15_000 });
+    const next = await nextLeak();
+    expect(leaks()).toEqual([leak, next]);
+    const since = house.watcher.messages.slice(from);
+    expect(since.filter(({ text }) => text === '').map(({ topic }) => topic)).toEqual([gone]);
+    const counts = since
+      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${barn}/incidents`)
+      .map(({ text }) => JSON.parse(text).open_count);
+    expect(counts).not.toContain(0);
+  });
+
+  it('whose property was not known for a while have no incident announced again', async () => {
+    const { house, barn, home, moveTo, leak, leaks, nextLeak, start } = await announcedBefore();
+    moveTo(null);
+    start();
+    await waitFor(() => !isShown(house, barn), { what: 'them to be swept', timeoutMs: 15_000 });
+    moveTo(home);
+    await appears(house, barn);
+    expect(leaks()).toEqual([leak]);
+    const next = await nextLeak();
+    expect(leaks()).toEqual([leak, next]);
+  });
+
   it('vanish when the cloud lists them no more, and only then', async () => {
     const { house, world, barn, annexe, kitchen } = await houseWithWifi();
     house.startBridge();

@@ -454,4 +454,27 @@ describe('a selection of properties', () => {
     expect(happenings).toMatchObject([{ record: { id: 'mine' } }]);
     expect(store.unmatchedSelection()).toEqual([]);
   });
+
+  it('has the incident of a sonic from the moment that it is known whose the sonic is', () => {
+    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    const leaks = ['kitchen', 'shed'].map((id) => incident(`leak-${id}`, { sonic_id: id }));
+    expect(store.replaceIncidents(complete(leaks))).toEqual([]);
+    expect(store.incident('leak-kitchen')).toBeNull();
+    expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([true, true]);
+
+    const kitchen = { ...sonic('kitchen', null), property_id: 'home' };
+    const shed = { ...sonic('shed', null), property_id: 'shop' };
+    store.replaceSonics(complete([]), { records: [kitchen, shed], isComplete: true });
+    expect(store.ids('incident')).toEqual(['leak-kitchen']);
+    expect(store.sonicView('kitchen')?.incidents).toMatchObject([{ id: 'leak-kitchen' }]);
+    expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak-kitchen' }]);
+
+    expect(store.replaceIncidents(complete(leaks))).toMatchObject([
+      { event: 'incident_opened', record: { id: 'leak-kitchen' } },
+    ]);
+    expect(store.replaceIncidents(complete(leaks))).toEqual([]);
+    expect(store.replaceIncidents(complete([]))).toMatchObject([{ event: 'incident_closed' }]);
+    expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([false, false]);
+  });
 });

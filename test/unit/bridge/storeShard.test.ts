@@ -124,6 +124,25 @@ describe('the store of one of several bridges', () => {
     ]);
   });
 
+  it('leaves to another bridge the incident of a sonic that turns out to be its', () => {
+    store.replaceIncidents(complete([atSonic('leak', 'sink'), atSonic('barn-leak', 'barn')]));
+    expect(store.isElsewhere('incident', 'barn-leak')).toBe(false);
+    const barn = { ...aSonic({ id: 'barn', signal_id: null }), property_id: theirs };
+    store.replaceSonics(complete(sonics), { records: [barn], isComplete: true });
+    expect(store.incident('barn-leak')).toBeNull();
+    expect(store.isElsewhere('incident', 'barn-leak')).toBe(true);
+  });
+
+  it('takes over the incident with the sonic that comes from another bridge, and tells of it once', () => {
+    store.replaceSonics(complete([...sonics, aSonic({ id: 'bath', signal_id: 'hub' })]));
+    expect(store.incident('their-leak')).not.toBeNull();
+    const incidents = [atSonic('leak', 'sink'), atSonic('their-leak', 'bath')];
+    expect(store.replaceIncidents(complete(incidents))).toMatchObject([
+      { event: 'incident_moved', record: { id: 'their-leak' } },
+    ]);
+    expect(store.replaceIncidents(complete(incidents))).toEqual([]);
+  });
+
   it('lets go of a signal with its sonics as soon as its property is another bridge’s', () => {
     store.setOwnedSignals(theirs, ['far', 'hub'], true);
     expect([store.signalView('hub'), store.sonicView('sink')]).toEqual([null, null]);
