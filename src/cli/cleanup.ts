@@ -14,7 +14,7 @@ const patience = { quietMs: 1_000, longestMs: 60_000 };
 
 /** What bridges of one base topic have retained on the broker, as far as it tells whose it is. */
 interface Kept {
-  /** State topics, with the devices that an incident there names. */
+  /** Topics of bridges, devices and incidents, with the devices that an incident there names. */
   readonly states: Map<string, readonly (string | null)[]>;
   /** Discovery messages, with the bridge that made each. */
   readonly makers: Map<string, string>;
@@ -71,8 +71,11 @@ async function readKept(connection: Connection, topics: Topics): Promise<Kept> {
       if (maker) kept.makers.set(topic, maker);
       return;
     }
-    kept.states.set(topic, topics.parse(topic)?.kind === 'incident' ? devicesNamedIn(payload) : []);
+    const target = topics.parse(topic);
     const bridge = topics.bridgeNamed(topic);
+    // Others may keep something below the base topic, be it a bridge whose own base topic is there.
+    if (target === null && bridge === null) return;
+    kept.states.set(topic, target?.kind === 'incident' ? devicesNamedIn(payload) : []);
     const isRunning = bridge !== null && topic === topics.ofBridge(bridge, 'state') && payload === 'online';
     if (isRunning) kept.running.add(bridge);
   });

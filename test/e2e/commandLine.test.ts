@@ -186,6 +186,26 @@ describe('cleanup', () => {
     const after = await watchTopics(house.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
     expect([...after.last.keys()]).toEqual(['homeassistant/device/other/config']);
   });
+
+  it('leaves what others keep below the base topic, such as a bridge whose base topic is there', async () => {
+    const house = await startHouse({ isStarted: false });
+    const own = [
+      'bridge/state',
+      'bridge_1/info',
+      'property/p/settings',
+      'sonic/s',
+      'sonic/s/valve/set',
+      'incident/i',
+    ];
+    const foreign = ['my/own/notes', 'sonics', 'cottage/bridge/state', 'cottage/sonic/s'];
+    for (const path of [...own, ...foreign]) {
+      await house.watcher.publish(`sonic2mqtt/${path}`, 'kept', { retain: true });
+    }
+    const { code, stdout } = await result(['cleanup'], { config: house.config });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `Deleted ${own.length} retained messages\n` });
+    const after = await watchTopics(house.broker.url, 'sonic2mqtt/#');
+    expect([...after.last.keys()].toSorted()).toEqual(foreign.map((path) => `sonic2mqtt/${path}`).toSorted());
+  });
 });
 
 describe('demo', () => {
