@@ -2,7 +2,7 @@ import { nearest } from '../base/nearest.ts';
 import { didYouMean, type Problem } from './problems.ts';
 import { optionRows, secretPaths } from './schema.ts';
 import { readSecret } from './secrets.ts';
-import { readTextFile } from './textFile.ts';
+import { readBytes } from './textFile.ts';
 import { isTree, type Tree, valueAt } from './tree.ts';
 
 /** The operations that routes may name, each with the names of its path parameters. */
@@ -100,7 +100,7 @@ function secretProblems(tree: Tree): Problem[] {
 function fileProblems(tree: Tree): Problem[] {
   return ['mqtt.ca_file', 'mqtt.cert_file', 'mqtt.key_file'].flatMap((path) => {
     const file = at(tree, path);
-    return typeof file === 'string' ? faultOf(path, () => readTextFile(file)) : [];
+    return typeof file === 'string' ? faultOf(path, () => readBytes(file)) : [];
   });
 }
 

@@ -1,7 +1,7 @@
 import { formatDuration } from '../base/duration.ts';
 import { brokerAddresses } from './brokerAddresses.ts';
 import { type Config, optionRows, secretPaths } from './schema.ts';
-import { readTextFile } from './textFile.ts';
+import { readBytes, readTextFile } from './textFile.ts';
 import { type Tree, valueAt, withValueAt } from './tree.ts';
 
 type SecretSection<Key extends string> = Readonly<Record<Key | `${Key}_file`, string | null>>;
@@ -26,7 +26,7 @@ export function secretsOf(config: Config): string[] {
   const { key_file } = config.mqtt;
   const readers = [
     ...secretPaths.map((path) => () => readSecretAt(config, path.split('.'))),
-    ...(key_file === null ? [] : [() => readTextFile(key_file).trim()]),
+    ...(key_file === null ? [] : [() => readBytes(key_file).toString('utf8').trim()]),
   ];
   return [...inUrls, ...readers.map(readIfPossible)].filter((secret) => secret !== undefined);
 }

@@ -11,21 +11,35 @@ const reasons: Readonly<Record<string, string>> = {
 /** Many times what anybody writes by hand; a device that never ends would fill the memory. */
 const mostBytes = 1_048_576;
 
-/** The text of a file; throws an error that says in words which file cannot be read, and why. */
+/**
+ * The text of a file, without the byte order mark that Windows puts before it; throws an error that says in words which file
+ * cannot be read, and why.
+ */
 export function readTextFile(path: string): string {
-  let text: string | null;
+  const bytes = readBytes(path);
   try {
-    text = readUpTo(path, mostBytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    // A password in another encoding would only be rejected by the cloud.
+    throw new Error(`cannot read ${path}: it is not UTF-8`, { cause });
+  }
+}
+
+/** What is in a file; throws as `readTextFile` does. */
+export function readBytes(path: string): Buffer {
+  let bytes: Buffer | null;
+  try {
+    bytes = readUpTo(path, mostBytes);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
     throw new Error(`cannot read ${path}: ${reasons[code] ?? code}`, { cause });
   }
-  if (text === null) throw new Error(`cannot read ${path}: it is larger than ${mostBytes} bytes`);
-  return text;
+  if (bytes === null) throw new Error(`cannot read ${path}: it is larger than ${mostBytes} bytes`);
+  return bytes;
 }
 
-/** The text of what may be a pipe, so that nobody knows its size before it ends; null where that is beyond the limit. */
-function readUpTo(path: string, limit: number): string | null {
+/** What is in what may be a pipe, so that nobody knows its size before it ends; null where that is beyond the limit. */
+function readUpTo(path: string, limit: number): Buffer | null {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const file = openSync(path, 'r');
@@ -33,7 +47,7 @@ function readUpTo(path: string, limit: number): string | null {
     for (;;) {
       const chunk = Buffer.alloc(65_536);
       const length = readSync(file, chunk);
-      if (length === 0) return Buffer.concat(chunks).toString('utf8');
+      if (length === 0) return Buffer.concat(chunks);
       bytes += length;
       if (bytes > limit) return null;
       chunks.push(chunk.subarray(0, length));

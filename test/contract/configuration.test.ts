@@ -470,6 +470,20 @@ describe('the file', () => {
     ]);
   });
 
+  it('may begin with a byte order mark, and is refused where it is no UTF-8', () => {
+    const write = (content: Buffer) => writeFileSync(join(folder, 'saved.yaml'), content);
+    const read = () => loadConfig({ file: 'saved.yaml', env: {}, cwd: folder });
+    const text = [...required, 'data_dir: für uns'].join('\n');
+    write(Buffer.from(`\ufeff${text}`));
+    expect(read().config.data_dir).toBe(join(folder, 'für uns'));
+    for (const content of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+      write(content);
+      expect(problemsOf(read)).toEqual([
+        `--config: cannot read ${join(folder, 'saved.yaml')}: it is not UTF-8`,
+      ]);
+    }
+  });
+
   it('may be empty, or absent, where the environment gives what is required', () => {
     expect(load('', requiredEnv).config).toEqual(load(required.join('\n')).config);
     expect(load('# nothing yet\n', requiredEnv).config.mqtt.url).toBe('mqtt://localhost:1883');
@@ -641,7 +655,7 @@ describe('the environment', () => {
 describe('a secret', () => {
   const yaml = (option: string) =>
     `mqtt: { url: "mqtt://x" }\ncloud:\n  base_url: https://a.example\n  email: a@b\n  ${option}\n`;
-  const secretFile = (content: string) => {
+  const secretFile = (content: string | Buffer) => {
     writeFileSync(join(folder, 'secret'), content);
     return join(folder, 'secret');
   };
@@ -666,6 +680,17 @@ describe('a secret', () => {
     ]);
     expect(problems(yaml('password: x'), { SONIC2MQTT_MQTT__PASSWORD_FILE: '/nowhere' })).toEqual([
       'mqtt.password_file (SONIC2MQTT_MQTT__PASSWORD_FILE): cannot read /nowhere: there is no such file',
+    ]);
+  });
+
+  it('is read from a file as Windows writes it, and not misread where that is no UTF-8', () => {
+    const file = secretFile('\ufeffgrün\r\n');
+    const { cloud } = load(yaml('password_file: secret')).config;
+    expect(readSecret(cloud, 'password')).toBe('grün');
+    secretFile(Buffer.from('grün', 'latin1'));
+    expect(() => readSecret(cloud, 'password')).toThrow(/^cannot read .*secret: it is not UTF-8$/);
+    expect(problems(yaml('password_file: secret'))).toEqual([
+      `cloud.password_file (line 5): cannot read ${file}: it is not UTF-8`,
     ]);
   });
 
@@ -697,6 +722,9 @@ describe('certificates', () => {
     expect(problems(mqtt('ca_file: nowhere'))).toEqual([
       `mqtt.ca_file (line 2): cannot read ${join(folder, 'nowhere')}: there is no such file`,
     ]);
+    // Whoever has signed them may be named there in any encoding.
+    writeFileSync(join(folder, 'ca.pem'), Buffer.from('# Főtanúsítvány, Zürich', 'latin1'));
+    expect(problems(mqtt('ca_file: ca.pem'))).toEqual([]);
     expect(problems(mqtt('cert_file: ca.pem'))).toEqual(['mqtt.cert_file (line 2): needs mqtt.key_file too']);
     expect(problems(mqtt('key_file: ca.pem'))).toEqual(['mqtt.key_file (line 2): needs mqtt.cert_file too']);
   });
