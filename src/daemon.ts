@@ -47,6 +47,7 @@ export class Daemon {
   readonly #connection: Connection;
   readonly #bridge: Bridge;
   readonly #topics: Topics;
+  readonly #subscriptions: readonly string[];
   #embedded: EmbeddedBroker | null = null;
   #http: Listener | null = null;
   readonly #stopping = new AbortController();
@@ -59,6 +60,11 @@ export class Daemon {
     this.#log = log;
     this.#secrets = secrets;
     this.#topics = topicsOf(config);
+    this.#subscriptions = [
+      ...commandFilters(this.#topics),
+      this.#topics.requestFilter,
+      config.homeassistant.status_topic,
+    ];
     const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
     this.#ledger = new Ledger(config.data_dir, account, log, clock, disk, config.shard);
     this.#client = new CloudClient({
@@ -75,11 +81,7 @@ export class Daemon {
       {
         ...brokerOptions(config, secrets, findBroker),
         will: { topic: this.#topics.bridge('state'), payload: 'offline' },
-        subscriptions: [
-          ...commandFilters(this.#topics),
-          this.#topics.requestFilter,
-          config.homeassistant.status_topic,
-        ],
+        subscriptions: this.#subscriptions,
       },
       {
         connected: () => this.#bridge.brokerConnected(),
@@ -165,7 +167,14 @@ export class Daemon {
     const { embedded } = this.#config.mqtt;
     const { host, port } = embedded;
     const username = embedded.username ?? undefined;
-    const broker = new EmbeddedBroker({ host, port, username, password: readSecret(embedded, 'password') });
+    const broker = new EmbeddedBroker({
+      host,
+      port,
+      username,
+      password: readSecret(embedded, 'password'),
+      // A command with the retain flag is refused, which the bridge could not see otherwise.
+      retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#subscriptions },
+    });
     this.#log.info(`The embedded MQTT broker listens on ${host}:${await broker.start()}`);
     this.#embedded = broker;
   }

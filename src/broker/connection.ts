@@ -20,6 +20,7 @@ import {
 import { Outbox } from './outbox.ts';
 import { SleepWatch } from './sleepWatch.ts';
 import { SlimStore } from './slimStore.ts';
+import { matches } from './topicFilter.ts';
 
 /** Says where the broker is, as a URL like those of the options; rejects in words. */
 export type BrokerFinder = (signal: AbortSignal) => Promise<string>;
@@ -532,14 +533,6 @@ export class Connection {
 /** What a message costs besides its payload, at most. */
 function overheadBytes(topic: string, correlationData: Buffer | undefined): number {
   return Buffer.byteLength(topic) + 16 + (correlationData ? correlationData.length + 8 : 0);
-}
-
-function matches(filter: string, topic: string): boolean {
-  const parts = topic.split('/');
-  const wanted = filter.split('/');
-  return (
-    wanted.length === parts.length && wanted.every((part, index) => part === '+' || part === parts[index])
-  );
 }
 
 /** What the broker answered each filter. */

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
-import { Aedes } from 'aedes';
+import { Aedes, type PublishPacket } from 'aedes';
+import { matches } from './topicFilter.ts';
 
 /** Where the embedded broker listens and whom it lets in. */
 export interface EmbeddedOptions {
@@ -8,7 +9,12 @@ export interface EmbeddedOptions {
   readonly port: number;
   readonly username: string | undefined;
   readonly password: string | undefined;
+  /** Who hears with a live message whether it was sent with the retain flag, and where; MQTT 3.1.1 itself does not tell. */
+  readonly retainAsPublished?: { readonly clientId: string; readonly filters: readonly string[] };
 }
+
+/** Goes with a message through the broker, which clears the flag itself; it is never sent. */
+const sentRetained: NonNullable<PublishPacket['properties']> = {};
 
 /** MQTT 3.1.1's "not authorized". */
 const notAuthorized = 5;
@@ -26,7 +32,7 @@ export class EmbeddedBroker {
 
   /** Listens; resolves to the port. Throws the listener's error, such as EADDRINUSE. */
   async start(): Promise<number> {
-    const { host, port, username, password } = this.#options;
+    const { host, port, username, password, retainAsPublished } = this.#options;
     const broker = await Aedes.createBroker({
       authenticate(_client, user, secret, done) {
         if (username === undefined) return done(null, true);
@@ -35,6 +41,7 @@ export class EmbeddedBroker {
         else done(Object.assign(new Error('not authorized'), { returnCode: notAuthorized }), false);
       },
     });
+    if (retainAsPublished) passRetainOn(broker, retainAsPublished);
     const server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
@@ -58,6 +65,22 @@ export class EmbeddedBroker {
     const server = this.#server;
     if (server) await new Promise<void>((closed) => server.close(() => closed()));
   }
+}
+
+/** Does what a subscription with MQTT 5 can ask for. */
+function passRetainOn(
+  broker: Aedes,
+  { clientId, filters }: NonNullable<EmbeddedOptions['retainAsPublished']>,
+): void {
+  const { authorizePublish } = broker;
+  broker.authorizePublish = (client, packet, done) => {
+    if (packet.retain) packet.properties = sentRetained;
+    authorizePublish(client, packet, done);
+  };
+  broker.authorizeForward = (client, packet) => {
+    const isMeant = client.id === clientId && filters.some((filter) => matches(filter, packet.topic));
+    return isMeant && packet.properties === sentRetained ? Object.assign(packet, { retain: true }) : packet;
+  };
 }
 
 function same(given: string, wanted: string): boolean {

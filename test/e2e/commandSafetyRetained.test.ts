@@ -9,11 +9,14 @@ import {
   type SafetyCommand,
   slow,
 } from '../support/commandTable.ts';
-import { type House, hourly } from '../support/house.ts';
+import { type House, hourly, startHouse } from '../support/house.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
+import { watchTopics } from '../support/mqttWatcher.ts';
+import { freePort } from '../support/ports.ts';
+import { startProgram } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const refused = ({ topic }: SafetyCommand) => ({
+const refused = ({ topic }: Pick<SafetyCommand, 'topic'>) => ({
   topic,
   status: 'refused',
   reason: expect.stringMatching(/^a retained command would be carried out again at each restart/),
@@ -93,3 +96,30 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
     });
   },
 );
+
+describe('on the broker inside the bridge a command that is retained', slow, () => {
+  it('is refused where it comes live, and is taken without the retain flag', async () => {
+    const house = await startHouse({ isStarted: false });
+    const port = await freePort();
+    const mqtt = { embedded: { enabled: true, port } };
+    const bridge = startProgram(['run'], { config: { ...house.config, mqtt } });
+    await bridge.waitForOutput(/embedded MQTT broker listens on/);
+    const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
+    const [id = ''] = house.simulator.world.sonics.ids;
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, () => true, 20_000);
+    const topic = `sonic2mqtt/sonic/${id}/valve/set`;
+    const outcomeAfter = async (options: { retain: boolean }) => {
+      const from = watcher.messages.length;
+      await watcher.publish(topic, 'CLOSE', options);
+      const isOutcome = ({ topic: at, text }: { topic: string; text: string }) =>
+        at === 'sonic2mqtt/bridge/event' && JSON.parse(text).event === 'command';
+      return JSON.parse((await watcher.waitForMessage(isOutcome, { what: 'the outcome', from })).text);
+    };
+    const moves = () => house.simulator.requests.count('command_valve');
+    expect(await outcomeAfter({ retain: true })).toMatchObject(refused({ topic }));
+    expect(moves()).toBe(0);
+    expect(await outcomeAfter({ retain: false })).toMatchObject({ topic, status: 'ok' });
+    expect(moves()).toBe(1);
+    expect((await bridge.stop()).code).toBe(0);
+  });
+});

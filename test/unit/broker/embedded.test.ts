@@ -24,6 +24,36 @@ describe('the embedded broker', () => {
     expect([...(await watchTopics(url, '#')).last]).toEqual([['kept', 'yes']]);
   });
 
+  it('tells of a live message that it was sent with the retain flag, to whom and where it should', async () => {
+    const { url } = await startBroker({
+      retainAsPublished: { clientId: 'bridge-under-test', filters: ['home/+/set'] },
+    });
+    const options = { protocolVersion: 4, subscriptions: ['home/+/set', 'home/+/state'] } as const;
+    const { heard } = await connected(url, options);
+    const other = await watchTopics(url, 'home/#');
+    for (const qos of [0, 1, 2] as const) {
+      for (const retain of [true, false]) {
+        for (const topic of ['home/one/set', 'home/one/state']) {
+          const before = heard.length;
+          await other.publish(topic, `${qos} ${retain}`, { retain, qos });
+          await waitFor(() => heard.length > before, { what: `the message at ${topic}` });
+        }
+      }
+    }
+    const flagged = heard.filter(({ isRetained }) => isRetained);
+    expect(flagged.map(({ topic, payload }) => `${topic} ${payload}`)).toEqual([
+      'home/one/set 0 true',
+      'home/one/set 1 true',
+      'home/one/set 2 true',
+    ]);
+    await other.settle();
+    expect(other.messages.filter(({ retain }) => retain)).toEqual([]);
+    expect([...(await watchTopics(url, '#')).last.keys()].toSorted()).toEqual([
+      'home/one/set',
+      'home/one/state',
+    ]);
+  });
+
   it.each([
     ['wrong', 'user-1', 'pass-2'],
     ['of a longer password', 'user-1', 'pass-11'],
