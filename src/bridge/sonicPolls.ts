@@ -136,6 +136,12 @@ export class SonicPolls {
     if (were > 0 && this.#outdated.size === 0) this.#log.info(`${sonic} is measuring again`);
   }
 
+  /** What is not asked for would keep the log from telling of others for good. */
+  #keepOutdated(askable: readonly string[]): void {
+    const kept = new Set(askable);
+    for (const id of this.#outdated) if (!kept.has(id)) this.#outdated.delete(id);
+  }
+
   #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
     const missed: Question['missed'] = (id, at) => {
       if (slice === 'telemetry') this.#rhythm.missed(id);
@@ -177,6 +183,7 @@ export class SonicPolls {
   #telemetryInquiries(sonicIds: readonly string[]): Inquiry[] {
     this.#rhythm.keepOnly(sonicIds);
     const linked = sonicIds.filter((id) => this.#isLinked(id));
+    this.#keepOutdated(linked);
     const due = this.#rhythm.due(linked);
     return [false, true].map((isWifi) => {
       const isOfKind = (id: string) => this.#store.isWifi(id) === isWifi;

@@ -65,7 +65,8 @@ export async function startPolling(
       read_appliance_categories: () => ({ categories: [] }),
     },
   });
-  const { log } = logLines('error');
+  const lines = logLines('info');
+  const { log } = lines;
   const store = new Store({ selection: [], staleAfterMs }, () => {});
   const ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
   await ledger.open();
@@ -98,5 +99,5 @@ export async function startPolling(
   onTestFinished(() => poller.stop());
   await poller.start();
   await extras.settled();
-  return { clock, cloud, poller, store };
+  return { clock, cloud, poller, store, lines };
 }
