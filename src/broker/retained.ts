@@ -19,6 +19,8 @@ export class Retained {
   readonly #digests = new Map<string, string | null>();
   /** What the broker did not take, and whether it is wanted: then the message before it is better than none. */
   readonly #refused = new Map<string, boolean>();
+  /** Topics with a first message under way: if that is refused, there is nothing to delete. */
+  readonly #untaken = new Set<string>();
   #inFlight = 0;
   /** Told at each acknowledgement. */
   readonly #waiting: (() => void)[] = [];
@@ -48,11 +50,13 @@ export class Retained {
 
   /** Deletes the retained message of the topic, if the broker has or may have one. */
   clear(topic: string): void {
-    if (this.#digests.has(topic) && !this.#clearing.has(topic)) this.#publish(topic, '', null);
+    if (!this.#digests.has(topic)) this.#refused.delete(topic);
+    else if (!this.#clearing.has(topic)) this.#publish(topic, '', null);
   }
 
   /** Notes a topic that was found on the broker; what nobody puts again is stale. */
   found(topic: string): void {
+    this.#untaken.delete(topic);
     if (!this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
@@ -105,6 +109,7 @@ export class Retained {
 
   #publish(topic: string, payload: string | Buffer, digest: string | null): void {
     if (!this.#connection.isConnected) return;
+    if (!this.#digests.has(topic)) this.#untaken.add(topic);
     this.#digests.set(topic, digest);
     if (payload === '') this.#clearing.add(topic);
     else this.#clearing.delete(topic);
@@ -118,6 +123,7 @@ export class Retained {
       () => {
         if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
         this.#refused.delete(topic);
+        this.#untaken.delete(topic);
         over();
       },
       (error) => {
@@ -128,10 +134,19 @@ export class Retained {
   }
 
   #lost(topic: string, digest: string | null, error: unknown): void {
-    if (this.#digests.get(topic) === digest) this.#digests.set(topic, null);
-    if (error instanceof BrokerAway) return;
+    const isLatest = this.#digests.get(topic) === digest;
+    if (isLatest) this.#digests.set(topic, null);
+    if (error instanceof BrokerAway) {
+      // It may have come all the same.
+      this.#untaken.delete(topic);
+      return;
+    }
     const isSaid = this.#refused.has(topic);
     this.#refused.set(topic, digest !== null);
+    if (isLatest && this.#untaken.delete(topic)) {
+      this.#digests.delete(topic);
+      if (digest === null) this.#refused.delete(topic);
+    }
     if (isSaid) return;
     const words = `The MQTT broker did not take ${topic}: ${error instanceof Error ? error.message : String(error)}`;
     if (this.#refused.size < mostRefusalsTold) this.#log.warn(words);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BrokerAway } from '../../../src/broker/brokerAway.ts';
 import type { Connection } from '../../../src/broker/connection.ts';
 import { Retained } from '../../../src/broker/retained.ts';
 import { brokerKinds, connected, startEmbedded } from '../../support/brokers.ts';
@@ -155,6 +156,47 @@ describe('retained messages', () => {
       'warn: The MQTT broker did not take wanted: packet too large',
       'warn: The MQTT broker did not take unwanted: packet too large',
     ]);
+  });
+
+  it('that a broker has never taken are nothing to delete, once they are not wanted or in one go', async () => {
+    const published: string[] = [];
+    const publish = (topic: string, payload: string) => {
+      published.push(`${topic}=${payload}`);
+      return Promise.reject(new Error('Not authorized'));
+    };
+    const retained = new Retained({ isConnected: true, publish } as unknown as Connection, logLines().log);
+    retained.put('incident/1', 'x');
+    await retained.settle();
+    expect([retained.hasRefusals, retained.size]).toEqual([true, 0]);
+    retained.clear('incident/1');
+    await retained.settle();
+    expect(published).toEqual(['incident/1=x']);
+    retained.put('incident/2', 'x');
+    retained.clear('incident/2');
+    await retained.settle();
+    expect([retained.hasRefusals, retained.size]).toEqual([false, 0]);
+    expect(retained.unknownTopics()).toEqual([]);
+  });
+
+  it('that a broker may have, although it takes them no more, stay to be deleted', async () => {
+    let answer = () => Promise.resolve();
+    const retained = new Retained(
+      { isConnected: true, publish: () => answer() } as unknown as Connection,
+      logLines().log,
+    );
+    retained.put('taken', 'x');
+    await retained.settle();
+    answer = () => Promise.reject(new BrokerAway());
+    retained.put('lost', 'x');
+    await retained.settle();
+    answer = () => Promise.reject(new Error('Not authorized'));
+    retained.put('found', 'x');
+    retained.found('found');
+    await retained.settle();
+    for (const topic of ['taken', 'lost', 'found']) retained.put(topic, 'y');
+    for (const topic of ['taken', 'lost', 'found']) retained.clear(topic);
+    await retained.settle();
+    expect(retained.unknownTopics()).toEqual(['taken', 'lost', 'found']);
   });
 
   it('of which a broker takes none are told up to the tenth, and are known to be refused until it does', async () => {
