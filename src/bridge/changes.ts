@@ -6,6 +6,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call, OperationName } from '../cloud/operations.ts';
 import type { Slice } from './health.ts';
 import { isTooLate } from './lateness.ts';
+import { type Doubt, isAboutRecords, lookIntoMissing } from './missingRoute.ts';
 import { sliceShowing } from './shownIn.ts';
 import type { Happening, Store } from './store.ts';
 import { takeReply } from './takeReply.ts';
@@ -168,11 +169,14 @@ export class Changes {
     // Not the values: an address may hold a secret.
     this.#log.info(`Asked by ${topic}: ${call.operation} ${Object.keys(call.body).join(', ')}`);
     try {
-      const reply = await this.#client.call(call, { signal: this.#stopping.signal, timeoutMs, onAnswer });
+      const { signal } = this.#stopping;
+      const isOneOfMany = isAboutRecords(call);
+      const reply = await this.#client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
       this.#events.happened(takeReply(this.#store, call, reply, this.#clock.monotonic()));
       this.#lookAt(call);
       return { reason: null, httpStatus };
     } catch (error) {
+      void lookIntoMissing(call, error, this.#doubt);
       if (error instanceof CloudError) {
         if (error.kind === 'unsupported') this.#events.offersChanged();
         // What it was asked to do may be done; an incident that refuses is not what it was taken for.
@@ -180,6 +184,12 @@ export class Changes {
       } else this.#log.error({ err: error }, `${topic} went wrong`);
       return { reason: error instanceof Error ? error.message : String(error), httpStatus };
     }
+  }
+
+  get #doubt(): Doubt {
+    const { offersChanged } = this.#events;
+    const { signal } = this.#stopping;
+    return { client: this.#client, store: this.#store, log: this.#log, signal, offersChanged };
   }
 
   #lookAt({ operation }: ChangeCall): void {

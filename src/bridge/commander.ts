@@ -20,6 +20,7 @@ import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import { type ChangeEnd, type ChangeErrand, isChange } from './changes.ts';
 import type { PlannedKind } from './dirty.ts';
 import { isTooLate } from './lateness.ts';
+import { type Doubt, isAboutRecords, lookIntoMissing } from './missingRoute.ts';
 import { payloadFlaw } from './payloadFlaw.ts';
 import type { Store } from './store.ts';
 import { isValveCall, moveOf, type ValveCall } from './valveCall.ts';
@@ -250,12 +251,13 @@ export class Commander {
     };
     let reply: unknown;
     try {
-      // That a thing which nobody knows is not found does not speak of the route.
-      const isOneOfMany = !this.#store.sonicView(id);
       const { signal } = this.#stopping;
+      const isOneOfMany = isAboutRecords(call);
       const options = { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany };
       reply = await this.#client.call(call, options);
     } catch (error) {
+      // Not waited for: a newer command for the valve must not be.
+      void lookIntoMissing(call, error, this.#doubt);
       if (sendSignal.aborted && isUnsent(error)) onEnd(superseded);
       else onEnd({ status: 'error', error, httpStatus: status });
       return;
@@ -273,6 +275,12 @@ export class Commander {
     void this.#confirm(topic, reading, action, stateBefore, watch.signal).finally(() => {
       if (this.#watches.get(id) === watch) this.#watches.delete(id);
     });
+  }
+
+  get #doubt(): Doubt {
+    const { offersChanged } = this.#events;
+    const { signal } = this.#stopping;
+    return { client: this.#client, store: this.#store, log: this.#log, signal, offersChanged };
   }
 
   /** How to see what came of it; null for a thing of which nobody knows that it is a sonic. */

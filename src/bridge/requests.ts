@@ -13,6 +13,7 @@ import type { Answers, ReturnAddress } from './answers.ts';
 import { type CommandEnd, type Commander, type Outcome, retainedWords, stoppedWords } from './commander.ts';
 import type { Slice } from './health.ts';
 import { isTooLate } from './lateness.ts';
+import { type Doubt, isAboutRecords, lookIntoMissing } from './missingRoute.ts';
 import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
 import { judgeRequest, type Permissions } from './requestJudgement.ts';
 import { readRequest } from './requestPayload.ts';
@@ -241,12 +242,13 @@ export class Requests {
       reply = await this.#client.call(call, {
         signal: this.#stopping.signal,
         timeoutMs: leftMs,
-        isOneOfMany: !this.#isAboutKnown(call),
+        isOneOfMany: isAboutRecords(call),
         onAnswer: (status) => {
           answered = status;
         },
       });
     } catch (error) {
+      void lookIntoMissing(call, error, this.#doubt);
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
       if (isUnsent && !isChange && this.#client.traffic().pollWaitMs > 0) {
         this.#fail(errand, { ...this.#unsent(errand), httpStatus: answered });
@@ -284,31 +286,10 @@ export class Requests {
     return turnedAway('rate_limited', 'cloud.max_requests_per_minute is used up; try again in a while');
   }
 
-  /**
-   * Whether a 404 speaks of the route. On one that is not in the interface document it may: but not where it was asked
-   * for a record that is not known here, lest a slip of the keyboard take the operation away from everybody.
-   */
-  #isAboutKnown(call: Call): boolean {
-    const { provenance, number } = operationRow(call.operation);
-    if (provenance !== 'assumed' && number !== null) return true;
-    return Object.entries(call.params ?? {}).every(([param, id]) => this.#hasRecord(param, String(id)));
-  }
-
-  #hasRecord(param: string, id: string): boolean {
-    switch (param) {
-      case 'property_id':
-        return this.#store.propertyView(id) !== null;
-      // A hub is a signal, and a thing a sonic.
-      case 'hub_id':
-        return this.#store.signalView(id) !== null;
-      case 'thing_id':
-      case 'sonic_id':
-        return this.#store.sonicView(id) !== null;
-      case 'incident_id':
-        return this.#store.incident(id) !== null;
-      default:
-        return true;
-    }
+  get #doubt(): Doubt {
+    const { offersChanged } = this.#events;
+    const { signal } = this.#stopping;
+    return { client: this.#client, store: this.#store, log: this.#log, signal, offersChanged };
   }
 
   #succeed({ topic, call, address }: Errand, reply: unknown, httpStatus: number | null): void {

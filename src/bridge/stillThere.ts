@@ -2,6 +2,10 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 
 const readings = {
+  property: (client: CloudClient, id: string, signal: AbortSignal) =>
+    client.call({ operation: 'read_property', params: { property_id: id } }, { signal }),
+  incident: (client: CloudClient, id: string, signal: AbortSignal) =>
+    client.call({ operation: 'read_incident', params: { incident_id: id } }, { signal }),
   signal: (client: CloudClient, id: string, signal: AbortSignal) =>
     client.call({ operation: 'read_signal', params: { signal_id: id } }, { signal }),
   sonic: (client: CloudClient, id: string, signal: AbortSignal) =>
@@ -13,21 +17,34 @@ const readings = {
   },
 };
 
+/** What the cloud can be asked for by itself. */
+export type RecordKind = keyof typeof readings;
+
+/** Whether the cloud knows the record; null where it does not say. */
+export async function isKnownToCloud(
+  client: CloudClient,
+  kind: RecordKind,
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean | null> {
+  try {
+    await readings[kind](client, id, signal);
+    return true;
+  } catch (error) {
+    if (error instanceof CloudError) return error.kind === 'notFound' ? false : null;
+    throw error;
+  }
+}
+
 /**
  * Whether the cloud still knows the device, so that a 404 for something of it is about the route: the device may have
  * been removed since it was listed. Only the cloud's own word says so; without an answer it is taken to be there.
  */
 export async function isStillThere(
   client: CloudClient,
-  kind: keyof typeof readings,
+  kind: RecordKind,
   id: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  try {
-    await readings[kind](client, id, signal);
-    return true;
-  } catch (error) {
-    if (error instanceof CloudError) return error.kind !== 'notFound';
-    throw error;
-  }
+  return (await isKnownToCloud(client, kind, id, signal)) ?? true;
 }

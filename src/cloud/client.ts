@@ -183,9 +183,14 @@ export class CloudClient {
     return this.#gone.has(name) ? 'unavailable' : 'available';
   }
 
-  /** Gives a route up that was a 404 for each of many records; one that has ever answered is kept. */
+  /** Whether a 404 may be about the route itself: it is published nowhere, and has never answered. */
+  isInDoubt(name: OperationName): boolean {
+    return isRouteGone(operationRow(name), 404, this.#worked.has(name));
+  }
+
+  /** Gives a route up that was a 404 for records that are there; one that is not in doubt is kept. */
   giveUp(name: OperationName): void {
-    if (!this.#worked.has(name)) this.#noteGone(name, 404);
+    if (this.isInDoubt(name)) this.#noteGone(name, 404);
   }
 
   traffic(): Traffic {

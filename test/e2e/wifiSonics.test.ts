@@ -230,4 +230,28 @@ describe('Wi-Fi sonics', () => {
     expect(hasValve(kitchen)).toBe(true);
     expect(house.json(`sonic/${barn}`).valve).toBe('open');
   });
+
+  it('can be closed whatever was asked of another that has no such route, or is no more', async () => {
+    const { house, world, barn, annexe, kitchen } = await houseWithWifi({ schedules: { sonics: '1h' } });
+    house.startBridge();
+    for (const id of [barn, annexe, kitchen]) await appears(house, id);
+    const request = 'sonic2mqtt/bridge/request/command_wifi_valve';
+    const ofHub = JSON.stringify({ params: { sonic_id: kitchen }, body: { action: 'close' } });
+    await house.watcher.publish(request, ofHub);
+    await waitFor(() => outcomesOf(house, request).length === 1, { what: 'the answer' });
+    world.removeSonic(annexe);
+    const lists = house.simulator.requests.count('list_wifi_sonics');
+    const setGone = `sonic2mqtt/sonic/${annexe}/valve/set`;
+    await house.watcher.publish(setGone, 'CLOSE');
+    await waitFor(() => outcomesOf(house, setGone).length === 1, { what: 'the outcome' });
+    expect(outcomesOf(house, setGone)[0]).toMatchObject({ status: 'error', http_status: 404 });
+    await waitFor(() => house.simulator.requests.count('list_wifi_sonics') > lists, {
+      what: 'the look at the list',
+    });
+    const set = `sonic2mqtt/sonic/${barn}/valve/set`;
+    await house.watcher.publish(set, 'CLOSE');
+    await waitFor(() => world.wifiSonics.get(barn)?.valve_state === 'closed', { what: 'the closed valve' });
+    expect(outcomesOf(house, set)).toMatchObject([{ status: 'ok' }]);
+    expect(house.json('bridge/info').operations.command_wifi_valve).toBe('available');
+  });
 });

@@ -222,6 +222,25 @@ describe('a change that fails', () => {
     expect(asked).toEqual(['offers']);
   });
 
+  it('for a device that is no more leaves the operation to the others', async () => {
+    let isThere = false;
+    const { run, asked, stub } = await startChanges(({ path }) =>
+      isThere && path.endsWith('/sonics/sonic-1') ? { json: aSonic() } : { status: 404 },
+    );
+    const start = {
+      operation: 'start_pressure_test',
+      params: { thing_id: 'sonic-1' },
+      body: { source: 'sonic2mqtt' },
+    } as const;
+    const lookedUp = () => stub.requests.filter(({ method }) => method === 'GET').length;
+    expect(await run(start)).toEqual(['error', expect.stringContaining('404'), 404]);
+    await waitFor(() => lookedUp() === 1, { what: 'the look at the sonic' });
+    isThere = true;
+    expect(await run(start)).toEqual(['error', expect.stringContaining('404'), 404]);
+    await waitFor(() => asked.includes('offers'), { what: 'the word that it is not offered' });
+    expect(lookedUp()).toBe(2);
+  });
+
   it('does not show an address in the log', async () => {
     const { run, lines } = await startChanges(() => ({ status: 422 }));
     await run(setting({ webhook_url: 'https://example.com/s3cret' }));
