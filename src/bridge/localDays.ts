@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { type Day, dateAfter, dayAt, isTimezone, startOfDay } from '../model/calendar.ts';
+import { type Day, dateAfter, dayAt, startOfDay } from '../model/calendar.ts';
 
 interface CurrentDay extends Day {
   /** Ms since 1970. */
@@ -10,18 +10,10 @@ interface CurrentDay extends Day {
 /** What day it is, zone by zone. */
 export class LocalDays {
   readonly #clock: Clock;
-  readonly #otherwise: string;
   readonly #days = new Map<string, CurrentDay>();
 
-  /** The time zone is that of a place whose own is not known, or is none. */
-  constructor(otherwise: string, clock: Clock) {
-    this.#otherwise = otherwise;
+  constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  /** The time zone that counts for a place of which this is known. */
-  timezoneFor(known: string | null): string {
-    return known !== null && isTimezone(known) ? known : this.#otherwise;
   }
 
   /** The present day in a time zone, the same until it ends. */

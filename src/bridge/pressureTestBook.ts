@@ -2,20 +2,20 @@ import type { Clock } from '../base/clock.ts';
 import { pressureTestsOn } from '../model/pressureTests.ts';
 import type { PressureTests } from '../model/records.ts';
 import { Ages } from './ages.ts';
-import type { LocalDays } from './localDays.ts';
+import type { SonicDays } from './sonicDays.ts';
 import type { Store } from './store.ts';
 
 /** Knows the pressure tests of each sonic, and shows in the store what they are on the present day. */
 export class PressureTestBook {
   readonly #store: Store;
-  readonly #days: LocalDays;
+  readonly #days: SonicDays;
   readonly #allowedMs: () => number;
   readonly #clock: Clock;
   readonly #ages = new Ages();
   readonly #tests = new Map<string, PressureTests>();
 
   /** What could not be read by itself for longer than allowed is old. */
-  constructor(store: Store, days: LocalDays, allowedMs: () => number, clock: Clock) {
+  constructor(store: Store, days: SonicDays, allowedMs: () => number, clock: Clock) {
     this.#store = store;
     this.#days = days;
     this.#allowedMs = allowedMs;
@@ -56,7 +56,7 @@ export class PressureTestBook {
   #show(sonicId: string): void {
     const tests = this.#tests.get(sonicId);
     if (!tests) return;
-    const { date } = this.#days.in(this.#days.timezoneFor(this.#store.timezoneOf(sonicId)));
+    const { date } = this.#days.of(sonicId);
     this.#store.setPressureTests(sonicId, pressureTestsOn(date, tests, this.#ages.isOld(sonicId)));
   }
 }

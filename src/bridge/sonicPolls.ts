@@ -13,6 +13,7 @@ import { Midnight } from './midnight.ts';
 import { Pace } from './pace.ts';
 import { PressureTestBook } from './pressureTestBook.ts';
 import type { Rhythm } from './rhythm.ts';
+import { SonicDays } from './sonicDays.ts';
 import { isStillThere } from './stillThere.ts';
 import type { Store } from './store.ts';
 import { listPeriodMs } from './tempo.ts';
@@ -81,11 +82,12 @@ export class SonicPolls {
     this.#events = events;
     this.#clock = clock;
     this.#log = log;
-    const days = new LocalDays(options.timezone, clock);
-    const timezones = () => store.ids('sonic').map((id) => days.timezoneFor(store.timezoneOf(id)));
+    const localDays = new LocalDays(clock);
+    const days = new SonicDays(store, ledger, localDays, options.timezone);
+    const timezones = () => store.ids('sonic').map((id) => days.timezoneOf(id));
     this.#usage = new UsageBook(store, ledger, days, () => this.#allowedMs('usage'), clock);
     this.#pressureTests = new PressureTestBook(store, days, () => this.#allowedMs('pressure_tests'), clock);
-    this.#midnight = new Midnight(days, timezones, () => this.#newDay(), clock);
+    this.#midnight = new Midnight(localDays, timezones, () => this.#newDay(), clock);
     this.#paces = {
       telemetry: new Pace(clock, fewestSpread),
       usage: new Pace(clock),

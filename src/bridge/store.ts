@@ -379,10 +379,10 @@ export class Store {
     return this.#whereabouts.wifi.has(sonicId);
   }
 
-  /** The time zone of the property in which a sonic is; null while that is not known. */
-  timezoneOf(sonicId: string): string | null {
+  /** The time zone of the property in which a sonic is; null, it has none; undefined, nobody knows. */
+  timezoneOf(sonicId: string): string | null | undefined {
     const propertyId = this.#whereabouts.propertyOfSonic(this.#sonics.get(sonicId));
-    return (propertyId !== null && this.#details.settings(propertyId)?.timezone) || null;
+    return propertyId === null ? undefined : this.#details.settings(propertyId)?.timezone;
   }
 
   /** A device in a log line: its name, if it has one, and its id. */

@@ -5,7 +5,7 @@ import type { DailyUsage } from '../model/records.ts';
 import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
 import { Ages } from './ages.ts';
 import type { Ledger } from './ledger.ts';
-import type { LocalDays } from './localDays.ts';
+import type { SonicDays } from './sonicDays.ts';
 import type { Store } from './store.ts';
 
 /** Asks the cloud for a month, YYYY-MM; rejects with a `CloudError`. */
@@ -21,7 +21,7 @@ const keptForMs = 90 * 86_400_000;
 export class UsageBook {
   readonly #store: Store;
   readonly #ledger: Ledger;
-  readonly #days: LocalDays;
+  readonly #days: SonicDays;
   readonly #allowedMs: () => number;
   readonly #clock: Clock;
   readonly #ages = new Ages();
@@ -33,7 +33,7 @@ export class UsageBook {
   readonly #bases = new Map<string, Basis>();
 
   /** What could not be read by itself for longer than allowed is old. */
-  constructor(store: Store, ledger: Ledger, days: LocalDays, allowedMs: () => number, clock: Clock) {
+  constructor(store: Store, ledger: Ledger, days: SonicDays, allowedMs: () => number, clock: Clock) {
     this.#store = store;
     this.#ledger = ledger;
     this.#days = days;
@@ -49,7 +49,7 @@ export class UsageBook {
     // Another bridge may have read it so far: a sum that begins anew would be taken for water.
     const { looking } = this.#ledger;
     if (looking !== null) await looking;
-    const { date } = this.#dayOf(sonicId);
+    const { date } = this.#days.of(sonicId);
     const presentMonth = monthOf(date);
     // On the first of a month yesterday is in the month before, and the cloud may hear of its last litres late.
     const isPreviousRead = !isFirstOfMonth(date) && this.#previousReadOn.get(sonicId) === date;
@@ -96,9 +96,13 @@ export class UsageBook {
 
   #take(sonicId: string, month: string, presentMonth: string, daily: DailyUsage['daily']): void {
     const before = this.#ledger.usageOf(sonicId);
-    const record = withReading(before, { month, daily, presentMonth, readAt: this.#clock.now() });
+    const timezone = this.#days.ownTimezoneOf(sonicId) ?? undefined;
+    const reading = { month, daily, presentMonth, timezone, readAt: this.#clock.now() };
+    const record = withReading(before, reading);
     if (record === before) return;
-    const isNews = before?.changedAt !== record.changedAt || before.frozenThrough !== record.frozenThrough;
+    const isNews = (['changedAt', 'frozenThrough', 'timezone'] as const).some(
+      (key) => before?.[key] !== record[key],
+    );
     this.#ledger.keepUsage(sonicId, record, isNews);
     if (month === presentMonth) this.#ages.read(sonicId, this.#clock.monotonic());
     this.#show(sonicId);
@@ -110,7 +114,7 @@ export class UsageBook {
     this.#recall(sonicId);
     // A sum that starts anew with each run would be taken for water.
     const isLasting = this.#ledger.remembersUsage(sonicId);
-    const basis: Basis = [record, this.#dayOf(sonicId), this.#ages.isOld(sonicId), isLasting];
+    const basis: Basis = [record, this.#days.of(sonicId), this.#ages.isOld(sonicId), isLasting];
     const before = this.#bases.get(sonicId);
     const isShown = this.#store.sonicView(sonicId)?.usage !== undefined;
     if (isShown && basis.every((each, index) => each === before?.[index])) return;
@@ -133,10 +137,6 @@ export class UsageBook {
   #isBegun(sonicId: string, month: string): boolean {
     const hasWater = (this.#ledger.usageOf(sonicId)?.months[month] ?? []).length > 0;
     return hasWater || this.#toldOf.get(sonicId) === month;
-  }
-
-  #dayOf(sonicId: string): Day {
-    return this.#days.in(this.#days.timezoneFor(this.#store.timezoneOf(sonicId)));
   }
 
   #forgetTheGone(): void {

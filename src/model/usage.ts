@@ -17,6 +17,8 @@ export interface UsageRecord {
   readonly changedAt: string;
   /** When the present month was last read, in ms since 1970. */
   readonly readAt: number;
+  /** The property's time zone when it was last read; without one it was none, or not known. */
+  readonly timezone?: string | undefined;
 }
 
 /** A reading of one month, by the calendar of the property. */
@@ -25,6 +27,8 @@ export interface MonthReading {
   readonly daily: DailyUsage['daily'];
   /** The month that it was there when the reading was begun. */
   readonly presentMonth: string;
+  /** The property's time zone; without one it is none, or not known. */
+  readonly timezone?: string | undefined;
   /** Ms since 1970. */
   readonly readAt: number;
 }
@@ -82,6 +86,7 @@ export function withReading(record: UsageRecord | null, reading: MonthReading): 
       isWhole: before.isWhole || isEveryMonthRead(before.frozenThrough, presentMonth, months),
       changedAt: isNews ? new Date(readAt).toISOString() : before.changedAt,
       readAt: month === presentMonth ? readAt : before.readAt,
+      timezone: reading.timezone,
     },
     reading,
   );
@@ -149,6 +154,7 @@ export function mergedRecords(one: UsageRecord, other: UsageRecord): UsageRecord
     isWhole: one.isWhole || other.isWhole,
     changedAt: later.changedAt,
     readAt: later.readAt,
+    timezone: later.timezone ?? earlier.timezone,
   };
 }
 
@@ -208,7 +214,8 @@ function litres(ml: number): number {
 /** Reads a record that was kept as JSON; null where it is damaged. */
 export function readUsageRecord(value: unknown): UsageRecord | null {
   if (typeof value !== 'object' || value === null) return null;
-  const { frozenThrough, frozenMl, months, isWhole, changedAt, readAt } = value as Partial<UsageRecord>;
+  const { frozenThrough, frozenMl, months, isWhole, changedAt, readAt, timezone } =
+    value as Partial<UsageRecord>;
   const isGood =
     isMonth(frozenThrough) &&
     isMl(frozenMl) &&
@@ -221,7 +228,9 @@ export function readUsageRecord(value: unknown): UsageRecord | null {
     typeof changedAt === 'string' &&
     !Number.isNaN(Date.parse(changedAt)) &&
     typeof readAt === 'number';
-  return isGood ? { frozenThrough, frozenMl, months, isWhole, changedAt, readAt } : null;
+  if (!isGood) return null;
+  const zone = typeof timezone === 'string' ? timezone : undefined;
+  return { frozenThrough, frozenMl, months, isWhole, changedAt, readAt, timezone: zone };
 }
 
 function isMonth(value: unknown): value is string {

@@ -10,7 +10,7 @@ function watch(from: string, timezones: string[]) {
   const clock = new FakeClock(Date.parse(from));
   const newDays: string[] = [];
   const told = () => newDays.push(new Date(clock.now()).toISOString());
-  const days = new LocalDays('UTC', clock);
+  const days = new LocalDays(clock);
   const midnight = new Midnight(days, () => timezones, told, clock);
   midnight.start();
   return { clock, newDays, midnight, timezones, days };
@@ -60,7 +60,7 @@ describe('midnight', () => {
     })(Date.parse('2026-11-20T12:00:00Z'));
     let newDays = 0;
     const midnight = new Midnight(
-      new LocalDays('UTC', clock),
+      new LocalDays(clock),
       () => ['UTC'],
       () => newDays++,
       clock,

@@ -1,8 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { Ledger } from '../../../src/bridge/ledger.ts';
 import { LocalDays } from '../../../src/bridge/localDays.ts';
 import { PressureTestBook } from '../../../src/bridge/pressureTestBook.ts';
+import { SonicDays } from '../../../src/bridge/sonicDays.ts';
 import { Store } from '../../../src/bridge/store.ts';
+import { withReading } from '../../../src/model/usage.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { logLines } from '../../support/logLines.ts';
+import { temporaryFolder } from '../../support/program.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
 
 const hourMs = 3_600_000;
@@ -12,6 +17,7 @@ const tests = { by_day: { '2026-11-19': [{ id: 'a' }], '2026-11-20': [{ id: 'b' 
 
 let clock: FakeClock;
 let store: Store;
+let ledger: Ledger;
 let book: PressureTestBook;
 let touched: number;
 const shown = () => store.sonicView(id)?.pressureTests;
@@ -26,7 +32,9 @@ beforeEach(() => {
   store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  book = new PressureTestBook(store, new LocalDays('UTC', clock), () => allowedMs, clock);
+  ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
+  const days = new SonicDays(store, ledger, new LocalDays(clock), 'UTC');
+  book = new PressureTestBook(store, days, () => allowedMs, clock);
 });
 
 describe('the pressure tests of a sonic', () => {
@@ -40,6 +48,14 @@ describe('the pressure tests of a sonic', () => {
     clock.advance(hourMs);
     book.refresh();
     expect(shown()).toMatchObject({ lastDay: '2026-11-20', todayCount: 0 });
+  });
+
+  it('are counted by the calendar of their water while that of the property is not known', () => {
+    const month = { month: '2026-11', presentMonth: '2026-11', daily: [], readAt: clock.now() };
+    ledger.keepUsage(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }), false);
+    store.setOwnedSignals('property-1', [], true);
+    book.take(id, tests);
+    expect(shown()).toMatchObject({ todayCount: 0 });
   });
 
   it('are no news when nothing has changed', () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Ledger } from '../../../src/bridge/ledger.ts';
 import { LocalDays } from '../../../src/bridge/localDays.ts';
+import { SonicDays } from '../../../src/bridge/sonicDays.ts';
 import { Store } from '../../../src/bridge/store.ts';
 import { UsageBook } from '../../../src/bridge/usageBook.ts';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
@@ -58,19 +59,20 @@ async function answer(month: string): Promise<DailyUsage> {
   return { daily: days.map(([date, liters]) => ({ date, liters })) };
 }
 
-/** Starts a bridge on the folder, as after a restart. */
-async function start(): Promise<Bench> {
+/** Starts a bridge on the folder, as after a restart, after which not all may be readable at once. */
+async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
   const store = new Store({ selection: [], staleAfterMs: 5 * minuteMs }, () => {});
   const ledger = new Ledger(directory, { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
   await ledger.open();
   onTestFinished(() => ledger.flush());
   const at = { isComplete: true, startedAt: clock.monotonic() };
   store.replaceProperties({ records: [aProperty()], ...at });
-  setTimezone(store, timezone);
-  store.setOwnedSignals('property-1', ['signal-1'], true);
+  if (unread !== 'settings') setTimezone(store, timezone);
+  if (unread !== 'ownership') store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  const book = new UsageBook(store, ledger, new LocalDays('America/New_York', clock), () => allowedMs, clock);
+  const days = new SonicDays(store, ledger, new LocalDays(clock), 'America/New_York');
+  const book = new UsageBook(store, ledger, days, () => allowedMs, clock);
   book.refresh();
   return {
     book,
@@ -136,6 +138,39 @@ describe('the usage of a sonic', () => {
       book.refresh();
       expect(shown()).toMatchObject({ todayL: 7.25, lastReset: '2026-11-20T00:00:00-05:00' });
     }
+  });
+
+  it.each(['settings', 'ownership'] as const)(
+    'keeps its day over a restart after which the %s cannot be read',
+    async (unread) => {
+      timezone = 'Pacific/Kiritimati';
+      cloud = new Map([
+        ['2026-11-20', 86.9],
+        ['2026-11-21', 24],
+      ]);
+      const first = await start();
+      await first.read();
+      const before = first.shown();
+      expect(before).toMatchObject({ todayL: 24, lastReset: '2026-11-21T00:00:00+14:00' });
+      await first.ledger.flush();
+      for (let times = 0; times < 2; times++) {
+        const next = await start(unread);
+        expect(next.shown()).toEqual(before);
+        await next.read();
+        expect(next.shown()).toEqual(before);
+        await next.ledger.flush();
+      }
+    },
+  );
+
+  it('forgets a time zone that the property has no more', async () => {
+    const first = await start();
+    await first.read();
+    setTimezone(first.store, null);
+    await first.read();
+    await first.ledger.flush();
+    const next = await start('settings');
+    expect(next.shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00-05:00' });
   });
 
   it('loses and doubles nothing when the time zone of the property changes over a month end', async () => {

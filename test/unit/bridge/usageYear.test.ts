@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Ledger } from '../../../src/bridge/ledger.ts';
 import { LocalDays } from '../../../src/bridge/localDays.ts';
+import { SonicDays } from '../../../src/bridge/sonicDays.ts';
 import { Store } from '../../../src/bridge/store.ts';
 import { UsageBook } from '../../../src/bridge/usageBook.ts';
 import { CloudError } from '../../../src/cloud/errors.ts';
@@ -76,7 +77,8 @@ async function startOn(directory: string, clock: FakeClock) {
   store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  const book = new UsageBook(store, ledger, new LocalDays('UTC', clock), () => hourMs, clock);
+  const days = new SonicDays(store, ledger, new LocalDays(clock), 'UTC');
+  const book = new UsageBook(store, ledger, days, () => hourMs, clock);
   const setTimezone = (timezone: string) => {
     store.setPropertyDetails('property-1', someSettings({ timezone }), null, clock.monotonic());
     book.refresh();
