@@ -267,7 +267,7 @@ export class Commander {
     this.#log.info(`The cloud accepted to ${wanted} the valve of ${this.#store.label('sonic', id)}`);
     const reading = this.#readingOf(call);
     if (action === null || reading === null) return;
-    this.#store.noteAccepted(id, { action, stateBefore });
+    this.#store.noteAccepted(id, action, this.#clock.monotonic());
     this.#events.accepted(id);
     this.#watches.get(id)?.abort();
     const watch = new AbortController();
@@ -329,7 +329,9 @@ export class Commander {
         this.#log.debug(`Reading sonic ${id} to confirm a command: ${String(error)}`);
       }
       const view = this.#store.sonicView(id);
-      if (settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
+      // A list may have brought it; what was read before the command tells nothing of it.
+      const isRead = (this.#store.sonicReadAt(id) ?? startedAt) >= startedAt;
+      if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = this.#clock.monotonic() - startedAt;
         if (settledValve(stateBefore) !== targetOf[action]) {
           this.#store.noteTravelTime(id, Math.round(tookMs / 100) / 10);

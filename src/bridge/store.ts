@@ -13,7 +13,7 @@ import type {
 import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
 import type { Usage } from '../model/usage.ts';
-import type { AcceptedCommand } from '../model/valve.ts';
+import type { ValveAction } from '../model/valve.ts';
 import { Devices } from './devices.ts';
 import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
 import type { Slice } from './health.ts';
@@ -163,7 +163,9 @@ export class Store {
 
   /** Takes in the sonics with a hub while nothing is known yet of the others; none is removed, none missed. */
   seeSonics(hub: Reading<Sonic>): Happening[] {
-    return this.#noted(this.#sonics.see(this.#joined(hub, { records: [], isComplete: false })), hub.records);
+    const happenings = this.#sonics.see(this.#joined(hub, { records: [], isComplete: false }));
+    this.#noteValves(hub.records);
+    return happenings;
   }
 
   /**
@@ -175,8 +177,12 @@ export class Store {
     wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
   ): Happening[] {
     const reading = this.#joined(hub, wifi);
-    const listed = this.#sonics.isStanding(reading.records) ? [] : reading.records;
-    return this.#noted(this.#sonics.replace(reading), listed);
+    const isNews = !this.#sonics.isStanding(reading.records);
+    const happenings = this.#sonics.replace(reading);
+    if (isNews) this.#noteValves(reading.records);
+    // That nothing is new is news where a command is awaited.
+    else for (const id of this.#valves.awaited) this.#noteValve(id);
+    return happenings;
   }
 
   /** Takes in one sonic that was read by itself, unless more is known of it by now: some answers come late. */
@@ -291,11 +297,14 @@ export class Store {
 
   // ---- valve commands -----------------------------------------------------------------------------------------
 
-  /** Notes that the cloud accepted a command; shown as its movement until the cloud says anything new. */
-  noteAccepted(sonicId: string, command: AcceptedCommand): void {
-    // It may have said something new before it answered the command.
-    if (this.#sonics.get(sonicId)?.valve_state !== command.stateBefore) return;
-    this.#valves.accept(sonicId, command);
+  /**
+   * Notes that the cloud accepted a command at that time, in ms of the monotonic clock; shown as its movement until a
+   * reading begun since then says anything new.
+   */
+  noteAccepted(sonicId: string, action: ValveAction, at: number): void {
+    const sonic = this.#sonics.get(sonicId);
+    if (!sonic) return;
+    this.#valves.accept(sonic, action, at);
     this.touch('sonic', sonicId);
   }
 
@@ -625,15 +634,15 @@ export class Store {
     );
   }
 
-  /** Notes what the records that stand now say of the valves. */
-  #noted(happenings: Happening[], listed: readonly Sonic[]): Happening[] {
+  #noteValves(listed: readonly Sonic[]): void {
     for (const { id } of listed) this.#noteValve(id);
-    return happenings;
   }
 
+  /** Notes what the record that stands now says of the valve. */
   #noteValve(id: string): void {
     const sonic = this.#sonics.get(id);
-    if (sonic) this.#valves.note(sonic);
+    const readAt = this.#sonics.readAt(id);
+    if (sonic && readAt !== undefined) this.#valves.note(sonic, readAt);
   }
 
   #measurementsOf(sonicId: string) {

@@ -3,28 +3,45 @@ import {
   type AcceptedCommand,
   type SettledValve,
   settledValve,
+  targetOf,
   type Valve,
+  type ValveAction,
   valveShownAfter,
 } from '../model/valve.ts';
 
+interface Awaited extends AcceptedCommand {
+  /** When the cloud accepted it, in ms of the monotonic clock. */
+  readonly acceptedAt: number;
+}
+
 /** What is known of the valves beyond the cloud's present word. */
 export class Valves {
-  readonly #accepted = new Map<string, AcceptedCommand>();
+  readonly #accepted = new Map<string, Awaited>();
   readonly #settled = new Map<string, SettledValve>();
   readonly #travelTimesS = new Map<string, number>();
 
-  /** Notes what the cloud says of a sonic's valve. */
-  note({ id, valve_state: state }: Sonic): void {
+  /** Notes what the cloud says of a sonic's valve, by a reading begun at that time in ms of the monotonic clock. */
+  note({ id, valve_state: state }: Sonic, readAt: number): void {
     const settled = settledValve(state);
     if (settled) this.#settled.set(id, settled);
     const accepted = this.#accepted.get(id);
-    // The cloud said something new: from here on its own words are shown.
-    if (accepted && accepted.stateBefore !== state) this.#accepted.delete(id);
+    if (!accepted) return;
+    // It may have been said before the command came.
+    if (readAt < accepted.acceptedAt) this.#accepted.set(id, { ...accepted, stateBefore: state });
+    // The cloud said something new, or that the valve is there: from here on its own words are shown.
+    else if (accepted.stateBefore !== state || settled === targetOf[accepted.action])
+      this.#accepted.delete(id);
   }
 
   /** Notes that the cloud accepted a command; shown as its movement until the cloud says anything new. */
-  accept(sonicId: string, command: AcceptedCommand): void {
-    this.#accepted.set(sonicId, command);
+  accept(sonic: Sonic, action: ValveAction, acceptedAt: number): void {
+    const wasMoving = settledValve(this.shown(sonic)) === null;
+    this.#accepted.set(sonic.id, { action, stateBefore: sonic.valve_state, wasMoving, acceptedAt });
+  }
+
+  /** The sonics whose valves are awaited. */
+  get awaited(): Iterable<string> {
+    return this.#accepted.keys();
   }
 
   /** Notes that a command is awaited no more: the cloud's word stands. Says whether one was. */

@@ -43,8 +43,10 @@ export function valveShown(valveState: string | null, lastSettled: SettledValve 
 /** A valve command that the cloud accepted and has not yet shown. */
 export interface AcceptedCommand {
   readonly action: ValveAction;
-  /** What the cloud said of the valve before the command. */
+  /** What the cloud said of the valve before it accepted the command. */
   readonly stateBefore: string | null;
+  /** Whether the valve was shown on its way then: where it had rested, it may have left. */
+  readonly wasMoving: boolean;
 }
 
 /** What to show while an accepted command is awaited: its movement until the cloud says anything new. */
@@ -53,11 +55,8 @@ export function valveShownAfter(
   valveState: string | null,
   lastSettled: SettledValve | null,
 ): Valve | null {
-  if (
-    command &&
-    valveState === command.stateBefore &&
-    settledValve(valveState) !== targetOf[command.action]
-  ) {
+  const isAwaited = command !== null && valveState === command.stateBefore;
+  if (isAwaited && (command.wasMoving || settledValve(valveState) !== targetOf[command.action])) {
     return movementOf[command.action];
   }
   return valveShown(valveState, lastSettled);

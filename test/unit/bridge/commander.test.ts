@@ -218,6 +218,66 @@ describe('commands to one valve', () => {
   });
 });
 
+describe('an accepted command', () => {
+  const unreadable: StubHandler = ({ method }) => (method === 'GET' ? { status: 503 } : {});
+
+  it('is not confirmed by what was read before it', async () => {
+    const bench = await startCommands(unreadable);
+    bench.store.setSonic(aSonic({ valve_state: 'closed' }), 0);
+    bench.clock.advance(1);
+    bench.take(valve, 'CLOSE');
+    const isOver = () => {
+      bench.clock.advance(100);
+      return bench.outcomes.length === 2;
+    };
+    await waitFor(isOver, { what: 'the end of the watch' });
+    expect(bench.outcomes).toMatchObject([{ status: 'ok' }, { status: 'error', reason: 'not_confirmed' }]);
+  });
+
+  it('is confirmed by a list where the valve itself cannot be read', async () => {
+    const bench = await startCommands(unreadable);
+    bench.take(valve, 'CLOSE');
+    await bench.told(1);
+    const startedAt = bench.clock.monotonic();
+    bench.store.replaceSonics({
+      records: [aSonic({ valve_state: 'closed' })],
+      isComplete: true,
+      startedAt,
+    });
+    const isConfirmed = () => {
+      bench.clock.advance(100);
+      return bench.store.sonicView('sonic-1')?.travelTimeS !== null;
+    };
+    await waitFor(isConfirmed, { what: 'the confirmation' });
+    expect(bench.outcomes).toMatchObject([{ status: 'ok' }]);
+  });
+
+  it('is shown on its way although a reading begun before it came while it was sent', async () => {
+    const { open, handler } = door();
+    const bench = await startCommands(handler);
+    bench.store.setSonic(aSonic({ valve_state: 'opening' }), 0);
+    bench.take(valve, 'CLOSE');
+    await bench.reached(1);
+    bench.store.setSonic(aSonic({ valve_state: 'open' }), 0);
+    bench.clock.advance(1);
+    open();
+    await bench.told(1);
+    expect(bench.store.sonicView('sonic-1')?.valve).toBe('closing');
+  });
+
+  it('that takes back another is shown on its way: where the valve was before both, it may have left', async () => {
+    const bench = await startCommands(unreadable);
+    bench.take(valve, 'CLOSE');
+    await bench.told(1);
+    bench.take(valve, 'OPEN');
+    await bench.told(2);
+    expect(bench.store.sonicView('sonic-1')).toMatchObject({
+      valve: 'opening',
+      sonic: { valve_state: 'open' },
+    });
+  });
+});
+
 describe('a command to what nobody knows', () => {
   it.each([
     ['sonic/sonic-2/valve/set', 'CLOSE', 'there is no sonic sonic-2'],

@@ -175,7 +175,7 @@ describe('the store', () => {
 
   it('takes no more than the name from the answer to a renaming: where the valve is, is read', () => {
     const readAt = store.sonicReadAt('kitchen');
-    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    store.noteAccepted('kitchen', 'close', time++);
     const renamed = { ...sonic('kitchen', 'hub', 'closed'), name: 'Attic', radio_connection: 'disconnected' };
     store.setChangedSonic('kitchen', renamed, time++);
     expect(store.sonicView('kitchen')).toMatchObject({
@@ -220,7 +220,7 @@ describe('the store', () => {
 
   it('shows the movement of an accepted command until the cloud says anything new', () => {
     const again = () => store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'open')]));
-    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    store.noteAccepted('kitchen', 'close', time++);
     again();
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
     store.setSonic(sonic('kitchen', 'hub', 'faulty'), time++);
@@ -232,14 +232,44 @@ describe('the store', () => {
   it('shows the cloud’s own words when it said something new before it answered the command', () => {
     const says = (state: string) => store.replaceSonics(incomplete([sonic('kitchen', 'hub', state)]));
     says('requested_closed');
-    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    store.noteAccepted('kitchen', 'close', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
     says('open');
     expect(store.sonicView('kitchen')?.valve).toBe('open');
   });
 
+  it('does not take what was begun to be read before a command for the cloud’s word on it', () => {
+    const startedAt = time++;
+    store.setSonic(sonic('bath', 'hub', 'opening'), startedAt);
+    store.noteAccepted('bath', 'close', time++);
+    const list = { records: [sonic('bath', 'hub', 'open')], isComplete: false, startedAt };
+    store.replaceSonics(list);
+    expect(store.sonicView('bath')?.valve).toBe('closing');
+    store.replaceSonics({ ...list, startedAt: time++ });
+    expect(store.sonicView('bath')?.valve).toBe('closing');
+    store.replaceSonics(incomplete([sonic('bath', 'hub', 'opening')]));
+    expect(store.sonicView('bath')?.valve).toBe('opening');
+  });
+
+  it.each([
+    ['the very same', <T>(records: T) => records],
+    ['another', structuredClone],
+  ])('shows a command on its way that takes back another, until %s list is read', (_, again) => {
+    const startedAt = time++;
+    const records = [sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')];
+    store.replaceSonics({ records, isComplete: true, startedAt });
+    store.noteAccepted('kitchen', 'close', time++);
+    store.noteAccepted('kitchen', 'open', time++);
+    store.noteAccepted('kitchen', 'open', time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('opening');
+    store.replaceSonics({ records: again(records), isComplete: true, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('opening');
+    store.replaceSonics(complete(again(records)));
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
   it('never shows closed because of a command alone', () => {
-    store.noteAccepted('kitchen', { action: 'close', stateBefore: 'open' });
+    store.noteAccepted('kitchen', 'close', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
     store.forgetAccepted('kitchen');
     expect(store.sonicView('kitchen')?.valve).toBe('open');

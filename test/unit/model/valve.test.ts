@@ -56,8 +56,8 @@ describe('the settled position', () => {
 });
 
 describe('the valve after an accepted command', () => {
-  const close: AcceptedCommand = { action: 'close', stateBefore: 'open' };
-  const open: AcceptedCommand = { action: 'open', stateBefore: 'closed' };
+  const close: AcceptedCommand = { action: 'close', stateBefore: 'open', wasMoving: false };
+  const open: AcceptedCommand = { action: 'open', stateBefore: 'closed', wasMoving: false };
 
   it('moves until the cloud says anything new', () => {
     expect(valveShownAfter(close, 'open', 'open')).toBe('closing');
@@ -77,13 +77,19 @@ describe('the valve after an accepted command', () => {
   });
 
   it('that was there already does not move', () => {
-    expect(valveShownAfter({ action: 'close', stateBefore: 'closed' }, 'closed', 'closed')).toBe('closed');
-    expect(valveShownAfter({ action: 'open', stateBefore: 'open' }, 'open', 'open')).toBe('open');
+    expect(valveShownAfter({ ...close, stateBefore: 'closed' }, 'closed', 'closed')).toBe('closed');
+    expect(valveShownAfter({ ...open, stateBefore: 'open' }, 'open', 'open')).toBe('open');
+  });
+
+  it('that was there and has left on the word of another comes back', () => {
+    const back: AcceptedCommand = { action: 'close', stateBefore: 'closed', wasMoving: true };
+    expect(valveShownAfter(back, 'closed', 'closed')).toBe('closing');
+    expect(valveShownAfter(back, 'open', 'open')).toBe('open');
   });
 
   it('moves too when nothing, a fault or a test was known before', () => {
     for (const stateBefore of [null, 'faulty', 'pressure_test', 'ajar']) {
-      expect(valveShownAfter({ action: 'close', stateBefore }, stateBefore, null)).toBe('closing');
+      expect(valveShownAfter({ ...close, stateBefore }, stateBefore, null)).toBe('closing');
     }
   });
 
