@@ -42,7 +42,8 @@ const retainedWords: Readonly<Record<string, string>> = {
   'property/{id}': 'the record of the cloud',
   'property/{id}/settings': 'its settings',
   'property/{id}/notifications': 'its notification settings',
-  'property/{id}/incidents': 'the open incidents of everything in it, newest first, at most 50',
+  'property/{id}/incidents':
+    'the open incidents of everything in it, newest first, at most 50; `open_count` is null also while the cloud does not say which signals are in the property',
   'incident/{id}': 'the record while the incident is open; deleted once it is not',
 };
 

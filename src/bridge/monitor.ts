@@ -19,6 +19,9 @@ import type { Store } from './store.ts';
 /** A cloud that takes longer to give its first answer is worth a word. */
 const firstAnswerMs = 2_000;
 
+/** More names make no words clearer. */
+const mostNamed = 5;
+
 /** What the monitor tells its owner. */
 export interface MonitorEvents {
   /** Something that it shows has changed. */
@@ -177,6 +180,15 @@ export class Monitor {
     return store.isShared ? words.replace('the account', 'this part of the account') : words;
   }
 
+  /** Of which properties the cloud keeps to itself what is in them, in words; null where it has told of all. */
+  #unsaid(): string | null {
+    const { store, records } = this.#watched;
+    if (records().properties.lastSuccessAt === null) return null;
+    const ids = store.unsurveyedPropertyIds();
+    const names = ids.slice(0, mostNamed + 1).map((id) => store.propertyView(id)?.property.name ?? id);
+    return ids.length === 0 ? null : `the cloud does not say which signals (hubs) are in ${some(names)}`;
+  }
+
   /** Facts that a householder may wonder about; nothing is wrong. */
   #notes(): string[] {
     const { store } = this.#watched;
@@ -185,7 +197,9 @@ export class Monitor {
     const unmatched = store.isFilterMatched ? store.unmatchedSelection() : [];
     const others = store.isWhole && properties === 0 ? store.unshownPropertyIds().length : 0;
     const { leftOut } = store;
+    const unsaid = this.#unsaid();
     return [
+      ...(unsaid === null ? [] : [unsaid]),
       ...(others === 0
         ? []
         : [`no property is this bridge's: the account's ${others} go to others by shard`]),
@@ -201,7 +215,7 @@ export class Monitor {
 }
 
 function some(names: readonly string[]): string {
-  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`;
+  return `${names.slice(0, mostNamed).join(', ')}${names.length > mostNamed ? ' and others' : ''}`;
 }
 
 /** The next attempt moves by a millisecond each time it is asked for; nobody wants to be told. */

@@ -119,8 +119,11 @@ export class Store {
 
   /** Takes in which signals a property has; says whether that was news. */
   setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
-    const owners = new Map(signalIds.map((id) => [id, this.#whereabouts.signals.of(id)]));
-    const changed = this.#whereabouts.signals.set(propertyId, signalIds, isComplete);
+    const { signals } = this.#whereabouts;
+    const owners = new Map(signalIds.map((id) => [id, signals.of(id)]));
+    const wasWhole = signals.isWhole([propertyId]);
+    const changed = signals.set(propertyId, signalIds, isComplete);
+    if (signals.isWhole([propertyId]) !== wasWhole) this.touch('property', propertyId);
     for (const id of changed) {
       // Its incidents leave the one that it was in.
       this.touch('property', owners.get(id) ?? propertyId);
@@ -332,7 +335,8 @@ export class Store {
       notifications: this.#details.notifications(id),
       accepted: this.#details.accepted(id),
       incidents: this.#incidents.shownBy('property', id),
-      areIncidentsKnown: this.#incidents.areKnown,
+      // One at a signal of which nobody knows that it is here would be missed.
+      areIncidentsKnown: this.#incidents.areKnown && this.#whereabouts.signals.isWhole([id]),
     };
   }
 
@@ -452,6 +456,12 @@ export class Store {
   /** Whether each list was once read completely, so that what is not in the store is not in the cloud. */
   get isWhole(): boolean {
     return plannedKinds.every((kind) => this.#all(kind).isWhole);
+  }
+
+  /** Properties of which it matters which signals they have, and is not known. */
+  unsurveyedPropertyIds(): string[] {
+    const ids = [...this.#properties.ids, ...this.unshownPropertyIds()];
+    return ids.filter((id) => !this.#whereabouts.signals.isWhole([id]));
   }
 
   /** Whether only some properties are selected by name or id. */

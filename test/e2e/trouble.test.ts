@@ -94,6 +94,49 @@ describe('a cloud that keeps a list to itself', () => {
     });
   });
 
+  it.each([
+    ['for the moment', 'error=503@list_property_signals', {}],
+    ['from a guest', 'error=403@list_property_signals', {}],
+    ['for good', null, { cloud: { routes: { list_property_signals: null } } }],
+  ])(
+    '%s, that of a property’s signals, leaves unknown whether there is a leak in it',
+    async (_, flaw, changes) => {
+      const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 }, isStarted: false });
+      const { world } = house.simulator;
+      const [property = ''] = world.properties.ids;
+      const [sonicId = ''] = world.sonics.ids;
+      for (const id of world.incidents.ids) world.closeIncident(id);
+      world.openIncident({ type: 'water_presence_detected', sonicId });
+      if (flaw !== null) house.simulator.setFaults([fault(flaw)]);
+      house.startBridge(changes);
+      const shown = await house.watcher.waitForTopic(
+        `sonic2mqtt/sonic/${sonicId}/homeassistant`,
+        () => true,
+        10_000,
+      );
+      expect(JSON.parse(shown)).toMatchObject({ open_incidents: 1 });
+      const states = await house.watcher.waitForTopic(`sonic2mqtt/property/${property}/homeassistant`);
+      expect(JSON.parse(states)).toMatchObject({
+        problem: null,
+        open_incidents: null,
+        highest_severity: null,
+      });
+      expect(house.json(`property/${property}/incidents`)).toMatchObject({ open_count: null });
+      expect(health(house)).toMatchObject({
+        status: flaw?.includes('503') ? 'degraded' : 'ok',
+        reason: expect.stringContaining('the cloud does not say which signals (hubs) are in '),
+      });
+      if (flaw === null) return;
+      house.simulator.setFaults([]);
+      await house.watcher.waitForTopic(
+        `sonic2mqtt/property/${property}/homeassistant`,
+        (text) => JSON.parse(text).problem === 'ON',
+        15_000,
+      );
+      await waitFor(() => health(house).reason === null, { what: 'nothing to be said of it' });
+    },
+  );
+
   it('has its devices shown as unavailable once what is known of them is too old', async () => {
     const house = await startHouse({
       cloud: { properties: 1, signals: 1, sonics: 1 },

@@ -444,6 +444,20 @@ describe('incidents in the store', () => {
     expect(areKnown()).toBe(true);
   });
 
+  it('are not all known in a property before its signals are', () => {
+    const areKnown = (id: string) => store.propertyView(id)?.areIncidentsKnown;
+    expect([areKnown('home'), areKnown('shop')]).toEqual([true, false]);
+    expect(store.sonicView('kitchen')?.areIncidentsKnown).toBe(true);
+    store.setOwnedSignals('shop', [], false);
+    expect(areKnown('shop')).toBe(false);
+    // It has none, as is known now.
+    store.setOwnedSignals('shop', [], true);
+    expect(areKnown('shop')).toBe(true);
+    expect(store.takeDirty().property).toEqual(new Set(['shop']));
+    store.setOwnedSignals('shop', [], false);
+    expect(areKnown('shop')).toBe(true);
+  });
+
   it('show in the property as soon as the sonic that they name is known', () => {
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'attic' })]));
     expect(store.propertyView('home')?.incidents).toEqual([]);
