@@ -3,10 +3,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { Crawl } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
-import type { Incident, Signal } from '../model/records.ts';
+import type { Incident } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
 import {
   agesUntil,
@@ -58,11 +57,11 @@ const mostIncidentsAsked = 20;
 /** So many complete lists in a row that miss an incident are believed, where the cloud does not tell of it by itself. */
 const mostListsDoubted = 3;
 
-/** What hangs on a property takes three requests: as much as keeps the cloud busy, and no more that waits in memory. */
-const propertiesAtOnce = 4;
+/** What is asked for property by property; so many at a time leave room for the lists, should one endpoint hang. */
+const propertiesAtOnce = 2;
 
-/** How long the first show of the devices waits for what is asked for sonic by sonic. */
-const sonicPatienceMs = 2_000;
+/** How long the first round waits for what is asked for thing by thing. */
+const patienceMs = 2_000;
 
 /** How a poll went: null is well; what is incomplete was still taken in as far as it could be read. */
 type Outcome = Failure | null;
@@ -97,6 +96,11 @@ export class Poller {
   /** Resolves when a list could be read for the first time, and when this is stopped. */
   readonly #reached = new Promise<void>((resolve) => {
     this.#onReached = resolve;
+  });
+  #onLocated: () => void = () => {};
+  /** Resolves when it was asked for the first time in which property each signal is. */
+  readonly #located = new Promise<void>((resolve) => {
+    this.#onLocated = resolve;
   });
   readonly #polls: Readonly<Record<Slice, () => Promise<Outcome>>> = {
     properties: () => this.#pollProperties(),
@@ -175,10 +179,13 @@ export class Poller {
     await this.#round((slice) => this.#recurring[slice].start());
     await this.#reached;
     // What failed while the cloud was away, or at its edge, is tried once more before anything is shown without it.
-    const unread = slices.filter((slice) => this.#records[slice].lastSuccessAt === null);
+    const failed = slices.filter((slice) => {
+      const { lastSuccessAt, failure } = this.#records[slice];
+      return lastSuccessAt === null && failure !== null;
+    });
     const isMissing = (slice: Slice) =>
       // What only takes its time is not asked for twice.
-      unread.includes(isSonicSlice(slice) ? 'sonics' : slice) && !this.#stopping.signal.aborted;
+      failed.includes(isSonicSlice(slice) ? 'sonics' : slice) && !this.#stopping.signal.aborted;
     await this.#round(async (slice) => {
       if (isMissing(slice)) await this.#recurring[slice].run();
     });
@@ -187,13 +194,23 @@ export class Poller {
   }
 
   async #round(poll: (slice: Slice) => Promise<void>): Promise<void> {
-    // Which property a signal belongs to is told by the property: asked first, nothing is shown twice.
-    await poll('properties');
+    const properties = poll('properties');
+    const located = Promise.race([this.#located, properties]);
+    // Which property a signal belongs to is told by the property: asked first, nothing is shown twice. Valves and leaks
+    // do not wait for it as long as it takes; but where only some properties are shown, nobody knows whose they are.
+    const isPart = this.#store.isFiltered || this.#store.isShared;
+    await (isPart ? located : this.#patiently(located));
     await Promise.all((['signals', 'sonics', 'incidents'] as const).map(poll));
-    // It decides which entities a sonic has; but asking for thousands takes its time.
+    // When the days of usage begin is told by the settings.
+    const figures = properties.then(() => Promise.all((['usage', 'pressure_tests'] as const).map(poll)));
+    // It decides which entities there are; but asking for thousands takes its time.
+    await this.#patiently(Promise.all([poll('telemetry'), figures]));
+  }
+
+  async #patiently(task: Promise<unknown>): Promise<void> {
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(sonicPatienceMs, resolve);
-      void Promise.all(sonicSlices.map(poll)).then(() => {
+      const cancel = this.#clock.after(patienceMs, resolve);
+      void task.then(() => {
         cancel();
         resolve();
       });
@@ -382,57 +399,54 @@ export class Poller {
     const outcome = await this.#pollList({ operation: 'list_properties' }, (reading) =>
       this.#store.replaceProperties(reading),
     );
-    const flaws: (Flaw | null)[] = [];
+    const flaws = [outcome, ...(await this.#pollOwnedSignals())];
+    this.#onLocated();
     await severalAtOnce(propertiesAtOnce, this.#store.ids('property'), async (id) => {
-      flaws.push(await this.#pollProperty(id));
-    });
-    await severalAtOnce(propertiesAtOnce, this.#store.unshownPropertyIds(), async (id) => {
-      flaws.push(await this.#pollUnshownProperty(id));
+      flaws.push(await this.#pollDetails(id));
     });
     this.#sonicPolls.refreshDays();
-    return incomplete(together([outcome, ...flaws]));
+    return incomplete(together(flaws));
   }
 
-  /** What hangs on one property; a guest may not read all of it, which is no failure. */
-  async #pollProperty(id: string): Promise<Flaw | null> {
+  /** Which signals are in which property; of one that is not shown, too, as they and their sonics are another bridge's. */
+  async #pollOwnedSignals(): Promise<(Flaw | null)[]> {
+    const flaws: (Flaw | null)[] = [];
+    let isNews = false;
+    const ids = [...this.#store.ids('property'), ...this.#store.unshownPropertyIds()];
+    await severalAtOnce(propertiesAtOnce, ids, async (id) => {
+      const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
+      try {
+        const owned = await this.#client.crawl(call, { signal: this.#stopping.signal });
+        const signalIds = owned.records.map((signal) => signal.id);
+        if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) isNews = true;
+        // What may be another bridge's by now is shown by nobody until the next list tells.
+        if (owned.complete && this.#store.isAnyUnsettledIn(id)) this.#recurring.properties.request();
+        flaws.push(flawOfList(owned));
+      } catch (error) {
+        if (!(error instanceof CloudError) || this.#stopping.signal.aborted) throw error;
+        flaws.push(isRefusal(error) ? null : flawOf(error));
+      }
+    });
+    if (isNews && this.#records.signals.lastSuccessAt !== null) {
+      for (const slice of ['signals', 'sonics'] as const) this.#recurring[slice].request();
+    }
+    return flaws;
+  }
+
+  /** A property's settings; a guest may not read all of them, which is no failure. */
+  async #pollDetails(id: string): Promise<Flaw | null> {
     const { signal } = this.#stopping;
     const startedAt = this.#clock.monotonic();
     const params = { property_id: id };
-    const [settings, notifications, signals] = await Promise.allSettled([
+    const [settings, notifications] = await Promise.allSettled([
       this.#client.call({ operation: 'read_property_settings', params }, { signal }),
       this.#client.call({ operation: 'read_notification_settings', params }, { signal }),
-      this.#client.crawl({ operation: 'list_property_signals', params }, { signal }),
     ]);
     this.#store.setPropertyDetails(id, shown(settings), shown(notifications), startedAt);
-    const owned = signals.status === 'fulfilled' ? signals.value : null;
-    if (owned) this.#takeSignalsOf(id, owned);
-    const failed = [settings, notifications, signals].find(
+    const failed = [settings, notifications].find(
       (each) => each.status === 'rejected' && !isRefusal(each.reason),
     );
-    return failed?.status === 'rejected' ? flawOf(failed.reason) : owned && flawOfList(owned);
-  }
-
-  /** Only what shows which of the signals and sonics are another bridge's. */
-  async #pollUnshownProperty(id: string): Promise<Flaw | null> {
-    const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
-    try {
-      const owned = await this.#client.crawl(call, { signal: this.#stopping.signal });
-      this.#takeSignalsOf(id, owned);
-      return flawOfList(owned);
-    } catch (error) {
-      if (!(error instanceof CloudError) || this.#stopping.signal.aborted) throw error;
-      return isRefusal(error) ? null : flawOf(error);
-    }
-  }
-
-  #takeSignalsOf(propertyId: string, { records, complete }: Crawl<Signal>): void {
-    const ids = records.map(({ id }) => id);
-    const isNews = this.#store.setOwnedSignals(propertyId, ids, complete);
-    // What may be another bridge's by now is shown by nobody until the next list tells.
-    if (complete && this.#store.isAnyUnsettledIn(propertyId)) this.#recurring.properties.request();
-    if (!isNews || this.#records.signals.lastSuccessAt === null) return;
-    this.#recurring.signals.request();
-    this.#recurring.sonics.request();
+    return failed?.status === 'rejected' ? flawOf(failed.reason) : null;
   }
 
   /** From one poll to the next, as far as that has shown: a cron expression tells of no more than the next. */

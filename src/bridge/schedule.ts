@@ -60,6 +60,7 @@ export class Recurring {
 
   /** Runs at once, resolving after that first run, and from then on by the schedule. */
   async start(): Promise<void> {
+    if (this.#isStopped) return;
     if (this.#schedule.kind === 'cron') {
       this.#cron = scheduleCron(this.#schedule.expression, () => this.request(), {
         timezone: this.#timezone,

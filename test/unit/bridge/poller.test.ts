@@ -24,11 +24,19 @@ const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
 async function startPoller(
   handler: StubHandler,
   clock: Clock = systemClock,
-  { routes = {}, shard = wholeAccount }: { readonly routes?: RouteOverrides; readonly shard?: Shard } = {},
+  {
+    routes = {},
+    shard = wholeAccount,
+    selection = [],
+  }: {
+    readonly routes?: RouteOverrides;
+    readonly shard?: Shard;
+    readonly selection?: readonly string[];
+  } = {},
 ) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startBench(handler, { session, routes });
-  const store = new Store({ selection: [], shard, staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection, shard, staleAfterMs: 300_000 }, () => {});
   const account = { baseUrl: stub.url, email: stubEmail };
   const ledger = new Ledger(temporaryFolder(), account, logLines('error').log);
   await ledger.open();
@@ -175,6 +183,83 @@ describe('a signal that the list of its property misses, where bridges share an 
     await waitFor(() => store.signalView('hub')?.propertyId === null, { what: 'the second list' });
     await poller.stop();
     expect(asked()).toBe(3);
+  });
+});
+
+describe('what is asked for property by property', () => {
+  const lists: Readonly<Record<string, StubAnswer>> = {
+    '/properties': list({ id: 'home' }, { id: 'shop' }, { id: 'barn' }, { id: 'shed' }),
+    '/home/signals': list({ id: 'hub' }),
+    '/v1/signals': list({ id: 'hub' }),
+    '/sonics': list({ id: 'kitchen', signal_id: 'hub' }),
+    '/incidents': list({ id: 'leak', open: true, sonic_id: 'kitchen' }),
+    '/daily_usage': { json: { daily: [] } },
+    '/settings': { json: { timezone: 'UTC' } },
+    '/notifications': { json: {} },
+  };
+  const answerTo = (path: string) =>
+    Object.entries(lists).find(([ending]) => path.endsWith(ending))?.[1] ?? list();
+
+  /** A cloud that leaves all such questions unanswered until the valves and the leaks are known. */
+  async function startWithSlow(pattern: RegExp) {
+    const asked: string[] = [];
+    let answer = () => {};
+    const wereAsked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const bench = await startPoller(async ({ path }) => {
+      asked.push(path);
+      if (pattern.test(path)) await wereAsked;
+      else if (['/sonics', '/incidents'].every((ending) => asked.some((each) => each.endsWith(ending))))
+        answer();
+      return answerTo(path);
+    });
+    await waitFor(() => bench.poller.records.properties.lastSuccessAt !== null, { what: 'the properties' });
+    return { ...bench, asked };
+  }
+
+  it.each([
+    ['which signals it has', /properties\/.*\/signals$/],
+    ['its settings', /properties\/.*\/settings$/],
+    ['its notification settings', /notifications$/],
+    ['what properties there are', /\/properties$/],
+  ])('does not hold up the valves and the leaks (%s)', async (_, pattern) => {
+    const { poller, store } = await startWithSlow(pattern);
+    expect(poller.counts('properties')).toEqual({ success: 1, incomplete: 0, failure: 0 });
+    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
+    expect(store.incident('leak')).not.toBeNull();
+  });
+
+  it('tells when the days of usage begin, which is not asked for before', async () => {
+    const { asked } = await startWithSlow(/properties\/.*\/settings$/);
+    const isUsage = (path: string) => path.endsWith('/daily_usage');
+    await waitFor(() => asked.some(isUsage), { what: 'the usage' });
+    expect(asked.findIndex(isUsage)).toBeGreaterThan(
+      asked.findLastIndex((path) => /properties\/.*\/settings$/.test(path)),
+    );
+  });
+
+  it('comes first where only some properties are shown, as nobody knows before whose the sonics are', async () => {
+    const clock = noon();
+    const asked: string[] = [];
+    let answered = 0;
+    const { store } = await startPoller(
+      async ({ path }) => {
+        asked.push(path);
+        if (path.endsWith('/home/signals')) {
+          clock.advance(60_000);
+          // Time enough for the lists to be asked for, if they would be.
+          for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+          answered = asked.length;
+        }
+        return answerTo(path);
+      },
+      clock,
+      { selection: ['home'] },
+    );
+    expect(asked.slice(0, answered)).toEqual(['/ape/v1/properties', '/ape/v1/properties/home/signals']);
+    expect(store.ids('sonic')).toEqual(['kitchen']);
+    expect(store.incident('leak')).not.toBeNull();
   });
 });
 
