@@ -51,10 +51,13 @@ export class Publisher {
   readonly #events: PublisherEvents;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Component ids last announced, by discovery topic: one that is left out must be withdrawn first. */
+  /**
+   * Component ids that Home Assistant may have, by discovery topic: one that is left out must be withdrawn first, and
+   * counts until the broker has the message that does so.
+   */
   readonly #components = new Map<string, readonly string[]>();
-  /** When a device was last announced, in ms of the monotonic clock, by discovery topic. */
-  readonly #announcedAt = new Map<string, number>();
+  /** When the broker answered the last discovery message of a topic, in ms of the monotonic clock; null until then. */
+  readonly #announcedAt = new Map<string, number | null>();
   readonly #later = new Map<string, () => void>();
   /** Topics that are left as they are, since it is not known yet what should be there. */
   readonly #undecided = new Set<string>();
@@ -148,7 +151,7 @@ export class Publisher {
     if (!this.#components.has(topic)) this.#components.set(topic, componentIds);
   }
 
-  /** When the device's discovery message was last published, in ms of the monotonic clock; null before the first. */
+  /** When the broker got the device's last discovery message, in ms of the monotonic clock; null before that. */
   announcedAt(kind: DeviceKind, id: string): number | null {
     return this.#announcedAt.get(this.#context.topics.discovery(kind, id)) ?? null;
   }
@@ -245,18 +248,24 @@ export class Publisher {
     const gone = before === componentIds ? [] : before.filter((id) => !componentIds.includes(id));
     const wanted = [gist, ...gone].join(' ');
     if (this.#retained.has(topic, wanted)) return;
-    const sinceMs = this.#clock.monotonic() - (this.#announcedAt.get(topic) ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs < discoverySpacingMs && this.#retained.isKnown(topic)) {
-      this.#publishLater(topic, view, discoverySpacingMs - sinceMs);
+    const announcedAt = this.#announcedAt.get(topic) ?? this.#clock.monotonic();
+    const earliestInMs = announcedAt + discoverySpacingMs - this.#clock.monotonic();
+    if (earliestInMs > 0 && this.#retained.isKnown(topic)) {
+      this.#publishLater(topic, view, earliestInMs);
       return;
     }
-    this.#retained.put(topic, wanted, () => bytes(gone));
-    this.#announcedAt.set(topic, this.#clock.monotonic());
-    this.#components.set(topic, componentIds);
-    if (gone.length > 0) {
+    this.#announcedAt.set(topic, null);
+    this.#components.set(topic, gone.length > 0 ? [...componentIds, ...gone] : componentIds);
+    const write = () => bytes(gone);
+    this.#retained.put(topic, wanted, write, (isTaken) => {
+      // The device may have gone meanwhile.
+      if (!this.#announcedAt.has(topic)) return;
+      this.#announcedAt.set(topic, this.#clock.monotonic());
+      if (!isTaken || gone.length === 0) return;
       this.#log.info(`Home Assistant: withdrawing ${gone.join(', ')} of ${topic}`);
+      this.#components.set(topic, componentIds);
       this.#publishLater(topic, view, discoverySpacingMs);
-    }
+    });
   }
 
   #publishLater(topic: string, view: DeviceView, delayMs: number): void {

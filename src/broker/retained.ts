@@ -32,10 +32,18 @@ export class Retained {
     this.#log = log;
   }
 
-  /** Publishes the message if the broker does not have it. Of one that is costly to write, the gist tells whether it is the same. */
-  put(topic: string, gist: string, write: () => string | Buffer = () => gist): void {
+  /**
+   * Publishes the message if the broker does not have it. Of one that is costly to write, the gist tells whether it is
+   * the same. Once the broker has taken or refused it, that is told; never if the connection ends before.
+   */
+  put(
+    topic: string,
+    gist: string,
+    write: () => string | Buffer = () => gist,
+    answered: (isTaken: boolean) => void = () => {},
+  ): void {
     const digest = digestOf(gist);
-    if (this.#digests.get(topic) !== digest) this.#publish(topic, write(), digest);
+    if (this.#digests.get(topic) !== digest) this.#publish(topic, write(), digest, answered);
   }
 
   /** Whether the broker has just the message of this gist. */
@@ -107,7 +115,12 @@ export class Retained {
     while (this.#inFlight > most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  #publish(topic: string, payload: string | Buffer, digest: string | null): void {
+  #publish(
+    topic: string,
+    payload: string | Buffer,
+    digest: string | null,
+    answered: (isTaken: boolean) => void = () => {},
+  ): void {
     if (!this.#connection.isConnected) return;
     if (!this.#digests.has(topic)) this.#untaken.add(topic);
     this.#digests.set(topic, digest);
@@ -124,10 +137,12 @@ export class Retained {
         if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
         this.#refused.delete(topic);
         this.#untaken.delete(topic);
+        answered(true);
         over();
       },
       (error) => {
         this.#lost(topic, digest, error);
+        if (!(error instanceof BrokerAway)) answered(false);
         over();
       },
     );

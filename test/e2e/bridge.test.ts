@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { incidentTypes } from '../../src/model/records.ts';
 import { fault, type House, startHouse } from '../support/house.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
+import { startScriptedBroker } from '../support/scriptedBroker.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** What Home Assistant needs between two messages about one device. */
@@ -277,6 +278,32 @@ describe('what vanishes', () => {
     const [withdrawal, final] = sent;
     expect(JSON.parse(withdrawal?.text ?? '{}').components.valve_valve).toEqual({ platform: 'valve' });
     expect((final?.atMs ?? 0) - (withdrawal?.atMs ?? 0)).toBeGreaterThanOrEqual(twoSeconds);
+  });
+
+  it('is withdrawn again when the connection breaks before the broker has the message that does so', async () => {
+    const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 }, isStarted: false });
+    const broker = await startScriptedBroker(house.broker.url);
+    house.startBridge({ mqtt: { url: broker.url } });
+    const [property = ''] = house.simulator.world.properties.ids;
+    const topic = `homeassistant/device/sonic2mqtt_${property}/config`;
+    const entity = (text: string) => JSON.parse(text).components.text_timezone;
+    await house.watcher.waitForTopic(topic, (text) => entity(text) !== undefined, 10_000);
+    const from = house.watcher.messages.length;
+    let isBroken = false;
+    broker.play({
+      fromClient(packet, way) {
+        if (isBroken || packet.cmd !== 'publish' || packet.topic !== topic) return false;
+        isBroken = true;
+        way.hangUp();
+        return true;
+      },
+    });
+    house.simulator.setFaults([fault('error=403@read_property_settings')]);
+    await house.watcher.waitForTopic(topic, (text) => entity(text) === undefined, 10_000);
+    expect(isBroken).toBe(true);
+    const sent = house.watcher.messages.slice(from).filter((message) => message.topic === topic);
+    expect(sent.map(({ text }) => entity(text))).toEqual([{ platform: 'text' }, undefined]);
+    await house.bridge.stop();
   });
 });
 

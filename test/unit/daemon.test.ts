@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Disk, systemDisk } from '../../src/bridge/disk.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { Daemon } from '../../src/daemon.ts';
@@ -13,7 +14,15 @@ import { startTcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** A simulated cloud, a broker behind a proxy, and a bridge between them within this process. */
-async function startDaemon({ disk, env = {} }: { disk?: Disk; env?: Record<string, string> } = {}) {
+async function startDaemon({
+  disk,
+  clock,
+  env = {},
+}: {
+  disk?: Disk;
+  clock?: Clock;
+  env?: Record<string, string>;
+} = {}) {
   const simulator = new Simulator({ quiet: true, properties: 1, signals: 1, sonics: 1 });
   await simulator.start();
   atTestEnd(() => simulator.stop());
@@ -43,7 +52,11 @@ async function startDaemon({ disk, env = {} }: { disk?: Disk; env?: Record<strin
   // No wait is long here.
   const random = () => 0;
   const start = async () => {
-    const started = new Daemon(config, log, secrets, { random, ...(disk && { disk }) });
+    const started = new Daemon(config, log, secrets, {
+      random,
+      ...(disk && { disk }),
+      ...(clock && { clock }),
+    });
     await started.start();
     atTestEnd(() => started.stop());
     return started;
@@ -170,6 +183,30 @@ describe('the bridge', () => {
     expect((announced()[1]?.atMs ?? 0) - discovery.atMs).toBeGreaterThanOrEqual(twoSeconds);
     const told = watcher.messages.filter(({ text }) => text.includes('"incident_opened"'));
     expect(told).toHaveLength(2);
+  });
+
+  it('keeps an incident back until two seconds after the broker has its device, on a link however slow', async () => {
+    let aheadMs = 0;
+    const clock: Clock = { ...systemClock, monotonic: () => performance.now() + aheadMs };
+    const { simulator, world, watcher, proxy } = await startDaemon({ clock });
+    const polled = async (operation: 'list_sonics' | 'list_incidents') => {
+      const before = simulator.requests.count(operation);
+      await waitFor(() => simulator.requests.count(operation) > before + 2, { what: 'some polls' });
+    };
+    proxy.freeze();
+    const { id } = world.addSonic(world.signals.ids[0] ?? '');
+    await polled('list_sonics');
+    world.openIncident({ type: 'high_humidity', sonicId: id });
+    await polled('list_incidents');
+    aheadMs = 5_000;
+    await polled('list_incidents');
+    const from = watcher.messages.length;
+    proxy.thaw();
+    const cameOf = (topic: string) =>
+      watcher.waitForMessage((each) => each.topic === topic, { what: topic, from });
+    const discovery = await cameOf(`homeassistant/device/sonic2mqtt_${id}/config`);
+    const incident = await cameOf(`sonic2mqtt/sonic/${id}/incident`);
+    expect(incident.atMs - discovery.atMs).toBeGreaterThanOrEqual(twoSeconds);
   });
 
   it('announces an incident that stays open no second time after a restart', async () => {
