@@ -175,6 +175,10 @@ export class Bridge {
         change: (errand) => this.#changes.take(errand),
         offersChanged: () => this.#offersChanged(),
         accepted: (sonicId) => this.#poller.stir(sonicId),
+        doubtful: (sonicId) => {
+          this.#poller.stir(sonicId);
+          this.#poller.request('sonics');
+        },
         tell: (outcome) => this.#tellOutcome(outcome),
       },
       clock,

@@ -45,6 +45,8 @@ export interface CommanderEvents {
   readonly offersChanged: () => void;
   /** The cloud accepted to move a valve. */
   readonly accepted: (sonicId: string) => void;
+  /** The cloud may have taken a command of which nobody knows. */
+  readonly doubtful: (sonicId: string) => void;
   readonly tell: (outcome: Outcome) => void;
 }
 
@@ -260,6 +262,8 @@ export class Commander {
       void lookIntoMissing(call, error, this.#doubt);
       if (sendSignal.aborted && isUnsent(error)) onEnd(superseded);
       else onEnd({ status: 'error', error, httpStatus: status });
+      const mayHaveActed = error instanceof CloudError && error.mayHaveActed;
+      if (mayHaveActed && !this.#stopping.signal.aborted) this.#events.doubtful(id);
       return;
     }
     onEnd({ status: 'ok', reply, httpStatus: status });

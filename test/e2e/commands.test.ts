@@ -91,6 +91,15 @@ describe('valve safety', () => {
     }
   });
 
+  it('looks where the valves are when the answer to a command was lost', async () => {
+    const house = await houseWithOneValve({ config: { schedules: hourly } });
+    const read = () => house.simulator.requests.count('list_sonics');
+    const before = read();
+    house.simulator.setFaults([fault('reset@command_valve')]);
+    await house.watcher.publish(theSonic(house).set, 'CLOSE');
+    await waitFor(() => read() > before, { what: 'the valves to be read' });
+  });
+
   it('fails a command within the request timeout when the cloud hangs, and never replays it', async () => {
     const house = await houseWithOneValve({ config: { cloud: { request_timeout: '600ms' } } });
     house.simulator.setFaults([fault('hang@command_valve')]);

@@ -62,6 +62,7 @@ export async function startCommands(
       change: ({ calls }) => void carriedOut.push(calls.map(({ operation }) => operation).join()),
       offersChanged: () => {},
       accepted: () => {},
+      doubtful: (sonicId) => void doubtful.push(sonicId),
       tell: (outcome) => void outcomes.push(outcome),
     },
     clock,
@@ -84,6 +85,8 @@ export async function startCommands(
   );
   /** What was handed on to others: orders to the bridge, and changes that move no valve. */
   const carriedOut: string[] = [];
+  /** Sonics whose valves may have been moved. */
+  const doubtful: string[] = [];
   const stop = () => {
     requests.stop();
     commander.stop();
@@ -107,6 +110,7 @@ export async function startCommands(
     take,
     outcomes,
     carriedOut,
+    doubtful,
     commander,
     /** Changes that reached the cloud: their paths and bodies. */
     get changes() {

@@ -278,6 +278,19 @@ describe('an accepted command', () => {
   });
 });
 
+describe('a valve command that fails', () => {
+  it.each([
+    ['is looked after where the cloud may have taken it', { fault: 'cut' }, ['sonic-1']],
+    ['is not where the cloud refused it', { status: 422 }, []],
+  ] as const)('%s', async (_, answer, doubtful) => {
+    const bench = await startCommands(() => answer);
+    bench.take(valve, 'CLOSE');
+    await bench.told(1);
+    expect(bench.outcomes).toMatchObject([{ status: 'error' }]);
+    expect(bench.doubtful).toEqual(doubtful);
+  });
+});
+
 describe('a command to what nobody knows', () => {
   it.each([
     ['sonic/sonic-2/valve/set', 'CLOSE', 'there is no sonic sonic-2'],
