@@ -21,9 +21,12 @@ const patterns: readonly (readonly [RegExp, string, ((found: string) => boolean)
 
 const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 
-/** What follows is in the words of the cloud, which may be about anything. */
+/**
+ * What follows is in the words of the cloud, which may be about anything, or names filters, which a running bridge may know from
+ * a configuration that was changed since.
+ */
 const saidByOthers =
-  /(the cloud answered \d+ \([^)]*\): |a redirect to |the cloud's answer is not JSON: |the broker ended the connection: [^(;]*\(|does not (?:speak MQTT|keep to the protocol)[^:]*: ).*/s;
+  /(filters\.properties: the account has no property (?!(?:\[filter \d+\](?:, | and others)?)+(?:; |$))|the cloud answered \d+ \([^)]*\): |a redirect to |the cloud's answer is not JSON: |the broker ended the connection: [^(;]*\(|does not (?:speak MQTT|keep to the protocol)[^:]*: ).*/s;
 
 /** A word of a protocol, such as `half_open`; anything else between quotes is somebody's. */
 const protocolWord = /^"[a-z\d_]{1,40}"$/;

@@ -30,6 +30,14 @@ describe('words for a bug report', () => {
       "sonics: the cloud's answer is not JSON: <p>Ann</p>",
       "sonics: the cloud's answer is not JSON: [not told here]",
     ],
+    [
+      'filters.properties: the account has no property Hauptstrasse 12; Zürich',
+      'filters.properties: the account has no property [not told here]',
+    ],
+    [
+      'filters.properties: the account has no property [filter 1], Hauptstrasse 12',
+      'filters.properties: the account has no property [not told here]',
+    ],
   ])('are, of %j, %j', (words, shown) => {
     expect(standIns().hide(words)).toBe(shown);
   });
@@ -37,6 +45,8 @@ describe('words for a bug report', () => {
   it.each([
     'next attempt at 2026-11-21T22:49:24.157Z, or at 03:00:00',
     'mqtt.url and cloud.base_url of config.yaml; ledger.json.bak',
+    'filters.properties: the account has no property [filter 2]; filters.properties: the account has no property [filter 3]',
+    'filters.properties: the account has no property [filter 1], [filter 2] and others; no signal (hub) in property-1',
     'page 2 could not be read: the cloud answered 503 (the cloud is in trouble)',
     'timeout: no connection to 127.0.0.1:8080 or localhost or [::1]',
     'valve_state says "half_open"',
