@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
+import { listenProblem } from './base/listenProblem.ts';
 import type { Log, Secrets } from './base/log.ts';
 import { Bridge } from './bridge/bridge.ts';
 import type { Deliveries } from './bridge/deliveries.ts';
@@ -175,7 +176,11 @@ export class Daemon {
       // A command with the retain flag is refused, which the bridge could not see otherwise.
       retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#subscriptions },
     });
-    this.#log.info(`The embedded MQTT broker listens on ${host}:${await broker.start()}`);
+    try {
+      this.#log.info(`The embedded MQTT broker listens on ${host}:${await broker.start()}`);
+    } catch (error) {
+      throw new Error(`mqtt.embedded: ${listenProblem(error, host, port)}`);
+    }
     this.#embedded = broker;
   }
 

@@ -6,6 +6,7 @@ import { printable } from '../base/printable.ts';
 import { readWifiSonics } from '../bridge/wifiList.ts';
 import { describeUrl } from '../broker/addresses.ts';
 import type { Connection } from '../broker/connection.ts';
+import { silentWords } from '../broker/failureWords.ts';
 import { visitBroker } from '../broker/visit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
@@ -252,7 +253,7 @@ function reachSocket(url: URL, host: string, port: number, timeoutMs: number): P
       resolve(`${host}:${port} ${isTls ? 'has a valid certificate' : 'is reached'}`);
       socket.destroy();
     });
-    socket.once('timeout', () => socket.destroy(new Error(`no answer from ${host}:${port}`)));
+    socket.once('timeout', () => socket.destroy(new Error(silentWords)));
     socket.once('error', reject);
   });
 }

@@ -16,7 +16,7 @@ const explanations: Readonly<Record<string, string>> = {
   "Missing closing 'quote": "a value begins with ' that does not end with it",
   'Implicit map keys need to be followed by map values': missingColon,
   TAB_AS_INDENT: 'a tab is used for indentation; use spaces',
-  BAD_SCALAR_START: 'a value that begins with @ or ` must be in quotes',
+  BAD_SCALAR_START: 'a value that begins with @, % or ` must be in quotes',
   BLOCK_AS_IMPLICIT_KEY:
     'a value that holds ": " must be in quotes; or else the next line is indented too far',
   MULTILINE_IMPLICIT_KEY: missingColon,
@@ -105,7 +105,9 @@ export function parseFile(source: string): ParsedFile {
     return { value, problems, lineOf };
   } catch {
     const refused =
-      problems.length > 0 ? problems : [{ path: [], what: 'its aliases (*name) cannot be followed' }];
+      problems.length > 0
+        ? problems
+        : [{ path: [], what: 'the aliases (*name) in the file cannot be followed' }];
     return { value: undefined, problems: refused, lineOf };
   }
 }

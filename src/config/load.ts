@@ -6,7 +6,7 @@ import { type ParsedFile, parseFile } from './file.ts';
 import { type Problem, schemaProblems } from './problems.ts';
 import { type Config, configSchema, optionRows, secretPaths } from './schema.ts';
 import { readTextFile } from './textFile.ts';
-import { isTree, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
+import { isTree, type Path, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
 
 /** A configuration that cannot be used; each problem is one line for people, and none repeats a secret. */
 export class ConfigError extends Error {
@@ -69,11 +69,14 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
 
   const tree = withOwnClientId(withAbsolutePaths(merge(fileTree, settings), cwd));
   const result = configSchema.safeParse(tree);
-  const problems = [
-    ...parsed.problems,
+  const found = [
     ...(result.error ? schemaProblems(result.error, tree) : []),
     ...crossProblems(tree, operations),
   ];
+  // What is missing may be in the other part of what is given twice.
+  const isExplained = ({ path }: Problem) =>
+    valueAt(tree, path) === undefined && parsed.problems.some((each) => isWithin(each.path, path));
+  const problems = [...parsed.problems, ...found.filter((each) => !isExplained(each))];
   if (result.success && problems.length === 0 && unknown.length === 0) {
     return { config: result.data, file: source === null ? null : path };
   }
@@ -84,6 +87,11 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     ...describe(problems),
     ...unknown,
   ]);
+}
+
+/** Whether a path is that of a section that is named, or of something in it. */
+function isWithin(section: Path, path: Path): boolean {
+  return section.length > 0 && section.every((step, index) => step === path[index]);
 }
 
 /** The file's text; null when nobody asked for this file and it does not exist. */
@@ -151,10 +159,12 @@ function describer(file: ParsedFile, settings: readonly Setting[], given: Given 
       return { line: file.lineOf(path) ?? Number.POSITIVE_INFINITY, text: given.tell(problem) };
     }
     const lineInFile = setting ? undefined : (line ?? file.lineOf(path));
-    const place = setting?.variable ?? (lineInFile ? `line ${lineInFile}` : variableOf(name));
+    const lineWords = lineInFile ? `line ${lineInFile}` : undefined;
+    const place = setting?.variable ?? lineWords ?? (name ? variableOf(name) : undefined);
+    const subject = name ? `${name} (${place})` : place;
     return {
       line: lineInFile ?? Number.POSITIVE_INFINITY,
-      text: `${name ? `${name} (${place})` : place}: ${what}`,
+      text: subject === undefined ? what : `${subject}: ${what}`,
     };
   };
   return (problems: readonly Problem[]): string[] => {

@@ -10,7 +10,6 @@ import {
   networks,
   oneOf,
   optional,
-  port,
   route,
   schedule,
   secret,
@@ -81,7 +80,8 @@ export const configSchema = section({
     embedded: section({
       enabled: flag.prefault(false).describe('Run a broker inside the bridge'),
       host: text.prefault('127.0.0.1').describe('Address it listens on; 0.0.0.0 is every network'),
-      port: port.prefault(1883).describe('Port it listens on'),
+      // None by the system's choice: nobody would find it there.
+      port: whole(1, 65_535).prefault(1883).describe('Port it listens on'),
       username: optional(text).describe('User name that its clients must give'),
       password: secret.meta({ description: 'Password that its clients must give', ...hidden }),
       password_file: secretFile('password that its clients must give'),

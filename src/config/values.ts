@@ -30,9 +30,6 @@ export function whole(least: number, most: number) {
   return z.int({ error: message }).min(least, message).max(most, message);
 }
 
-/** A port; 0 lets the system choose. */
-export const port = whole(0, 65_535);
-
 /** One word of several. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });

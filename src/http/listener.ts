@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
+import { listenProblem } from '../base/listenProblem.ts';
 import type { Log } from '../base/log.ts';
 import { hasBody, readBody } from './body.ts';
-import { listenProblem } from './listenProblem.ts';
 import {
   findRoute,
   jsonReply,
@@ -94,7 +94,7 @@ export class Listener {
       });
     } catch (error) {
       this.#failures += 1;
-      const problem = listenProblem(error, host, port);
+      const problem = `http.listen: ${listenProblem(error, host, port)}`;
       if (this.#failures === 1) this.#log.warn(`${problem}. The bridge works without it, and tries again`);
       else this.#log.debug(problem);
       if (this.#isStopped) return;

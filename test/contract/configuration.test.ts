@@ -302,6 +302,14 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'log:\n  level: info\n format: json',
     'line 5: the indentation does not fit the lines around it',
   ],
+  ...['@', '%', '`'].map(
+    (mark) =>
+      [
+        `a value that begins with ${mark}`,
+        `data_dir: ${mark}x`,
+        'line 3: a value that begins with @, % or ` must be in quotes',
+      ] as const,
+  ),
   ['a second document', '---\nlog: {}', 'line 3: a second document begins here; remove the line ---'],
   [
     'an unknown tag',
@@ -413,6 +421,25 @@ describe('a fault in the file is named with its path, its line and what would be
     expect(problems(lines.join('\n'))).toEqual([`mqtt.${key} (line ${lines.length}): ${problem}`]);
   });
 
+  it('and what may be in the other part of a section given twice is not missed', () => {
+    const cloud = [
+      'cloud: { base_url: "https://a.example", email: a@b }',
+      'cloud: { password: x, emial: y }',
+    ];
+    expect(problems(['mqtt: { url: "mqtt://x" }', ...cloud].join('\n'))).toEqual([
+      'cloud.emial (line 2): unknown key; did you mean email?',
+      'cloud (line 3): is given twice, first in line 2',
+    ]);
+  });
+
+  it('and no option is named where the file as a whole is at fault', () => {
+    const rounds = ['x0: &x0 [a, a, a, a, a, a, a, a, a, a]'];
+    for (let round = 1; round < 9; round++)
+      rounds.push(`x${round}: &x${round} [${`*x${round - 1}, `.repeat(10)}]`);
+    for (const yaml of ['log: &log { level: *log }', rounds.join('\n')])
+      expect(problems(yaml)).toEqual(['the aliases (*name) in the file cannot be followed']);
+  });
+
   it('and every fault at once, in the order of the file', () => {
     const yaml = 'log: { level: loud }\ncloud:\n  email: 5\nmqtt:\n  url: x\n  ulr: y\n';
     expect(problems(yaml, { SONIC2MQTT_LOG_LEVEL: 'info' })).toEqual([
@@ -506,6 +533,12 @@ describe('the file', () => {
   it('may leave sections and values empty, which means their defaults', () => {
     const yaml = [...required, 'log:', 'http:', '  listen:', 'stale_after:'].join('\n');
     expect(load(yaml).config).toEqual(load(required.join('\n')).config);
+  });
+
+  it('gives the embedded broker a port at which it is found', () => {
+    expect(problems(`${required[0]}\nmqtt: { embedded: { enabled: true, port: 0 } }`)).toEqual([
+      'mqtt.embedded.port (line 2): must be a whole number from 1 to 65535; got 0',
+    ]);
   });
 
   it('needs no broker when the embedded one is enabled', () => {
@@ -614,7 +647,7 @@ describe('the environment', () => {
 
   it.each([
     ['SONIC2MQTT_MQTT__KEEPALIVE', '60', 'must be a duration such as 500ms, 30s, 5m or 1h; got "60"'],
-    ['SONIC2MQTT_MQTT__EMBEDDED__PORT', 'x', 'must be a whole number from 0 to 65535; got "x"'],
+    ['SONIC2MQTT_MQTT__EMBEDDED__PORT', 'x', 'must be a whole number from 1 to 65535; got "x"'],
     ['SONIC2MQTT_CONTROL__VALVES', 'yes', 'must be true or false; got "yes"'],
     ['SONIC2MQTT_CONTROL__VALVES', 'constructor', 'must be true or false; got "constructor"'],
     ['SONIC2MQTT_FILTERS__PROPERTIES', '[a', 'must be a list, such as [a, b]; got "[a"'],

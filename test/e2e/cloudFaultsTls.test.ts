@@ -13,7 +13,7 @@ import {
   judgeOutage,
   startFaultyHouse,
 } from '../support/outageJudge.ts';
-import { temporaryFolder } from '../support/program.ts';
+import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const unreachable = 'cloud_unreachable';
@@ -63,6 +63,24 @@ describe('TLS', () => {
     const trouble = answering(302, '', { location: `http://127.0.0.1:${stranger.port}/sonics` });
     await judgeOutage(faulty, trouble, { status: 'degraded', words, command: words, httpStatus: 302 });
     expect(stranger.visits).toBe(0);
+  });
+
+  it('that is never begun is said once by check', async () => {
+    await faulty.cloud.begin(halfOpen);
+    const config = {
+      cloud: {
+        base_url: `https://127.0.0.1:${faulty.cloud.port}`,
+        email: 'me@example.com',
+        password: 'x',
+        request_timeout: '1s',
+      },
+      mqtt: { url: 'mqtt://127.0.0.1:1' },
+    };
+    const check = startProgram(['check'], { config });
+    await check.ended();
+    expect(check.stdout).toMatch(
+      /^FAILED cloud: TLS: no answer from 127\.0\.0\.1:\d+: it takes connections but does not answer$/m,
+    );
   });
 
   it('that is never begun does not keep the bridge from stopping in time', async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { startEmbedded } from '../support/brokers.ts';
 import { startHouse } from '../support/house.ts';
 import { freePort } from '../support/ports.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
@@ -75,5 +76,16 @@ describe('a bridge', () => {
     await bridge.waitForOutput(/embedded MQTT broker listens on/);
     expect((await bridge.stop()).code).toBe(0);
     expect(heard().filter((line) => line.startsWith('listen'))).toEqual([`listen 127.0.0.1:${port}`]);
+  });
+
+  it('with a broker of its own does not start where the port is taken, and names the option', async () => {
+    const house = await startHouse({ isStarted: false });
+    const { port } = await startEmbedded();
+    const mqtt = { embedded: { enabled: true, port } };
+    const bridge = startProgram(['run'], { config: { ...house.config, mqtt } });
+    expect((await bridge.ended()).code).toBe(1);
+    expect(bridge.stderr).toContain(
+      `The bridge cannot start: mqtt.embedded: port ${port} of 127.0.0.1 is in use by another program`,
+    );
   });
 });

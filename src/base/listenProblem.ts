@@ -2,7 +2,7 @@
 export function listenProblem(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = error instanceof Error ? error.message : String(error);
-  return `http.listen: ${reasonOf(code, host, port) ?? message}`;
+  return reasonOf(code, host, port) ?? message;
 }
 
 function reasonOf(code: string, host: string, port: number): string | null {
