@@ -291,7 +291,7 @@ export class Bridge {
     await this.#poller.start();
     await this.#extrasRead();
     if (this.#isStopped) return;
-    if (this.#store.isWhole) {
+    if (this.#store.isCertain) {
       const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
       this.#parts.log.info(
         `Found properties: ${properties}, signals: ${signals}, sonics: ${sonics}, open incidents: ${incidents}`,
@@ -473,9 +473,11 @@ export class Bridge {
       const kind = 'kind' in happening ? { kind: happening.kind } : {};
       this.#tell(happening.event, { ...kind, ...happening.record });
     }
-    if (!this.#isPruned && this.#store.isWhole) {
+    if (!this.#isPruned && this.#store.isCertain) {
       this.#isPruned = true;
       this.#announcer.prune();
+      // What was left alone as long as nobody knew whether it is wanted may be stale.
+      if (this.#publisher.isShowingDevices) void this.#stocktaking.take();
     }
     this.#announcer.wake();
   }

@@ -11,6 +11,8 @@ export interface DevicesEvents<T> {
   readonly isSelected: (record: T) => boolean;
   /** The property in which it is; null, in none that is known. */
   readonly homeOf: (record: T) => string | null;
+  /** Whether it is known of everything in which property it is, as far as that matters. */
+  readonly arePlacesKnown: () => boolean;
   /** Whether what is in that property is shown by another bridge, or may be. */
   readonly isElsewhere: (home: string | null) => boolean;
   /** It has gone to that property, or come from there: another bridge's. */
@@ -39,6 +41,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   /** The complete list that was taken in last, as long as its records are those that stand. */
   #standing: readonly T[] | null = null;
   #isWhole = false;
+  #isPlaced = false;
 
   constructor(
     kind: CloudDeviceKind,
@@ -74,6 +77,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
       return happenings;
     }
     this.#isWhole = true;
+    this.#isPlaced = this.#events.arePlacesKnown();
     const isAll = present.length === reading.records.length && present.length === this.#records.size;
     if (isAll && !isSuperseded) this.#standing = reading.records;
     // A list names nothing twice: mostly it has all of them.
@@ -165,6 +169,11 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   /** Whether the list was once read completely. */
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  /** Whether it was known where everything is when the list was last read completely: else, what is in none may be wanted. */
+  get isPlaced(): boolean {
+    return this.#isPlaced;
   }
 
   /** Takes in what a reading brought; says also which of those that are wanted that were. */

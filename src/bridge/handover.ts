@@ -157,7 +157,9 @@ export class Handover {
     const availability = topics.below(kind, id, 'availability');
     if (kept.has(availability)) await this.#connection.publish(availability, 'offline', { retain: true });
     this.#log.warn(
-      `${kind} ${id} belongs to ${owner} now, which does not show it: it is shown as unavailable`,
+      owner === topics.bridgeName
+        ? `${kind} ${id} is in no property that is known: it is shown as unavailable`
+        : `${kind} ${id} belongs to ${owner} now, which does not show it: it is shown as unavailable`,
     );
   }
 }

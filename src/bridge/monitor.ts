@@ -151,14 +151,15 @@ export class Monitor {
     const problems = client.problems();
     const wordsOf = (level: 'info' | 'warn') =>
       problems.filter((problem) => problem.level === level).map(({ words }) => words);
+    const emptiness = this.#emptiness();
     return {
       slices: records(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
       dataProblems: [...troubles(), ...wordsOf('warn')],
       ledgerProblem: ledger.problem,
-      emptiness: this.#emptiness(),
-      notes: [...this.#notes(), ...wordsOf('info')],
+      emptiness,
+      notes: [...this.#notes().filter((words) => words !== emptiness), ...wordsOf('info')],
     };
   }
 
@@ -173,6 +174,7 @@ export class Monitor {
       return store.unshownPropertyIds().length > 0 ? null : 'the account has no property';
     }
     if (sonics > 0) return null;
+    if (!store.isCertain) return this.#unsaid();
     const words =
       signals === 0
         ? 'the account has a property, but no signal (hub) in it'

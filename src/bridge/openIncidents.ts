@@ -19,6 +19,8 @@ export interface Surroundings {
   /** The property in which it is; null while that is not known. */
   readonly propertyOf: (incident: Incident) => string | null;
   readonly isSelected: (incident: Incident) => boolean;
+  /** Whether it is known of everything in which property it is, as far as that matters. */
+  readonly arePlacesKnown: () => boolean;
   /** Whether what is in that property is shown by another bridge, or may be; null, in none that is known. */
   readonly isElsewhere: (propertyId: string | null) => boolean;
   /** Something shows it, or does so no more. */
@@ -39,6 +41,7 @@ export class OpenIncidents {
   /** When the last complete reading was begun; null while they are not all known. */
   #readAt: number | null = null;
   #isWhole = false;
+  #isPlaced = false;
   #index: ReadonlyMap<string, readonly Incident[]> | null = null;
 
   constructor(precedence: Precedence, around: Surroundings) {
@@ -75,6 +78,7 @@ export class OpenIncidents {
       if (!hasLeft) happenings.push(end);
     }
     this.#isWhole = true;
+    this.#isPlaced = this.#around.arePlacesKnown();
     this.#precedence.forgetBefore('incident', startedAt);
     this.#setReadAt(startedAt);
     return happenings;
@@ -124,6 +128,11 @@ export class OpenIncidents {
   /** Whether the list was once read completely. */
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  /** Whether it was known where everything is when the list was last read completely: else, what is in none may be wanted. */
+  get isPlaced(): boolean {
+    return this.#isPlaced;
   }
 
   /** Whether no other is open: all were read, and not too long ago. */

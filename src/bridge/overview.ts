@@ -27,7 +27,7 @@ export interface BridgeOverview {
 /** All that the bridge knows, for people to look at; gathered when it is asked for. */
 export interface Overview extends BridgeOverview {
   readonly polls: readonly PollOverview[];
-  /** Whether every list was once read completely. */
+  /** Whether every list was once read completely, and it is known what of it is to be shown. */
   readonly isWhole: boolean;
   readonly properties: readonly PropertyView[];
   readonly signals: readonly SignalView[];
@@ -52,7 +52,7 @@ export function overviewOf(
       const { lastSuccessAt, failure, consecutiveFailures } = records[slice];
       return { slice, lastSuccessAt, failure: failure?.words ?? null, failures: consecutiveFailures };
     }),
-    isWhole: store.isWhole,
+    isWhole: store.isCertain,
     properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
     signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
     sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),

@@ -90,6 +90,8 @@ export class Store {
       announcerOf: (incident) => this.announcerOf(incident),
       propertyOf: (incident) => this.#whereabouts.propertyOf(incident),
       isSelected: (incident) => this.#isIncidentHere(incident),
+      // One that names a sonic is where that is.
+      arePlacesKnown: () => this.#arePlacesKnown && this.#sonics.isPlaced,
       isElsewhere: (home) => this.#isElsewhere(home),
       touch: (kind, id) => this.touch(kind, id),
       touchAll: () => this.touchAll(),
@@ -458,6 +460,11 @@ export class Store {
     return plannedKinds.every((kind) => this.#all(kind).isWhole);
   }
 
+  /** Whether it was also known where everything is that the lists have, so that what is not in the store is not wanted. */
+  get isCertain(): boolean {
+    return this.isWhole && plannedKinds.every((kind) => this.#all(kind).isPlaced);
+  }
+
   /** Properties of which it matters which signals they have, and is not known. */
   unsurveyedPropertyIds(): string[] {
     const ids = [...this.#properties.ids, ...this.unshownPropertyIds()];
@@ -493,7 +500,7 @@ export class Store {
 
   /** How many sonics no bridge shows, as they are in no property that is known. */
   get leftOut(): number {
-    if (!this.isShared || !this.isWhole || this.#isElsewhere(null)) return 0;
+    if (!this.isShared || !this.isCertain) return 0;
     return [...this.#sonics.unwanted.values()].filter((home) => home === null).length;
   }
 
@@ -510,10 +517,12 @@ export class Store {
     return this.isShared && this.#whereabouts.signals.isAnyMissedIn(propertyId);
   }
 
-  /** Whether the cloud has it, and another bridge shows it, or may. */
+  /** Whether the cloud has it, and another bridge shows it, or may, or nobody knows yet whether this one is to. */
   isElsewhere(kind: PlannedKind, id: string): boolean {
-    const home = this.#all(kind).unwantedIn(id);
-    return home !== undefined && this.#isElsewhere(home);
+    const all = this.#all(kind);
+    const home = all.unwantedIn(id);
+    if (home === undefined) return false;
+    return (home === null && !all.isPlaced) || this.#isElsewhere(home);
   }
 
   /** Whether the cloud has what is not shown here any more, so that another bridge may show it by now. */
@@ -582,6 +591,7 @@ export class Store {
       isAllSelected: () => this.#isAllHere,
       isSelected,
       homeOf,
+      arePlacesKnown: () => kind === 'property' || this.#arePlacesKnown,
       isElsewhere: (home) => this.#isElsewhere(home),
       crossed: (home) => {
         if (this.isWhole) this.#options.crossed?.(this.#territory.bridgeOf(home));
@@ -681,8 +691,12 @@ export class Store {
   #isElsewhere(home: string | null): boolean {
     if (!this.isShared) return false;
     if (home !== null) return !this.#territory.isOurs(home);
-    const { ids, unwanted, isWhole } = this.#properties;
-    return !isWhole || !this.#whereabouts.signals.isWhole([...ids, ...unwanted.keys()]);
+    return !this.#arePlacesKnown;
+  }
+
+  /** Whether it is known of each signal in which property it is: in one that is shown, and where bridges share, in any. */
+  get #arePlacesKnown(): boolean {
+    return this.#isAllHere || (this.#properties.isWhole && this.unsurveyedPropertyIds().length === 0);
   }
 
   /** The property in which something is that is not shown; null, in none that is known. */

@@ -91,7 +91,7 @@ export class UsageBook {
   /** Shows everything as it is now: after a midnight, or when sonics or time zones have changed. */
   refresh(): void {
     for (const id of this.#store.ids('sonic')) this.#show(id);
-    if (this.#store.isWhole) this.#forgetTheGone();
+    if (this.#store.isCertain) this.#forgetTheGone();
   }
 
   #take(sonicId: string, month: string, presentMonth: string, daily: DailyUsage['daily']): void {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { World } from '../../src/simulator/world.ts';
 import { propertyOf, untruths } from '../support/entityTruths.ts';
 import { type FakeHomeAssistant, startFakeHomeAssistant } from '../support/fakeHomeAssistant.ts';
-import { type House, quick, startHouse } from '../support/house.ts';
+import { fault, type House, quick, startHouse } from '../support/house.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -287,5 +287,51 @@ describe('a selection of properties', () => {
     await both.house.bridge.stop();
     both.house.startBridge({ filters: { properties: [other] } });
     await untilShown(both, [other]);
+  });
+
+  it('deletes nothing, and announces nothing twice, while the cloud does not say what is in them', {
+    timeout: 60_000,
+  }, async () => {
+    const both = await startBoth();
+    const { house, homeAssistant } = both;
+    const { world } = house.simulator;
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    const [chosen = ''] = world.properties.ids;
+    const [sonic = ''] = world.sonicIdsOf(world.signalIdsOf(chosen)[0] ?? '');
+    const told = (id: string) => house.events('incident_opened').filter((event) => event['id'] === id).length;
+    const untilTold = (id: string) =>
+      waitFor(() => told(id) > 0, { what: 'the incident', timeoutMs: 15_000 });
+    const filters = { properties: [chosen] };
+    await house.bridge.stop();
+    house.startBridge({ filters });
+    const leak = world.openIncident({ type: 'high_volume_alert', sonicId: sonic });
+    await untilTold(leak.id);
+    await untilShown(both, [chosen]);
+    await house.bridge.stop();
+
+    house.simulator.setFaults([fault('error=403@list_property_signals')]);
+    const gone = `sonic2mqtt/sonic/${chosen.replace(/^./, 'f')}`;
+    await house.watcher.publish(gone, '{}', { retain: true });
+    await waitFor(() => house.watcher.last.has(gone), { what: 'what is gone to be there' });
+    const from = house.watcher.messages.length;
+    house.startBridge({ filters, stale_after: '1s' });
+    // What is in no list of the account is deleted, and nothing else.
+    const isDeleted = () => !house.watcher.last.has(gone);
+    await waitFor(isDeleted, { what: 'what is gone to be deleted', timeoutMs: 15_000 });
+    const availability = `sonic2mqtt/sonic/${sonic}/availability`;
+    await house.watcher.waitForTopic(availability, (text) => text === 'offline', 15_000);
+    expect(house.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: `the cloud does not say which signals (hubs) are in ${world.properties.get(chosen)?.name}`,
+    });
+    const deleted = house.watcher.messages.slice(from).filter(({ text }) => text === '');
+    expect(deleted.map(({ topic }) => topic)).toEqual([gone]);
+
+    house.simulator.setFaults([]);
+    const next = world.openIncident({ type: 'long_flow_alert', sonicId: sonic });
+    await untilTold(next.id);
+    await untilShown(both, [chosen]);
+    expect(told(leak.id)).toBe(1);
+    expect(homeAssistant.devices.has(identifier(sonic))).toBe(true);
   });
 });

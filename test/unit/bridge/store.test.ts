@@ -521,4 +521,41 @@ describe('a selection of properties', () => {
     expect(store.replaceIncidents(complete([]))).toMatchObject([{ event: 'incident_closed' }]);
     expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([false, false]);
   });
+
+  it('is not decided of what nobody can place yet: that is left as it is until the lists are read again', () => {
+    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    const everything = [
+      ['signal', 'hub'],
+      ['sonic', 'kitchen'],
+      ['incident', 'leak'],
+    ] as const;
+    const left = () => everything.map(([kind, id]) => store.isElsewhere(kind, id));
+    const readSignals = () => store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    const readSonics = () => store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
+    const readIncidents = () => store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    readSignals();
+    readSonics();
+    readIncidents();
+    expect([store.isWhole, store.isCertain]).toEqual([true, false]);
+    expect(left()).toEqual([true, true, true]);
+    // What the cloud does not list is gone all the same.
+    expect([store.isElsewhere('sonic', 'gone'), store.isElsewhere('incident', 'gone')]).toEqual([
+      false,
+      false,
+    ]);
+    store.setOwnedSignals('home', ['hub'], true);
+    expect(left()).toEqual([true, true, true]);
+    // Of a sonic that is listed as in no property nobody knows yet that it is in this one.
+    readIncidents();
+    expect(left()).toEqual([true, true, true]);
+    readSignals();
+    readSonics();
+    expect(store.isCertain).toBe(false);
+    readIncidents();
+    expect(store.isCertain).toBe(true);
+    expect(left()).toEqual([false, false, false]);
+    expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
+    expect(store.isElsewhere('sonic', 'shed')).toBe(false);
+  });
 });

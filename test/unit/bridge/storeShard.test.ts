@@ -201,6 +201,9 @@ describe('the store of one of several bridges', () => {
     fresh.replaceSignals(complete(signals));
     expect(fresh.isElsewhere('signal', 'hub')).toBe(true);
     fresh.setOwnedSignals(theirs, [], true);
+    // It was listed when that was not known.
+    expect(fresh.isElsewhere('signal', 'hub')).toBe(true);
+    fresh.replaceSignals(complete(signals));
     expect(fresh.isElsewhere('signal', 'hub')).toBe(false);
   });
 
