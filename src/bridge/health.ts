@@ -83,6 +83,8 @@ export interface Judgement {
   readonly reason: string | null;
   /** What is wrong, one thing each, without naming the schedules that it befell; the same while it is no news. */
   readonly problems: readonly string[];
+  /** What is worth knowing besides, one thing each. */
+  readonly notes: readonly string[];
 }
 
 /** More is not read by anybody. */
@@ -93,13 +95,16 @@ export function judge(symptoms: Symptoms): Judgement {
   const failing = failuresByGist(symptoms);
   const shown = failing.map(([{ words }, befallen]) => `${befallen.join(', ')}: ${words}`);
   const problems = failing.map(([{ gist }]) => gist);
+  const { notes } = symptoms;
   if (symptoms.rejectedUntil !== null) {
     const reason = `the cloud rejected the e-mail or the password; next attempt at ${iso(symptoms.rejectedUntil)}, or as soon as a password file changes`;
-    return { status: 'auth_failed', reason, problems };
+    return { status: 'auth_failed', reason, problems, notes };
   }
-  if (isWhollyFailing(symptoms, 'auth')) return { status: 'auth_failed', reason: shown.join('; '), problems };
+  if (isWhollyFailing(symptoms, 'auth')) {
+    return { status: 'auth_failed', reason: shown.join('; '), problems, notes };
+  }
   if (isWhollyFailing(symptoms, 'unavailable')) {
-    return { status: 'cloud_unreachable', reason: failing[0]?.[0].words ?? null, problems };
+    return { status: 'cloud_unreachable', reason: failing[0]?.[0].words ?? null, problems, notes };
   }
   const others = [symptoms.ledgerProblem, symptoms.emptiness, ...symptoms.dataProblems].filter(
     (problem) => problem !== null,
@@ -107,8 +112,9 @@ export function judge(symptoms: Symptoms): Judgement {
   const wrong = [...(isUnpolled(symptoms) ? ['waiting for the cloud to answer'] : []), ...shown, ...others];
   return {
     status: wrong.length === 0 ? 'ok' : 'degraded',
-    reason: [...wrong, ...symptoms.notes].slice(0, mostProblemsShown).join('; ') || null,
-    problems: [...problems, ...others, ...symptoms.notes],
+    reason: [...wrong, ...notes].slice(0, mostProblemsShown).join('; ') || null,
+    problems: [...problems, ...others],
+    notes,
   };
 }
 
@@ -190,10 +196,11 @@ export function healthFingerprint(symptoms: Symptoms): string {
     const { lastSuccessAt, failure } = symptoms.slices[slice];
     return [lastSuccessAt !== null, failure?.kind ?? null, failure?.gist ?? null];
   });
-  const { status, problems } = judge(symptoms);
+  const { status, problems, notes } = judge(symptoms);
   return JSON.stringify([
     status,
     problems,
+    notes,
     outcomes,
     iso(symptoms.rejectedUntil),
     iso(symptoms.limitedUntil),

@@ -46,7 +46,9 @@ export class Monitor {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #cloudOutage: Outage;
-  readonly #saidProblems = new Set<string>();
+  /** Problems and notes that the log has of late. */
+  readonly #said = new Set<string>();
+  #isWrong = false;
   #judgement: Judgement | null = null;
   #payload: object | null = null;
   #fingerprint = '';
@@ -129,20 +131,20 @@ export class Monitor {
     this.#events.changed();
   }
 
-  /** A problem is said when it comes, and once more when all is well; an outage as a whole, not by schedule. */
-  #sayInLog({ status, reason, problems }: Judgement): void {
-    const isNews = problems.some((problem) => !this.#saidProblems.has(problem));
-    const isOver = problems.length === 0 && this.#saidProblems.size > 0;
-    if (isOver) this.#saidProblems.clear();
-    for (const problem of problems) this.#saidProblems.add(problem);
+  /** What is wrong or worth knowing is said when it comes, and once more when all is well; an outage as a whole. */
+  #sayInLog({ status, reason, problems, notes }: Judgement): void {
+    const news = [...problems, ...notes].filter((words) => !this.#said.has(words));
+    const isOver = problems.length === 0 && this.#isWrong;
+    if (isOver) this.#said.clear();
+    for (const words of [...problems, ...notes]) this.#said.add(words);
+    this.#isWrong = problems.length > 0;
     if (status === 'cloud_unreachable' || status === 'auth_failed') {
       this.#cloudOutage.failed(reason ?? status, [status, problems[0]].join(' '));
       return;
     }
     this.#cloudOutage.recovered();
-    if (isOver) this.#log.info('Everything works');
-    else if (isNews && status === 'ok') this.#log.info(`Everything works; ${reason}`);
-    else if (isNews) this.#log.warn(`Not all is well: ${reason}`);
+    if (status !== 'ok' && news.length > 0) this.#log.warn(`Not all is well: ${reason}`);
+    else if (isOver || news.length > 0) this.#log.info(['Everything works', reason ?? []].flat().join('; '));
   }
 
   #symptoms(): Symptoms {

@@ -47,7 +47,7 @@ const withSlices = (slices: Partial<Symptoms['slices']>): Symptoms => ({
 
 describe('health', () => {
   it('is ok when everything was read', () => {
-    expect(judge(well)).toEqual({ status: 'ok', reason: null, problems: [] });
+    expect(judge(well)).toEqual({ status: 'ok', reason: null, problems: [], notes: [] });
   });
 
   it('is degraded by one failing schedule, and names it', () => {
@@ -87,6 +87,7 @@ describe('health', () => {
       status: 'degraded',
       reason: 'waiting for the cloud to answer',
       problems: [],
+      notes: [],
     });
   });
 
