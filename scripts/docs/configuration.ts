@@ -22,7 +22,11 @@ function kindOf({ path, type }: OptionRow): string {
   );
   const about = isTree(schema) ? schema : {};
   const { enum: words, minimum, maximum, pattern } = about;
-  if (Array.isArray(words)) return words.map((word) => code(String(word))).join(', ');
+  if (Array.isArray(words))
+    return words
+      .filter((word) => word !== null)
+      .map((word) => code(String(word)))
+      .join(', ');
   if (type === 'number' && minimum !== undefined) return `${minimum} to ${maximum}`;
   if (type === 'boolean') return '`true`, `false`';
   if (type === 'map') return 'map';

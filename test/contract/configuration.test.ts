@@ -770,7 +770,7 @@ interface JsonSchema {
   readonly items?: JsonSchema;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly JsonSchema[];
-  readonly allOf?: readonly { readonly not: { readonly required: readonly string[] } }[];
+  readonly allOf?: readonly { readonly not: JsonSchema & { readonly required: readonly string[] } }[];
   readonly propertyNames?: { readonly enum: readonly string[] };
   readonly pattern?: string;
 }
@@ -784,6 +784,8 @@ const typeTests: Readonly<Record<string, (value: unknown) => boolean>> = {
   array: Array.isArray,
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
+
+const memberOf = (value: object, key: string) => Object.entries(value).find(([name]) => name === key)?.[1];
 
 /** Where a value does not fit a schema; knows the keywords that this configuration uses. */
 function misfits(schema: JsonSchema, value: unknown, path = ''): string[] {
@@ -799,7 +801,13 @@ function misfits(schema: JsonSchema, value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const strangers = Object.keys(value).filter((key) => schema.propertyNames?.enum.includes(key) === false);
   if (strangers.length > 0) return strangers.map((key) => `${path}.${key}`);
-  const isExcluded = schema.allOf?.some(({ not }) => not.required.every((key) => key in value));
+  const isExcluded = schema.allOf?.some(
+    ({ not }) =>
+      not.required.every((key) => key in value) &&
+      Object.entries(not.properties ?? {}).every(
+        ([key, each]) => misfits(each, memberOf(value, key)).length === 0,
+      ),
+  );
   if (isExcluded) return [path];
   if (!schema.properties) return [];
   const properties = schema.properties;
@@ -823,6 +831,16 @@ describe('the JSON Schema', () => {
 
   it('accepts empty sections, as the bridge does', () => {
     expect(misfits(schema, parse('mqtt:\nschedules:\nhttp:\n  webhook:\n'))).toEqual([]);
+  });
+
+  it('accepts empty options, as the bridge does', () => {
+    const paths = optionRows.map(({ path }) => path);
+    for (const path of paths.filter((each) => !/^cloud\.(base_url|email)$/.test(each))) {
+      const nested = path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), null);
+      expect([path, ...misfits(schema, nested)]).toEqual([path]);
+    }
+    const yaml = 'mqtt: { url: "mqtt://x", username: me, password: , password_file: a }';
+    expect(misfits(schema, parse(yaml))).toEqual([]);
   });
 
   it('refuses a route of an unknown operation, and a secret that is given twice', () => {
