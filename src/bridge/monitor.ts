@@ -127,8 +127,15 @@ export class Monitor {
       this.#log.warn('The cloud has said nothing new for too long: values are shown as unavailable');
     }
     if (isFresh) this.#events.tell('cloud_online', { reason: null });
-    else this.#events.tell('cloud_offline', { reason: this.#judgement?.reason ?? null });
+    else this.#events.tell('cloud_offline', { reason: this.#wordsOfSilence() });
     this.#events.changed();
+  }
+
+  /** Why the cloud's data is not fresh; a record that is amiss, or a note, is no reason for that. */
+  #wordsOfSilence(): string {
+    const { status, reason } = this.#judgement ?? {};
+    const isOutage = status === 'cloud_unreachable' || status === 'auth_failed';
+    return (isOutage && reason) || 'the cloud has said nothing new for too long';
   }
 
   /** What is wrong or worth knowing is said when it comes, and once more when all is well; an outage as a whole. */
@@ -144,7 +151,9 @@ export class Monitor {
     }
     this.#cloudOutage.recovered();
     if (status !== 'ok' && news.length > 0) this.#log.warn(`Not all is well: ${reason}`);
-    else if (isOver || news.length > 0) this.#log.info(['Everything works', reason ?? []].flat().join('; '));
+    else if (isOver || news.length > 0) {
+      this.#log.info(reason === null ? 'Everything works' : `Everything works; ${reason}`);
+    }
   }
 
   #symptoms(): Symptoms {
