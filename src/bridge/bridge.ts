@@ -399,6 +399,7 @@ export class Bridge {
 
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
   brokerConnected(): void {
+    this.#commander.forgetKept();
     this.#publisher.publishAll();
     void this.#stocktaking.take();
   }

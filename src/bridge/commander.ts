@@ -139,6 +139,11 @@ export class Commander {
     this.#log = log;
   }
 
+  /** To be called before each connection's messages: the broker tells anew what it keeps, and may have lost it. */
+  forgetKept(): void {
+    this.#kept.clear();
+  }
+
   /** Takes a message; if it is a command, its outcome is told in any case. */
   take(message: BrokerMessage): void {
     const { topic, payload, isRetained } = message;
@@ -201,7 +206,9 @@ export class Commander {
   }
 
   #nothing(what: string, id: string): ParsedCommand {
-    const yet = this.#store.isWhole ? '' : ' as far as is known: the cloud could not be read completely yet';
+    const yet = this.#store.isCertain
+      ? ''
+      : ' as far as is known: the cloud could not be read completely yet';
     return { refusal: `there is no ${what} ${id.slice(0, 80)}${yet}` };
   }
 

@@ -14,6 +14,9 @@ const retry: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 const clockCheckMs = 5_000;
 const clockJumpMs = 1_500;
 
+/** What a cron expression names may run so late, and is not taken for left out before. */
+const cronLatenessMs = 1_000;
+
 /** A timer may go off a little before its time. */
 const timerToleranceMs = 2;
 
@@ -159,8 +162,21 @@ export class Recurring {
       if (Math.abs(nowOffsetMs - offsetMs) > clockJumpMs) {
         void this.#cron?.stop();
         void this.#cron?.start();
-      }
+      } else if (this.#isLeftOut(this.#clock.now() - cronLatenessMs)) this.request();
       this.#watchClock(nowOffsetMs);
     });
+  }
+
+  /**
+   * Whether a second between the last look and that time, in ms since 1970, was to have a run and had none: of the hour
+   * that comes twice when a clock is put back, node-cron knows only one.
+   */
+  #isLeftOut(until: number): boolean {
+    const ranAt = this.#clock.now() - this.#clock.monotonic() + this.#startedAt;
+    const since = Math.max(ranAt, until - clockCheckMs);
+    for (let at = Math.floor(until / 1_000) * 1_000; at > since; at -= 1_000) {
+      if (this.#cron?.match(new Date(at))) return true;
+    }
+    return false;
   }
 }

@@ -26,3 +26,13 @@ it('once one of them is deleted, an empty message is a command again', async () 
   bench.take(start, '');
   expect(bench.carriedOut).toEqual(['start_pressure_test']);
 });
+
+it('once the broker was away, an empty message is a command again unless the broker still keeps one', async () => {
+  const bench = await startCommands();
+  for (const carriedOut of [[], ['start_pressure_test']]) {
+    bench.take(start, 'PRESS', { isRetained: true });
+    if (carriedOut.length > 0) bench.commander.forgetKept();
+    bench.take(start, '');
+    expect(bench.carriedOut).toEqual(carriedOut);
+  }
+});
