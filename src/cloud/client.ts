@@ -115,7 +115,7 @@ export class CloudClient {
       send: (call, token) => this.#sendForSession(call, token),
       onPasswordChange: options.onPasswordChange,
     });
-    this.#problems = new DataProblems(log);
+    this.#problems = new DataProblems(clock, log);
     this.#pages = new PageMemory(secrets);
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { OperationName } from './operations.ts';
 
@@ -14,17 +15,29 @@ export interface Hearing {
   end(): void;
 }
 
+/** What one question's last answers showed. */
+interface Heard {
+  readonly problems: ReadonlyMap<string, DataProblem>;
+  /** In ms of the monotonic clock. */
+  readonly at: number;
+}
+
+/** What nobody has asked for since says nothing of the present: it may have been asked once, or be gone. */
+const lapseMs = 24 * 3_600_000;
+
 const maxLogged = 200;
 const maxQuestions = 200;
 const maxShown = 20;
 
-/** What is odd in the cloud's answers: each oddity is logged once, and kept as long as the answers show it. */
+/** What is odd in the cloud's answers: each oddity is logged once, and kept as long as the answers show it; a day, if nobody asks again. */
 export class DataProblems {
+  readonly #clock: Clock;
   readonly #log: Log;
   readonly #logged = new Set<string>();
-  readonly #byQuestion = new Map<string, ReadonlyMap<string, DataProblem>>();
+  readonly #byQuestion = new Map<string, Heard>();
 
-  constructor(log: Log) {
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
     this.#log = log;
   }
 
@@ -36,7 +49,10 @@ export class DataProblems {
       report: (level, notice) => {
         const words = `${operation}: ${notice}`;
         if (heard.size < maxShown) heard.set(words, { level, words });
-        this.#remember(question(), new Map([...(this.#byQuestion.get(question()) ?? []), ...heard]));
+        this.#remember(
+          question(),
+          new Map([...(this.#byQuestion.get(question())?.problems ?? []), ...heard]),
+        );
         this.#logOnce(level, words);
       },
       end: () => {
@@ -47,13 +63,15 @@ export class DataProblems {
 
   /** The distinct problems of the latest answers, oldest first. */
   latest(): readonly DataProblem[] {
-    const distinct = new Map([...this.#byQuestion.values()].flatMap((problems) => [...problems]));
+    const since = this.#clock.monotonic() - lapseMs;
+    const lasting = [...this.#byQuestion.values()].filter(({ at }) => at >= since);
+    const distinct = new Map(lasting.flatMap(({ problems }) => [...problems]));
     return [...distinct.values()].slice(-maxShown);
   }
 
   #remember(question: string, problems: ReadonlyMap<string, DataProblem>): void {
     this.#byQuestion.delete(question);
-    if (problems.size > 0) this.#byQuestion.set(question, problems);
+    if (problems.size > 0) this.#byQuestion.set(question, { problems, at: this.#clock.monotonic() });
     const [oldest] = this.#byQuestion.keys();
     if (this.#byQuestion.size > maxQuestions && oldest !== undefined) this.#byQuestion.delete(oldest);
   }
