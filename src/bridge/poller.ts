@@ -104,8 +104,7 @@ export class Poller {
   });
   readonly #polls: Readonly<Record<Slice, () => Promise<Outcome>>> = {
     properties: () => this.#pollProperties(),
-    signals: () =>
-      this.#pollList({ operation: 'list_signals' }, (reading) => this.#store.replaceSignals(reading)),
+    signals: () => this.#pollSignals(),
     sonics: () => this.#pollSonics(),
     incidents: () => this.#pollIncidents(),
     telemetry: () => this.#sonicPolls.poll('telemetry'),
@@ -319,6 +318,17 @@ export class Poller {
       if (slice !== recovered && this.#records[slice].failure?.kind === 'unavailable') {
         this.#recurring[slice].request();
       }
+    }
+  }
+
+  async #pollSignals(): Promise<Outcome> {
+    try {
+      return await this.#pollList({ operation: 'list_signals' }, (reading) =>
+        this.#store.replaceSignals(reading),
+      );
+    } catch (error) {
+      if (isRefusal(error)) this.#store.dropSignals();
+      throw error;
     }
   }
 

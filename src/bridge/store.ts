@@ -62,6 +62,7 @@ export class Store {
   readonly #properties: Devices<Property>;
   readonly #details = new PropertyDetails(this.#precedence);
   readonly #signals: Devices<Signal>;
+  #areSignalsAsked = false;
   readonly #hubs = new PerDevice<HubDetail>();
   readonly #sonics: Devices<Sonic>;
   readonly #figures: SonicFigures;
@@ -140,7 +141,21 @@ export class Store {
 
   /** Takes in the signals. */
   replaceSignals(reading: Reading<Signal>): Happening[] {
-    return this.#signals.replace(reading);
+    const happenings = this.#signals.replace(reading);
+    if (this.#signals.isWhole) this.#allSignalsAsked();
+    return happenings;
+  }
+
+  /** The cloud does not list the signals to this user: nothing more will be known of them. */
+  dropSignals(): void {
+    this.#allSignalsAsked();
+  }
+
+  #allSignalsAsked(): void {
+    if (this.#areSignalsAsked) return;
+    this.#areSignalsAsked = true;
+    // Of those that name a signal which is not there it is known only now.
+    this.#touchEach('sonic');
   }
 
   /** Takes in what the cloud says of a signal as a hub; null, it has none. */
@@ -366,7 +381,7 @@ export class Store {
       kind: 'sonic',
       sonic,
       isWifi,
-      signal: (!isWifi && this.#signals.get(sonic.signal_id)) || null,
+      signal: isWifi ? null : this.#signalOf(sonic),
       propertyId: this.#whereabouts.propertyOfSonic(sonic),
       isUnread: this.#sonics.isUnread(id),
       valve: this.#valves.shown(sonic),
@@ -663,6 +678,11 @@ export class Store {
     const sonic = this.#sonics.get(id);
     const readAt = this.#sonics.readAt(id);
     if (sonic && readAt !== undefined) this.#valves.note(sonic, readAt);
+  }
+
+  /** Null where it has none that the cloud lists, undefined as long as not all could be read. */
+  #signalOf({ signal_id: id }: Sonic): Signal | null | undefined {
+    return this.#signals.get(id) ?? (id === null || this.#areSignalsAsked ? null : undefined);
   }
 
   #measurementsOf(sonicId: string) {

@@ -143,7 +143,7 @@ function parentIn(parent: Parent, kind: DeviceKind, id: string | null, childId: 
 }
 
 function parentOfSonic(parent: Parent, { sonic, signal, isWifi, propertyId }: SonicView) {
-  if (signal !== null) return parentIn(parent, 'signal', signal.id, sonic.id);
+  if (signal) return parentIn(parent, 'signal', signal.id, sonic.id);
   return parentIn(parent, 'property', isWifi ? propertyId : null, sonic.id);
 }
 

@@ -119,7 +119,7 @@ function documents(view: DeviceView): readonly Document[] {
       ];
     case 'sonic':
       return [
-        ['availability', isSonicReachable(view) ? 'online' : 'offline'],
+        ['availability', linkWord(isSonicReachable(view))],
         ['', { ...view.sonic, property_id: view.propertyId, valve: view.valve }],
         ['telemetry', view.telemetry && telemetryShown(view.telemetry)],
         ['usage', view.usage && usageShown(view.usage)],
@@ -127,6 +127,11 @@ function documents(view: DeviceView): readonly Document[] {
         ['incidents', openByType(view)],
       ];
   }
+}
+
+function linkWord(isReachable: boolean | undefined): string | undefined {
+  if (isReachable === undefined) return undefined;
+  return isReachable ? 'online' : 'offline';
 }
 
 function openByType(view: WithIncidents) {

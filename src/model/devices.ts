@@ -24,8 +24,8 @@ export interface SonicView {
   readonly sonic: Sonic;
   /** Whether it has no signal at all: the cloud has routes of their own for those. */
   readonly isWifi: boolean;
-  /** Null while its signal is not known. */
-  readonly signal: Signal | null;
+  /** Null where it has none that the cloud lists, undefined as long as not all signals could be read. */
+  readonly signal: Signal | null | undefined;
   readonly propertyId: string | null;
   /** Whether the cloud's lists have missed it for so long that its values are old. */
   readonly isUnread: boolean;
@@ -113,9 +113,9 @@ export function isSignalReachable(signal: Signal): boolean {
 
 /**
  * Whether the sonic is reachable: neither its radio link nor its signal's cloud link is known to be down, and what
- * is known of it is not old.
+ * is known of it is not old; undefined as long as that of its signal could not be read.
  */
-export function isSonicReachable({ sonic, signal, isUnread }: SonicView): boolean {
-  if (isUnread) return false;
-  return isConnected(sonic.radio_connection) !== false && (signal === null || isSignalReachable(signal));
+export function isSonicReachable({ sonic, signal, isUnread }: SonicView): boolean | undefined {
+  if (isUnread || isConnected(sonic.radio_connection) === false) return false;
+  return signal ? isSignalReachable(signal) : signal === null || undefined;
 }

@@ -692,3 +692,26 @@ describe('the sonics without a hub', () => {
     expect(poller.records.telemetry.failure).toMatchObject({ kind: 'incomplete' });
   });
 });
+
+describe('a sonic whose signal could not be read', () => {
+  const cloud = (signals: () => StubAnswer) => (request: { readonly path: string }) => {
+    if (request.path.endsWith('/v1/signals')) return signals();
+    return request.path.endsWith('/sonics') ? list({ id: 'kitchen', signal_id: 'hub' }) : list();
+  };
+
+  it('is not said to be there by its radio link alone, until the list of signals is whole', async () => {
+    let signals: StubAnswer = { status: 503 };
+    const { store, poller } = await startPoller(cloud(() => signals));
+    expect(store.sonicView('kitchen')?.signal).toBeUndefined();
+    signals = list();
+    store.takeDirty();
+    poller.request('signals');
+    await waitFor(() => store.sonicView('kitchen')?.signal === null, { what: 'the list of signals' });
+    expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
+  });
+
+  it('is, where the cloud refuses to list the signals', async () => {
+    const { store } = await startPoller(cloud(() => ({ status: 403 })));
+    expect(store.sonicView('kitchen')?.signal).toBeNull();
+  });
+});

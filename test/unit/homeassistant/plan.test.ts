@@ -101,6 +101,13 @@ describe('the messages of a sonic', () => {
     expect(first).toEqual({ topic: 'sonic2mqtt/sonic/sonic-1/availability', payload: 'offline' });
   });
 
+  it('leave its availability as it is as long as its signal could not be read', () => {
+    const { messages, undecided } = planDevice(sonicView({ signal: undefined }), context);
+    const topic = 'sonic2mqtt/sonic/sonic-1/availability';
+    expect(messages.map((message) => message.topic)).not.toContain(topic);
+    expect(undecided).toContain(topic);
+  });
+
   it('say that it is offline, and nothing of its link, when it could not be read for too long', () => {
     const view = sonicView({ isUnread: true });
     expect(planned(view)['/availability']).toBe('offline');

@@ -36,7 +36,14 @@ describe('a sonic is reachable', () => {
     expect(isSonicReachable(sonicView({ sonic, signal }))).toBe(expected);
   });
 
-  it('by its radio link alone while its signal is not known', () => {
+  it('or not, as long as its signal could not be read, unless its radio link is down', () => {
+    expect(isSonicReachable(sonicView({ signal: undefined }))).toBeUndefined();
+    const sonic = aSonic({ radio_connection: 'disconnected' });
+    expect(isSonicReachable(sonicView({ sonic, signal: undefined }))).toBe(false);
+    expect(isSonicReachable(sonicView({ signal: undefined, isUnread: true }))).toBe(false);
+  });
+
+  it('by its radio link alone where its signal is in no list', () => {
     expect(isSonicReachable(sonicView({ signal: null }))).toBe(true);
     expect(isSonicReachable(sonicView({ signal: null, isUnread: true }))).toBe(false);
     const sonic = aSonic({ radio_connection: 'disconnected' });
