@@ -134,8 +134,9 @@ export class Retained {
     };
     this.#connection.publish(topic, payload, { retain: true }).then(
       () => {
+        // That an earlier one was taken does not mean that a later one was not refused.
+        if (this.#digests.get(topic) === digest) this.#refused.delete(topic);
         if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
-        this.#refused.delete(topic);
         this.#untaken.delete(topic);
         answered(true);
         over();

@@ -1,8 +1,19 @@
+import { brokerAddresses } from './brokerAddresses.ts';
 import { ingressFrom } from './ingress.ts';
 import type { Config } from './schema.ts';
 
-/** What is given in a valid configuration and changes nothing, as something else is missing: a line in words for each. */
-export function idleOptions({ http }: Config): string[] {
+/** What is given in a valid configuration and does not do what it seems to: a line in words for each. */
+export function idleOptions(config: Config): string[] {
+  return [...idleEmbedded(config), ...idleWebhook(config)];
+}
+
+function idleEmbedded(config: Config): string[] {
+  return config.mqtt.embedded.enabled && brokerAddresses(config).length > 0
+    ? ['mqtt.embedded is not where the bridge connects to: mqtt.url is given, and goes before it']
+    : [];
+}
+
+function idleWebhook({ http }: Config): string[] {
   const { listen, only_from: onlyFrom, webhook } = http;
   const hasSecret = webhook.secret !== null || webhook.secret_file !== null;
   const hasSigningSecret = webhook.signing_secret !== null || webhook.signing_secret_file !== null;

@@ -221,6 +221,24 @@ describe('retained messages', () => {
     expect(retained.hasRefusals).toBe(false);
   });
 
+  it('are not swept where one was refused, though an earlier one is taken only afterwards', async () => {
+    const answers: ((error?: Error) => void)[] = [];
+    const publish = () =>
+      new Promise<void>((resolve, reject) => {
+        answers.push((error) => (error ? reject(error) : resolve()));
+      });
+    const retained = new Retained(
+      { isConnected: true, publish } as unknown as Connection,
+      logLines('info').log,
+    );
+    for (const payload of ['x', 'y']) retained.put('state', payload);
+    answers[1]?.(new Error('quota exceeded'));
+    await settle();
+    answers[0]?.();
+    await retained.settle();
+    expect([retained.hasRefusals, retained.unknownTopics()]).toEqual([true, []]);
+  });
+
   onMosquitto('wait for acknowledgements when there are many, so that memory is bounded', async () => {
     const mosquitto = await startMosquitto();
     const { connection, lines } = await connected(mosquitto.url);

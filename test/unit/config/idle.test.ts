@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { idleOptions } from '../../../src/config/idle.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 
-const idle = (http: object) =>
+const idle = (http: object, mqtt: object = {}) =>
   idleOptions(
     configSchema.parse({
       cloud: { base_url: 'https://api.example.com', email: 'me@example.com', password: 'secret' },
       http,
+      mqtt,
     }),
   );
 
@@ -27,6 +28,15 @@ describe('options that change nothing', () => {
       expect(idle({ webhook })).toEqual(['http.webhook does nothing without http.listen']);
     },
   );
+
+  it('are an embedded broker beside the address of another', () => {
+    const embedded = { enabled: true };
+    expect(idle({}, { embedded })).toEqual([]);
+    expect(idle({}, { url: 'mqtt://localhost:1883' })).toEqual([]);
+    expect(idle({}, { url: 'mqtt://localhost:1883', embedded })).toEqual([
+      'mqtt.embedded is not where the bridge connects to: mqtt.url is given, and goes before it',
+    ]);
+  });
 
   it('are a signing secret without a webhook', () => {
     expect(idle({ listen: '127.0.0.1:0', webhook: { signing_secret_file: 'x' } })).toEqual([
