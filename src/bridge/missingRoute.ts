@@ -37,24 +37,28 @@ export interface Doubt {
 /**
  * Where a call about records ended in a 404, on a route that nobody has published: gives the operation up if the cloud
  * says at that time that the records are there. A slip of the keyboard, or a device that was just removed, must not
- * take it from all others; a valve that cannot be closed any more least of all. Never rejects.
+ * take it from all others; a valve that cannot be closed any more least of all. Says whether it was given up; never
+ * rejects.
  */
-export async function lookIntoMissing(call: Call, error: unknown, doubt: Doubt): Promise<void> {
+export async function lookIntoMissing(call: Call, error: unknown, doubt: Doubt): Promise<boolean> {
   const { client, store, log, signal, offersChanged } = doubt;
   const { operation } = call;
   const isMissing = error instanceof CloudError && error.kind === 'notFound';
-  if (!isMissing || !isAboutRecords(call) || !client.isInDoubt(operation)) return;
+  if (!isMissing || !isAboutRecords(call) || !client.isInDoubt(operation)) return false;
   try {
     for (const [param, id] of Object.entries(call.params ?? {})) {
       const kind = kindOf(store, operation, param, String(id));
-      if (kind === null || !(await isKnownToCloud(client, kind, String(id), signal))) return;
+      const options = { signal, priority: 'command' } as const;
+      if (kind === null || !(await isKnownToCloud(client, kind, String(id), options))) return false;
     }
   } catch (failure) {
     if (!signal.aborted) log.error({ err: failure }, `Looking into ${operation} went wrong`);
-    return;
+    return false;
   }
   client.giveUp(operation);
-  if (client.availability(operation) === 'unavailable') offersChanged();
+  const isGone = client.availability(operation) === 'unavailable';
+  if (isGone) offersChanged();
+  return isGone;
 }
 
 /** As what a record is shown here that the operation can be about; null for any other. */

@@ -248,10 +248,12 @@ export class Requests {
         },
       });
     } catch (error) {
-      void lookIntoMissing(call, error, this.#doubt);
+      const isRouteMissing = await lookIntoMissing(call, error, this.#doubt);
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
       if (isUnsent && !isChange && this.#client.traffic().pollWaitMs > 0) {
         this.#fail(errand, { ...this.#unsent(errand), httpStatus: answered });
+      } else if (isRouteMissing) {
+        this.#fail(errand, { ...failureOf(error, answered), code: 'unsupported' });
       } else this.#failWith(errand, error, answered);
       return;
     }

@@ -1,18 +1,18 @@
-import type { CloudClient } from '../cloud/client.ts';
+import type { CallOptions, CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 
 const readings = {
-  property: (client: CloudClient, id: string, signal: AbortSignal) =>
-    client.call({ operation: 'read_property', params: { property_id: id } }, { signal }),
-  incident: (client: CloudClient, id: string, signal: AbortSignal) =>
-    client.call({ operation: 'read_incident', params: { incident_id: id } }, { signal }),
-  signal: (client: CloudClient, id: string, signal: AbortSignal) =>
-    client.call({ operation: 'read_signal', params: { signal_id: id } }, { signal }),
-  sonic: (client: CloudClient, id: string, signal: AbortSignal) =>
-    client.call({ operation: 'read_sonic', params: { sonic_id: id } }, { signal }),
+  property: (client: CloudClient, id: string, options: CallOptions) =>
+    client.call({ operation: 'read_property', params: { property_id: id } }, options),
+  incident: (client: CloudClient, id: string, options: CallOptions) =>
+    client.call({ operation: 'read_incident', params: { incident_id: id } }, options),
+  signal: (client: CloudClient, id: string, options: CallOptions) =>
+    client.call({ operation: 'read_signal', params: { signal_id: id } }, options),
+  sonic: (client: CloudClient, id: string, options: CallOptions) =>
+    client.call({ operation: 'read_sonic', params: { sonic_id: id } }, options),
   // Not by its own route: nobody has published that, and a 404 of it would leave the question open.
-  wifiSonic: async (client: CloudClient, id: string, signal: AbortSignal) => {
-    const { records } = await client.crawl({ operation: 'list_wifi_sonics' }, { signal });
+  wifiSonic: async (client: CloudClient, id: string, options: CallOptions) => {
+    const { records } = await client.crawl({ operation: 'list_wifi_sonics' }, options);
     if (!records.some((each) => each.id === id)) throw new CloudError('notFound', 'list_wifi_sonics', id);
   },
 };
@@ -25,10 +25,10 @@ export async function isKnownToCloud(
   client: CloudClient,
   kind: RecordKind,
   id: string,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<boolean | null> {
   try {
-    await readings[kind](client, id, signal);
+    await readings[kind](client, id, options);
     return true;
   } catch (error) {
     if (error instanceof CloudError) return error.kind === 'notFound' ? false : null;
@@ -46,5 +46,5 @@ export async function isStillThere(
   id: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  return (await isKnownToCloud(client, kind, id, signal)) ?? true;
+  return (await isKnownToCloud(client, kind, id, { signal })) ?? true;
 }

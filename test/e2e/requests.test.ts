@@ -315,6 +315,16 @@ describe('a request', () => {
     if (operationRow(name).retry === 'never') expect(asked(house, name)).toHaveLength(before + 1);
   });
 
+  it('for what the cloud does not offer a device that it has says so', async () => {
+    const other = await shownHouse();
+    const params = { thing_id: sonicId(other) };
+    const start = () => request(other, 'start_pressure_test', { params, body: { source: 'test' } });
+    other.simulator.setFaults([fault('error=404@start_pressure_test')]);
+    expect((await start()).error).toMatchObject({ code: 'unsupported', http_status: 404 });
+    other.simulator.setFaults([]);
+    expect((await start()).error).toMatchObject({ code: 'unsupported', http_status: null });
+  });
+
   it('for what the cloud does not offer says so, also in bridge/info, and the cloud is not asked again', async () => {
     expect(house.json('bridge/info').operations.read_user).toBe('available');
     house.simulator.setFaults([fault('error=404@read_user')]);
