@@ -6,7 +6,7 @@ import type { BrokerMessage, Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { OperationName } from '../cloud/operations.ts';
+import type { Call, OperationName } from '../cloud/operations.ts';
 import type { BridgeOrder } from '../entities/row.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
@@ -25,6 +25,7 @@ import { agesUntil, type Slice, slices } from './health.ts';
 import { InfoDocument } from './infoDocument.ts';
 import type { Inventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
+import { lookIntoMissing } from './missingRoute.ts';
 import { Monitor } from './monitor.ts';
 import { type Overview, overviewOf } from './overview.ts';
 import { Poller, type PollerOptions } from './poller.ts';
@@ -174,6 +175,7 @@ export class Bridge {
         carryOut: (order) => this.#carryOut(order),
         change: (errand) => this.#changes.take(errand),
         offersChanged: () => this.#offersChanged(),
+        lookIntoMissing: (call, error) => this.#lookIntoMissing(call, error),
         accepted: (sonicId) => this.#poller.stir(sonicId),
         doubtful: (sonicId) => {
           this.#poller.stir(sonicId);
@@ -192,6 +194,7 @@ export class Bridge {
         happened: (happenings) => this.#happened(happenings),
         changed: (slice) => this.#poller.request(slice),
         offersChanged: () => this.#offersChanged(),
+        lookIntoMissing: (call, error) => this.#lookIntoMissing(call, error),
       },
       clock,
       log,
@@ -224,6 +227,7 @@ export class Bridge {
         happened: (happenings) => this.#happened(happenings),
         changed: (slice) => this.#poller.request(slice),
         offersChanged: () => this.#offersChanged(),
+        lookIntoMissing: (call, error) => this.#lookIntoMissing(call, error),
       },
       clock,
       log,
@@ -545,6 +549,13 @@ export class Bridge {
       forbiddenBy(operation, this.#options.control) === null &&
       this.#parts.client.availability(operation) === 'available'
     );
+  }
+
+  #lookIntoMissing(call: Call, error: unknown): Promise<boolean> {
+    const { client, log } = this.#parts;
+    const { signal } = this.#stopping;
+    const offersChanged = () => this.#offersChanged();
+    return lookIntoMissing(call, error, { client, store: this.#store, log, signal, offersChanged });
   }
 
   /** An operation is offered no more: said in `bridge/info`, and every device may lose entities. */

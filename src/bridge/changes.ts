@@ -6,7 +6,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call, OperationName } from '../cloud/operations.ts';
 import type { Slice } from './health.ts';
 import { isTooLate } from './lateness.ts';
-import { type Doubt, isAboutRecords, lookIntoMissing } from './missingRoute.ts';
+import { isAboutRecords } from './missingRoute.ts';
 import { sliceShowing } from './shownIn.ts';
 import type { Happening, Store } from './store.ts';
 import { takeReply } from './takeReply.ts';
@@ -56,6 +56,8 @@ export interface ChangesEvents {
   readonly changed: (slice: Slice) => void;
   /** The cloud was found not to offer an operation. */
   readonly offersChanged: () => void;
+  /** Looks into a 404, should it be one: says whether the operation was given up for it; never rejects. */
+  readonly lookIntoMissing: (call: Call, error: unknown) => Promise<boolean>;
 }
 
 interface Waiting extends ChangeErrand {
@@ -176,7 +178,7 @@ export class Changes {
       this.#lookAt(call);
       return { reason: null, httpStatus };
     } catch (error) {
-      void lookIntoMissing(call, error, this.#doubt);
+      void this.#events.lookIntoMissing(call, error);
       if (error instanceof CloudError) {
         if (error.kind === 'unsupported') this.#events.offersChanged();
         // What it was asked to do may be done; an incident that refuses is not what it was taken for.
@@ -184,12 +186,6 @@ export class Changes {
       } else this.#log.error({ err: error }, `${topic} went wrong`);
       return { reason: error instanceof Error ? error.message : String(error), httpStatus };
     }
-  }
-
-  get #doubt(): Doubt {
-    const { offersChanged } = this.#events;
-    const { signal } = this.#stopping;
-    return { client: this.#client, store: this.#store, log: this.#log, signal, offersChanged };
   }
 
   #lookAt({ operation }: ChangeCall): void {

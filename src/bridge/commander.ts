@@ -20,7 +20,7 @@ import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import { type ChangeEnd, type ChangeErrand, isChange } from './changes.ts';
 import type { PlannedKind } from './dirty.ts';
 import { isTooLate } from './lateness.ts';
-import { type Doubt, isAboutRecords, lookIntoMissing } from './missingRoute.ts';
+import { isAboutRecords } from './missingRoute.ts';
 import { payloadFlaw } from './payloadFlaw.ts';
 import type { Store } from './store.ts';
 import { isValveCall, moveOf, type ValveCall } from './valveCall.ts';
@@ -43,6 +43,8 @@ export interface CommanderEvents {
   readonly change: (errand: ChangeErrand) => void;
   /** The cloud was found not to offer an operation. */
   readonly offersChanged: () => void;
+  /** Looks into a 404, should it be one: says whether the operation was given up for it; never rejects. */
+  readonly lookIntoMissing: (call: Call, error: unknown) => Promise<boolean>;
   /** The cloud accepted to move a valve. */
   readonly accepted: (sonicId: string) => void;
   /** The cloud may have taken a command of which nobody knows. */
@@ -266,7 +268,7 @@ export class Commander {
       reply = await this.#client.call(call, options);
     } catch (error) {
       // Not waited for: a newer command for the valve must not be.
-      void lookIntoMissing(call, error, this.#doubt);
+      void this.#events.lookIntoMissing(call, error);
       if (sendSignal.aborted && isUnsent(error)) onEnd(superseded);
       else onEnd({ status: 'error', error, httpStatus: status });
       const mayHaveActed = error instanceof CloudError && error.mayHaveActed;
@@ -286,12 +288,6 @@ export class Commander {
     void this.#confirm(topic, reading, action, stateBefore, watch.signal).finally(() => {
       if (this.#watches.get(id) === watch) this.#watches.delete(id);
     });
-  }
-
-  get #doubt(): Doubt {
-    const { offersChanged } = this.#events;
-    const { signal } = this.#stopping;
-    return { client: this.#client, store: this.#store, log: this.#log, signal, offersChanged };
   }
 
   /** How to see what came of it; null for a thing of which nobody knows that it is a sonic. */

@@ -13,7 +13,7 @@ import type { Answers, ReturnAddress } from './answers.ts';
 import { type CommandEnd, type Commander, type Outcome, retainedWords, stoppedWords } from './commander.ts';
 import type { Slice } from './health.ts';
 import { isTooLate } from './lateness.ts';
-import { type Doubt, isAboutRecords, lookIntoMissing } from './missingRoute.ts';
+import { isAboutRecords } from './missingRoute.ts';
 import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
 import { judgeRequest, type Permissions } from './requestJudgement.ts';
 import { readRequest } from './requestPayload.ts';
@@ -39,6 +39,8 @@ export interface RequestsEvents {
   readonly changed: (slice: Slice) => void;
   /** An operation turned out not to be offered by the cloud. */
   readonly offersChanged: () => void;
+  /** Looks into a 404, should it be one: says whether the operation was given up for it; never rejects. */
+  readonly lookIntoMissing: (call: Call, error: unknown) => Promise<boolean>;
 }
 
 /** A request on its way. */
@@ -248,7 +250,7 @@ export class Requests {
         },
       });
     } catch (error) {
-      const isRouteMissing = await lookIntoMissing(call, error, this.#doubt);
+      const isRouteMissing = await this.#events.lookIntoMissing(call, error);
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
       if (isUnsent && !isChange && this.#client.traffic().pollWaitMs > 0) {
         this.#fail(errand, { ...this.#unsent(errand), httpStatus: answered });
@@ -286,12 +288,6 @@ export class Requests {
   #budgetFailure(): RequestFailure | null {
     if (!this.#client.traffic().isUsedUp) return null;
     return turnedAway('rate_limited', 'cloud.max_requests_per_minute is used up; try again in a while');
-  }
-
-  get #doubt(): Doubt {
-    const { offersChanged } = this.#events;
-    const { signal } = this.#stopping;
-    return { client: this.#client, store: this.#store, log: this.#log, signal, offersChanged };
   }
 
   #succeed({ topic, call, address }: Errand, reply: unknown, httpStatus: number | null): void {

@@ -1,9 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { Answers } from '../../src/bridge/answers.ts';
 import { Commander, type Outcome } from '../../src/bridge/commander.ts';
+import { lookIntoMissing } from '../../src/bridge/missingRoute.ts';
 import { Requests } from '../../src/bridge/requests.ts';
 import { Store } from '../../src/bridge/store.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
+import type { Call } from '../../src/cloud/operations.ts';
 import { connected, startEmbedded } from './brokers.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
@@ -51,7 +53,10 @@ export async function startCommands(
   const { connection } = await connected((await startEmbedded()).url);
   const { log } = logLines();
   const outcomes: Outcome[] = [];
+  const stopping = new AbortController();
   const permitted = { ...everything, ...control };
+  const lookIntoEach = (call: Call, error: unknown) =>
+    lookIntoMissing(call, error, { client, store, log, signal: stopping.signal, offersChanged: () => {} });
   const commander = new Commander(
     client,
     store,
@@ -61,6 +66,7 @@ export async function startCommands(
       carryOut: ({ order }) => void carriedOut.push(order),
       change: ({ calls }) => void carriedOut.push(calls.map(({ operation }) => operation).join()),
       offersChanged: () => {},
+      lookIntoMissing: lookIntoEach,
       accepted: () => {},
       doubtful: (sonicId) => void doubtful.push(sonicId),
       tell: (outcome) => void outcomes.push(outcome),
@@ -79,6 +85,7 @@ export async function startCommands(
       happened: () => {},
       changed: () => {},
       offersChanged: () => {},
+      lookIntoMissing: lookIntoEach,
     },
     clock,
     log,
@@ -88,6 +95,7 @@ export async function startCommands(
   /** Sonics whose valves may have been moved. */
   const doubtful: string[] = [];
   const stop = () => {
+    stopping.abort();
     requests.stop();
     commander.stop();
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { type ChangeCall, Changes } from '../../../src/bridge/changes.ts';
+import { lookIntoMissing } from '../../../src/bridge/missingRoute.ts';
 import { type Happening, Store } from '../../../src/bridge/store.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -43,6 +44,8 @@ async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
   const happened: Happening[] = [];
   const asked: string[] = [];
   const lines = logLines('trace');
+  const { signal } = new AbortController();
+  const offersChanged = () => void asked.push('offers');
   const changes = new Changes(
     client,
     store,
@@ -50,7 +53,9 @@ async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
     {
       happened: (happenings) => void happened.push(...happenings),
       changed: (slice) => void asked.push(slice),
-      offersChanged: () => void asked.push('offers'),
+      offersChanged,
+      lookIntoMissing: (call, error) =>
+        lookIntoMissing(call, error, { client, store, log: lines.log, signal, offersChanged }),
     },
     systemClock,
     lines.log,
