@@ -1,0 +1,67 @@
+import { onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { Ledger } from '../../src/bridge/ledger.ts';
+import { Poller } from '../../src/bridge/poller.ts';
+import { type Happening, Store } from '../../src/bridge/store.ts';
+import type { RouteOverrides } from '../../src/cloud/request.ts';
+import { type Shard, wholeAccount } from '../../src/model/shard.ts';
+import { type StubHandler, stubEmail } from './cloudStub.ts';
+import { FakeClock } from './fakeClock.ts';
+import { logLines } from './logLines.ts';
+import { temporaryFolder } from './program.ts';
+import { startBench } from './testClient.ts';
+
+const hourly = { kind: 'every', everyMs: 3_600_000 } as const;
+/** A list of the cloud, on one page. */
+export const list = (...data: object[]) => ({
+  json: { data, page_number: 1, page_size: 10, total_entries: data.length, total_pages: 1 },
+});
+
+/** A clock that stands still: whatever takes long is waited for. */
+export const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
+
+/** A poller that polls when it is told to, on a stub of the cloud. */
+export async function startPoller(
+  handler: StubHandler,
+  clock: Clock = systemClock,
+  {
+    routes = {},
+    shard = wholeAccount,
+    selection = [],
+  }: {
+    readonly routes?: RouteOverrides;
+    readonly shard?: Shard;
+    readonly selection?: readonly string[];
+  } = {},
+) {
+  const session = { token: 'kept', since: Date.now() };
+  const { client, stub } = await startBench(handler, { session, routes });
+  const store = new Store({ selection, shard, staleAfterMs: 300_000 }, () => {});
+  const account = { baseUrl: stub.url, email: stubEmail };
+  const ledger = new Ledger(temporaryFolder(), account, logLines('error').log);
+  await ledger.open();
+  onTestFinished(() => ledger.flush());
+  const happened: Happening[] = [];
+  const schedules = {
+    properties: hourly,
+    signals: hourly,
+    sonics: hourly,
+    incidents: hourly,
+    telemetry: hourly,
+    usage: hourly,
+    pressure_tests: hourly,
+  };
+  const poller = new Poller(
+    client,
+    store,
+    ledger,
+    { schedules, timezone: 'UTC', staleAfterMs: 300_000, requestTimeoutMs: 5_000 },
+    { happened: (happenings) => void happened.push(...happenings), polled: () => {} },
+    clock,
+    Math.random,
+    logLines('error').log,
+  );
+  onTestFinished(() => poller.stop());
+  await poller.start();
+  return { poller, store, happened, client, stub };
+}
