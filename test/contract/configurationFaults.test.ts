@@ -1,0 +1,330 @@
+import { describe, expect, it } from 'vitest';
+import { loadFrom, problemsOf, required } from '../support/configurationFile.ts';
+import { temporaryFolder } from '../support/program.ts';
+
+const problems = (yaml: string, env?: NodeJS.ProcessEnv) =>
+  problemsOf(() => loadFrom(temporaryFolder(), yaml, env));
+
+const faults: readonly (readonly [fault: string, yaml: string, problem: string])[] = [
+  ['an unknown key', 'log:\n  levl: info', 'log.levl (line 4): unknown key; did you mean level?'],
+  ['an unknown section', 'mqqt: {}', 'mqqt (line 3): unknown key; did you mean mqtt?'],
+  [
+    'a key in the wrong section',
+    'log: { base_topic: x }',
+    'log.base_topic (line 3): unknown key; did you mean mqtt.base_topic?',
+  ],
+  ['a key of many sections', 'log: { username: 3 }', 'log.username (line 3): unknown key'],
+  [
+    'an address of no port',
+    'http: { listen: "a:99999" }',
+    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got "a:99999"',
+  ],
+  ['a key like no other', 'log: { bananas: 3 }', 'log.bananas (line 3): unknown key'],
+  [
+    'a misspelt word',
+    'log: { level: inof }',
+    'log.level (line 3): must be one of trace, debug, info, warn, error; got "inof"; did you mean info?',
+  ],
+  [
+    'a boolean that is text',
+    'control:\n  valves: yes',
+    'control.valves (line 4): must be true or false; got "yes"',
+  ],
+  [
+    'a duration without unit',
+    'stale_after: 60',
+    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h; got 60',
+  ],
+  [
+    'a duration of another kind',
+    'stale_after: true',
+    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h; got true',
+  ],
+  [
+    'a duration that is too short',
+    'valve: { confirm_interval: 1ms }',
+    'valve.confirm_interval (line 3): must be from 100ms to 576h; got "1ms"',
+  ],
+  [
+    'a duration that no timer can wait',
+    'stale_after: 99999999999999999999h',
+    'stale_after (line 3): must be from 100ms to 576h; got "99999999999999999999h"',
+  ],
+  [
+    'a schedule that is neither',
+    'schedules: { usage: sometimes }',
+    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "sometimes"',
+  ],
+  [
+    'a cron expression of no time',
+    'schedules: { usage: "61 * * * *" }',
+    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "61 * * * *"',
+  ],
+  [
+    'a schedule without pause',
+    'schedules: { usage: 0s }',
+    'schedules.usage (line 3): must be from 100ms to 576h; got "0s"',
+  ],
+  [
+    'an unknown time zone',
+    'schedules: { timezone: Europe/Lundon }',
+    'schedules.timezone (line 3): must be a time zone such as Europe/London or UTC; got "Europe/Lundon"',
+  ],
+  [
+    'a name that is no text',
+    'filters:\n  properties: [Home, 7]',
+    'filters.properties.1 (line 4): must be text: put it in quotes; got 7',
+  ],
+  [
+    'a list that is none',
+    'filters: { properties: Home }',
+    'filters.properties (line 3): must be a list, such as [a, b]; got "Home"',
+  ],
+  ['an unknown key without value', 'log:\n  levl:', 'log.levl (line 4): unknown key; did you mean level?'],
+  [
+    'a key that runs into its value',
+    'log: {level:x}',
+    'log.level (line 3): a key must be followed by a colon and a space',
+  ],
+  ['a section that is none', 'log: loud', 'log (line 3): must be a section: its options indented below it'],
+  [
+    'an address without port',
+    'http: { listen: localhost }',
+    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got "localhost"',
+  ],
+  [
+    'a port without address',
+    'http: { listen: 8099 }',
+    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got 8099',
+  ],
+  [
+    'a name where an address must be',
+    'http: { listen: localhost:8099, only_from: [localhost] }',
+    'http.only_from.0 (line 3): must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24; got "localhost"',
+  ],
+  [
+    'a network that there is not',
+    'http: { listen: localhost:8099, only_from: [fd00::/48, 10.0.0.0/33] }',
+    'http.only_from.1 (line 3): must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24; got "10.0.0.0/33"',
+  ],
+  [
+    'a part of an account that there is not',
+    'shard: { index: 2, count: 2 }',
+    'shard.index (line 3): must be from 0 to 1: shard.count is 2; got 2',
+  ],
+  [
+    'a part of an account that is not shared',
+    'shard: { index: 1 }',
+    'shard.index (line 3): must be 0 where shard.count is 1; got 1',
+  ],
+  [
+    'an account for no bridge',
+    'shard: { count: 0 }',
+    'shard.count (line 3): must be a whole number from 1 to 256; got 0',
+  ],
+  [
+    'a part that is none',
+    'shard: { index: first, count: 2 }',
+    'shard.index (line 3): must be a whole number from 0 to 255; got "first"',
+  ],
+  [
+    'a webhook without address',
+    'http: { webhook: { register: true } }',
+    'http.webhook.register (line 3): needs http.webhook.public_url too',
+  ],
+  [
+    'a topic with wildcards',
+    'homeassistant: { discovery_prefix: ha/# }',
+    'homeassistant.discovery_prefix (line 3): must not hold + or #, which are wildcards; got "ha/#"',
+  ],
+  ['a key given twice', 'log: {}\nlog: {}', 'log (line 4): is given twice, first in line 3'],
+  ['a tab', 'log:\n\tlevel: info', 'line 4: a tab is used for indentation; use spaces'],
+  ['an open quote', 'data_dir: "x', 'line 3: a value begins with " that does not end with it'],
+  [
+    'a key without its colon',
+    'log:\n  level info\n  format: json',
+    'line 4: a key must be followed by a colon and a space',
+  ],
+  [
+    'a value with a colon',
+    'data_dir: a: b',
+    'line 3: a value that holds ": " must be in quotes; or else the next line is indented too far',
+  ],
+  [
+    'a line that is indented too far',
+    'log:\n  level: info\n    format: json',
+    'line 4: a value that holds ": " must be in quotes; or else the next line is indented too far',
+  ],
+  [
+    'a line that is indented too little',
+    'log:\n  level: info\n format: json',
+    'line 5: the indentation does not fit the lines around it',
+  ],
+  ...['@', '%', '`'].map(
+    (mark) =>
+      [
+        `a value that begins with ${mark}`,
+        `data_dir: ${mark}x`,
+        'line 3: a value that begins with @, % or ` must be in quotes',
+      ] as const,
+  ),
+  ['a second document', '---\nlog: {}', 'line 3: a second document begins here; remove the line ---'],
+  [
+    'an unknown tag',
+    'data_dir: !secret x',
+    'line 3: tags such as !secret mean nothing here; a secret can be given as password_file',
+  ],
+  [
+    'an unknown alias',
+    'log:\n  level: *x',
+    'log.level (line 4): a value that begins with * must be in quotes; unquoted it refers to something named above',
+  ],
+  ['a list', '!- a\n- b', 'line 1: the file must hold sections such as cloud: and mqtt:'],
+  ['a sentence', '!hello', 'line 1: the file must hold sections such as cloud: and mqtt:'],
+];
+
+const cloudFaults: readonly (readonly [fault: string, option: string, problem: string])[] = [
+  [
+    'no web address',
+    'base_url: api.example.com',
+    'must be a URL that begins with https:// or http://; got "api.example.com"',
+  ],
+  ['another protocol', 'base_url: ftp://example.com', 'must be a URL that begins with https:// or http://'],
+  [
+    'credentials in the address',
+    'base_url: https://me:hush@example.com',
+    'must not hold a user name or password',
+  ],
+  [
+    'a query in the address',
+    'base_url: https://example.com?token=1',
+    'must not have a query or fragment (? or #)',
+  ],
+  ['no e-mail address', 'email: somebody', 'must be an e-mail address; got "somebody"'],
+  ['a password that is a number', 'password: 0123', 'must be text: put it in quotes'],
+  ['an empty password', 'password: ""', 'must not be empty'],
+  ['too many requests', 'max_concurrency: 33', 'must be a whole number from 1 to 32; got 33'],
+  ['half a request', 'max_concurrency: 1.5', 'must be a whole number from 1 to 32; got 1.5'],
+  [
+    'a route without method',
+    'routes: { read_sonic: /x }',
+    'must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off; got "/x"',
+  ],
+];
+
+const mqttFaults: readonly (readonly [fault: string, option: string, problem: string])[] = [
+  [
+    'no broker address',
+    'url: localhost:1883',
+    'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://; got "localhost:1883"',
+  ],
+  [
+    'a # in the password',
+    'url: "mqtt://me:hu#sh@localhost"',
+    'is not a valid URL; user name and password can be given as options',
+  ],
+  [
+    'a fragment',
+    'url: "mqtt://localhost/#x"',
+    'is not a valid URL; user name and password can be given as options',
+  ],
+  ['no host', 'url: "mqtt://"', 'is not a valid URL; user name and password can be given as options'],
+  [
+    'another protocol',
+    'url: tcp://localhost',
+    'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://',
+  ],
+  ['a client id that is a number', 'client_id: 1', 'must be text: put it in quotes; got 1'],
+  ['an unknown protocol version', 'protocol_version: 3', 'must be 4 (MQTT 3.1.1) or 5; got 3'],
+  ['a keepalive that MQTT cannot say', 'keepalive: 24h', 'must be from 1s to 18h; got "24h"'],
+  [
+    'a topic with a slash at its end',
+    'base_topic: water/',
+    'must not begin or end with / or hold two in a row; got "water/"',
+  ],
+  ['a topic with spaces', 'base_topic: my water', 'must not hold spaces; got "my water"'],
+  [
+    'a topic of the broker',
+    'base_topic: $SYS/water',
+    'must not begin with $, which is the broker’s own; got "$SYS/water"',
+  ],
+  ['no topic', 'base_topic: ""', 'must not be empty'],
+  [
+    'discovery’s topic',
+    'base_topic: homeassistant',
+    'must be a topic of its own, not the one of homeassistant.discovery_prefix',
+  ],
+];
+
+describe('a fault in the file is named with its path, its line and what would be right', () => {
+  it.each(faults)('%s', (_, yaml, problem) => {
+    expect(problems(yaml.startsWith('!') ? yaml.slice(1) : [...required, yaml].join('\n'))).toEqual([
+      problem,
+    ]);
+  });
+
+  it.each(cloudFaults)('cloud: %s', (_, option, problem) => {
+    const key = option.split(':')[0];
+    const others = ['base_url: https://a.example', 'email: a@b', 'password: secret'].filter(
+      (each) => !each.startsWith(`${key}:`),
+    );
+    const yaml = ['mqtt: { url: "mqtt://x" }', 'cloud:', ...[...others, option].map((each) => `  ${each}`)];
+    const path = `cloud.${key === 'routes' ? 'routes.read_sonic' : key}`;
+    expect(problems(yaml.join('\n'))).toEqual([`${path} (line ${yaml.length}): ${problem}`]);
+  });
+
+  it.each(mqttFaults)('mqtt: %s', (_, option, problem) => {
+    const key = option.split(':')[0];
+    const lines = [required[0], 'mqtt:', ...(key === 'url' ? [] : ['  url: mqtt://x']), `  ${option}`];
+    expect(problems(lines.join('\n'))).toEqual([`mqtt.${key} (line ${lines.length}): ${problem}`]);
+  });
+
+  it('and what may be in the other part of a section given twice is not missed', () => {
+    const cloud = [
+      'cloud: { base_url: "https://a.example", email: a@b }',
+      'cloud: { password: x, emial: y }',
+    ];
+    expect(problems(['mqtt: { url: "mqtt://x" }', ...cloud].join('\n'))).toEqual([
+      'cloud.emial (line 2): unknown key; did you mean email?',
+      'cloud (line 3): is given twice, first in line 2',
+    ]);
+  });
+
+  it('and no option is named where the file as a whole is at fault', () => {
+    const rounds = ['x0: &x0 [a, a, a, a, a, a, a, a, a, a]'];
+    for (let round = 1; round < 9; round++)
+      rounds.push(`x${round}: &x${round} [${`*x${round - 1}, `.repeat(10)}]`);
+    for (const yaml of ['log: &log { level: *log }', rounds.join('\n')])
+      expect(problems(yaml)).toEqual(['the aliases (*name) in the file cannot be followed']);
+  });
+
+  it('and every fault at once, in the order of the file', () => {
+    const yaml = 'log: { level: loud }\ncloud:\n  email: 5\nmqtt:\n  url: x\n  ulr: y\n';
+    expect(problems(yaml, { SONIC2MQTT_LOG_LEVEL: 'info' })).toEqual([
+      'log.level (line 1): must be one of trace, debug, info, warn, error; got "loud"',
+      'cloud.base_url (line 2): is required',
+      'cloud.password (line 2): is required (or cloud.password_file)',
+      'cloud.email (line 3): must be an e-mail address; got 5',
+      'mqtt.url (line 5): must be a URL that begins with mqtt://, mqtts://, ws:// or wss://; got "x"',
+      'mqtt.ulr (line 6): unknown key; did you mean url?',
+      'SONIC2MQTT_LOG_LEVEL: sets no option; did you mean SONIC2MQTT_LOG__LEVEL?',
+    ]);
+  });
+
+  it('and no secret is repeated', () => {
+    const yaml = [
+      'cloud: { password: [hush-1], base_url: "https://me:hush-2@x", email: "" }',
+      'mqtt: { url: "tcp://me:hush-3@x", password: 77777777 }',
+      'http: { webhook: { secret: { hush-4: 5 } } }',
+    ].join('\n');
+    expect(problems(yaml)).toHaveLength(6);
+    expect(problems(yaml).join('\n')).not.toMatch(/hush|7777/);
+    expect(problems('cloud: {password:hush}').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: *hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: @hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: a: hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: "a"hush').join('\n')).not.toMatch(/hush/);
+    expect(problems('cloud:\n  password: !hush x').join('\n')).not.toMatch(/hush/);
+  });
+});

@@ -1,0 +1,26 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError, loadConfig } from '../../src/config/load.ts';
+
+/** The required values, in two lines. */
+export const required = [
+  'cloud: { base_url: https://api.example.com, email: me@example.com, password: secret }',
+  'mqtt: { url: "mqtt://localhost:1883" }',
+];
+
+/** Loads a configuration from a file in that folder, with this in it. */
+export function loadFrom(folder: string, yaml: string, env: NodeJS.ProcessEnv = {}) {
+  writeFileSync(join(folder, 'config.yaml'), yaml);
+  return loadConfig({ env, cwd: folder });
+}
+
+/** What is wrong, a line for each; none if nothing is. */
+export function problemsOf(attempt: () => unknown): readonly string[] {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
