@@ -1,12 +1,8 @@
 // Makes one mistake after the other in a copy of the safety code; the tests must notice each:  npm run mutations
 import { Bench } from './mutations/bench.ts';
 import type { Mutation } from './mutations/mutation.ts';
-import { sendingMutations } from './mutations/sent.ts';
-import { showingMutations } from './mutations/shown.ts';
-import { surroundingMutations } from './mutations/surroundings.ts';
-import { commandMutations } from './mutations/taken.ts';
+import { mutations } from './mutations/table.ts';
 
-const mutations = [...commandMutations, ...sendingMutations, ...showingMutations, ...surroundingMutations];
 const benchCount = 2;
 
 /** Whether every mistake can still be made: where the sources go on, the table must go with them. */

@@ -93,9 +93,9 @@ export const sendingMutations: readonly Mutation[] = [
     tests: commanderTests,
   },
   {
-    promise: 'a newer command ends the repeats of the one before',
+    promise: 'a newer command ends the waits of the one before',
     file: commander,
-    text: 'this.#repeating.get(lane)?.abort();',
+    text: 'this.#sending.get(lane)?.abort();',
     replacement: '',
     tests: commanderTests,
   },
@@ -116,8 +116,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a command that comes during the stop is refused',
     file: commander,
-    text: 'this.#stopping.signal.aborted ? stoppedWords : payloadFlaw(message)',
-    replacement: 'payloadFlaw(message)',
+    text: 'this.#stopping.signal.aborted ? stoppedWords : words;',
+    replacement: 'words;',
     tests: commanderTests,
   },
   {

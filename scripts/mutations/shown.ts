@@ -37,7 +37,28 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'the word of the cloud stands over a command',
     file: 'src/bridge/valves.ts',
-    text: 'if (accepted && accepted.stateBefore !== state) this.#accepted.delete(id);',
+    text: 'else if (accepted.stateBefore !== state || settled === targetOf[accepted.action])\n      this.#accepted.delete(id);',
+    replacement: '',
+    tests: storeTests,
+  },
+  {
+    promise: 'what was read before a command says nothing of it',
+    file: 'src/bridge/valves.ts',
+    text: 'if (readAt < accepted.acceptedAt)',
+    replacement: 'if (false)',
+    tests: storeTests,
+  },
+  {
+    promise: 'a command is confirmed only by what was read since',
+    file: 'src/bridge/commander.ts',
+    text: '(this.#store.sonicReadAt(id) ?? startedAt) >= startedAt;',
+    replacement: 'true;',
+    tests: ['test/unit/bridge/commander.test.ts'],
+  },
+  {
+    promise: 'an answer that comes late does not undo a newer reading',
+    file: 'src/bridge/devices.ts',
+    text: 'if (isListedSince || this.#precedence.isOlder(this.#kind, id, startedAt)) return false;',
     replacement: '',
     tests: storeTests,
   },
@@ -57,7 +78,7 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'one list without a device removes none',
-    file: 'src/bridge/devices.ts',
+    file: 'src/bridge/absences.ts',
     text: 'const readingsUntilGone = 2;',
     replacement: 'const readingsUntilGone = 1;',
     tests: storeTests,
@@ -65,8 +86,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'absences that were interrupted do not count',
     file: 'src/bridge/devices.ts',
-    text: 'const { id } = listed;\n      this.#absences.delete(id);',
-    replacement: 'const { id } = listed;',
+    text: 'present.push(id);\n      this.#absences.forget(id);',
+    replacement: 'present.push(id);',
     tests: storeTests,
   },
   {
@@ -91,9 +112,9 @@ export const showingMutations: readonly Mutation[] = [
     tests: daemonTests,
   },
   {
-    promise: 'an incident is closed by the cloud alone',
+    promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
     file: 'src/bridge/poller.ts',
-    text: 'return isGone ? null : incident;',
+    text: 'if (isAnswer || times >= mostListsDoubted) return null;',
     replacement: 'return null;',
     tests: ['test/unit/bridge/poller.test.ts'],
   },

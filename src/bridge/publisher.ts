@@ -97,7 +97,7 @@ export class Publisher {
     return this.#areDevicesReady;
   }
 
-  /** From now on devices are published too: everything was asked for once. */
+  /** From now on devices are published too: the lists were read once, or cannot be. */
   devicesReady(): void {
     this.#areDevicesReady = true;
     this.#isSweepDue = true;

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { mutations } from '../../scripts/mutations/table.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -41,4 +42,9 @@ describe.each([
         expect(file).toMatch(/^test\/(unit|contract|e2e|simulation)\/.*\.test\.ts$/);
     }
   });
+});
+
+it.each(mutations)('the mistake that breaks this can still be made: $promise', ({ file, text, tests }) => {
+  expect(readFileSync(join(project, file), 'utf8').split(text)).toHaveLength(2);
+  for (const test of tests) expect(existsSync(join(project, test)), test).toBe(true);
 });
