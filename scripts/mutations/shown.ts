@@ -102,7 +102,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/bridge/poller.ts',
     text: 'return isRefusal(result.reason) ? null : undefined;',
     replacement: 'return null;',
-    tests: daemonTests,
+    tests: ['test/unit/bridge/poller.test.ts'],
   },
   {
     promise: 'a lost cloud makes values unavailable',

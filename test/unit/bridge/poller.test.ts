@@ -204,6 +204,26 @@ describe('what is asked for property by property', () => {
   });
 });
 
+it('the settings of a property stay as they were as long as they cannot be read', async () => {
+  let settings: StubAnswer = { json: { timezone: 'Europe/London' } };
+  const { poller, store } = await startPoller(({ path }) => {
+    if (path.endsWith('/settings')) return settings;
+    if (path.endsWith('/notifications')) return { json: {} };
+    return path.endsWith('/properties') ? list({ id: 'home' }) : list();
+  });
+  const shown = () => store.propertyView('home');
+  await waitFor(() => shown()?.settings?.timezone === 'Europe/London', { what: 'the settings' });
+  const before = poller.counts('properties').incomplete;
+  settings = { status: 422 };
+  for (let polls = 1; polls <= 3; polls++) {
+    poller.request('properties');
+    await waitFor(() => poller.counts('properties').incomplete === before + polls, {
+      what: 'a poll without them',
+    });
+    expect(shown()?.settings?.timezone).toBe('Europe/London');
+  }
+});
+
 describe('a list that fails', () => {
   it('makes its devices old only if the cloud answered elsewhere when they were old', async () => {
     const clock = new FakeClock(Date.parse('2026-11-20T09:00:00Z'));
