@@ -1,4 +1,5 @@
 // The container's health check: asks the running bridge for a sign of life.
+import { reasonOf } from './base/reason.ts';
 import { askHeartbeat, starting } from './bridge/heartbeat.ts';
 
 try {
@@ -6,6 +7,6 @@ try {
   process.stdout.write(`${status}\n`);
   if (status === starting) process.exitCode = 1;
 } catch (error) {
-  process.stderr.write(`the bridge does not answer: ${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`the bridge does not answer: ${reasonOf(error)}\n`);
   process.exitCode = 1;
 }

@@ -1,11 +1,12 @@
+import { reasonOf } from './reason.ts';
+
 /** Why it cannot listen there, in words. */
 export function listenProblem(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const message = error instanceof Error ? error.message : String(error);
-  return reasonOf(code, host, port) ?? message;
+  return wordsOf(code, host, port) ?? reasonOf(error);
 }
 
-function reasonOf(code: string, host: string, port: number): string | null {
+function wordsOf(code: string, host: string, port: number): string | null {
   switch (code) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is in use by another program`;

@@ -12,6 +12,11 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
+/** The end of a sentence that proposes another word, if there is one. */
+export function didYouMean(near: string | null): string {
+  return near === null ? '' : `; did you mean ${near}?`;
+}
+
 /** The Levenshtein distance; stops early with `limit` once it cannot be less. */
 function editDistance(left: string, right: string, limit: number): number {
   if (Math.abs(left.length - right.length) >= limit) return limit;

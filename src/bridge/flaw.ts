@@ -1,3 +1,4 @@
+import { reasonOf } from '../base/reason.ts';
 import { CloudError } from '../cloud/errors.ts';
 
 /** Why something could not be read, or not all of it. */
@@ -9,7 +10,7 @@ export interface Flaw {
 
 /** What an error says. */
 export function flawOf(error: unknown): Flaw {
-  const words = error instanceof Error ? error.message : String(error);
+  const words = reasonOf(error);
   return { words, gist: error instanceof CloudError ? error.gist : words };
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../base/reason.ts';
 import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
 
 /** What went wrong with a request, in a word for programs. */
@@ -47,7 +48,7 @@ export function turnedAway(code: ErrorCode, message: string): RequestFailure {
 
 /** What an error means for the request; `answered` is the status of the cloud's last answer to it, if any. */
 export function failureOf(error: unknown, answered: number | null): RequestFailure {
-  const message = shortened(error instanceof Error ? error.message : String(error));
+  const message = shortened(reasonOf(error));
   if (!(error instanceof CloudError)) {
     return { code: 'cloud_unavailable', message, httpStatus: answered, isTried: true };
   }

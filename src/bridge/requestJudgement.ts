@@ -1,7 +1,7 @@
+import { didYouMean, nearest } from '../base/nearest.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { Availability } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { meant } from '../cloud/fields.ts';
 import { isOperationName, type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
@@ -22,7 +22,10 @@ export function judgeRequest(
   const { operation: name } = call;
   if (!isOperationName(name)) {
     const shown = name.slice(0, 80);
-    return turnedAway('unknown_operation', `there is no operation ${shown}${meant(shown, operationNames)}`);
+    return turnedAway(
+      'unknown_operation',
+      `there is no operation ${shown}${didYouMean(nearest(shown, operationNames))}`,
+    );
   }
   if (operationRow(name).session) {
     return turnedAway('not_permitted', "not permitted: the session is the bridge's own");

@@ -1,5 +1,5 @@
+import { didYouMean, nearest } from '../base/nearest.ts';
 import type { BrokerMessage } from '../broker/connection.ts';
-import { meant } from '../cloud/fields.ts';
 import { payloadFlaw } from './payloadFlaw.ts';
 
 /** What a request over MQTT says. */
@@ -37,7 +37,7 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
     .filter((key) => !keys.includes(key))
     .slice(0, 5)
     .map((key) => key.slice(0, 80));
-  const problem = strangers.map((key) => `${key} is not known${meant(key, keys)}`).join('; ');
+  const problem = strangers.map((key) => `${key} is not known${didYouMean(nearest(key, keys))}`).join('; ');
   return { parts: { params, query, body }, transaction, problem: problem || null };
 }
 

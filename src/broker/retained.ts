@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Log } from '../base/log.ts';
+import { reasonOf } from '../base/reason.ts';
 import { BrokerAway } from './brokerAway.ts';
 import type { Connection } from './connection.ts';
 
@@ -164,7 +165,7 @@ export class Retained {
       if (digest === null) this.#refused.delete(topic);
     }
     if (isSaid) return;
-    const words = `The MQTT broker did not take ${topic}: ${error instanceof Error ? error.message : String(error)}`;
+    const words = `The MQTT broker did not take ${topic}: ${reasonOf(error)}`;
     if (this.#refused.size < mostRefusalsTold) this.#log.warn(words);
     else if (this.#refused.size === mostRefusalsTold)
       this.#log.warn(`${words}. Others are told at level debug`);

@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { nearest } from '../base/nearest.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import { reasonOf } from '../base/reason.ts';
 import { type Command, UsageError } from './command.ts';
 import { type CommandName, commands } from './commands.ts';
 
@@ -28,7 +29,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
   const word = first === -1 ? undefined : argv[first];
   const name = word ?? 'run';
   if (!isCommandName(name))
-    throw new UsageError(`there is no command ${name}${didYouMean(name, Object.keys(commands))}`);
+    throw new UsageError(`there is no command ${name}${didYouMean(nearest(name, Object.keys(commands)))}`);
   const command: Command = commands[name];
   const allOptions = { ...globalOptions, ...command.options };
   const given = argv.filter((_, index) => index !== first);
@@ -65,15 +66,11 @@ function isCommandName(word: string): word is CommandName {
 }
 
 function wordsOf(error: unknown, known: readonly string[]): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   const unknown = /^Unknown option '(-{1,2}([^']+))'/.exec(message);
-  if (unknown?.[1]) return `there is no option ${unknown[1]}${didYouMean(unknown[2] ?? '', known, '--')}`;
-  return message;
-}
-
-function didYouMean(word: string, known: readonly string[], prefix = ''): string {
-  const meant = nearest(word, known);
-  return meant === null ? '' : `. Did you mean ${prefix}${meant}?`;
+  if (!unknown?.[1]) return message;
+  const near = nearest(unknown[2] ?? '', known);
+  return `there is no option ${unknown[1]}${didYouMean(near && `--${near}`)}`;
 }
 
 /** The help of the program. */

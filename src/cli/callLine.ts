@@ -1,4 +1,5 @@
-import { type CallFault, meant } from '../cloud/fields.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import type { CallFault } from '../cloud/fields.ts';
 import {
   type AnyOperation,
   type Call,
@@ -68,7 +69,10 @@ export function operationWord(words: readonly string[]): string | undefined {
 export function operationNamed(word: string): OperationName {
   const name = word.replaceAll('-', '_');
   if (isOperationName(name)) return name;
-  throw new UsageError(`there is no operation ${word}${meant(name, operationNames)}`, 'call --list');
+  throw new UsageError(
+    `there is no operation ${word}${didYouMean(nearest(name, operationNames))}`,
+    'call --list',
+  );
 }
 
 /** The call of a line and its body; throws UsageError with everything that is wrong with them. */
@@ -165,7 +169,7 @@ function strangerFault({ dashed, option, value }: Typed, { options, body }: Oper
     return { option: 'body', words: `${field.name} belongs into the body: ${hint}` };
   }
   const known = [...options.map(({ name }) => optionOf(name)), ...ownOptions.map(optionOf)];
-  return { option, words: `there is no option ${dashed}${meant(`--${option}`, known)}` };
+  return { option, words: `there is no option ${dashed}${didYouMean(nearest(`--${option}`, known))}` };
 }
 
 function bodyHint(

@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
+import { reasonOf } from '../base/reason.ts';
 import { readWifiSonics } from '../bridge/wifiList.ts';
 import { describeUrl } from '../broker/addresses.ts';
 import type { Connection } from '../broker/connection.ts';
@@ -277,5 +278,5 @@ function wordsOf(error: unknown): string {
   if (error instanceof CloudError && error.kind === 'auth' && error.status !== undefined) {
     return `the cloud does not accept the e-mail or the password (HTTP ${error.status})`;
   }
-  return error instanceof Error ? error.message : String(error);
+  return reasonOf(error);
 }

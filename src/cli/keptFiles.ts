@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reasonOf } from '../base/reason.ts';
 import { systemDisk } from '../bridge/disk.ts';
 import { readContent } from '../bridge/ledgerContent.ts';
 import type { StandIns } from './standIns.ts';
@@ -15,7 +16,7 @@ export async function keptFiles(folder: string, standIns: StandIns): Promise<obj
     const names = (await systemDisk.list(folder)).filter((name) => ownFiles.test(name));
     return { files: await Promise.all(names.toSorted().map((name) => described(folder, name, standIns))) };
   } catch (error) {
-    return { problem: standIns.hide(error instanceof Error ? error.message : String(error)) };
+    return { problem: standIns.hide(reasonOf(error)) };
   }
 }
 
@@ -37,6 +38,6 @@ async function described(folder: string, name: string, standIns: StandIns): Prom
       damaged: content?.damaged.length ?? null,
     };
   } catch (error) {
-    return { file, problem: standIns.hide(error instanceof Error ? error.message : String(error)) };
+    return { file, problem: standIns.hide(reasonOf(error)) };
   }
 }

@@ -1,4 +1,5 @@
 import type { Log } from '../base/log.ts';
+import { reasonOf } from '../base/reason.ts';
 import { version } from '../base/version.ts';
 import { idleOptions } from '../config/idle.ts';
 import { risksOf } from '../config/risks.ts';
@@ -16,7 +17,7 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
   } catch (error) {
-    log.fatal(`The bridge cannot start: ${error instanceof Error ? error.message : String(error)}`);
+    log.fatal(`The bridge cannot start: ${reasonOf(error)}`);
     await daemon.stop();
     return exitStatus.failed;
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createLog, type Log, type LogLevel, logLevels, Secrets } from '../base/log.ts';
-import { nearest } from '../base/nearest.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import type { BrokerFinder } from '../broker/connection.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
 import type { App } from '../config/app.ts';
@@ -80,8 +80,6 @@ export function logLevelOption(value: unknown): LogLevel | undefined {
   if (value === undefined) return undefined;
   const level = logLevels.find((each) => each === value);
   if (level) return level;
-  const meant = nearest(String(value), logLevels);
-  throw new UsageError(
-    `--log-level must be one of ${logLevels.join(', ')}; got ${String(value)}${meant ? `. Did you mean ${meant}?` : ''}`,
-  );
+  const hint = didYouMean(nearest(String(value), logLevels));
+  throw new UsageError(`--log-level must be one of ${logLevels.join(', ')}; got ${String(value)}${hint}`);
 }

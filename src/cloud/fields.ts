@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest } from '../base/nearest.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { oneLine } from './oneLine.ts';
 
 /** A field of a query or of a body. */
@@ -96,7 +96,7 @@ export function faultsOf(
     const wrong = given.get(name);
     if (wrong === undefined) return [{ place, name, words: 'is missing' }];
     if (wrong === '' && takes === 'text') return [{ place, name, words: 'must not be empty' }];
-    const hint = choices && typeof wrong === 'string' ? meant(wrong, choices) : '';
+    const hint = choices && typeof wrong === 'string' ? didYouMean(nearest(wrong, choices)) : '';
     return [{ place, name, words: `must be ${takes}${hint}` }];
   });
   // Some values are wrong in more ways than one, which all come to the same words.
@@ -114,15 +114,9 @@ export function unknownNames(
   known: readonly string[],
 ): CallFault[] {
   const faults: CallFault[] = names.slice(0, mostNamed).map((name) => {
-    return { place, name: oneLine(name, 60), words: `is not known${meant(name, known)}` };
+    return { place, name: oneLine(name, 60), words: `is not known${didYouMean(nearest(name, known))}` };
   });
   const others = names.length - faults.length;
   if (others > 0) faults.push({ place, name: null, words: `has ${others} more that are not known` });
   return faults;
-}
-
-/** The end of a sentence that proposes another word, if one is near. */
-export function meant(word: string, known: readonly string[]): string {
-  const near = nearest(word, known);
-  return near === null ? '' : `; did you mean ${near}?`;
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { CloudError } from './errors.ts';
-import { type CallFault, faultsOf, meant, unknownNames } from './fields.ts';
+import { type CallFault, faultsOf, unknownNames } from './fields.ts';
 import { isTooDeep } from './nesting.ts';
 import { oneLine } from './oneLine.ts';
 import {
@@ -90,7 +91,7 @@ export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operatio
 export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): HttpRequest {
   const { operation: name } = call;
   if (!isOperationName(name)) {
-    const words = `there is no operation ${oneLine(String(name), 80)}${meant(String(name), operationNames)}`;
+    const words = `there is no operation ${oneLine(String(name), 80)}${didYouMean(nearest(String(name), operationNames))}`;
     throw new CloudError('invalid', String(name), words, { mayHaveActed: false });
   }
   const row = operationRow(name);

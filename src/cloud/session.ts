@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { Log, Secrets } from '../base/log.ts';
+import { reasonOf } from '../base/reason.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { CloudError } from './errors.ts';
 import type { Call } from './operations.ts';
@@ -249,7 +250,7 @@ export class Session {
     try {
       return this.#options.password();
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       throw new CloudError('auth', 'sign_in', `cannot read the password: ${why}`, {
         mayHaveActed: false,
         cause: error,

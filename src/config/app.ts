@@ -1,8 +1,9 @@
-import { nearest } from '../base/nearest.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import { reasonOf } from '../base/reason.ts';
 import { variableOf } from './environment.ts';
 import { ingressFrom } from './ingress.ts';
 import { ConfigError, type Given } from './load.ts';
-import { didYouMean, type Problem } from './problems.ts';
+import type { Problem } from './problems.ts';
 import { optionRows } from './schema.ts';
 import { readTextFile } from './textFile.ts';
 import { isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
@@ -96,8 +97,7 @@ function readOptions(file: string): Tree {
     options = JSON.parse(readTextFile(file));
   } catch (error) {
     // What the parser says repeats what it stumbled over, which may be a secret.
-    const isJson = !(error instanceof SyntaxError);
-    throw new ConfigError([isJson && error instanceof Error ? error.message : `${file} is not JSON`]);
+    throw new ConfigError([error instanceof SyntaxError ? `${file} is not JSON` : reasonOf(error)]);
   }
   if (!isTree(options)) throw new ConfigError([`${file} does not hold the options of the app`]);
   return options;

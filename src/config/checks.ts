@@ -1,5 +1,6 @@
-import { nearest } from '../base/nearest.ts';
-import { didYouMean, type Problem } from './problems.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import { reasonOf } from '../base/reason.ts';
+import type { Problem } from './problems.ts';
 import { optionRows, secretPaths } from './schema.ts';
 import { readSecret } from './secrets.ts';
 import { readBytes } from './textFile.ts';
@@ -109,7 +110,7 @@ function faultOf(path: string, read: () => unknown): Problem[] {
     read();
     return [];
   } catch (error) {
-    return [problem(path, error instanceof Error ? error.message : String(error))];
+    return [problem(path, reasonOf(error))];
   }
 }
 

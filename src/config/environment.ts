@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { nearest } from '../base/nearest.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { type OptionRow, optionRows } from './schema.ts';
 
 const prefix = 'SONIC2MQTT_';
@@ -90,7 +90,7 @@ function readFlow(written: string): unknown {
 function unknownVariable(variable: string): string {
   const candidates = [fileVariable, ...rowByVariable.keys()].map((each) => each.slice(prefix.length));
   const near = nearest(variable.slice(prefix.length), candidates);
-  return `${variable}: sets no option${near ? `; did you mean ${prefix}${near}?` : ''}`;
+  return `${variable}: sets no option${didYouMean(near && `${prefix}${near}`)}`;
 }
 
 /** Kubernetes tells every container where a service named sonic2mqtt is, in variables that look like ours. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { reasonOf } from '../base/reason.ts';
 import { crossProblems, type OperationParams } from './checks.ts';
 import { fileVariable, readEnvironment, type Setting, variableOf } from './environment.ts';
 import { type ParsedFile, parseFile } from './file.ts';
@@ -100,7 +101,7 @@ function readSource(path: string, namedBy: string | null): string | null {
   try {
     return readTextFile(path);
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error);
+    const what = reasonOf(error);
     throw new ConfigError([namedBy === null ? what : `${namedBy}: ${what}`]);
   }
 }

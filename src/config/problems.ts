@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest } from '../base/nearest.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { optionRows } from './schema.ts';
 import { isTree, type Path, type Tree, valueAt } from './tree.ts';
 
@@ -68,9 +68,4 @@ function unknownKey(section: Path, key: string): Problem {
   const elsewhere = optionRows.filter((row) => row.path.endsWith(`.${key}`));
   const moved = elsewhere.length === 1 ? (elsewhere[0]?.path ?? null) : null;
   return { path, what: `unknown key${didYouMean(nearest(key, siblings) ?? moved)}` };
-}
-
-/** The end of a sentence that proposes another word, if there is one. */
-export function didYouMean(word: string | null): string {
-  return word === null ? '' : `; did you mean ${word}?`;
 }

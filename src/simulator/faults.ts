@@ -1,5 +1,5 @@
 import type { Random } from '../base/backoff.ts';
-import { nearest } from '../base/nearest.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { isOperationName, type OperationName, operationNames } from '../cloud/operations.ts';
 
 interface Kind {
@@ -77,7 +77,7 @@ export const faultGrammar = 'NAME[=VALUE][@OPERATION][:RATE]';
 export function parseFault(text: string): { readonly fault: Fault } | { readonly problem: string } {
   const match = /^([^=@:]*)(?:=([^@:]*))?(?:@([^:]*))?(?::(.*))?$/s.exec(text);
   const [, name = '', valueText, operation, rateText] = match ?? [];
-  if (!isFaultKind(name)) return { problem: `unknown fault ${name}${suggestion(name, kindNames)}` };
+  if (!isFaultKind(name)) return { problem: `unknown fault ${name}${didYouMean(nearest(name, kindNames))}` };
   const { value: limits }: Kind = kinds[name];
   const value = valueText === undefined ? limits?.default : toNumber(valueText);
   if (!limits && valueText !== undefined) return { problem: `fault ${name} takes no value` };
@@ -87,7 +87,7 @@ export function parseFault(text: string): { readonly fault: Fault } | { readonly
     };
   }
   if (operation !== undefined && !isOperationName(operation)) {
-    return { problem: `unknown operation ${operation}${suggestion(operation, operationNames)}` };
+    return { problem: `unknown operation ${operation}${didYouMean(nearest(operation, operationNames))}` };
   }
   const rate = rateText === undefined ? 1 : toNumber(rateText);
   if (!(rate >= 0 && rate <= 1)) return { problem: 'the rate of a fault is a number from 0 to 1' };
@@ -98,11 +98,6 @@ export function parseFault(text: string): { readonly fault: Fault } | { readonly
 
 function isFaultKind(word: string): word is FaultKind {
   return Object.hasOwn(kinds, word);
-}
-
-function suggestion(word: string, candidates: readonly string[]): string {
-  const meant = nearest(word, candidates);
-  return meant === null ? '' : `; did you mean ${meant}?`;
 }
 
 function toNumber(text: string): number {

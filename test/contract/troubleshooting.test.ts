@@ -16,7 +16,7 @@ const parts = new Set([
   ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: HTTP', 'the environment', 'from the environment'],
   ...['an address that is none', 'an empty message', 'an unknown day', 'an unknown packing', 'its copy of …'],
   ...['the object …', 'something of … characters', '… has … characters'],
-  ...['while connecting', 'within the answer', 'without an answer'],
+  ...['while connecting', 'within the answer', 'without an answer', '; did you mean …?'],
   ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
   ...['text/event-stream; charset=utf-8', '…; charset=utf-8', 'image/svg+xml'],
   ...['event: … data: …', '{"now":…,"status":…}'],

@@ -28,9 +28,9 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['chekc'], 'Did you mean check?'],
+    [['chekc'], 'did you mean check?'],
     [['--prot', '1'], 'no option --prot'],
-    [['demo', '--prot', '1'], 'Did you mean --port?'],
+    [['demo', '--prot', '1'], 'did you mean --port?'],
     [['demo', '--port', 'many'], '--port must be a number'],
     [['run', '--log-level', 'loud'], 'trace, debug, info'],
     [['simulate', '--fault', 'latncy=1'], 'latency'],

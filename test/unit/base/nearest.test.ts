@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../../src/base/nearest.ts';
+import { didYouMean, nearest } from '../../../src/base/nearest.ts';
 
 const words = ['base_url', 'email', 'password', 'request_timeout', 'level'];
 
@@ -21,6 +21,11 @@ describe('a "did you mean"', () => {
 
   it.each(['', 'x', 'username', 'something_else', 'broker'])('is not asked for %j', (word) => {
     expect(nearest(word, words)).toBeNull();
+  });
+
+  it('ends a sentence, and is left out where nothing is near', () => {
+    expect(`unknown key${didYouMean(nearest('levl', words))}`).toBe('unknown key; did you mean level?');
+    expect(`unknown key${didYouMean(nearest('broker', words))}`).toBe('unknown key');
   });
 
   it('has nothing to offer without candidates', () => {

@@ -14,4 +14,9 @@ describe('the reason of an error', () => {
       'certificate has expired; renew it',
     );
   });
+
+  it('is what was thrown where that is no error', () => {
+    expect(reasonOf('no room')).toBe('no room');
+    expect(reasonOf(undefined)).toBe('undefined');
+  });
 });

@@ -25,8 +25,8 @@ describe('the arguments', () => {
   it.each([
     [['run', 'on'], /run: /],
     [['check', '--prot', '1'], /check: there is no option --prot/],
-    [['demo', '--prot', '1'], /demo: there is no option --prot. Did you mean --port\?/],
-    [['cal'], /there is no command cal. Did you mean call\?/],
+    [['demo', '--prot', '1'], /demo: there is no option --prot; did you mean --port\?/],
+    [['cal'], /there is no command cal; did you mean call\?/],
     [['call', 'list_sonics', '--config'], /call: .*--config/],
     [['call', '--config', '--help'], /call: .*--config/],
     [['call', '--version=1'], /call: .*--version/],
