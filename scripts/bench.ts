@@ -1,6 +1,6 @@
 // Measures the built bridge against a raw loop that makes the same requests and publishes, and nothing else:
 //   npm run bench [-- --cases a,b] [--sizes 1,10,1000,10000] [--runs N] [--json FILE] [--against FILE] [--quick]
-//   [--profile FOLDER].  Exit status: 0 measured, whatever came of it; 1 something went wrong; 2 bad usage.
+//   [--profile FOLDER] [--broker mosquitto|embedded].  Exit status: 0 measured, whatever came of it; 1 something went wrong; 2 bad usage.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { cases } from './bench/cases.ts';
 import type { Figure } from './bench/figures.ts';
 import { comparison, type Report, tableOf } from './bench/report.ts';
 import type { Bench } from './bench/stage.ts';
-import { brokerName } from './measure/broker.ts';
+import { type BrokerKind, brokers, usualBroker } from './measure/broker.ts';
 
 interface Options {
   readonly cases: readonly Case[];
@@ -19,6 +19,7 @@ interface Options {
   /** Null leaves it to the size. */
   readonly runs: number | null;
   readonly isQuick: boolean;
+  readonly broker: BrokerKind;
   readonly jsonFile: string | null;
   /** What an earlier run has written. */
   readonly against: Report | null;
@@ -42,6 +43,7 @@ function readOptions(): Options {
       json: text,
       against: text,
       profile: text,
+      broker: text,
       quick: { type: 'boolean' },
     },
   });
@@ -54,6 +56,7 @@ function readOptions(): Options {
     sizes: sizes ?? (isQuick ? [quickSize] : null),
     runs: values.runs === undefined ? (isQuick ? 1 : null) : whole('runs', values.runs, 1_000),
     isQuick,
+    broker: values.broker === undefined ? usualBroker() : brokerOf(values.broker),
     jsonFile: file(values.json),
     against: against === null ? null : JSON.parse(readFileSync(against, 'utf8')),
     profileFolder: file(values.profile),
@@ -73,12 +76,18 @@ function caseOf(name: string): Case {
   throw new RangeError(`there is no case ${name}; there are\n${known.join('\n')}`);
 }
 
+function brokerOf(name: string): BrokerKind {
+  if (name === 'mosquitto' || name === 'embedded') return name;
+  throw new RangeError(`--broker must be ${Object.keys(brokers).join(' or ')}; got ${name}`);
+}
+
 async function measure(options: Options, folder: string): Promise<Report> {
   const notes: string[] = [];
   let folders = 0;
   const bench: Bench = {
     runs: (sonics) => options.runs ?? (sonics >= largeSize ? fewRuns : usualRuns),
     isQuick: options.isQuick,
+    broker: options.broker,
     clouds: new Map(),
     newFolder: () => {
       const made = join(folder, `${folders++}`);
@@ -99,7 +108,7 @@ async function measure(options: Options, folder: string): Promise<Report> {
     at: new Date().toISOString(),
     node: process.version,
     processor: `${cpus().length} x ${cpus()[0]?.model.trim() || 'unknown'}`,
-    broker: brokerName(),
+    broker: brokers[options.broker].name,
     figures,
     notes,
   };

@@ -149,8 +149,7 @@ function polledBetween(
 /** A raw loop that is signed in and connected. */
 async function readyRaw({ bench, account, broker }: Stage, connections?: number): Promise<Part<RawDeeds>> {
   const folder = bench.newFolder();
-  const surroundings = { account, brokerUrl: broker.url, ...(connections && { connections }) };
-  writeScript(folder, { paths: [], messages: [] }, surroundings);
+  writeScript(folder, { paths: [], messages: [] }, { account, broker, connections });
   const raw = startRaw(folder, {});
   await raw.ask('load', folder);
   await raw.ask('signIn');

@@ -93,9 +93,9 @@ export function republishedBy(
   return { wallMs: end.atMs - begin.atMs, cpuMs: end.cpuMs - begin.cpuMs };
 }
 
-async function loadedRaw(bench: Bench, { account }: Stage, { url }: Broker, script: Script) {
+async function loadedRaw(bench: Bench, { account }: Stage, broker: Broker, script: Script) {
   const folder = bench.newFolder();
-  writeScript(folder, script, { account, brokerUrl: url });
+  writeScript(folder, script, { account, broker });
   const raw = startRaw(folder, { sampleMs });
   await raw.ask('load', folder);
   return raw;

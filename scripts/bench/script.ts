@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Account } from '../measure/account.ts';
+import type { Broker } from '../measure/broker.ts';
 import { confirmMs } from './subjects.ts';
 
 /** A retained message. */
@@ -17,32 +18,30 @@ export interface Script {
 }
 
 /** Where the raw loop asks and publishes. */
-export interface Surroundings {
+interface Surroundings {
   readonly account: Account;
-  readonly brokerUrl: string;
+  readonly broker: Pick<Broker, 'url' | 'protocolVersion'>;
   /** To the cloud. */
-  readonly connections: number;
+  readonly connections?: number | undefined;
 }
 
 /** As the bridge has by default. */
-const connections = 4;
+const usualConnections = 4;
 
 /** Writes it down as raw.mjs reads it; the folder is made. */
 export function writeScript(
   folder: string,
   { paths, messages }: Script,
-  surroundings: Pick<Surroundings, 'account' | 'brokerUrl'> & Partial<Surroundings>,
+  { account, broker, connections = usualConnections }: Surroundings,
 ): void {
   mkdirSync(folder, { recursive: true });
   const payloads = messages.map(({ payload }) => Buffer.from(payload));
   const lengths = messages.map(({ topic }, index) => [topic, payloads[index]?.length ?? 0]);
-  const written = { connections, ...surroundings, protocolVersion, confirmMs, paths, lengths };
+  const { url: brokerUrl, protocolVersion } = broker;
+  const written = { connections, account, brokerUrl, protocolVersion, confirmMs, paths, lengths };
   writeFileSync(join(folder, 'script.json'), JSON.stringify(written));
   writeFileSync(join(folder, 'payloads'), Buffer.concat(payloads));
 }
-
-/** As the bridge speaks it to a broker that does. */
-const protocolVersion = 5;
 
 const kinds = ['bridge', 'property', 'signal', 'sonic', 'incident'];
 

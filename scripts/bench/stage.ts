@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Account } from '../measure/account.ts';
-import { type Broker, startBroker } from '../measure/broker.ts';
+import { type Broker, type BrokerKind, startBroker } from '../measure/broker.ts';
 import { nowMs } from '../measure/now.ts';
 import { type Part, startPart } from '../measure/part.ts';
 import { typescript } from '../measure/program.ts';
@@ -18,6 +18,7 @@ export interface Bench {
   readonly runs: (sonics: number) => number;
   /** Whether all is to be over soon, whatever the figures are worth. */
   readonly isQuick: boolean;
+  readonly broker: BrokerKind;
   /** Those that were started, by their options. */
   readonly clouds: Map<string, Part<CloudDeeds>>;
   /** A folder that nothing else has used. */
@@ -70,7 +71,7 @@ function cloudOf({ clouds }: Bench, options: string): Part<CloudDeeds> {
 
 /** A broker of its own for something. */
 export async function withBroker<T>(bench: Bench, act: (broker: Broker) => Promise<T>): Promise<T> {
-  const broker = await startBroker(bench.newFolder());
+  const broker = await startBroker(bench.newFolder(), bench.broker);
   try {
     return await act(broker);
   } finally {

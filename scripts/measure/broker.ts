@@ -8,10 +8,19 @@ import { type Part, startPart } from './part.ts';
 import { typescript } from './program.ts';
 import { waitUntil } from './waitUntil.ts';
 
+/** What a broker is called, and which MQTT it speaks: 4 is 3.1.1. */
+export const brokers = {
+  mosquitto: { name: 'Mosquitto', protocolVersion: 5 },
+  embedded: { name: 'the embedded broker', protocolVersion: 4 },
+} as const;
+
+export type BrokerKind = keyof typeof brokers;
+
 /** A broker in a process of its own. */
 export interface Broker {
   readonly name: string;
   readonly url: string;
+  readonly protocolVersion: 4 | 5;
   readonly signal: (name: NodeJS.Signals) => void;
   /** Null once it has ended. */
   readonly pid: () => number | null;
@@ -26,23 +35,18 @@ type Start = () => Pick<Part<never>, 'signal' | 'stop' | 'pid'>;
 // Debian puts it where only root's PATH looks.
 const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` };
 
-/** Which one is started. */
-export function brokerName(): string {
-  return isInstalled() ? 'Mosquitto' : 'the embedded broker';
-}
-
-function isInstalled(): boolean {
-  return spawnSync('mosquitto', ['-h'], { env }).error === undefined;
-}
-
 /** Mosquitto where it is installed, else the embedded broker. */
-export async function startBroker(folder: string): Promise<Broker> {
+export function usualBroker(): BrokerKind {
+  return spawnSync('mosquitto', ['-h'], { env }).error === undefined ? 'mosquitto' : 'embedded';
+}
+
+export async function startBroker(folder: string, kind: BrokerKind = usualBroker()): Promise<Broker> {
   const port = await freePort();
-  const start = isInstalled() ? mosquitto(port, folder) : embedded(port);
+  const start = kind === 'mosquitto' ? mosquitto(port, folder) : embedded(port);
   let life = start();
   await reached(port);
   return {
-    name: brokerName(),
+    ...brokers[kind],
     url: `mqtt://127.0.0.1:${port}`,
     signal: (name) => life.signal(name),
     pid: () => life.pid(),

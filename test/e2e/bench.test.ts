@@ -79,8 +79,25 @@ it('a quick run of the benchmarks comes to every figure, and compares itself wit
   expect(bench.stdout).toMatch(/^changes +8 +messages +4\.00 +2\.00 +-50\.0 % +1\.00 > 1\.00$/m);
 });
 
-it('the benchmarks name the cases that there are to whoever asks for another', async () => {
-  const unknown = startBench('--cases', 'start,speed');
-  expect(await unknown.ended()).toMatchObject({ code: 2 });
-  expect(unknown.output).toContain('there is no case speed; there are\n  start');
+it('the benchmarks do with the embedded broker where Mosquitto is not installed', {
+  timeout: 300_000,
+}, async () => {
+  const file = join(temporaryFolder(), 'bench.json');
+  const bench = startBench(
+    ...['--quick', '--sizes', '8', '--cases', 'refresh,reconnect'],
+    ...['--broker', 'embedded', '--json', file],
+  );
+  expect(await bench.ended()).toMatchObject({ code: 0 });
+  const { broker, figures }: Report = JSON.parse(readFileSync(file, 'utf8'));
+  expect(broker).toBe('the embedded broker');
+  expect(new Set(figures.map((figure) => figure.case))).toEqual(new Set(['refresh', 'reconnect']));
+});
+
+it.each([
+  [['--cases', 'start,speed'], 'there is no case speed; there are\n  start'],
+  [['--broker', 'aedes'], '--broker must be mosquitto or embedded; got aedes'],
+])('the benchmarks say what there is to whoever asks for another: %j', async (args, words) => {
+  const bench = startBench(...args);
+  expect(await bench.ended()).toMatchObject({ code: 2 });
+  expect(bench.output).toContain(words);
 });

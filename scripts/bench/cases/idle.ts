@@ -45,7 +45,7 @@ export const idle: Case = {
         await bridge.stop();
         await listener.stop();
         const folder = bench.newFolder();
-        writeScript(folder, { paths: [], messages: [] }, { account, brokerUrl: broker.url });
+        writeScript(folder, { paths: [], messages: [] }, { account, broker });
         const raw = startRaw(folder, {});
         await raw.ask('load', folder);
         await raw.ask('signIn');

@@ -113,7 +113,7 @@ async function bridgeRefresh(stage: Stage, script: Script): Promise<Refreshed> {
 
 async function rawRefresh(bench: Bench, stage: Stage, script: Script, order: Order): Promise<Refreshed> {
   const folder = bench.newFolder();
-  writeScript(folder, script, { account: stage.account, brokerUrl: stage.broker.url });
+  writeScript(folder, script, stage);
   return measured(
     stage,
     script,

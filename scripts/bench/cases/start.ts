@@ -51,7 +51,7 @@ async function rawStart(
   file?: URL,
 ): Promise<number> {
   const folder = bench.newFolder();
-  writeScript(folder, script, { account, brokerUrl: broker.url });
+  writeScript(folder, script, { account, broker });
   const args = [folder, 'one after the other'];
   const asked = (raw: Part<RawDeeds>) => raw.ask('loadedMs');
   const { firstMs, answer } = await timed(
