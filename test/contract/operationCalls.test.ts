@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
 import { encodeCall } from '../../src/cloud/request.ts';
-import { benchFor, errorOf, heard } from '../support/operationBench.ts';
+import { benchFor, heard } from '../support/operationBench.ts';
 import { sampleCall } from '../support/operationSamples.ts';
+import { errorOf } from '../support/testClient.ts';
 
 /** What a field takes: a kind, or the only values. */
 type Kind = 'text' | 'flag' | 'number' | 'count' | 'page' | 'month' | 'year' | 'email' | 'time';

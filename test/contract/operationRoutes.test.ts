@@ -6,8 +6,9 @@ import {
   operationRow,
   paramNames,
 } from '../../src/cloud/operations.ts';
-import { answerWith, benchFor, errorOf, forget, heard, isUncertain } from '../support/operationBench.ts';
+import { answerWith, benchFor, forget, heard, isUncertain } from '../support/operationBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
+import { errorOf } from '../support/testClient.ts';
 
 /** Where each operation is, by the interface document and what is known beyond it, and which option permits it. */
 const routes: Readonly<Record<OperationName, string>> = {

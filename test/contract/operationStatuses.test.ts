@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { CloudErrorKind } from '../../src/cloud/errors.ts';
 import { type Call, operationNames, operationRow } from '../../src/cloud/operations.ts';
 import type { StubAnswer } from '../support/cloudStub.ts';
-import { answerWith, benchFor, errorOf, forget, heard, isUncertain } from '../support/operationBench.ts';
+import { answerWith, benchFor, forget, heard, isUncertain } from '../support/operationBench.ts';
 import { sampleCall } from '../support/operationSamples.ts';
+import { errorOf } from '../support/testClient.ts';
 
 describe.each(operationNames)('%s', (name) => {
   const call: Call = sampleCall(name);

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type Call, operationNames, operationRow } from '../../src/cloud/operations.ts';
 import type { StubAnswer } from '../support/cloudStub.ts';
 import { FakeClock } from '../support/fakeClock.ts';
-import { answerWith, benchFor, errorOf, forget, heard } from '../support/operationBench.ts';
+import { answerWith, benchFor, forget, heard } from '../support/operationBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
-import { startBench } from '../support/testClient.ts';
+import { errorOf, startBench } from '../support/testClient.ts';
 
 /** One byte more than is ever read. */
 const oversized = { text: `{"id":"${'x'.repeat(16 * 1024 * 1024)}"}` };

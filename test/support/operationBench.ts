@@ -1,5 +1,3 @@
-import { expect } from 'vitest';
-import { CloudError } from '../../src/cloud/errors.ts';
 import { type OperationName, operationRow } from '../../src/cloud/operations.ts';
 import type { StubAnswer, StubRequest } from './cloudStub.ts';
 import { type BenchOptions, type ClientBench, startBench } from './testClient.ts';
@@ -35,16 +33,6 @@ export function heard({ stub }: ClientBench, name: OperationName): StubRequest[]
 export function forget({ stub }: ClientBench): void {
   stub.requests.length = 0;
   stub.sessionRequests.length = 0;
-}
-
-/** What the promise fails with, which must be of the one family. */
-export async function errorOf(promise: Promise<unknown>): Promise<CloudError> {
-  const error = await promise.then(
-    () => expect.fail('it was answered'),
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CloudError);
-  return error as CloudError;
 }
 
 /** Whether a 404 may be about the route: nobody has published it, or it is beyond the interface document. */

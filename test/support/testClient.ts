@@ -1,7 +1,8 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createLog, Secrets } from '../../src/base/log.ts';
 import { CloudClient, type CloudClientOptions } from '../../src/cloud/client.ts';
+import { CloudError } from '../../src/cloud/errors.ts';
 import type { StoredSession } from '../../src/cloud/session.ts';
 import { type CloudStub, type StubHandler, startCloudStub, stubEmail } from './cloudStub.ts';
 
@@ -68,3 +69,20 @@ const hastyClock: Clock = {
   ...systemClock,
   after: (delayMs, callback) => systemClock.after(delayMs < 5_000 ? delayMs / 100 : delayMs, callback),
 };
+
+/** The call that closes the valve of sonic s-1. */
+export const closeValve = {
+  operation: 'command_valve',
+  params: { sonic_id: 's-1' },
+  body: { action: 'close' },
+} as const;
+
+/** What the promise fails with, which must be of the one family. */
+export async function errorOf(promise: Promise<unknown>): Promise<CloudError> {
+  const error = await promise.then(
+    () => expect.fail('it was answered'),
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(CloudError);
+  return error as CloudError;
+}

@@ -1,26 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { CloudError } from '../../../src/cloud/errors.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
-import { startBench } from '../../support/testClient.ts';
+import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const session = { token: 'kept', since: Date.now() };
 const sonic = { json: { id: 's-1' } };
 const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as const;
 const readTelemetry = { operation: 'read_telemetry', params: { sonic_id: 's-1' } } as const;
-const closeValve = {
-  operation: 'command_valve',
-  params: { sonic_id: 's-1' },
-  body: { action: 'close' },
-} as const;
-
-function errorOf(promise: Promise<unknown>): Promise<CloudError> {
-  return promise.then(
-    () => expect.fail('it was answered'),
-    (error) => error,
-  );
-}
 
 describe('a valve command', () => {
   it.each([{ status: 503 }, { status: 500, text: '<html>' }, { fault: 'cut' as const }])(

@@ -1,12 +1,7 @@
 import { expect, it } from 'vitest';
-import { startBench } from '../../support/testClient.ts';
+import { closeValve, startBench } from '../../support/testClient.ts';
 
 const session = { token: 'kept', since: Date.now() };
-const closeValve = {
-  operation: 'command_valve',
-  params: { sonic_id: 's-1' },
-  body: { action: 'close' },
-} as const;
 
 it('a command whose second attempt came too late to be sent fails as its first did', async () => {
   const { client, stub } = await startBench(() => ({ status: 429 }), {

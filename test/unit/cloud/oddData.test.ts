@@ -3,24 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
-import { startBench } from '../../support/testClient.ts';
+import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const session = { token: 'kept', since: Date.now() };
 const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as const;
 const listSonics = { operation: 'list_sonics' } as const;
-const closeValve = {
-  operation: 'command_valve',
-  params: { sonic_id: 's-1' },
-  body: { action: 'close' },
-} as const;
-
-function errorOf(promise: Promise<unknown>): Promise<CloudError> {
-  return promise.then(
-    () => expect.fail('it was answered'),
-    (error) => error,
-  );
-}
 
 describe('odd data', () => {
   it('is said where a text is so long that it is cut for people', async () => {

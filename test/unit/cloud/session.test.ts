@@ -1,26 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { CloudError } from '../../../src/cloud/errors.ts';
 import type { StubRequest } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
-import { startBench } from '../../support/testClient.ts';
+import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const sonic = { json: { id: 's-1' } };
 const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as const;
-const closeValve = {
-  operation: 'command_valve',
-  params: { sonic_id: 's-1' },
-  body: { action: 'close' },
-} as const;
-
-function errorOf(promise: Promise<unknown>): Promise<CloudError> {
-  return promise.then(
-    () => expect.fail('it was answered'),
-    (error) => error,
-  );
-}
 
 /** Session requests by the last word of their path. */
 function names(requests: readonly StubRequest[]): string[] {
