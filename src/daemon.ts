@@ -110,7 +110,7 @@ export class Daemon {
           staleAfterMs: config.stale_after,
           requestTimeoutMs: config.cloud.request_timeout,
         },
-        commander: {
+        commands: {
           confirmTimeoutMs: config.valve.confirm_timeout,
           confirmIntervalMs: config.valve.confirm_interval,
           requestTimeoutMs: config.cloud.request_timeout,

@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.ts';
 
 const commander = 'src/bridge/commander.ts';
+const valveLanes = 'src/bridge/valveLanes.ts';
 const commanderTests = ['test/unit/bridge/commander.test.ts'];
 const requestTests = ['test/unit/bridge/requestsRefused.test.ts'];
 const clientTests = ['test/unit/cloud/client.test.ts'];
@@ -52,22 +53,22 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'no valve command that waited too long is sent',
-    file: commander,
-    text: 'if (isTooLate(timeoutMs, this.#options.requestTimeoutMs)) {',
+    file: valveLanes,
+    text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
     tests: commanderTests,
   },
   {
     promise: 'no request that waited too long is sent',
     file: 'src/bridge/requests.ts',
-    text: 'if (isTooLate(leftMs, requestTimeoutMs)) {',
+    text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
     tests: requestTests,
   },
   {
     promise: 'no change that waited too long is sent',
     file: 'src/bridge/changes.ts',
-    text: 'if (isTooLate(timeoutMs, this.#requestTimeoutMs)) {',
+    text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
     tests: ['test/unit/bridge/changes.test.ts'],
   },
@@ -80,50 +81,50 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'commands to one valve run one at a time',
-    file: commander,
+    file: valveLanes,
     text: 'if (!isBusy) void this.#drain(lane);',
     replacement: 'void this.#drain(lane);',
     tests: commanderTests,
   },
   {
     promise: 'the command that gave way is told so',
-    file: commander,
+    file: valveLanes,
     text: 'this.#waiting.get(lane)?.onEnd(superseded);',
     replacement: '',
     tests: commanderTests,
   },
   {
     promise: 'a newer command ends the waits of the one before',
-    file: commander,
+    file: valveLanes,
     text: 'this.#sending.get(lane)?.abort();',
     replacement: '',
     tests: commanderTests,
   },
   {
     promise: 'two spellings of an id share a lane',
-    file: commander,
+    file: valveLanes,
     text: 'const lane = id.toLowerCase();',
     replacement: 'const lane = id;',
     tests: commanderTests,
   },
   {
     promise: 'a stop ends the commands',
-    file: commander,
-    text: 'this.#stopping.abort(new GivenUp(words, false));',
-    replacement: '',
+    file: valveLanes,
+    text: 'const options = { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany };',
+    replacement: 'const options = { priority, sendSignal, timeoutMs, onAnswer, isOneOfMany };',
     tests: commanderTests,
   },
   {
     promise: 'a command that comes during the stop is refused',
     file: commander,
-    text: 'this.#stopping.signal.aborted ? stoppedWords : words;',
+    text: 'signal.aborted ? stoppedWords : words;',
     replacement: 'words;',
     tests: commanderTests,
   },
   {
     promise: 'a request that comes during the stop is refused',
     file: 'src/bridge/requests.ts',
-    text: ': this.#stopping.signal.aborted\n',
+    text: ': signal.aborted\n',
     replacement: ': false\n',
     tests: requestTests,
   },

@@ -50,8 +50,8 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a command is confirmed only by what was read since',
-    file: 'src/bridge/commander.ts',
-    text: '(this.#store.sonicReadAt(id) ?? startedAt) >= startedAt;',
+    file: 'src/bridge/confirmations.ts',
+    text: '(store.sonicReadAt(id) ?? startedAt) >= startedAt;',
     replacement: 'true;',
     tests: ['test/unit/bridge/commander.test.ts'],
   },

@@ -6,7 +6,8 @@ import type { BrokerMessage, Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { Call, OperationName } from '../cloud/operations.ts';
+import { GivenUp } from '../cloud/deadline.ts';
+import type { OperationName } from '../cloud/operations.ts';
 import type { BridgeOrder } from '../entities/row.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
@@ -16,23 +17,26 @@ import type { Shard } from '../model/shard.ts';
 import { Announcer } from './announcer.ts';
 import { Answers } from './answers.ts';
 import { Changes } from './changes.ts';
-import { Commander, type CommanderOptions, type Outcome } from './commander.ts';
+import { Commander } from './commander.ts';
+import { type CommandTimes, Confirmations } from './confirmations.ts';
 import type { Deliveries } from './deliveries.ts';
 import { Extras } from './extras.ts';
 import type { Figures } from './figures.ts';
+import { FollowUp } from './followUp.ts';
 import { Handover } from './handover.ts';
 import { agesUntil, type Slice, slices } from './health.ts';
 import { InfoDocument } from './infoDocument.ts';
 import type { Inventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
-import { lookIntoMissing } from './missingRoute.ts';
 import { Monitor } from './monitor.ts';
+import { type Outcome, unansweredWords } from './outcome.ts';
 import { type Overview, overviewOf } from './overview.ts';
 import { Poller, type PollerOptions } from './poller.ts';
 import { type BridgePlan, Publisher } from './publisher.ts';
 import { Requests } from './requests.ts';
 import { Stocktaking } from './stocktaking.ts';
 import { type Happening, Store } from './store.ts';
+import { ValveLanes } from './valveLanes.ts';
 import { ValveOutcomes } from './valveOutcomes.ts';
 import type { WebhookRegistration } from './webhookRegistration.ts';
 import { type Wellbeing, wellbeingOf } from './wellbeing.ts';
@@ -50,7 +54,7 @@ export interface BridgeOptions {
   /** Shown in `bridge/info`: the configuration without its secrets. */
   readonly shownConfiguration: unknown;
   readonly poller: PollerOptions;
-  readonly commander: Omit<CommanderOptions, 'topics' | 'control'>;
+  readonly commands: CommandTimes;
 }
 
 /** What the bridge works with. */
@@ -83,11 +87,11 @@ export class Bridge {
   readonly #startedAt: number;
   readonly #store: Store;
   readonly #poller: Poller;
+  readonly #confirmations: Confirmations;
   readonly #commander: Commander;
-  readonly #changes: Changes;
+  readonly #requests: Requests;
   readonly #extras: Extras;
   readonly #stopping = new AbortController();
-  readonly #requests: Requests;
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
   readonly #stocktaking: Stocktaking;
@@ -166,39 +170,6 @@ export class Bridge {
       clock,
       log,
     );
-    this.#commander = new Commander(
-      client,
-      this.#store,
-      { ...options.commander, topics: options.topics, control: options.control },
-      {
-        bridgeView: () => this.#bridgeView(),
-        carryOut: (order) => this.#carryOut(order),
-        change: (errand) => this.#changes.take(errand),
-        offersChanged: () => this.#offersChanged(),
-        lookIntoMissing: (call, error) => this.#lookIntoMissing(call, error),
-        accepted: (sonicId) => this.#poller.stir(sonicId),
-        doubtful: (sonicId) => {
-          this.#poller.stir(sonicId);
-          this.#poller.request('sonics');
-        },
-        tell: (outcome) => this.#tellOutcome(outcome),
-      },
-      clock,
-      log,
-    );
-    this.#changes = new Changes(
-      client,
-      this.#store,
-      options.commander,
-      {
-        happened: (happenings) => this.#happened(happenings),
-        changed: (slice) => this.#poller.request(slice),
-        offersChanged: () => this.#offersChanged(),
-        lookIntoMissing: (call, error) => this.#lookIntoMissing(call, error),
-      },
-      clock,
-      log,
-    );
     this.#extras = new Extras(
       client,
       this.#store,
@@ -211,27 +182,53 @@ export class Bridge {
       clock,
       log,
     );
-    this.#requests = new Requests(
-      client,
-      this.#store,
-      this.#commander,
-      new Answers(connection, log),
-      {
-        topics: options.topics,
-        control: options.control,
-        statusTopic: options.statusTopic,
-        requestTimeoutMs: options.commander.requestTimeoutMs,
+    const { signal } = this.#stopping;
+    const { requestTimeoutMs } = options.commands;
+    const sending = { client, store: this.#store, requestTimeoutMs, signal, clock, log };
+    const followUp = new FollowUp({
+      ...sending,
+      happened: (happenings) => this.#happened(happenings),
+      changed: (slice) => this.#poller.request(slice),
+      offersChanged: () => this.#offersChanged(),
+    });
+    this.#confirmations = new Confirmations({
+      ...sending,
+      ...options.commands,
+      accepted: (sonicId) => this.#poller.stir(sonicId),
+      tell: (outcome) => this.#tellOutcome(outcome),
+    });
+    const valveLanes = new ValveLanes({
+      ...sending,
+      confirmations: this.#confirmations,
+      followUp,
+      doubtful: (sonicId) => {
+        this.#poller.stir(sonicId);
+        this.#poller.request('sonics');
       },
-      {
-        tell: (outcome) => this.#tellCommand(outcome),
-        happened: (happenings) => this.#happened(happenings),
-        changed: (slice) => this.#poller.request(slice),
-        offersChanged: () => this.#offersChanged(),
-        lookIntoMissing: (call, error) => this.#lookIntoMissing(call, error),
-      },
-      clock,
+    });
+    const changes = new Changes({ ...sending, followUp });
+    this.#commander = new Commander({
+      topics: options.topics,
+      control: options.control,
+      store: this.#store,
+      signal,
+      bridgeView: () => this.#bridgeView(),
+      carryOut: (order) => this.#carryOut(order),
+      moveValve: (errand) => valveLanes.move(errand),
+      change: (errand) => changes.take(errand),
+      tell: (outcome) => this.#tellOutcome(outcome),
       log,
-    );
+    });
+    this.#requests = new Requests({
+      ...sending,
+      topics: options.topics,
+      control: options.control,
+      statusTopic: options.statusTopic,
+      answers: new Answers(connection, log),
+      followUp,
+      moveValve: (errand) => valveLanes.move(errand),
+      tell: (outcome) => this.#tellCommand(outcome),
+    });
     this.#publisher = new Publisher(
       this.#store,
       retained,
@@ -314,10 +311,9 @@ export class Bridge {
     this.#cancelFigures();
     this.#cancelBirth();
     this.#cancelInsisting();
+    this.#stopping.abort(new GivenUp(unansweredWords, false));
     this.#requests.stop();
-    this.#commander.stop();
-    this.#changes.stop();
-    this.#stopping.abort(new Error('the bridge stops'));
+    this.#confirmations.stop();
     this.#announcer.stop();
     this.#stocktaking.stop();
     this.#handover.stop();
@@ -551,13 +547,6 @@ export class Bridge {
     );
   }
 
-  #lookIntoMissing(call: Call, error: unknown): Promise<boolean> {
-    const { client, log } = this.#parts;
-    const { signal } = this.#stopping;
-    const offersChanged = () => this.#offersChanged();
-    return lookIntoMissing(call, error, { client, store: this.#store, log, signal, offersChanged });
-  }
-
   /** An operation is offered no more: said in `bridge/info`, and every device may lose entities. */
   #offersChanged(): void {
     this.#store.touchAll();
@@ -611,10 +600,12 @@ export class Bridge {
   }
 
   #tellOutcome(outcome: Outcome): void {
+    const { topic, status, reason } = outcome;
+    const hasFailed = status === 'error' || status === 'refused';
+    if (hasFailed) this.#parts.log.warn(`${topic}: ${status}: ${reason}`);
     this.#tellCommand(outcome);
-    const target = this.#options.topics.parse(outcome.topic);
     // Whoever sent it may show already what was asked for.
-    const hasFailed = outcome.status === 'error' || outcome.status === 'refused';
+    const target = this.#options.topics.parse(topic);
     if (!hasFailed || !target || target.kind === 'incident') return;
     const { kind, id } = target;
     if (kind === 'bridge' || this.#store.view(kind, id)) this.#publisher.showAgain(kind, id);

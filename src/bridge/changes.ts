@@ -1,15 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { reasonOf } from '../base/reason.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call, OperationName } from '../cloud/operations.ts';
-import type { Slice } from './health.ts';
+import type { FollowUp } from './followUp.ts';
 import { isTooLate } from './lateness.ts';
 import { isAboutRecords } from './missingRoute.ts';
-import { sliceShowing } from './shownIn.ts';
-import type { Happening, Store } from './store.ts';
-import { takeReply } from './takeReply.ts';
+import type { Outcome } from './outcome.ts';
 
 /** The operations that commands may come to, besides the valves'. */
 const changeNames = [
@@ -33,11 +31,7 @@ export function isChange(call: Call): call is ChangeCall {
 }
 
 /** How a command ended: its status, why if it is not ok, and the cloud's status code if it answered. */
-export type ChangeEnd = (
-  status: 'ok' | 'error' | 'refused' | 'superseded',
-  reason: string | null,
-  httpStatus: number | null,
-) => void;
+export type ChangeEnd = (status: Outcome['status'], reason: string | null, httpStatus: number | null) => void;
 
 /** A command that comes to one or several changes, and who is told how it ended, once. */
 export interface ChangeErrand {
@@ -49,15 +43,15 @@ export interface ChangeErrand {
   readonly onEnd: ChangeEnd;
 }
 
-/** What is needed of the bridge around. */
-export interface ChangesEvents {
-  readonly happened: (happenings: readonly Happening[]) => void;
-  /** A slice may show something new. */
-  readonly changed: (slice: Slice) => void;
-  /** The cloud was found not to offer an operation. */
-  readonly offersChanged: () => void;
-  /** Looks into a 404, should it be one: says whether the operation was given up for it; never rejects. */
-  readonly lookIntoMissing: (call: Call, error: unknown) => Promise<boolean>;
+export interface ChangesOptions {
+  readonly client: CloudClient;
+  readonly followUp: FollowUp;
+  /** How long a command may wait before it is sent, in ms; it is never sent later. */
+  readonly requestTimeoutMs: number;
+  /** Ends what is under way; nothing is sent after that. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 interface Waiting extends ChangeErrand {
@@ -81,36 +75,18 @@ const callsAtOnce = 4;
  * for the same fields the newest wins, and each call reaches the cloud at most once: none is repeated here.
  */
 export class Changes {
-  readonly #client: CloudClient;
-  readonly #store: Store;
-  readonly #requestTimeoutMs: number;
-  readonly #events: ChangesEvents;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #options: ChangesOptions;
   /** By target, while a command is being sent: those that wait behind it. */
   readonly #lanes = new Map<string, Waiting[]>();
-  readonly #stopping = new AbortController();
 
-  constructor(
-    client: CloudClient,
-    store: Store,
-    options: { readonly requestTimeoutMs: number },
-    events: ChangesEvents,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#client = client;
-    this.#store = store;
-    this.#requestTimeoutMs = options.requestTimeoutMs;
-    this.#events = events;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(options: ChangesOptions) {
+    this.#options = options;
   }
 
   /** Runs a command when those before it have ended; its end is told in any case. */
   take(errand: ChangeErrand): void {
     const { target } = errand;
-    const waiting = { ...errand, arrivedAt: this.#clock.monotonic() };
+    const waiting = { ...errand, arrivedAt: this.#options.clock.monotonic() };
     const lane = this.#lanes.get(target);
     if (!lane) {
       this.#lanes.set(target, []);
@@ -128,12 +104,6 @@ export class Changes {
     for (const each of lane.filter(isCovered)) {
       each.onEnd('superseded', 'a newer command for the same arrived', null);
     }
-  }
-
-  /** Sends nothing more. */
-  stop(): void {
-    const words = 'the bridge was stopped before the cloud answered; it may still be carried out';
-    this.#stopping.abort(new GivenUp(words, false));
   }
 
   async #drain(target: string, first: Waiting): Promise<void> {
@@ -160,8 +130,9 @@ export class Changes {
   }
 
   async #send(topic: string, call: ChangeCall, arrivedAt: number): Promise<CallEnd> {
-    const timeoutMs = arrivedAt + this.#requestTimeoutMs - this.#clock.monotonic();
-    if (isTooLate(timeoutMs, this.#requestTimeoutMs)) {
+    const { client, followUp, requestTimeoutMs, signal, clock, log } = this.#options;
+    const timeoutMs = arrivedAt + requestTimeoutMs - clock.monotonic();
+    if (isTooLate(timeoutMs, requestTimeoutMs)) {
       return { reason: 'timeout: what came before it took too long; it was not sent', httpStatus: null };
     }
     let httpStatus: number | null = null;
@@ -169,28 +140,19 @@ export class Changes {
       httpStatus = status;
     };
     // Not the values: an address may hold a secret.
-    this.#log.info(`Asked by ${topic}: ${call.operation} ${Object.keys(call.body).join(', ')}`);
+    log.info(`Asked by ${topic}: ${call.operation} ${Object.keys(call.body).join(', ')}`);
     try {
-      const { signal } = this.#stopping;
       const isOneOfMany = isAboutRecords(call);
-      const reply = await this.#client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
-      this.#events.happened(takeReply(this.#store, call, reply, this.#clock.monotonic()));
-      this.#lookAt(call);
+      const reply = await client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
+      followUp.done(call, reply);
       return { reason: null, httpStatus };
     } catch (error) {
-      void this.#events.lookIntoMissing(call, error);
-      if (error instanceof CloudError) {
-        if (error.kind === 'unsupported') this.#events.offersChanged();
-        // What it was asked to do may be done; an incident that refuses is not what it was taken for.
-        if (error.mayHaveActed || call.operation === 'act_on_incident') this.#lookAt(call);
-      } else this.#log.error({ err: error }, `${topic} went wrong`);
-      return { reason: error instanceof Error ? error.message : String(error), httpStatus };
+      void followUp.failed(topic, call, error);
+      // An incident that refuses is not what it was taken for.
+      const hasRefused = error instanceof CloudError && !error.mayHaveActed;
+      if (hasRefused && call.operation === 'act_on_incident') followUp.lookAt(call);
+      return { reason: reasonOf(error), httpStatus };
     }
-  }
-
-  #lookAt({ operation }: ChangeCall): void {
-    const slice = sliceShowing(operation);
-    if (slice !== null && !this.#stopping.signal.aborted) this.#events.changed(slice);
   }
 }
 

@@ -1,5 +1,8 @@
+import { describeDuration } from '../base/duration.ts';
 import { reasonOf } from '../base/reason.ts';
 import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
+import { type Call, operationRow } from '../cloud/operations.ts';
+import type { Traffic } from '../cloud/sender.ts';
 
 /** What went wrong with a request, in a word for programs. */
 export type ErrorCode =
@@ -55,6 +58,20 @@ export function failureOf(error: unknown, answered: number | null): RequestFailu
   const { kind, timedOut, status } = error;
   const code = kind === 'unavailable' && timedOut ? 'timeout' : codes[kind];
   return { code, message, httpStatus: status ?? answered, isTried: kind !== 'invalid' };
+}
+
+/** Why a request was not sent in its time. */
+export function unsentFailure({ operation }: Call, { limitedUntil, pollWaitMs }: Traffic): RequestFailure {
+  // Only reads keep to the budget and to the pauses that the cloud asks for.
+  const waitMs = operationRow(operation).retry === 'never' ? 0 : pollWaitMs;
+  if (waitMs > 0 && limitedUntil !== null) {
+    return turnedAway('rate_limited', `the cloud asks to wait another ${describeDuration(waitMs)}`);
+  }
+  if (waitMs > 0) {
+    return turnedAway('rate_limited', 'cloud.max_requests_per_minute left no room for it in its time');
+  }
+  const words = 'timeout: the requests before it took too long; it was not sent';
+  return { ...turnedAway('timeout', words), isTried: true };
 }
 
 function shortened(message: string): string {

@@ -4,8 +4,11 @@ import type { Availability } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isOperationName, type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
+import type { Traffic } from '../cloud/sender.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
+import type { Store } from './store.ts';
+import { moveOf, type ValveCall } from './valveCall.ts';
 
 /** What decides which operations may be asked for. */
 export interface Permissions {
@@ -45,4 +48,30 @@ export function judgeRequest(
   const words =
     offered === 'off' ? `${name} is switched off in cloud.routes` : `the cloud does not offer ${name}`;
   return failureOf(new CloudError('unsupported', name, words), null);
+}
+
+/**
+ * Why this bridge does not move the valve; null where it does. Commands to one valve run one at a time, which two
+ * bridges could not see to.
+ */
+export function judgeMover(call: ValveCall, store: Store): RequestFailure | null {
+  if (!store.isShared) return null;
+  const { id } = moveOf(call);
+  if (!store.isWhole && !store.sonicView(id)) {
+    const words =
+      'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
+    return turnedAway('cloud_unavailable', words);
+  }
+  const mover = store.otherMover(id);
+  if (mover === null) return null;
+  return turnedAway(
+    'invalid_request',
+    `only ${mover} moves the valve of sonic ${id}: send the request to it`,
+  );
+}
+
+/** Why a change has to wait; null where the budget has room for it. */
+export function judgeBudget({ isUsedUp }: Traffic): RequestFailure | null {
+  if (!isUsedUp) return null;
+  return turnedAway('rate_limited', 'cloud.max_requests_per_minute is used up; try again in a while');
 }

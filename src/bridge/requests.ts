@@ -1,46 +1,41 @@
 import type { Clock } from '../base/clock.ts';
-import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import type { BrokerMessage } from '../broker/connection.ts';
 import { envelopeOf, type Page } from '../cloud/answer.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, operationRow, type RecordOf } from '../cloud/operations.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
 import type { Answers, ReturnAddress } from './answers.ts';
-import { type CommandEnd, type Commander, type Outcome, retainedWords, stoppedWords } from './commander.ts';
-import type { Slice } from './health.ts';
+import type { FollowUp } from './followUp.ts';
 import { isTooLate } from './lateness.ts';
 import { isAboutRecords } from './missingRoute.ts';
-import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
-import { judgeRequest, type Permissions } from './requestJudgement.ts';
+import { type Outcome, retainedWords, stoppedWords } from './outcome.ts';
+import { failureOf, type RequestFailure, turnedAway, unsentFailure } from './requestFailure.ts';
+import { judgeBudget, judgeMover, judgeRequest } from './requestJudgement.ts';
 import { readRequest } from './requestPayload.ts';
-import { sliceShowing } from './shownIn.ts';
-import type { Happening, Store } from './store.ts';
-import { takeReply } from './takeReply.ts';
-import { isValveCall, moveOf, type ValveCall } from './valveCall.ts';
+import type { Store } from './store.ts';
+import { isValveCall, type ValveCall } from './valveCall.ts';
+import type { ValveEnd, ValveErrand } from './valveLanes.ts';
 
 export interface RequestsOptions {
   readonly topics: Topics;
   readonly control: Readonly<Record<Control, boolean>>;
   /** Where Home Assistant says that it has started. */
   readonly statusTopic: string;
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly answers: Answers;
+  readonly followUp: FollowUp;
+  readonly moveValve: (errand: ValveErrand) => void;
   /** How long a request may take from when it came, in ms. */
   readonly requestTimeoutMs: number;
-}
-
-/** What requests need of the bridge around them. */
-export interface RequestsEvents {
+  /** Ends what is under way; once it has aborted, requests are refused. */
+  readonly signal: AbortSignal;
   readonly tell: (outcome: Outcome) => void;
-  readonly happened: (happenings: readonly Happening[]) => void;
-  /** What the cloud says of this has changed: worth an early poll. */
-  readonly changed: (slice: Slice) => void;
-  /** An operation turned out not to be offered by the cloud. */
-  readonly offersChanged: () => void;
-  /** Looks into a 404, should it be one: says whether the operation was given up for it; never rejects. */
-  readonly lookIntoMissing: (call: Call, error: unknown) => Promise<boolean>;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** A request on its way. */
@@ -58,75 +53,46 @@ const mostValveErrands = 50;
 
 /**
  * Carries out operations that are asked for over MQTT, a few at a time, and answers each request once. Reads keep to
- * the budget as polls do; changes are turned away while it is used up; what moves a valve goes by the commander.
+ * the budget as polls do; changes are turned away while it is used up; what moves a valve goes by its lane.
  */
 export class Requests {
-  readonly #client: CloudClient;
-  readonly #store: Store;
-  readonly #commander: Commander;
-  readonly #answers: Answers;
   readonly #options: RequestsOptions;
-  readonly #events: RequestsEvents;
-  readonly #clock: Clock;
-  readonly #log: Log;
   /** Oldest first, each with what ends its wait. */
   readonly #waiting = new Map<Errand, () => void>();
-  readonly #stopping = new AbortController();
-  readonly #permissions: Permissions;
   #underWay = 0;
   #valveErrands = 0;
 
-  constructor(
-    client: CloudClient,
-    store: Store,
-    commander: Commander,
-    answers: Answers,
-    options: RequestsOptions,
-    events: RequestsEvents,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#client = client;
-    this.#store = store;
-    this.#commander = commander;
-    this.#answers = answers;
+  constructor(options: RequestsOptions) {
     this.#options = options;
-    this.#events = events;
-    this.#clock = clock;
-    this.#log = log;
-    this.#permissions = {
-      control: options.control,
-      availability: (name) => client.availability(name),
-    };
   }
 
   /** Takes a message; if it is a request, it is answered in any case. */
   take(message: BrokerMessage): void {
+    const { topics, control, client, signal, clock } = this.#options;
     const { topic, payload, isRetained } = message;
-    const operation = this.#options.topics.operationOf(topic);
+    const operation = topics.operationOf(topic);
     if (operation === null || (isRetained && payload === '')) return;
     const { parts, transaction, problem } = readRequest(message);
     const address = { ...this.#replyTo(message, operation), transaction };
     const call = { operation, ...parts };
     const failure = isRetained
       ? turnedAway('invalid_request', retainedWords)
-      : this.#stopping.signal.aborted
+      : signal.aborted
         ? turnedAway('cloud_unavailable', stoppedWords)
-        : judgeRequest(call, problem, this.#permissions);
+        : judgeRequest(call, problem, { control, availability: (name) => client.availability(name) });
     // What was judged well is the call of an operation.
-    const errand = { topic, call: call as Call, address, arrivedAt: this.#clock.monotonic() };
+    const errand = { topic, call: call as Call, address, arrivedAt: clock.monotonic() };
     if (failure) this.#fail(errand, failure);
     else if (isValveCall(errand.call)) this.#moveValve(errand, errand.call);
     else this.#queue(errand);
   }
 
-  /** Sends nothing more; what waits is told so. */
+  /** What waits is told that it is not sent any more. */
   stop(): void {
-    const words = 'the bridge was stopped before the cloud answered; it may still be carried out';
-    this.#stopping.abort(new GivenUp(words, false));
     for (const [errand, cancel] of this.#waiting) {
       cancel();
-      this.#failWith(errand, new CloudError('unavailable', errand.call.operation, 'the bridge was stopped'));
+      const error = new CloudError('unavailable', errand.call.operation, 'the bridge was stopped');
+      this.#fail(errand, failureOf(error, null));
     }
     this.#waiting.clear();
   }
@@ -144,16 +110,17 @@ export class Requests {
   }
 
   #moveValve(errand: Errand, call: ValveCall): void {
+    const { client, store, moveValve } = this.#options;
     const failure =
       this.#valveErrands >= mostValveErrands
         ? turnedAway('rate_limited', `${mostValveErrands} requests for valves are under way already`)
-        : (this.#strayFailure(call) ?? this.#budgetFailure());
+        : (judgeMover(call, store) ?? judgeBudget(client.traffic()));
     if (failure) {
       this.#fail(errand, failure);
       return;
     }
     this.#valveErrands += 1;
-    this.#commander.moveValve({
+    moveValve({
       topic: errand.topic,
       call,
       priority: 'command',
@@ -164,47 +131,27 @@ export class Requests {
     });
   }
 
-  /** Commands to one valve run one at a time, which two bridges could not see to. */
-  #strayFailure(call: ValveCall): RequestFailure | null {
-    if (!this.#store.isShared) return null;
-    const { id } = moveOf(call);
-    if (!this.#store.isWhole && !this.#store.sonicView(id)) {
-      const words =
-        'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
-      return turnedAway('cloud_unavailable', words);
-    }
-    const mover = this.#store.otherMover(id);
-    if (mover === null) return null;
-    return turnedAway(
-      'invalid_request',
-      `only ${mover} moves the valve of sonic ${id}: send the request to it`,
-    );
-  }
-
-  #valveMoved(errand: Errand, end: CommandEnd): void {
+  #valveMoved(errand: Errand, end: ValveEnd): void {
     if (end.status === 'ok') this.#succeed(errand, end.reply, end.httpStatus);
-    else if (end.status === 'error') this.#failWith(errand, end.error, end.httpStatus);
+    else if (end.status === 'error') this.#fail(errand, failureOf(end.error, end.httpStatus));
     else {
-      this.#events.tell({
-        topic: errand.topic,
-        status: 'superseded',
-        reason: end.reason,
-        http_status: null,
-      });
+      const { tell, answers } = this.#options;
+      tell({ topic: errand.topic, status: 'superseded', reason: end.reason, http_status: null });
       const failure = turnedAway('rate_limited', `superseded: ${end.reason}`);
-      this.#answers.send({ status: 'error', failure }, errand.address);
+      answers.send({ status: 'error', failure }, errand.address);
     }
   }
 
   #queue(errand: Errand): void {
+    const { client, requestTimeoutMs, clock } = this.#options;
     if (this.#underWay < mostUnderWay) void this.#run(errand);
     else if (this.#waiting.size >= mostWaiting) {
       const words = `${mostUnderWay} requests are under way and ${mostWaiting} wait already`;
       this.#fail(errand, turnedAway('rate_limited', words));
     } else {
-      const cancel = this.#clock.after(this.#options.requestTimeoutMs, () => {
+      const cancel = clock.after(requestTimeoutMs, () => {
         this.#waiting.delete(errand);
-        this.#fail(errand, this.#unsent(errand));
+        this.#fail(errand, unsentFailure(errand.call, client.traffic()));
       });
       this.#waiting.set(errand, cancel);
     }
@@ -224,100 +171,65 @@ export class Requests {
 
   /** Never rejects. */
   async #carryOut(errand: Errand): Promise<void> {
-    const { call, arrivedAt } = errand;
-    const { requestTimeoutMs } = this.#options;
+    const { client, followUp, requestTimeoutMs, signal, clock } = this.#options;
+    const { topic, call, arrivedAt } = errand;
     const isChange = operationRow(call.operation).retry === 'never';
-    const leftMs = arrivedAt + requestTimeoutMs - this.#clock.monotonic();
-    if (isTooLate(leftMs, requestTimeoutMs)) {
-      this.#fail(errand, this.#unsent(errand));
+    const timeoutMs = arrivedAt + requestTimeoutMs - clock.monotonic();
+    if (isTooLate(timeoutMs, requestTimeoutMs)) {
+      this.#fail(errand, unsentFailure(call, client.traffic()));
       return;
     }
-    const failure = isChange ? this.#budgetFailure() : null;
+    const failure = isChange ? judgeBudget(client.traffic()) : null;
     if (failure) {
       this.#fail(errand, failure);
       return;
     }
-    const startedAt = this.#clock.monotonic();
-    let answered: number | null = null;
+    const startedAt = clock.monotonic();
+    let httpStatus: number | null = null;
+    const onAnswer = (status: number) => {
+      httpStatus = status;
+    };
     let reply: unknown;
     try {
-      reply = await this.#client.call(call, {
-        signal: this.#stopping.signal,
-        timeoutMs: leftMs,
-        isOneOfMany: isAboutRecords(call),
-        onAnswer: (status) => {
-          answered = status;
-        },
-      });
+      const isOneOfMany = isAboutRecords(call);
+      reply = await client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
     } catch (error) {
-      const isRouteMissing = await this.#events.lookIntoMissing(call, error);
+      const isRouteMissing = await followUp.failed(topic, call, error);
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
-      if (isUnsent && !isChange && this.#client.traffic().pollWaitMs > 0) {
-        this.#fail(errand, { ...this.#unsent(errand), httpStatus: answered });
+      if (isUnsent && !isChange && client.traffic().pollWaitMs > 0) {
+        this.#fail(errand, { ...unsentFailure(call, client.traffic()), httpStatus });
       } else if (isRouteMissing) {
-        this.#fail(errand, { ...failureOf(error, answered), code: 'unsupported' });
-      } else this.#failWith(errand, error, answered);
+        this.#fail(errand, { ...failureOf(error, httpStatus), code: 'unsupported' });
+      } else this.#fail(errand, failureOf(error, httpStatus));
       return;
     }
     this.#noteSonic(call, reply, startedAt);
-    this.#succeed(errand, reply, answered);
+    this.#succeed(errand, reply, httpStatus);
   }
 
   /** Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others. */
   #noteSonic({ operation, params }: Call, reply: unknown, startedAt: number): void {
     if (operation !== 'read_sonic' && operation !== 'read_wifi_sonic') return;
     const sonic = reply as RecordOf<typeof operation>;
-    if (sonic.id === params.sonic_id) this.#store.setSonic(sonic, startedAt);
-  }
-
-  /** Why a request was not sent in its time. */
-  #unsent({ call }: Errand): RequestFailure {
-    const { limitedUntil, pollWaitMs } = this.#client.traffic();
-    // Only reads keep to the budget and to the pauses that the cloud asks for.
-    const waitMs = operationRow(call.operation).retry === 'never' ? 0 : pollWaitMs;
-    if (waitMs > 0 && limitedUntil !== null) {
-      return turnedAway('rate_limited', `the cloud asks to wait another ${describeDuration(waitMs)}`);
-    }
-    if (waitMs > 0) {
-      return turnedAway('rate_limited', 'cloud.max_requests_per_minute left no room for it in its time');
-    }
-    const words = 'timeout: the requests before it took too long; it was not sent';
-    return { ...turnedAway('timeout', words), isTried: true };
-  }
-
-  #budgetFailure(): RequestFailure | null {
-    if (!this.#client.traffic().isUsedUp) return null;
-    return turnedAway('rate_limited', 'cloud.max_requests_per_minute is used up; try again in a while');
+    if (sonic.id === params.sonic_id) this.#options.store.setSonic(sonic, startedAt);
   }
 
   #succeed({ topic, call, address }: Errand, reply: unknown, httpStatus: number | null): void {
+    const { tell, answers, followUp } = this.#options;
     const isPage = operationRow(call.operation).reply.kind === 'page';
     const data = isPage ? envelopeOf(reply as Page<unknown>) : reply;
-    this.#events.tell({ topic, status: 'ok', reason: null, http_status: httpStatus });
-    this.#answers.send({ status: 'ok', data, isPage }, address);
-    this.#events.happened(takeReply(this.#store, call, reply, this.#clock.monotonic()));
-    this.#lookAt(call);
-  }
-
-  #lookAt({ operation }: Call): void {
-    const slice = sliceShowing(operation);
-    if (slice !== null && !this.#stopping.signal.aborted) this.#events.changed(slice);
-  }
-
-  #failWith(errand: Errand, error: unknown, answered: number | null = null): void {
-    if (!(error instanceof CloudError)) this.#log.error({ err: error }, `${errand.topic} went wrong`);
-    else if (error.kind === 'unsupported') this.#events.offersChanged();
-    // What was asked for may be done.
-    else if (error.mayHaveActed) this.#lookAt(errand.call);
-    this.#fail(errand, failureOf(error, answered));
+    tell({ topic, status: 'ok', reason: null, http_status: httpStatus });
+    answers.send({ status: 'ok', data, isPage }, address);
+    followUp.done(call, reply);
   }
 
   #fail({ topic, address }: Errand, failure: RequestFailure): void {
+    const { tell, answers, log } = this.#options;
     const { message, httpStatus, isTried } = failure;
     const status = isTried ? 'error' : 'refused';
     // Whoever asked is answered; a flood of requests must not be one of log lines.
-    this.#log.debug(`${topic}: ${status}: ${message}`);
-    this.#events.tell({ topic, status, reason: message, http_status: httpStatus });
-    this.#answers.send({ status: 'error', failure }, address);
+    log.debug(`${topic}: ${status}: ${message}`);
+    tell({ topic, status, reason: message, http_status: httpStatus });
+    answers.send({ status: 'error', failure }, address);
   }
 }

@@ -4,7 +4,7 @@ import type { ValveCall } from './valveCall.ts';
 
 type ValveName = ValveCall['operation'];
 
-/** What shows the effect of each change; null for what no poll shows, and for valves, which the commander reads. */
+/** What shows the effect of each change; null for what no poll shows, and for valves, which their confirmations read. */
 const shownIn: Readonly<Record<Exclude<ChangeName, ValveName>, Slice | null>> = {
   act_on_incident: 'incidents',
   act_on_property_incident: 'incidents',

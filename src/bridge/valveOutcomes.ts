@@ -1,5 +1,5 @@
 import type { Topics } from '../homeassistant/topics.ts';
-import type { Outcome } from './commander.ts';
+import type { Outcome } from './outcome.ts';
 import { isValveOperation } from './valveCall.ts';
 
 /** How commands to valves end; one that the cloud took and the valve did not follow ends twice. */

@@ -1,11 +1,14 @@
 import { onTestFinished } from 'vitest';
 import { Answers } from '../../src/bridge/answers.ts';
-import { Commander, type Outcome } from '../../src/bridge/commander.ts';
-import { lookIntoMissing } from '../../src/bridge/missingRoute.ts';
+import { Commander } from '../../src/bridge/commander.ts';
+import { Confirmations } from '../../src/bridge/confirmations.ts';
+import { FollowUp } from '../../src/bridge/followUp.ts';
+import { type Outcome, unansweredWords } from '../../src/bridge/outcome.ts';
 import { Requests } from '../../src/bridge/requests.ts';
 import { Store } from '../../src/bridge/store.ts';
+import { ValveLanes } from '../../src/bridge/valveLanes.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
-import type { Call } from '../../src/cloud/operations.ts';
+import { GivenUp } from '../../src/cloud/deadline.ts';
 import { connected, startEmbedded } from './brokers.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
@@ -54,50 +57,59 @@ export async function startCommands(
   const { log } = logLines();
   const outcomes: Outcome[] = [];
   const stopping = new AbortController();
+  const { signal } = stopping;
   const permitted = { ...everything, ...control };
-  const lookIntoEach = (call: Call, error: unknown) =>
-    lookIntoMissing(call, error, { client, store, log, signal: stopping.signal, offersChanged: () => {} });
-  const commander = new Commander(
-    client,
+  const sending = { client, store, requestTimeoutMs, signal, clock, log };
+  const tell = (outcome: Outcome) => void outcomes.push(outcome);
+  const followUp = new FollowUp({
+    ...sending,
+    happened: () => {},
+    changed: () => {},
+    offersChanged: () => {},
+  });
+  const confirmations = new Confirmations({
+    ...sending,
+    confirmTimeoutMs: 5_000,
+    confirmIntervalMs: 500,
+    accepted: () => {},
+    tell,
+  });
+  const valveLanes = new ValveLanes({
+    ...sending,
+    confirmations,
+    followUp,
+    doubtful: (sonicId) => void doubtful.push(sonicId),
+  });
+  const commander = new Commander({
+    topics,
+    control: permitted,
     store,
-    { confirmTimeoutMs: 5_000, confirmIntervalMs: 500, requestTimeoutMs, topics, control: permitted },
-    {
-      bridgeView,
-      carryOut: ({ order }) => void carriedOut.push(order),
-      change: ({ calls }) => void carriedOut.push(calls.map(({ operation }) => operation).join()),
-      offersChanged: () => {},
-      lookIntoMissing: lookIntoEach,
-      accepted: () => {},
-      doubtful: (sonicId) => void doubtful.push(sonicId),
-      tell: (outcome) => void outcomes.push(outcome),
-    },
-    clock,
+    bridgeView,
+    signal,
+    carryOut: ({ order }) => void carriedOut.push(order),
+    moveValve: (errand) => valveLanes.move(errand),
+    change: ({ calls }) => void carriedOut.push(calls.map(({ operation }) => operation).join()),
+    tell,
     log,
-  );
-  const requests = new Requests(
-    client,
-    store,
-    commander,
-    new Answers(connection, log),
-    { topics, control: permitted, statusTopic: 'homeassistant/status', requestTimeoutMs },
-    {
-      tell: (outcome) => void outcomes.push(outcome),
-      happened: () => {},
-      changed: () => {},
-      offersChanged: () => {},
-      lookIntoMissing: lookIntoEach,
-    },
-    clock,
-    log,
-  );
+  });
+  const requests = new Requests({
+    ...sending,
+    topics,
+    control: permitted,
+    statusTopic: 'homeassistant/status',
+    answers: new Answers(connection, log),
+    followUp,
+    moveValve: (errand) => valveLanes.move(errand),
+    tell,
+  });
   /** What was handed on to others: orders to the bridge, and changes that move no valve. */
   const carriedOut: string[] = [];
   /** Sonics whose valves may have been moved. */
   const doubtful: string[] = [];
   const stop = () => {
-    stopping.abort();
+    stopping.abort(new GivenUp(unansweredWords, false));
     requests.stop();
-    commander.stop();
+    confirmations.stop();
   };
   onTestFinished(stop);
   const take = (

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { type ChangeCall, Changes } from '../../../src/bridge/changes.ts';
-import { lookIntoMissing } from '../../../src/bridge/missingRoute.ts';
+import { FollowUp } from '../../../src/bridge/followUp.ts';
 import { type Happening, Store } from '../../../src/bridge/store.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -44,23 +44,18 @@ async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
   const happened: Happening[] = [];
   const asked: string[] = [];
   const lines = logLines('trace');
-  const { signal } = new AbortController();
-  const offersChanged = () => void asked.push('offers');
-  const changes = new Changes(
-    client,
-    store,
-    { requestTimeoutMs },
-    {
-      happened: (happenings) => void happened.push(...happenings),
-      changed: (slice) => void asked.push(slice),
-      offersChanged,
-      lookIntoMissing: (call, error) =>
-        lookIntoMissing(call, error, { client, store, log: lines.log, signal, offersChanged }),
-    },
-    systemClock,
-    lines.log,
-  );
-  onTestFinished(() => changes.stop());
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const stop = () => stopping.abort();
+  const sending = { client, store, requestTimeoutMs, signal, clock: systemClock, log: lines.log };
+  const followUp = new FollowUp({
+    ...sending,
+    happened: (happenings) => void happened.push(...happenings),
+    changed: (slice) => void asked.push(slice),
+    offersChanged: () => void asked.push('offers'),
+  });
+  const changes = new Changes({ ...sending, followUp });
+  onTestFinished(stop);
   const ends: unknown[][] = [];
   const take = (calls: readonly ChangeCall[], target = 'property/property-1') =>
     changes.take({ topic: 'a/topic', target, calls, onEnd: (...end) => void ends.push(end) });
@@ -71,7 +66,7 @@ async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
     await waitFor(() => ends.length > before, { what: 'the end' });
     return ends.at(-1);
   };
-  return { store, stub, changes, take, run, ends, happened, asked, lines };
+  return { store, stub, stop, take, run, ends, happened, asked, lines };
 }
 
 /** A door that is opened by the test. */
@@ -339,11 +334,11 @@ describe('changes', () => {
   });
 
   it('end when the bridge stops, and nothing is sent after that', async () => {
-    const { take, stub, ends, changes } = await startChanges(() => ({ fault: 'hang' }));
+    const { take, stub, ends, stop } = await startChanges(() => ({ fault: 'hang' }));
     take([setting({ auto_shut_off: false })]);
     take([setting({ webhook_enabled: true })]);
     await waitFor(() => stub.requests.length === 1, { what: 'the request' });
-    changes.stop();
+    stop();
     await waitFor(() => ends.length === 2, { what: 'both ends' });
     expect(ends.map(([status]) => status)).toEqual(['error', 'error']);
     expect(stub.requests).toHaveLength(1);
