@@ -143,6 +143,11 @@ export class Listener {
       socket.destroy();
     });
     const serve = (request: IncomingMessage, response: ServerResponse) => {
+      // Another answer is still on its way there: of one who asks on and on and takes nothing they would pile up.
+      if (response.socket === null) {
+        request.socket.destroy();
+        return;
+      }
       this.#serve(request, response).catch((error) => {
         // A client that leaves needs no answer.
         this.#log.debug(`HTTP: ${String(error)}`);

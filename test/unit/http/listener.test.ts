@@ -181,6 +181,34 @@ describe('a client that takes its time', () => {
   });
 });
 
+describe('a client that asks on before it has its answer', () => {
+  it('is hung up on: hundreds of answers that it never takes are neither made nor kept', async () => {
+    let asked = 0;
+    const long: Route = {
+      path: '/long',
+      methods: ['GET'],
+      answer: () => {
+        asked += 1;
+        return jsonReply(200, { text: 'x'.repeat(100_000) });
+      },
+    };
+    const { listener } = await startListener({ routes: [long] });
+    const heard = await say(listener.port, 'GET /long HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(500));
+    await waitFor(() => heard.isClosed, { what: 'the end' });
+    expect(asked).toBe(1);
+  });
+
+  it('is not the one that asks again over the same connection once it has', async () => {
+    const { listener } = await startListener();
+    const heard = await say(listener.port, '');
+    for (let times = 1; times <= 50; times++) {
+      heard.socket.write(`${post}Content-Length: 2\r\n\r\nok`);
+      await waitFor(() => heard.text.split('{"status":"accepted"}').length > times, { what: `${times}` });
+    }
+    expect(heard.isClosed).toBe(false);
+  });
+});
+
 describe('a listener', () => {
   it('answers for a route that fails, and tells the log', async () => {
     const { url, lines } = await startListener();
