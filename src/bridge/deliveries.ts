@@ -37,7 +37,7 @@ export class Deliveries {
     this.#trust = new WebhookTrust(clock, () => this.#trustChanged());
   }
 
-  /** Whether incidents are polled less often. */
+  /** Whether the webhook can be relied on. */
   get isTrusted(): boolean {
     return this.#trust.isTrusted;
   }
@@ -62,7 +62,7 @@ export class Deliveries {
 
   /** How often incidents are polled that are to be polled so often by their schedule. */
   incidentsPeriodMs(everyMs: number): number {
-    if (!this.#trust.isTrusted) return everyMs;
+    if (!this.#trust.isEnough) return everyMs;
     return Math.max(everyMs, Math.min(calmFactor * everyMs, calmShareOfStale * this.#staleAfterMs));
   }
 

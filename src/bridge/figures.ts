@@ -25,6 +25,6 @@ export interface Figures {
   /** Messages that were given to the broker. */
   readonly published: number;
   readonly retainedTopics: number;
-  /** Whether incidents are polled less often as the webhook tells of them; null without a webhook. */
+  /** Whether the webhook is counted on to tell of incidents; null without one. */
   readonly isWebhookTrusted: boolean | null;
 }

@@ -1,19 +1,20 @@
 import type { Clock } from '../base/clock.ts';
 
-/** A webhook that has not called for so long may be broken; one that was silent when it should have called waits as long. */
+/** A webhook of which nothing was seen for so long may be broken; one that was silent when it should have called waits as long. */
 const trustMs = 24 * 3_600_000;
 
 /** A poll may be quicker than the delivery, and a delivery than what the polls see. */
 const slackMs = 60_000;
 
 /**
- * Judges by what the polls find whether the webhook tells of all that happens. It is trusted while it has called
- * lately, and lately no poll has found anything that it had not told.
+ * Judges by what the polls find whether the webhook tells of all that happens. It is trusted while they have lately
+ * found what it had told of, as anybody may call, and lately nothing that it had not.
  */
 export class WebhookTrust {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #deliveredAt = Number.NEGATIVE_INFINITY;
+  #provenAt = Number.NEGATIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
   /** When a poll has last found all there was; null before the first, which finds what is old. */
   #polledAt: number | null = null;
@@ -25,25 +26,32 @@ export class WebhookTrust {
     this.#onChange = onChange;
   }
 
-  /** Whether polls need not look so often. */
+  /** Whether it can be relied on. */
   get isTrusted(): boolean {
     const now = this.#clock.monotonic();
-    return now - this.#deliveredAt < trustMs && now - this.#missedAt >= trustMs;
+    return now - this.#provenAt < trustMs && now - this.#missedAt >= trustMs;
+  }
+
+  /** Whether polls need not look so often: it can be relied on, and what it told of last was to be seen since. */
+  get isEnough(): boolean {
+    return this.isTrusted && this.#polledAt !== null && this.#polledAt >= this.#deliveredAt + slackMs;
   }
 
   /** The webhook has called. */
   delivered(): void {
-    const before = this.isTrusted;
     this.#deliveredAt = this.#clock.monotonic();
-    this.#settle();
-    if (this.isTrusted !== before) this.#onChange();
+    if (this.#isInDoubt) this.#judge(true);
   }
 
   /** A poll has found something that happened: if the webhook has not told of it, it still has a while to do so. */
   found(): void {
-    if (this.#polledAt === null || this.#isInDoubt || this.#deliveredAt >= this.#polledAt - slackMs) return;
+    if (this.#polledAt === null || this.#isInDoubt) return;
+    if (this.#deliveredAt >= this.#polledAt - slackMs) {
+      this.#judge(true);
+      return;
+    }
     this.#isInDoubt = true;
-    this.#cancelDoubt = this.#clock.after(slackMs, () => this.#missed());
+    this.#cancelDoubt = this.#clock.after(slackMs, () => this.#judge(false));
   }
 
   /** A poll has found all there was; to be called after `found`. */
@@ -56,10 +64,11 @@ export class WebhookTrust {
     this.#settle();
   }
 
-  #missed(): void {
+  #judge(hasTold: boolean): void {
     const before = this.isTrusted;
     this.#settle();
-    this.#missedAt = this.#clock.monotonic();
+    if (hasTold) this.#provenAt = this.#clock.monotonic();
+    else this.#missedAt = this.#clock.monotonic();
     if (this.isTrusted !== before) this.#onChange();
   }
 

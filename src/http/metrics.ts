@@ -141,7 +141,7 @@ export const metricRows: readonly MetricRow[] = [
   {
     kind: 'gauge',
     name: 'sonic2mqtt_webhook_trusted',
-    help: '1 while incidents are polled less often as the webhook tells of them; missing without a webhook',
+    help: '1 while the webhook is counted on, and incidents are polled less often; missing without a webhook',
     read: ({ figures }) => one(figures.isWebhookTrusted),
   },
   {

@@ -26,7 +26,15 @@ function start(staleAfterMs = 5 * minute) {
     deliveries.polled();
   };
   const periodMs = (everyMs = 30_000) => deliveries.incidentsPeriodMs(everyMs);
-  return { clock, lines, deliveries, polledAt, poll, periodMs, hastened: () => hastened };
+  /** The webhook tells of an incident, the polls find it, and a minute later there is no more. */
+  const prove = () => {
+    poll();
+    deliveries.take();
+    poll('incident_opened');
+    clock.advance(minute);
+    poll();
+  };
+  return { clock, lines, deliveries, polledAt, poll, prove, periodMs, hastened: () => hastened };
 }
 
 describe('a delivery', () => {
@@ -73,45 +81,80 @@ describe('a delivery', () => {
 });
 
 describe('the polls of incidents', () => {
-  it('go by their schedule until the webhook has called, and less often for a day from then on', () => {
-    const { clock, deliveries, periodMs } = start();
+  it('go by their schedule until they have found what the webhook told of, and less often for a day from then on', () => {
+    const { clock, poll, prove, periodMs } = start();
     expect(periodMs()).toBe(30_000);
-    deliveries.take();
+    prove();
     expect(periodMs()).toBe(120_000);
-    clock.advance(day - 1);
+    clock.advance(day - minute - 1);
+    poll();
     expect(periodMs()).toBe(120_000);
     clock.advance(1);
     expect(periodMs()).toBe(30_000);
   });
 
-  it('are often enough to be renewed twice before they are stale, and never more often than scheduled', () => {
-    const { deliveries, periodMs } = start(3 * minute);
+  it('go by their schedule however often somebody calls, or tries it out, as long as nothing comes of it', () => {
+    const { clock, lines, deliveries, poll, periodMs } = start();
+    poll();
+    for (let each = 0; each < 10; each++) {
+      deliveries.take();
+      poll();
+      clock.advance(5 * minute);
+      poll();
+      expect([periodMs(), deliveries.isTrusted]).toEqual([30_000, false]);
+    }
+    expect(lines.messages).toEqual([]);
+  });
+
+  it('go by their schedule for a minute after each call, as it may come before the cloud lists the incident', () => {
+    const { clock, deliveries, poll, prove, periodMs } = start();
+    prove();
     deliveries.take();
+    poll();
+    expect(periodMs()).toBe(30_000);
+    clock.advance(30_000);
+    poll('incident_opened');
+    expect(periodMs()).toBe(30_000);
+    clock.advance(30_000);
+    poll();
+    expect(periodMs()).toBe(120_000);
+  });
+
+  it('go by their schedule while the list is never complete: nobody could see then that a call is missing', () => {
+    const { clock, deliveries, periodMs } = start();
+    for (let each = 0; each < 5; each++) {
+      deliveries.take();
+      deliveries.found([{ event: 'incident_opened', record: anIncident({}) }]);
+      clock.advance(10 * minute);
+    }
+    expect(periodMs()).toBe(30_000);
+  });
+
+  it('are often enough to be renewed twice before they are stale, and never more often than scheduled', () => {
+    const { prove, periodMs } = start(3 * minute);
+    prove();
     expect(periodMs(30_000)).toBe(90_000);
     expect(periodMs(100_000)).toBe(100_000);
   });
 
   it('stay few while each delivery comes before or soon after what they find', () => {
-    const { clock, deliveries, poll, periodMs } = start();
-    poll();
-    deliveries.take();
-    poll('incident_opened');
+    const { clock, deliveries, poll, prove, periodMs } = start();
+    prove();
     clock.advance(120_000);
     poll('incident_changed');
     poll('incident_closed');
     clock.advance(59_000);
     deliveries.take();
     clock.advance(10 * minute);
+    poll();
     expect(periodMs()).toBe(120_000);
   });
 
   it.each(['incident_opened', 'incident_closed'] as const)(
     'are as often as scheduled for a day once one finds an %s of which no delivery tells',
     (event) => {
-      const { clock, lines, deliveries, poll, periodMs, hastened } = start();
-      poll();
-      deliveries.take();
-      poll();
+      const { clock, lines, poll, prove, periodMs, hastened } = start();
+      prove();
       clock.advance(10 * minute);
       poll();
       clock.advance(2 * minute);
@@ -124,21 +167,19 @@ describe('the polls of incidents', () => {
         /^warn: A poll has found news of an incident that the webhook did not/,
       );
       // One that calls again is watched for a while first.
-      deliveries.take();
+      prove();
       expect(periodMs()).toBe(30_000);
       clock.advance(day);
-      deliveries.take();
+      prove();
       expect(periodMs()).toBe(120_000);
     },
   );
 
   it('do not hold against the webhook what the first one finds, or what is no news to it', () => {
-    const { clock, deliveries, poll, periodMs } = start();
+    const { clock, poll, prove, periodMs } = start();
     poll('incident_opened');
     clock.advance(10 * minute);
-    deliveries.take();
-    clock.advance(10 * minute);
-    poll();
+    prove();
     clock.advance(10 * minute);
     poll('incident_changed', 'incident_moved', 'device_added');
     clock.advance(10 * minute);
