@@ -224,10 +224,14 @@ export class Daemon {
   }
 
   async #createRegistration(secret: string | undefined): Promise<WebhookRegistration | null> {
-    const { public_url: url } = this.#config.http.webhook;
-    if (url === null) return null;
+    const { public_url: written } = this.#config.http.webhook;
+    if (written === null) return null;
     const endings = secret === undefined ? [] : [secret, encodeURIComponent(secret)];
-    if (!endings.some((each) => url.endsWith(`/webhook/${each}`))) {
+    // What is there for a proxy may need its slash; the bridge's own path has none.
+    const bare = written.replace(/\/+$/, '');
+    const isOwnPath = endings.some((each) => bare.endsWith(`/webhook/${each}`));
+    const url = isOwnPath ? bare : written;
+    if (!isOwnPath) {
       this.#log.warn(
         'http.webhook.public_url does not end with /webhook/ and http.webhook.secret: unless a proxy sees to that, deliveries find nothing',
       );

@@ -86,7 +86,7 @@ const webMessage = 'must be a URL that begins with https:// or http://';
 
 const webPattern = '^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s?#]+\\s*$';
 
-/** Address of a web service or page; no query, fragment or credentials. Ends without a slash once read. */
+/** Address of something on the web; no query, fragment or credentials. */
 export const webUrl = z
   .string({ error: webMessage })
   .meta({ pattern: webPattern })
@@ -95,8 +95,11 @@ export const webUrl = z
     if (!url?.hostname || !['http:', 'https:'].includes(url.protocol)) return refuse(context, webMessage);
     if (url.username || url.password) return refuse(context, 'must not hold a user name or password');
     if (/[?#]/.test(written)) return refuse(context, 'must not have a query or fragment (? or #)');
-    return written.trim().replace(/\/+$/, '');
+    return written.trim();
   });
+
+/** Address of a web service, below which its paths are; ends without a slash once read. */
+export const serviceUrl = webUrl.transform((url) => url.replace(/\/+$/, ''));
 
 const brokerMessage = 'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://';
 

@@ -160,6 +160,22 @@ describe('the registration of the webhook', () => {
     expect(changes()).toHaveLength(2);
   });
 
+  it.each([
+    ['as it is for a proxy, which may need the slash', 'https://home.example.com/water/', '/water/'],
+    [
+      'without the slash that the bridge does not have',
+      `https://home.example.com/webhook/${secret}/`,
+      secret,
+    ],
+  ])('puts the address there %s', async (_, public_url, ending) => {
+    const webhook = { secret, public_url, register: true };
+    const house = await startHouse({ cloud: small, config: { http: { listen: '127.0.0.1:0', webhook } } });
+    const { world } = house.simulator;
+    const registered = () => world.settings.get(world.properties.ids[0] ?? '')?.webhook_url;
+    await waitFor(registered, { what: 'the registration' });
+    expect(registered()?.endsWith(ending)).toBe(true);
+  });
+
   it('takes the place of another only with a word, and leaves it to who insists', async () => {
     const other = { webhook_enabled: true, webhook_url: 'https://hooks.example.com/of-somebody' };
     const { house, world, first, public_url, changes } = await startRegistering({ before: other });
