@@ -17,16 +17,20 @@ const mostBodyBytes = 65_536;
 /** A stranger who tries again and again is not worth a line each time. */
 const sayEveryMs = 3_600_000;
 
-/** How deliveries to the right address may end. */
-export const deliveryOutcomes = ['accepted', 'unauthorized', 'too_large'] as const;
-export type DeliveryOutcome = (typeof deliveryOutcomes)[number];
+/** How deliveries may end; those with another secret find nothing. */
+export type DeliveryOutcome = 'accepted' | 'not_found' | 'unauthorized' | 'too_large';
 
 /** Takes what the cloud delivers: whatever it says, it only causes an early poll. */
 export class Webhook {
   readonly #options: WebhookOptions;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #counts: Record<DeliveryOutcome, number> = { accepted: 0, unauthorized: 0, too_large: 0 };
+  readonly #counts: Record<DeliveryOutcome, number> = {
+    accepted: 0,
+    not_found: 0,
+    unauthorized: 0,
+    too_large: 0,
+  };
   readonly #saidAt = new Map<DeliveryOutcome, number>();
   /** Its address is as secret as what is behind it: another method finds nothing, and neither does another secret. */
   readonly route: Route = {
@@ -49,7 +53,10 @@ export class Webhook {
 
   async #answer({ rest, headers, readBody }: Question): Promise<Reply> {
     const { secret, signingSecret, delivered } = this.#options;
-    if (!isSameSecret(decoded(rest), secret)) return notFound;
+    if (!isSameSecret(decoded(rest), secret)) {
+      this.#noteRefusal('not_found', 'its address does not end with http.webhook.secret');
+      return notFound;
+    }
     const body = await readBody(mostBodyBytes);
     if (body === null) return this.#refuse('too_large', 413, `it is larger than ${mostBodyBytes} bytes`);
     if (signingSecret !== undefined) {
@@ -65,12 +72,16 @@ export class Webhook {
   }
 
   #refuse(outcome: DeliveryOutcome, status: number, reason: string): Reply {
+    this.#noteRefusal(outcome, reason);
+    return jsonReply(status, { status: outcome, reason });
+  }
+
+  #noteRefusal(outcome: DeliveryOutcome, reason: string): void {
     this.#counts[outcome] += 1;
     const now = this.#clock.monotonic();
     const isNews = now - (this.#saidAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= sayEveryMs;
     if (isNews) this.#saidAt.set(outcome, now);
     this.#log[isNews ? 'warn' : 'debug'](`A delivery to the webhook was refused: ${reason}`);
-    return jsonReply(status, { status: outcome, reason });
   }
 }
 

@@ -69,11 +69,12 @@ describe('the metrics', () => {
   });
 
   it('tell of the webhook where there is one', async () => {
-    const deliveries = { accepted: 2, unauthorized: 1, too_large: 0 };
+    const deliveries = { accepted: 2, not_found: 3, unauthorized: 1, too_large: 0 };
     expect(await linesOf({ isWebhookTrusted: true }, deliveries)).toEqual(
       expect.arrayContaining([
         'sonic2mqtt_webhook_trusted 1',
         'sonic2mqtt_webhook_deliveries_total{outcome="accepted"} 2',
+        'sonic2mqtt_webhook_deliveries_total{outcome="not_found"} 3',
         'sonic2mqtt_webhook_deliveries_total{outcome="too_large"} 0',
       ]),
     );

@@ -63,13 +63,26 @@ describe('a delivery', () => {
     clock.advance(601_000);
     expect(await deliver('x', Buffer.from('{}'), header)).toMatchObject({ status: 401 });
     expect(delivered()).toBe(1);
-    expect(webhook.counts).toEqual({ accepted: 1, unauthorized: 3, too_large: 0 });
+    expect(webhook.counts).toEqual({ accepted: 1, not_found: 0, unauthorized: 3, too_large: 0 });
   });
 
   it('that is too large is refused', async () => {
     const { webhook, deliver, delivered } = start();
     expect(await deliver('one two/ü', null)).toMatchObject({ status: 413 });
     expect([delivered(), webhook.counts.too_large]).toEqual([0, 1]);
+  });
+
+  it('with an earlier secret is counted and said, once an hour, without any of the two', async () => {
+    const { webhook, clock, lines, deliver } = start(undefined, 'the-new-one');
+    for (let each = 0; each < 5; each++) await deliver('the-old-one');
+    expect(webhook.counts).toMatchObject({ accepted: 0, not_found: 5 });
+    const words =
+      'warn: A delivery to the webhook was refused: its address does not end with http.webhook.secret';
+    expect(lines.messages.filter((line) => line.startsWith('warn: '))).toEqual([words]);
+    clock.advance(3_600_000);
+    await deliver('the-old-one');
+    expect(lines.messages.filter((line) => line === words)).toHaveLength(2);
+    expect(lines.text).not.toMatch(/the-(old|new)-one/);
   });
 
   it('that is refused is said once an hour', async () => {
