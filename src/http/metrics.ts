@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../base/version.ts';
-import type { Figures } from '../bridge/figures.ts';
+import type { Figures, ScheduleFigures } from '../bridge/figures.ts';
 import { eventLoopLagMs } from './eventLoop.ts';
 import type { DeliveryOutcome } from './webhook.ts';
 
@@ -34,8 +34,14 @@ interface ProcessFigures {
 }
 
 const one = (value: number | boolean | null): Sample[] => [[{}, value === null ? null : Number(value)]];
-const by = (label: string, values: Readonly<Record<string, number>>): Sample[] =>
+const by = (label: string, values: Readonly<Record<string, number | null>>): Sample[] =>
   Object.entries(values).map(([word, value]) => [{ [label]: word }, value]);
+
+/** That there are none is known only once they were read. */
+const known = (count: number, kind: ScheduleFigures['slice'], { schedules }: Figures) =>
+  count > 0 || schedules.some(({ slice, lastSuccessAt }) => slice === kind && lastSuccessAt !== null)
+    ? count
+    : null;
 
 /** THE METRICS: every name, by the conventions of Prometheus (base units, `_total` for what only grows). */
 export const metricRows: readonly MetricRow[] = [
@@ -101,16 +107,20 @@ export const metricRows: readonly MetricRow[] = [
   {
     kind: 'gauge',
     name: 'sonic2mqtt_devices',
-    help: 'Devices by kind',
+    help: 'Devices by kind; missing before they were read',
     labels: ['kind'],
-    read: ({ figures: { devices } }) =>
-      by('kind', { property: devices.properties, signal: devices.signals, sonic: devices.sonics }),
+    read: ({ figures }) =>
+      by('kind', {
+        property: known(figures.devices.properties, 'properties', figures),
+        signal: known(figures.devices.signals, 'signals', figures),
+        sonic: known(figures.devices.sonics, 'sonics', figures),
+      }),
   },
   {
     kind: 'gauge',
     name: 'sonic2mqtt_open_incidents',
-    help: 'Incidents that are open',
-    read: ({ figures }) => one(figures.openIncidents),
+    help: 'Incidents that are open; missing before they were read',
+    read: ({ figures }) => one(known(figures.openIncidents, 'incidents', figures)),
   },
   {
     kind: 'counter',

@@ -68,6 +68,22 @@ describe('the metrics', () => {
     expect(lines.filter((line) => /webhook|timestamp.*usage/.test(line))).toEqual([]);
   });
 
+  it('do not say none of what was not read yet, as after a start while the cloud is away', async () => {
+    const none = { devices: { properties: 0, signals: 0, sonics: 0 }, openIncidents: 0 };
+    const counts = async (schedules: Figures['schedules']) =>
+      (await linesOf({ ...none, schedules })).filter((line) =>
+        /^sonic2mqtt_(devices|open_incidents)/.test(line),
+      );
+    expect(await counts([])).toEqual([]);
+    const polls = { success: 1, incomplete: 0, failure: 0 };
+    expect(await counts([{ slice: 'incidents', lastSuccessAt: 1, polls }])).toEqual([
+      'sonic2mqtt_open_incidents 0',
+    ]);
+    expect(await counts([{ slice: 'sonics', lastSuccessAt: 1, polls }])).toEqual([
+      'sonic2mqtt_devices{kind="sonic"} 0',
+    ]);
+  });
+
   it('tell of the webhook where there is one', async () => {
     const deliveries = { accepted: 2, not_found: 3, unauthorized: 1, too_large: 0 };
     expect(await linesOf({ isWebhookTrusted: true }, deliveries)).toEqual(
