@@ -53,6 +53,11 @@ export class Events {
 
   /** Tells a reader of a page from now on, until it leaves. */
   add(out: Writable, page: number): void {
+    // As many may have asked for the last place while the page was loaded.
+    if (this.isFull) {
+      out.end();
+      return;
+    }
     const reader: Reader = { out, page, told: '', toldAt: 0, stuckSince: null };
     out.once('close', () => {
       this.#readers.delete(reader);

@@ -151,6 +151,17 @@ describe('the streams', () => {
     expect(events.isFull).toBe(false);
   });
 
+  it('are no more than may be, however many ask in the moment in which there is a place', async () => {
+    const { events, add, told, pass } = start();
+    const readers = [add(), add(), add(), add()];
+    await pass(1_000);
+    expect(readers.map(({ out }) => out.writableEnded)).toEqual([false, false, true, true]);
+    expect(readers.map((reader) => told(reader).length)).toEqual([1, 1, 0, 0]);
+    readers[2]?.out.destroy();
+    await pass(500);
+    expect(events.isFull).toBe(true);
+  });
+
   it('share one look at the bridge', async () => {
     const { bridge, add, pass } = start();
     add();
