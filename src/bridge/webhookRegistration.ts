@@ -120,14 +120,19 @@ export class WebhookRegistration {
 
   #isOurs(shown: string | null): boolean {
     const { url, shownUrl } = this.#options;
-    const bare = shown?.replace(/\/+$/, '');
-    return bare === url || bare === shownUrl;
+    return shown !== null && [url, shownUrl].map(bareOf).includes(bareOf(shown));
   }
 }
 
 /** The address that the cloud shows, or that it has accepted and does not show; null where neither is known. */
 function shownUrlOf(view: PropertyView | null): string | null {
   return view?.settings?.webhook_url ?? view?.accepted.webhook_url ?? null;
+}
+
+/** The cloud may write it in another way: the host in small letters, a slash at its end. */
+function bareOf(address: string): string {
+  const { href } = URL.canParse(address) ? new URL(address) : { href: address };
+  return href.replace(/\/+$/, '');
 }
 
 /** Of somebody's address no more than where it leads: the rest may be secret. */

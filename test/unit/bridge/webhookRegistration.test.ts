@@ -63,6 +63,7 @@ describe('the registration', () => {
     ['as it is', url],
     ['with the secret hidden', shownUrl],
     ['with a slash at its end', `${url}/`],
+    ['with the host in other letters, and its port', 'https://HOME.example.com:443/webhook/hush-hush'],
   ])('leaves alone what is there already, %s', async (_, webhook_url) => {
     const { stub, look } = await start({ webhook_enabled: true, webhook_url });
     await look();
