@@ -67,12 +67,12 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
       for (const { topic, payload } of commands)
         await house.watcher.publish(topic, payload, { retain: true });
       const before = outcomes(house).length;
-      house.startBridge();
+      const bridge = house.startBridge();
       await waitFor(() => outcomes(house).length >= before + commands.length, {
         what: 'the refusals',
         timeoutMs: 20_000,
       });
-      await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 20_000);
+      await bridge.waitForOutput(/Found properties/, 20_000);
       await fence(house);
       expect(outcomes(house).slice(before).sort(byTopic)).toEqual(commands.map(refused).sort(byTopic));
       expect(changesAt(house)).toEqual([]);
