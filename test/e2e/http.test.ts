@@ -174,7 +174,7 @@ describe('a bridge that is told to stop', () => {
   it('listens on nothing unless it is told to', async () => {
     const house = await startHouse({ cloud: small });
     const [sonic] = house.simulator.world.sonics.ids;
-    await waitFor(() => house.json(`sonic/${sonic}`), { what: 'the devices' });
+    await waitFor(() => house.json(`sonic/${sonic}`), { what: 'the devices', timeoutMs: 15_000 });
     expect(house.bridge.output).not.toContain('HTTP: ');
   });
 });
