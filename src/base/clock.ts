@@ -1,11 +1,38 @@
+import { uptime } from 'node:os';
+
 /** Time as the bridge sees it; a test or a simulation passes its own. */
 export interface Clock {
   /** Wall-clock time, in ms since 1970; may jump. */
   now(): number;
-  /** Ms of a clock that never jumps; only differences mean anything. */
+  /** Ms of a clock that nobody sets and that counts while the machine sleeps; only differences mean anything. */
   monotonic(): number;
   /** Calls back once after so many ms; the returned function cancels. */
   after(delayMs: number, callback: () => void): () => void;
+}
+
+/** To ask for the uptime takes its time: at most so often, in ms. */
+const lookEveryMs = 100;
+
+/** A shorter sleep, in ms, is none: two clocks are never read at the same moment. */
+const shortestSleepMs = 1_000;
+
+/**
+ * A clock that goes on while the machine sleeps, made of one that does not, as that of Linux, and of its uptime, all in ms:
+ * else what was read, sent or asked for before a night's sleep would pass for a second old after it.
+ */
+export function countingSleep(awakeMs: () => number, uptimeMs: () => number): () => number {
+  let sleptMs = 0;
+  let lookedAt = awakeMs();
+  let aheadMs = uptimeMs() - lookedAt;
+  return () => {
+    const now = awakeMs();
+    if (now - lookedAt < lookEveryMs) return now + sleptMs;
+    lookedAt = now;
+    const before = aheadMs;
+    aheadMs = uptimeMs() - now;
+    if (aheadMs - before >= shortestSleepMs) sleptMs += aheadMs - before;
+    return now + sleptMs;
+  };
 }
 
 // Longer delays overflow the runtime's 32-bit timer and would fire at once.
@@ -14,7 +41,10 @@ const longestTimerMs = 2 ** 31 - 1;
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic: countingSleep(
+    () => performance.now(),
+    () => uptime() * 1_000,
+  ),
   after(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(delayMs, longestTimerMs));
     return () => clearTimeout(timer);

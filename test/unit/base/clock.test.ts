@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { sleep, systemClock } from '../../../src/base/clock.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { countingSleep, sleep, systemClock } from '../../../src/base/clock.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 describe('sleeping', () => {
@@ -41,6 +41,50 @@ describe('sleeping', () => {
     await expect(slept).resolves.toBeUndefined();
     stopping.abort();
     await expect(slept).resolves.toBeUndefined();
+  });
+});
+
+describe('a clock on a machine that sleeps', () => {
+  let awakeMs: number;
+  let sleptMs: number;
+  let monotonic: () => number;
+  beforeEach(() => {
+    awakeMs = 5_000;
+    sleptMs = 0;
+    const bootedMs = 700_000;
+    monotonic = countingSleep(
+      () => awakeMs,
+      () => bootedMs + Math.floor((awakeMs + sleptMs) / 10) * 10,
+    );
+  });
+
+  it('has counted each night, as soon as it is looked at again', () => {
+    const before = monotonic();
+    for (const night of [1, 2, 3]) {
+      awakeMs += 57_600_000 + 1;
+      sleptMs += 28_800_000;
+      expect(Math.abs(monotonic() - before - night * 86_400_001)).toBeLessThanOrEqual(20);
+    }
+  });
+
+  it('is that of the machine while it is awake, to the last digit', () => {
+    const passed = [0.25, 3, 99, 101, 4_000.5].map((ms) => {
+      awakeMs += ms;
+      return monotonic() === awakeMs;
+    });
+    expect(passed).toEqual([true, true, true, true, true]);
+  });
+
+  it('never goes back, whatever becomes of the uptime', () => {
+    sleptMs = 60_000;
+    awakeMs += 1_000;
+    const before = monotonic();
+    sleptMs = -300_000;
+    awakeMs += 1_000;
+    expect(monotonic() - before).toBe(1_000);
+    sleptMs += 60_000;
+    awakeMs += 1_000;
+    expect(Math.abs(monotonic() - before - 62_000)).toBeLessThanOrEqual(20);
   });
 });
 
