@@ -34,6 +34,11 @@ export class EmbeddedBroker {
   async start(): Promise<number> {
     const { host, port, username, password, retainAsPublished } = this.#options;
     const broker = await Aedes.createBroker({
+      // Whoever asks to be kept messages for and never comes back would fill the memory: everybody begins anew.
+      preConnect(_client, packet, done) {
+        packet.clean = true;
+        done(null, true);
+      },
       authenticate(_client, user, secret, done) {
         if (username === undefined) return done(null, true);
         const isKnown = same(user ?? '', username) && same(secret?.toString() ?? '', password ?? '');

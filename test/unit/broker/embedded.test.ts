@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import mqtt from 'mqtt';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EmbeddedBroker, type EmbeddedOptions } from '../../../src/broker/embedded.ts';
 import { connected, openConnection } from '../../support/brokers.ts';
@@ -22,6 +23,31 @@ describe('the embedded broker', () => {
     await first.publish('kept', 'yes', { retain: true });
     await first.publish('told', 'once');
     expect([...(await watchTopics(url, '#')).last]).toEqual([['kept', 'yes']]);
+  });
+
+  it('keeps nothing for a client that went away, however long it stays away', async () => {
+    const { url } = await startBroker();
+    const other = await watchTopics(url, 'none');
+    const present: boolean[] = [];
+    const heard: string[] = [];
+    for (const round of ['first', 'second']) {
+      const client = mqtt.connect(url, { clientId: 'phone', clean: false, reconnectPeriod: 0 });
+      onTestFinished(() => void client.end(true));
+      client.on('message', (_topic, payload) => heard.push(payload.toString()));
+      await new Promise<void>((resolve) => {
+        client.on('connect', ({ sessionPresent }) => {
+          present.push(sessionPresent);
+          resolve();
+        });
+      });
+      await client.subscribeAsync('home/#', { qos: 1 });
+      await other.publish('home/live', round, { qos: 1 });
+      await waitFor(() => heard.includes(round), { what: 'the message' });
+      await client.endAsync();
+      await other.publish('home/missed', `after the ${round}`, { qos: 1 });
+    }
+    expect(present).toEqual([false, false]);
+    expect(heard).toEqual(['first', 'second']);
   });
 
   it('tells of a live message that it was sent with the retain flag, to whom and where it should', async () => {
