@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
 import { listenProblem } from './base/listenProblem.ts';
@@ -16,6 +15,7 @@ import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
 import { brokerAddresses } from './config/brokerAddresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
+import { readBytes } from './config/textFile.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import { type Topics, topicsUnder } from './homeassistant/topics.ts';
 import type { Listener } from './http/listener.ts';
@@ -300,7 +300,7 @@ export function brokerOptions(
   const { embedded } = mqtt;
   const addresses = brokerAddresses(config);
   const isOwn = addresses.length === 0;
-  const read = (file: string | null) => (file === null ? undefined : readFileSync(file, 'utf8'));
+  const read = (file: string | null) => (file === null ? undefined : readBytes(file).toString('utf8'));
   return {
     find,
     urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
@@ -313,11 +313,15 @@ export function brokerOptions(
       secrets.add(password);
       return password;
     },
-    tls: {
-      ca: read(mqtt.ca_file),
-      cert: read(mqtt.cert_file),
-      key: read(mqtt.key_file),
-      rejectUnauthorized: mqtt.reject_unauthorized,
+    tls: () => {
+      const key = read(mqtt.key_file);
+      secrets.add(key?.trim());
+      return {
+        ca: read(mqtt.ca_file),
+        cert: read(mqtt.cert_file),
+        key,
+        rejectUnauthorized: mqtt.reject_unauthorized,
+      };
     },
   };
 }

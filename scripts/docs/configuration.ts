@@ -88,7 +88,8 @@ another. [config.example.yaml](../config.example.yaml) is a file to start from, 
   capitals, levels joined by two underscores: \`${variableOf('mqtt.url')}\`, \`${variableOf('schedules.sonics')}\`. With the
   required ones set there, no file is needed. Lists are written as in YAML, \`[Home, Office]\`, or with commas alone.
 - **Secrets** can stand in files of their own (Docker secrets): the option of the same name with \`_file\` behind it takes
-  the path. The password of the account is read again from its file when the cloud rejects it. Secrets are
+  the path. The password of the account is read again from its file when the cloud rejects it; that of the broker,
+  and its certificates, at each connection. Secrets are
   ${secretPaths.map(code).join(',\n  ')}.
 - **Paths** begin in the folder in which sonic2mqtt is started.`,
     'The least that works:',

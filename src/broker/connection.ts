@@ -40,7 +40,8 @@ export interface BrokerOptions {
   readonly username: string | undefined;
   /** Read again at each attempt, since it may live in a file. Throws in words. */
   readonly password: () => string | undefined;
-  readonly tls: {
+  /** Read again likewise: certificates are renewed while the bridge runs. */
+  readonly tls: () => {
     readonly ca: string | undefined;
     readonly cert: string | undefined;
     readonly key: string | undefined;
@@ -498,7 +499,8 @@ export class Connection {
   }
 
   #clientOptions({ url, version, isTrial }: Address): IClientOptions {
-    const { clientId, keepaliveS, tls, will } = this.#options;
+    const { clientId, keepaliveS, will } = this.#options;
+    const tls = this.#options.tls();
     const { username, password, ...destination } = destinationOf(url);
     const user = username ?? this.#options.username;
     const secret = password ?? this.#options.password();

@@ -342,4 +342,20 @@ describe.skipIf(!mosquittoAvailable())('Mosquitto', () => {
     await bridge.waitForOutput(/certificate/i, 10_000);
     expect((await bridge.stop()).code).toBe(0);
   });
+
+  it('that is given new certificates, as every year, is trusted by the authority that is in the file by then', async () => {
+    const broker = await startMosquitto({ tls: true });
+    const bridge = startProgram(['run'], {
+      config: {
+        cloud: { base_url: 'http://127.0.0.1:9', email: 'a@example.com', password: 'secret' },
+        mqtt: { url: broker.url, ca_file: broker.caFile },
+        schedules: quick,
+      },
+    });
+    await bridge.waitForOutput(/Connected to the MQTT broker/, 10_000);
+    broker.renewCertificates();
+    await broker.restart();
+    await bridge.waitForOutput(/MQTT broker .*: back after/, 20_000);
+    expect((await bridge.stop()).code).toBe(0);
+  });
 });

@@ -18,7 +18,7 @@ export function brokerOptions(
     keepaliveS: 60,
     username: undefined,
     password: () => undefined,
-    tls: { ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: true },
+    tls: () => ({ ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: true }),
     will: null,
     subscriptions: [],
     ...changes,

@@ -39,6 +39,8 @@ export interface Mosquitto {
   stop(): Promise<void>;
   /** Sends it a signal: SIGKILL (and waits for its end), SIGSTOP, SIGCONT. */
   kill(signal: NodeJS.Signals): Promise<void>;
+  /** Puts an authority and certificates in place of those that there are, for the next start. */
+  renewCertificates(): void;
   /** Starts it again on the same port, after stopping it if it still runs. */
   restart(): Promise<void>;
 }
@@ -87,6 +89,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
       if (signal === 'SIGSTOP' || signal === 'SIGCONT') broker?.signal(signal);
       else await broker?.stop(signal);
     },
+    renewCertificates: () => void makeCertificates(folder),
     async restart() {
       await stop();
       await start();

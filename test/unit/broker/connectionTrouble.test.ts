@@ -271,12 +271,12 @@ describe('a connection', () => {
   onMosquitto('trusts the authority that it is given, and no other', async () => {
     const { url, caFile } = await startMosquitto({ tls: true });
     const ca = readFileSync(caFile ?? '', 'utf8');
-    await connected(url, { tls: { ca, cert: undefined, key: undefined, rejectUnauthorized: true } });
+    await connected(url, { tls: () => ({ ca, cert: undefined, key: undefined, rejectUnauthorized: true }) });
     const { happenings } = openConnection(url);
     await waitFor(() => happenings.length > 0, { what: 'the distrust' });
     expect(happenings[0]).toMatch(/certificate/);
     await connected(url, {
-      tls: { ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: false },
+      tls: () => ({ ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: false }),
     });
   });
 });

@@ -138,12 +138,12 @@ describe('a connection with several addresses', () => {
   onMosquitto('uses one authority for all, by TCP and by WebSocket', async () => {
     const { url, caFile } = await startMosquitto({ tls: true });
     const { url: web } = await startMosquitto({ websocket: true });
-    const tls = {
+    const tls = () => ({
       ca: readFileSync(caFile ?? '', 'utf8'),
       cert: undefined,
       key: undefined,
       rejectUnauthorized: true,
-    };
+    });
     const secure = await connected([await nowhere(), url, web], { tls });
     expect(secure.lines.text).toContain(`Connected to the MQTT broker ${url} `);
     const open = await connected([await nowhere(), web, url], { tls, clientId: 'another' });
