@@ -16,17 +16,25 @@ const doubts: Readonly<Record<Doubt, Partial<Record<Reception, Doubt>>>> = {
   settled: {},
 };
 
+/** No restart takes so long: after so many hang-ups in a row, some minutes of them, there may be another broker. */
+const mostHangUps = 20;
+
 /** One of the broker's addresses, and what is known of it. */
 export class Address {
   readonly url: string;
+  readonly #wantedVersion: 4 | 5;
   /** Of MQTT, what it speaks at most as far as it has said. */
   #bestVersion: 4 | 5;
-  /** Whether it has said, or shown: then no hang-up counts. */
+  /** Whether it has said, or shown: then no hang-up counts, unless there are too many. */
   #isSure: boolean;
+  /** In a row. */
+  #hangUps = 0;
   #doubt: Doubt = 'none';
+  #hasRefused = false;
 
   constructor(url: string, version: 4 | 5) {
     this.url = url;
+    this.#wantedVersion = version;
     this.#bestVersion = version;
     this.#isSure = version === 4;
   }
@@ -41,10 +49,22 @@ export class Address {
     return this.#doubt === 'trial';
   }
 
+  /** Whether it has ever said that it does not speak MQTT 5. */
+  get hasRefused(): boolean {
+    return this.#hasRefused;
+  }
+
   /** An attempt, or the connection that it became, is over; says whether the next one follows here and at once. */
   hasEnded(reception: Reception): boolean {
-    if (reception === 'unspoken') this.#bestVersion = 4;
     this.#isSure ||= reception === 'unspoken' || (reception === 'welcomed' && this.version === 5);
+    this.#hangUps = reception === 'hungUp' ? this.#hangUps + 1 : 0;
+    if (this.#hangUps >= mostHangUps) this.#isSure = this.#wantedVersion === 4;
+    // At the end of a connection too, as brokers are stopped to be replaced.
+    if (reception === 'welcomed' || !this.#isSure) this.#bestVersion = this.#wantedVersion;
+    if (reception === 'unspoken') {
+      this.#bestVersion = 4;
+      this.#hasRefused = true;
+    }
     this.#doubt = this.#isSure ? 'none' : (doubts[this.#doubt][reception] ?? 'none');
     return reception === 'unspoken' || this.#doubt === 'recheck' || this.#doubt === 'settled';
   }

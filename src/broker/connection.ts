@@ -399,7 +399,7 @@ export class Connection {
         if ('code' in error && reception === 'hungUp') {
           const isUnspoken = unacceptableProtocol.has(Number(error.code)) && address.version === 5;
           reception = isUnspoken ? 'unspoken' : 'failed';
-          if (isUnspoken)
+          if (isUnspoken && !address.hasRefused)
             this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
         }
         giveUp(why);

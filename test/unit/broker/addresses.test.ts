@@ -35,9 +35,35 @@ describe('an address', () => {
     expect(versionsOf(['failed', 'failed', 'failed'])).toEqual([5, 5, 5, 5]);
   });
 
-  it('that says it speaks no MQTT 5 is not asked for it again, even if it did before', () => {
-    expect(versionsOf(['unspoken', 'hungUp', 'welcomed', 'hungUp'])).toEqual([5, 4, 4, 4, 4]);
-    expect(versionsOf(['welcomed', 'unspoken', 'welcomed'])).toEqual([5, 5, 4, 4]);
+  it('that says it speaks no MQTT 5 is not asked for it again before a connection has come of it, even if it did', () => {
+    expect(versionsOf(['unspoken', 'hungUp', 'failed', 'hungUp', 'welcomed'])).toEqual([5, 4, 4, 4, 4, 5]);
+    expect(versionsOf(['welcomed', 'unspoken', 'hungUp'])).toEqual([5, 5, 4, 4]);
+  });
+
+  it('is asked for MQTT 5 at each return: the broker that said it speaks none may have been upgraded', () => {
+    expect(versionsOf(['unspoken', 'welcomed', 'unspoken', 'welcomed', 'failed', 'welcomed'])).toEqual([
+      5, 4, 5, 4, 5, 5, 5,
+    ]);
+  });
+
+  it('at which MQTT 5 was spoken is doubted after minutes of nothing but hang-ups: it may be an old broker by now', () => {
+    const away = Array<Reception>(19).fill('hungUp');
+    const spoken = versionsOf(['welcomed', ...away, 'hungUp', 'welcomed', 'hungUp', 'welcomed', 'hungUp']);
+    expect(spoken).toEqual([5, ...away.map(() => 5), 5, 4, 5, 4, 5, 4]);
+  });
+
+  it('at which MQTT 5 was spoken is not doubted for fewer hang-ups, however often they come', () => {
+    const away = Array<Reception>(19).fill('hungUp');
+    const receptions = ['welcomed', ...away, 'failed', ...away, 'welcomed', ...away] as const;
+    expect(new Set(versionsOf(receptions))).toEqual(new Set([5]));
+  });
+
+  it('at which MQTT 5 was spoken is spoken to in it again when its broker comes back after an hour', () => {
+    const away = Array<Reception>(121).fill('hungUp');
+    const back = ['welcomed', ...away, 'welcomed', 'hungUp'] as const;
+    expect(versionsOf(back).slice(-3)).toEqual([5, 5, 5]);
+    const backForATrial = ['welcomed', ...away, 'hungUp', 'welcomed', 'welcomed', 'hungUp'] as const;
+    expect(versionsOf(backForATrial).slice(-4)).toEqual([4, 5, 5, 5]);
   });
 
   it('of which 3.1.1 is wanted is spoken to in nothing else', () => {

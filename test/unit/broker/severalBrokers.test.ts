@@ -108,7 +108,7 @@ describe('a connection with several addresses', () => {
     await waitFor(() => opened.happenings.filter((each) => each === 'connected').length === 3, {
       what: 'the old one again',
     });
-    // It is not asked for MQTT 5 a second time.
+    // That it is asked for MQTT 5 a second time is not worth a word.
     expect(opened.happenings.filter((each) => each.startsWith('failed'))).toEqual([]);
     expect(opened.lines.messages.filter((line) => line.includes('does not speak'))).toEqual([
       `info: The MQTT broker ${old.url} does not speak MQTT 5: going on with 3.1.1`,
