@@ -1,4 +1,4 @@
-import { type ScheduledTask, schedule as scheduleCron } from 'node-cron';
+import { createTask, type ScheduledTask } from 'node-cron';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 
@@ -11,11 +11,10 @@ export type Schedule =
 export type DueAt = (startedAt: number, everyMs: number) => number;
 
 const retry: Backoff = { firstMs: 5_000, longestMs: 300_000 };
-const clockCheckMs = 5_000;
 const clockJumpMs = 1_500;
 
-/** What a cron expression names may run so late, and is not taken for left out before. */
-const cronLatenessMs = 1_000;
+/** What a cron expression has named longer ago, while the process was held up, is not made up for. */
+const mostLateMs = 5_000;
 
 /** A timer may go off a little before its time. */
 const timerToleranceMs = 2;
@@ -65,11 +64,8 @@ export class Recurring {
   async start(): Promise<void> {
     if (this.#isStopped) return;
     if (this.#schedule.kind === 'cron') {
-      this.#cron = scheduleCron(this.#schedule.expression, () => this.request(), {
-        timezone: this.#timezone,
-        suppressMissedWarning: true,
-      });
-      this.#watchClock(this.#clock.now() - this.#clock.monotonic());
+      this.#cron = createTask(this.#schedule.expression, () => {}, { timezone: this.#timezone });
+      this.#watchClock(this.#clock.now(), this.#clock.monotonic());
     }
     await this.run();
   }
@@ -105,7 +101,7 @@ export class Recurring {
   /** Until when it is expected to have run again, in ms of the monotonic clock, after a run begun at that time. */
   dueAfter(startedAt: number): number {
     if (this.#schedule.kind === 'every') return startedAt + this.#schedule.everyMs;
-    const next = this.#cron?.getNextRun();
+    const [next] = this.#cron?.getNextRuns(1) ?? [];
     return next ? startedAt + Math.max(0, next.getTime() - this.#clock.now()) : startedAt;
   }
 
@@ -153,27 +149,24 @@ export class Recurring {
   }
 
   /**
-   * node-cron arms its timers on the monotonic clock: after a jump of the wall clock, as a Raspberry Pi makes at
-   * boot, a task would be hours late or catch up on thousands of runs. Stopped and started it counts anew.
+   * Looks at the clock each second, and leaves the timers of node-cron alone: when a wall clock jumps, as that of a
+   * Raspberry Pi does at boot, they would go through all the runs of years, for hours; and of the hour that comes twice
+   * when a clock is put back they know only one. Told is when it was looked at last, by either clock.
    */
-  #watchClock(offsetMs: number): void {
-    this.#cancelClockCheck = this.#clock.after(clockCheckMs, () => {
-      const nowOffsetMs = this.#clock.now() - this.#clock.monotonic();
-      if (Math.abs(nowOffsetMs - offsetMs) > clockJumpMs) {
-        void this.#cron?.stop();
-        void this.#cron?.start();
-      } else if (this.#isLeftOut(this.#clock.now() - cronLatenessMs)) this.request();
-      this.#watchClock(nowOffsetMs);
+  #watchClock(lookedAt: number, lookedAtMonotonic: number): void {
+    const toNextMs = 1_000 - (this.#clock.now() % 1_000);
+    this.#cancelClockCheck = this.#clock.after(toNextMs, () => {
+      const [now, monotonic] = [this.#clock.now(), this.#clock.monotonic()];
+      const passedMs = monotonic - lookedAtMonotonic;
+      const hasJumped = Math.abs(now - lookedAt - passedMs) > clockJumpMs;
+      const since = hasJumped ? now - passedMs : lookedAt;
+      if (this.#isNamed(Math.max(since, now - mostLateMs), now)) this.request();
+      this.#watchClock(hasJumped ? now : Math.max(lookedAt, now), monotonic);
     });
   }
 
-  /**
-   * Whether a second between the last look and that time, in ms since 1970, was to have a run and had none: of the hour
-   * that comes twice when a clock is put back, node-cron knows only one.
-   */
-  #isLeftOut(until: number): boolean {
-    const ranAt = this.#clock.now() - this.#clock.monotonic() + this.#startedAt;
-    const since = Math.max(ranAt, until - clockCheckMs);
+  /** Whether the cron expression names a second after the one time, up to the other; both in ms since 1970. */
+  #isNamed(since: number, until: number): boolean {
     for (let at = Math.floor(until / 1_000) * 1_000; at > since; at -= 1_000) {
       if (this.#cron?.match(new Date(at))) return true;
     }

@@ -1,37 +1,60 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../../src/base/clock.ts';
 import { Recurring } from '../../../src/bridge/schedule.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
 
-/** Runs by a cron expression in London, from that time on; node-cron itself goes by another clock, and stays silent. */
+/** Runs by a cron expression in London, from that time on, by a clock that can be set. */
 async function startInLondon(expression: string, from: string) {
-  const clock = new FakeClock(Date.parse(from));
+  const time = new FakeClock(Date.parse(from));
+  let aheadMs = 0;
+  const clock: Clock = {
+    now: () => time.now() + aheadMs,
+    monotonic: () => time.monotonic(),
+    after: (delayMs, callback) => time.after(delayMs, callback),
+  };
+  const set = (to: string) => {
+    aheadMs += Date.parse(to) - clock.now();
+  };
   const runs: string[] = [];
   const task = async () => {
-    runs.push(new Date(clock.now()).toISOString().slice(11, 19));
+    runs.push(new Date(clock.now()).toISOString().slice(2, 19));
     return true;
   };
   const recurring = new Recurring(task, { kind: 'cron', expression }, 'Europe/London', clock, () => 0);
   onTestFinished(() => recurring.stop());
   await recurring.start();
-  return { clock, runs, recurring };
+  return { pass: (ms: number) => passTime(time, ms, 1_000), set, runs };
 }
 
 describe('what runs by a cron expression', () => {
   it.each(['2027-10-31T00:29:58Z', '2027-10-31T01:29:58Z'])(
     'also runs in both hours of a clock that is put back (%s)',
     async (from) => {
-      const { clock, runs } = await startInLondon('0 30 1 * * *', from);
-      await passTime(clock, 30_000, 1_000);
+      const { pass, runs } = await startInLondon('0 30 1 * * *', from);
+      await pass(30_000);
       expect(runs).toHaveLength(2);
     },
   );
 
-  it('does not run again for a time at which it ran', async () => {
-    const { clock, runs, recurring } = await startInLondon('0 30 12 * * *', '2027-06-01T11:29:58Z');
-    clock.advance(2_000);
-    await recurring.run();
-    await passTime(clock, 30_000, 1_000);
-    expect(runs).toEqual(['11:29:58', '11:30:00']);
+  it('runs when it is named, on the second, and once', async () => {
+    const { pass, runs } = await startInLondon('*/2 30 12 * * *', '2027-06-01T11:29:57.300Z');
+    await pass(8_000);
+    expect(runs).toEqual(['27-06-01T11:29:57', ...[0, 2, 4].map((second) => `27-06-01T11:30:0${second}`)]);
+  });
+
+  it('makes up for nothing that lies between when a clock is set from 1970 to the present, and goes on from there', async () => {
+    const { pass, set, runs } = await startInLondon('* * * * *', '1970-01-01T00:00:10Z');
+    await pass(60_000);
+    set('2027-06-01T11:29:30Z');
+    await pass(60_000);
+    expect(runs).toEqual(['70-01-01T00:00:10', '70-01-01T00:01:00', '27-06-01T11:30:00']);
+  });
+
+  it('runs by a clock that was put back by months, and does not wait for them to pass again', async () => {
+    const { pass, set, runs } = await startInLondon('* * * * *', '2027-06-01T11:29:30Z');
+    set('2027-01-01T11:29:30Z');
+    await pass(60_000);
+    expect(runs).toEqual(['27-06-01T11:29:30', '27-01-01T11:30:00']);
   });
 });
