@@ -12,8 +12,8 @@ import type { Store } from './store.ts';
 
 export interface AnnouncerOptions {
   readonly isHomeAssistantOn: boolean;
-  /** Wall clock, ms: where something may be forgotten, what was detected before is taken for announced. */
-  readonly startedAt: number;
+  /** By the cloud's clock, in ms since 1970: where something may be forgotten, what was detected before is taken for announced. */
+  readonly startedAt: () => number;
 }
 
 /** Home Assistant loses an event that comes before it has set up the entity: two seconds, and the way there. */
@@ -70,7 +70,7 @@ export class Announcer {
       return;
     }
     const detectedAt = Date.parse(incident.detected_at ?? '');
-    if (this.#ledger.hasForgotten && detectedAt < this.#options.startedAt) {
+    if (this.#ledger.hasForgotten && detectedAt < this.#options.startedAt()) {
       // Noted all the same, so that a later run with a better memory does not announce it either.
       void this.#ledger.noteAnnounced([incident.id]);
       return;

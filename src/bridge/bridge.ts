@@ -126,6 +126,7 @@ export class Bridge {
     this.#parts = parts;
     const { client, connection, retained, ledger, clock, random, log } = parts;
     this.#startedAt = clock.now();
+    const begunAt = clock.monotonic();
     this.#info = new InfoDocument(new Date(this.#startedAt).toISOString(), options.shownConfiguration);
     this.#valveOutcomes = new ValveOutcomes(options.topics);
     this.#store = new Store(
@@ -279,7 +280,11 @@ export class Bridge {
       this.#publisher,
       connection,
       options.topics,
-      { isHomeAssistantOn: options.isHomeAssistantOn, startedAt: clock.now() },
+      {
+        isHomeAssistantOn: options.isHomeAssistantOn,
+        // Worked out when it is asked for: this machine's clock may have been set since, or be wrong for good.
+        startedAt: () => clock.now() - client.clockAheadMs - (clock.monotonic() - begunAt),
+      },
       (event, record) => this.#tell(event, record),
       clock,
       log,

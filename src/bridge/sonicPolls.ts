@@ -46,6 +46,9 @@ interface Inquiry {
 /** A machine whose clock was not set yet says it is 1970. */
 const earliestTime = Date.UTC(2024, 0);
 
+/** A clock that is months ahead would close months that are not over, and one that is behind shows past days as today. */
+const mostAheadMs = 24 * 3_600_000;
+
 /** Two at a time, fewer sonics than that have told their telemetry within two seconds or so. */
 const fewestSpread = 20;
 
@@ -273,7 +276,7 @@ export class SonicPolls {
   }
 
   get #isClockWrong(): boolean {
-    return this.#clock.now() < earliestTime;
+    return this.#clock.now() < earliestTime || Math.abs(this.#client.clockAheadMs) > mostAheadMs;
   }
 
   #newDay(): void {

@@ -202,6 +202,11 @@ export class CloudClient {
     return this.#sender.tally;
   }
 
+  /** How far the clock of this machine is ahead of the cloud's, in ms, as the last answer told; 0 if not by a minute. */
+  get clockAheadMs(): number {
+    return this.#sender.clockAheadMs;
+  }
+
   sessionState(): SessionState {
     return this.#session.state;
   }

@@ -54,6 +54,9 @@ const unaskedPauseMs = 2_000;
 // A cloud that asks for it again and again is not worth a line each time.
 const sayPauseEveryMs = 3_600_000;
 
+/** A smaller difference of two clocks may only be the time that an answer took, and is no matter. */
+const leastAheadMs = 60_000;
+
 /** Sends requests one by one as the limiter lets them, each within its deadline. */
 export class Sender {
   readonly #options: SenderOptions;
@@ -65,6 +68,7 @@ export class Sender {
   readonly #deadlines = new Set<Deadline>();
   #isClosed = false;
   #saidPauseAt = Number.NEGATIVE_INFINITY;
+  #clockAheadMs = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -96,6 +100,11 @@ export class Sender {
 
   get tally(): RequestTally {
     return this.#count.tally;
+  }
+
+  /** How far the clock of this machine is ahead of the cloud's, in ms, as the last answer told; 0 if not by a minute. */
+  get clockAheadMs(): number {
+    return this.#clockAheadMs;
   }
 
   /** Ends everything that is under way, within milliseconds. */
@@ -140,6 +149,8 @@ export class Sender {
       { operation: name, status, ms: Math.round(this.#clock.monotonic() - startedAt) },
       'Asked the cloud',
     );
+    const aheadMs = this.#clock.now() - Date.parse(answer.header('date') ?? '');
+    if (!Number.isNaN(aheadMs)) this.#clockAheadMs = Math.abs(aheadMs) < leastAheadMs ? 0 : aheadMs;
     const askedMs = retryAfterOf(answer, this.#clock.now());
     const pauseMs = askedMs ?? (answer.status === 429 ? unaskedPauseMs : 0);
     if (pauseMs > 0) {

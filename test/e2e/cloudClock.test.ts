@@ -1,6 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { OperationName } from '../../src/cloud/operations.ts';
 import { type BentWorld, bentWorld } from '../support/bentWorld.ts';
+import { startHouse } from '../support/house.ts';
 import { expectToStopInTime, type FaultyHouse, startFaultyHouse, untilWell } from '../support/outageJudge.ts';
+import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const hourMs = 3_600_000;
@@ -83,5 +88,50 @@ describe('a wall clock that jumps', () => {
     40_000,
   );
 
+  it('closes no month that is not over: days are not asked for while it is two months ahead', async () => {
+    const { house, told } = faulty;
+    const { requests } = house.simulator;
+    const water = () => house.json(`sonic/${told}/usage`);
+    const askedAgain = async (operation: OperationName, times: number) => {
+      const asked = requests.count(operation);
+      await waitFor(() => requests.count(operation) >= asked + times, { what: operation, timeoutMs: 20_000 });
+    };
+    const before = water();
+    expect(before.today).toEqual(expect.any(Number));
+    world.bend({ shiftMs: 61 * 24 * hourMs });
+    const words = /the clock of this machine says \S+, so no day can be asked for/;
+    for (let polls = 0; polls < 3; polls++) {
+      await house.watcher.publish('sonic2mqtt/bridge/refresh', '');
+      await askedAgain('list_properties', 1);
+    }
+    await waitFor(() => words.test(house.json('bridge/health').reason), {
+      what: 'the words',
+      timeoutMs: 20_000,
+    });
+    world.bend({});
+    await house.watcher.publish('sonic2mqtt/bridge/refresh', '');
+    await askedAgain('read_daily_usage', 2);
+    await untilWell(faulty);
+    expect(water().today).toEqual(expect.any(Number));
+    expect(water().total).toBeGreaterThanOrEqual(before.total);
+  }, 60_000);
+
   it('does not keep the bridge from stopping in time', () => expectToStopInTime(faulty));
 });
+
+it('a clock that is an hour ahead at the start keeps no leak from being announced where the memory was lost', async () => {
+  const world = bentWorld();
+  world.bend({ shiftMs: hourMs });
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'ledger.json'), '{"torn');
+  const { config, watcher, simulator } = await startHouse({ isStarted: false, config: { data_dir: folder } });
+  const bridge = startProgram(['run'], { config, env: world.env });
+  await bridge.waitForOutput(/Found properties/, 20_000);
+  const [sonicId = ''] = simulator.world.sonics.ids;
+  const { id } = simulator.world.openIncident({ type: 'high_volume_alert', sonicId });
+  const announced = () => watcher.messages.filter(({ topic }) => topic.endsWith('/incident'));
+  await waitFor(() => announced().some(({ text }) => JSON.parse(text).id === id), {
+    what: 'the announcement',
+    timeoutMs: 10_000,
+  });
+}, 60_000);
