@@ -18,8 +18,9 @@ export interface RegistrationOptions {
 /** How long it waits where commands have used up the budget. */
 const budgetWaitMs = 5_000;
 
-/** Where the settings differ again and again, somebody else wants them so: it is left to them. */
+/** Where the settings differ again and again within this time, somebody else wants them so: it is left to them. */
 const mostTimes = 3;
+const withinMs = 30 * 24 * 3_600_000;
 
 /** Puts the webhook's address into the settings of each property that has another, one property after the other. */
 export class WebhookRegistration {
@@ -27,8 +28,8 @@ export class WebhookRegistration {
   readonly #options: RegistrationOptions;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** How often each property was told. */
-  readonly #times = new Map<string, number>();
+  /** When each property was told of late, in ms of the monotonic clock. */
+  readonly #toldAt = new Map<string, readonly number[]>();
   /** Properties whose settings cannot be changed, or are left to others. */
   readonly #left = new Set<string>();
   #looking: Promise<void> | null = null;
@@ -78,8 +79,9 @@ export class WebhookRegistration {
   async #register(id: string, store: Store): Promise<void> {
     const label = store.label('property', id);
     const before = shownUrlOf(store.propertyView(id));
-    const times = this.#times.get(id) ?? 0;
-    if (times >= mostTimes) {
+    const now = this.#clock.monotonic();
+    const toldAt = (this.#toldAt.get(id) ?? []).filter((at) => now - at < withinMs);
+    if (toldAt.length >= mostTimes) {
       this.#left.add(id);
       this.#log.warn(`Webhook: that of ${label} is changed again and again by others: it is left as it is`);
       return;
@@ -89,7 +91,7 @@ export class WebhookRegistration {
     const call = { operation: 'update_property_settings', params: { property_id: id }, body } as const;
     try {
       const reply = await this.#client.call(call, { signal });
-      this.#times.set(id, times + 1);
+      this.#toldAt.set(id, [...toldAt, now]);
       // As the cloud would show it: the topics are no place for a secret.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
       takeReply(store, shownCall, reply, this.#clock.monotonic());

@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { Store } from '../../../src/bridge/store.ts';
 import { WebhookRegistration } from '../../../src/bridge/webhookRegistration.ts';
 import type { PropertySettings } from '../../../src/model/records.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { startBench } from '../../support/testClient.ts';
 import { aProperty, someSettings } from '../../support/views.ts';
@@ -12,7 +13,11 @@ const url = 'https://home.example.com/webhook/hush-hush';
 const shownUrl = 'https://home.example.com/webhook/[hidden]';
 
 /** Two properties with these settings, and what the bridge does to them. */
-async function start(settings: Partial<PropertySettings> | null | undefined, handler?: StubHandler) {
+async function start(
+  settings: Partial<PropertySettings> | null | undefined,
+  handler?: StubHandler,
+  clock: Clock = systemClock,
+) {
   const session = { token: 'kept', since: Date.now() };
   const answer: StubHandler =
     handler ?? (({ body }) => ({ json: { ...someSettings(settings ?? {}), ...(body as object) } }));
@@ -24,7 +29,7 @@ async function start(settings: Partial<PropertySettings> | null | undefined, han
   const read = (changes: Partial<PropertySettings> | null | undefined = settings) => {
     for (const id of ['one', 'two']) {
       const shown = changes && someSettings(changes);
-      store.setPropertyDetails(id, shown, undefined, systemClock.monotonic());
+      store.setPropertyDetails(id, shown, undefined, clock.monotonic());
     }
   };
   read();
@@ -34,7 +39,7 @@ async function start(settings: Partial<PropertySettings> | null | undefined, han
   const registration = new WebhookRegistration(
     client,
     { url, shownUrl, signal: stopping.signal },
-    systemClock,
+    clock,
     lines.log,
   );
   const look = () => registration.look(store);
@@ -126,5 +131,23 @@ describe('the registration', () => {
     expect(asked.filter((id) => id === 'one').length).toBeGreaterThanOrEqual(2);
     expect(lines.messages.filter((line) => line.endsWith('it is not registered there'))).toHaveLength(1);
     expect(lines.messages.filter((line) => line.endsWith('it is tried again'))).toHaveLength(2);
+  });
+
+  it('is left to others where they change it again and again, and not for a change a year', async () => {
+    for (const [betweenMs, told] of [
+      [3_600_000, 3],
+      [365 * 24 * 3_600_000, 5],
+    ] as const) {
+      const clock = new FakeClock();
+      const another = { webhook_enabled: true, webhook_url: 'https://other.example.com/' };
+      const { stub, look, read, lines } = await start(another, undefined, clock);
+      for (let change = 0; change < 5; change++) {
+        read(another);
+        await look();
+        clock.advance(betweenMs);
+      }
+      expect(stub.requests.filter(({ path }) => path.includes('/one/'))).toHaveLength(told);
+      expect(lines.text.includes('is changed again and again by others')).toBe(told === 3);
+    }
   });
 });
