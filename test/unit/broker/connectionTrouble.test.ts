@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { BrokerAway } from '../../../src/broker/brokerAway.ts';
 import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -97,6 +98,33 @@ describe('a connection', () => {
     await waitFor(isBack, { what: 'the connection to be back' });
     expect(versions).toEqual([5, 5, 5, 5, 5]);
   });
+
+  onMosquitto(
+    'finds out after a while that an old broker has taken the place of one that spoke MQTT 5',
+    async () => {
+      const { port } = await startMosquitto();
+      const versions: (number | undefined)[] = [];
+      let isOld = false;
+      const proxy = await startTcpProxy(port, (firstBytes) => {
+        const version = firstBytes[firstBytes.indexOf('MQTT') + 4];
+        versions.push(version);
+        return !isOld || version === 4;
+      });
+      const quick: Clock = {
+        ...systemClock,
+        // Only the waits between attempts are so short.
+        after: (delayMs, callback) => systemClock.after(delayMs < 5_000 ? delayMs / 50 : delayMs, callback),
+      };
+      const { happenings, lines } = openConnection(`mqtt://127.0.0.1:${proxy.port}`, {}, quick);
+      const isBack = (times: number) => happenings.filter((each) => each === 'connected').length === times;
+      await waitFor(() => isBack(1), { what: 'the connection' });
+      isOld = true;
+      proxy.reset();
+      await waitFor(() => isBack(2), { what: 'the connection to the old broker' });
+      expect(versions).toEqual([5, ...Array(20).fill(5), 4, 5, 4]);
+      expect(lines.text).toContain('(MQTT 3.1.1)');
+    },
+  );
 
   it.each(['127.0.0.1', 'localhost'])('waits for a broker on %s that is not there yet', async (host) => {
     const port = await freePort();
