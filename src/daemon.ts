@@ -82,6 +82,7 @@ export class Daemon {
       {
         ...brokerOptions(config, secrets, findBroker),
         will: { topic: this.#topics.bridge('state'), payload: 'offline' },
+        overheard: this.#topics.bridge('info'),
         subscriptions: this.#subscriptions,
       },
       {
@@ -295,7 +296,7 @@ export function brokerOptions(
   config: Config,
   secrets: Secrets,
   find?: BrokerFinder,
-): Omit<BrokerOptions, 'will' | 'subscriptions'> {
+): Omit<BrokerOptions, 'will' | 'overheard' | 'subscriptions'> {
   const { mqtt } = config;
   const { embedded } = mqtt;
   const addresses = brokerAddresses(config);

@@ -29,6 +29,7 @@ import { InfoDocument } from './infoDocument.ts';
 import type { Inventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
+import { Namesakes } from './namesakes.ts';
 import { type Outcome, unansweredWords } from './outcome.ts';
 import { type Overview, overviewOf } from './overview.ts';
 import { Poller, type PollerOptions } from './poller.ts';
@@ -96,6 +97,7 @@ export class Bridge {
   readonly #announcer: Announcer;
   readonly #stocktaking: Stocktaking;
   readonly #handover: Handover;
+  readonly #namesakes: Namesakes;
   readonly #monitor: Monitor;
   readonly #info: InfoDocument;
   readonly #valveOutcomes: ValveOutcomes;
@@ -103,6 +105,7 @@ export class Bridge {
   #registration: WebhookRegistration | null = null;
   #trouble: string | null = null;
   #isShown = false;
+  #connections = 0;
   #figures: { lastUpdate: string | null; requestsLastHour: number } = {
     lastUpdate: null,
     requestsLastHour: 0,
@@ -127,7 +130,22 @@ export class Bridge {
     const { client, connection, retained, ledger, clock, random, log } = parts;
     this.#startedAt = clock.now();
     const begunAt = clock.monotonic();
-    this.#info = new InfoDocument(new Date(this.#startedAt).toISOString(), options.shownConfiguration);
+    const startedAt = new Date(this.#startedAt).toISOString();
+    this.#info = new InfoDocument(startedAt, options.shownConfiguration);
+    this.#namesakes = new Namesakes(
+      startedAt,
+      {
+        came: () => {
+          this.#publisher.insist(options.topics.bridge('info'));
+          this.#lookAnew();
+        },
+        gone: () => {
+          this.#lookAnew();
+          void this.#stocktaking.take();
+        },
+      },
+      clock,
+    );
     this.#valveOutcomes = new ValveOutcomes(options.topics);
     this.#store = new Store(
       {
@@ -162,7 +180,7 @@ export class Bridge {
         ledger,
         store: this.#store,
         records: () => this.#poller.records,
-        troubles: () => (this.#trouble === null ? [] : [this.#trouble]),
+        troubles: () => this.#troubles(),
       },
       {
         changed: () => this.#publisher.wake(),
@@ -248,6 +266,7 @@ export class Bridge {
           this.#onShown();
         },
         left: (device) => this.#handover.leave(device),
+        maySweep: () => !this.#namesakes.isAny,
       },
       clock,
       log,
@@ -322,6 +341,7 @@ export class Bridge {
     this.#announcer.stop();
     this.#stocktaking.stop();
     this.#handover.stop();
+    this.#namesakes.stop();
     this.#publisher.stop();
     await this.#poller.stop();
   }
@@ -386,8 +406,7 @@ export class Bridge {
   /** What is wrong beside the cloud and the broker, in words, to be told in `bridge/health`; null once nothing is. */
   setTrouble(words: string | null): void {
     this.#trouble = words;
-    // Before the first poll nobody is told anything yet.
-    if (this.#monitor.status !== null) this.#monitor.look();
+    this.#lookAnew();
   }
 
   /** Something may have happened: looks at the incidents, and at the valves where the budget allows it. */
@@ -404,6 +423,7 @@ export class Bridge {
 
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
   brokerConnected(): void {
+    this.#connections += 1;
     this.#commander.forgetKept();
     this.#publisher.publishAll();
     void this.#stocktaking.take();
@@ -428,7 +448,11 @@ export class Bridge {
 
   /** Takes a message from the broker. */
   brokerMessage(message: BrokerMessage): void {
-    const { statusTopic } = this.#options;
+    const { statusTopic, topics } = this.#options;
+    if (message.topic === topics.bridge('info')) {
+      this.#namesakes.take(message, this.#connections === 1);
+      return;
+    }
     if (message.topic === statusTopic) {
       if (message.payload === 'online') this.#homeAssistantStarted();
       return;
@@ -447,6 +471,18 @@ export class Bridge {
   async #extrasRead(): Promise<void> {
     const patience = sleep(this.#parts.clock, extrasPatienceMs, this.#stopping.signal).catch(() => {});
     await Promise.race([this.#extras.settled(), patience]);
+  }
+
+  /** What is wrong beside the cloud, in words. */
+  #troubles(): string[] {
+    const { base, bridgeName } = this.#options.topics;
+    const words = `another bridge publishes below ${base}/${bridgeName} too: each needs its own mqtt.base_topic, or shard.index where they share an account`;
+    return [this.#namesakes.isSure ? words : null, this.#trouble].filter((each) => each !== null);
+  }
+
+  /** Before the first poll nobody is told anything yet. */
+  #lookAnew(): void {
+    if (this.#monitor.status !== null) this.#monitor.look();
   }
 
   #carryOut(order: BridgeOrder): void {

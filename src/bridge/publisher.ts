@@ -30,6 +30,8 @@ export interface PublisherEvents {
   readonly published: () => void;
   /** A device that was shown is left to another bridge. */
   readonly left: (device: DeviceKey) => void;
+  /** Whether what nobody wants may be deleted: not while it may be another bridge's. */
+  readonly maySweep: () => boolean;
 }
 
 /** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
@@ -185,7 +187,8 @@ export class Publisher {
       await this.#retained.settle();
       this.#events.published();
       this.#retryRefused();
-      if (this.#isSweepDue && isWhole && connection === this.#connections) await this.#sweep();
+      const isSweepDue = this.#isSweepDue && this.#events.maySweep();
+      if (isSweepDue && isWhole && connection === this.#connections) await this.#sweep();
     }
   }
 

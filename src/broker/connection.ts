@@ -49,6 +49,8 @@ export interface BrokerOptions {
   };
   /** Published by the broker, retained, when the bridge vanishes. */
   readonly will: { readonly topic: string; readonly payload: string } | null;
+  /** Where others that publish in this one's place are heard; if the broker refuses that, it goes without. */
+  readonly overheard?: string;
   /** Subscribed to before a connection counts as one. */
   readonly subscriptions: readonly string[];
 }
@@ -452,16 +454,22 @@ export class Connection {
   #ownSubscriptions(): ISubscriptionRequest[] {
     // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
     const qos = this.#qos;
-    const { subscriptions, will } = this.#options;
+    const { subscriptions } = this.#options;
     return [
       ...subscriptions.map((topic) => ({ topic, qos, ...(this.#version === 5 && { rap: true }) })),
-      ...(will ? [{ topic: will.topic, qos }] : []),
+      ...this.#ownTopics.map((topic) => ({ topic, qos })),
     ];
   }
 
+  /** Where it publishes itself, and listens to what others say. */
+  get #ownTopics(): string[] {
+    const { will, overheard } = this.#options;
+    return [...(will ? [will.topic] : []), ...(overheard === undefined ? [] : [overheard])];
+  }
+
   #isOwnSubscription(topic: string): boolean {
-    const { subscriptions, will } = this.#options;
-    return topic === will?.topic || subscriptions.some((filter) => matches(filter, topic));
+    const { subscriptions } = this.#options;
+    return this.#ownTopics.includes(topic) || subscriptions.some((filter) => matches(filter, topic));
   }
 
   async #subscribe(client: MqttClient, requests: ISubscriptionRequest[]): Promise<void> {
@@ -482,7 +490,7 @@ export class Connection {
       };
       client.once('close', onClose);
       client.subscribe(map, (error, _subscriptions, packet) => {
-        if (!error || this.#isOnlyOfWill(refusedFilters(filters, codesOf(packet)))) settle();
+        if (!error || this.#canDoWithout(refusedFilters(filters, codesOf(packet)))) settle();
         else
           settle(
             new Error(
@@ -493,9 +501,9 @@ export class Connection {
     });
   }
 
-  /** Whoever may not read its own state goes without: commands come all the same. */
-  #isOnlyOfWill(filters: readonly string[]): boolean {
-    return filters.length === 1 && filters[0] === this.#options.will?.topic;
+  /** Whoever may not read its own topics goes without: commands come all the same. */
+  #canDoWithout(filters: readonly string[]): boolean {
+    return filters.length > 0 && filters.every((filter) => this.#ownTopics.includes(filter));
   }
 
   #clientOptions({ url, version, isTrial }: Address): IClientOptions {
