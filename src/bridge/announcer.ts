@@ -7,6 +7,7 @@ import type { Topics } from '../homeassistant/topics.ts';
 import { eventTypeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import type { Ledger } from './ledger.ts';
+import type { AnnouncingDevice } from './openIncidents.ts';
 import type { Publisher } from './publisher.ts';
 import type { Store } from './store.ts';
 
@@ -14,6 +15,8 @@ export interface AnnouncerOptions {
   readonly isHomeAssistantOn: boolean;
   /** By the cloud's clock, in ms since 1970: where something may be forgotten, what was detected before is taken for announced. */
   readonly startedAt: () => number;
+  /** Reads the list of sonics, resolving after that, well or not; never rejects. */
+  readonly readSonics: () => Promise<void>;
 }
 
 /** Home Assistant loses an event that comes before it has set up the entity: two seconds, and the way there. */
@@ -33,6 +36,8 @@ export class Announcer {
   readonly #queue = new Set<string>();
   /** Told of, but not at the device that they name: that is not known yet. */
   readonly #homeless = new Set<string>();
+  /** Those whose signal would announce them, since their sonic is not known: whether the list of sonics is being read for that. */
+  readonly #sought = new Map<string, boolean>();
   /** Announced by other bridges, as far as the broker shows. */
   #announcedByOthers = new Set<string>();
   #birthAt = Number.NEGATIVE_INFINITY;
@@ -122,6 +127,7 @@ export class Announcer {
     this.#cancelTimer();
     this.#queue.clear();
     this.#homeless.clear();
+    this.#sought.clear();
   }
 
   get #canAnnounce(): boolean {
@@ -138,6 +144,7 @@ export class Announcer {
   #forget(incidentId: string): void {
     this.#queue.delete(incidentId);
     this.#homeless.delete(incidentId);
+    this.#sought.delete(incidentId);
   }
 
   async #run(): Promise<void> {
@@ -194,13 +201,30 @@ export class Announcer {
   #readyAt(incident: Incident): number {
     // Before the first round of polls is over, its device may only not be known yet.
     if (!this.#publisher.isShowingDevices) return Number.POSITIVE_INFINITY;
-    const device = this.#store.announcerOf(incident);
+    const device = this.#deviceOf(incident);
     if (!device) {
       return this.#homeless.has(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     }
     if (!this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
     const announcedAt = this.#publisher.announcedAt(device.kind, device.id) ?? Number.POSITIVE_INFINITY;
     return Math.max(announcedAt, this.#birthAt) + setUpMs;
+  }
+
+  /** The device that announces it; null while none is known, or only its signal and its sonic may be in the next list. */
+  #deviceOf(incident: Incident): AnnouncingDevice | null {
+    return this.#sought.get(incident.id) === true ? null : this.#store.announcerOf(incident);
+  }
+
+  /** Lists are read at different times: a sonic that is not known may be new, and must not be missed for its signal. */
+  #seekSonicOf(incident: Incident): void {
+    const { id, sonic_id: sonicId } = incident;
+    const isSignals = sonicId !== null && this.#store.announcerOf(incident)?.kind === 'signal';
+    if (!isSignals || this.#sought.has(id)) return;
+    this.#sought.set(id, true);
+    void this.#options.readSonics().then(() => {
+      if (this.#sought.has(id)) this.#sought.set(id, false);
+      this.wake();
+    });
   }
 
   async #announce(incident: Incident): Promise<void> {
@@ -220,7 +244,8 @@ export class Announcer {
 
   /** Publishes the event of the device's entity, as soon as there is one; says whether the broker went away before. */
   async #announceAtDevice(incident: Incident): Promise<boolean> {
-    const device = this.#store.announcerOf(incident);
+    this.#seekSonicOf(incident);
+    const device = this.#deviceOf(incident);
     if (!device) {
       // Lists are read at different times: the device may be new.
       if (incident.sonic_id !== null || incident.signal_id !== null) this.#homeless.add(incident.id);

@@ -303,6 +303,7 @@ export class Bridge {
         isHomeAssistantOn: options.isHomeAssistantOn,
         // Worked out when it is asked for: this machine's clock may have been set since, or be wrong for good.
         startedAt: () => clock.now() - client.clockAheadMs - (clock.monotonic() - begunAt),
+        readSonics: () => this.#poller.read('sonics'),
       },
       (event, record) => this.#tell(event, record),
       clock,

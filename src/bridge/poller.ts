@@ -227,6 +227,11 @@ export class Poller {
     this.#recurring[slice].request();
   }
 
+  /** Polls one slice as soon as it can, resolving after that, well or not. */
+  read(slice: Slice): Promise<void> {
+    return this.#recurring[slice].run();
+  }
+
   /** Polls one slice sooner, where it is due sooner by now. */
   hasten(slice: Slice): void {
     this.#recurring[slice].hasten();

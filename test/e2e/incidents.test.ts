@@ -251,3 +251,31 @@ describe('the start of a pressure test', () => {
     );
   });
 });
+
+describe('the opening of an incident', () => {
+  it('at a sonic that was just added is announced there, and not at its signal', async () => {
+    const schedules = { ...seldom, incidents: '300ms' };
+    const { house, world, signal, second, open } = await calmHouse({ config: { schedules } });
+    await started(house, []);
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${second}/homeassistant`, () => true, 10_000);
+    const sonic = world.addSonic(signal);
+    const leak = open('high_volume_alert', sonic.id, 'resolve');
+    const announced = () =>
+      house.watcher.messages
+        .filter(({ topic, text }) => topic.endsWith('/incident') && text.includes(leak))
+        .map(({ topic }) => topic.replace('sonic2mqtt/', ''));
+    await waitFor(() => announced().length > 0, { what: 'the announcement', timeoutMs: 15_000 });
+    expect(announced()).toEqual([`sonic/${sonic.id}/incident`]);
+    expect(house.events('incident_opened').map(({ id }) => id)).toEqual([leak]);
+  });
+
+  it('at a sonic that the cloud does not list is announced at its signal', async () => {
+    const schedules = { ...seldom, incidents: '300ms' };
+    const { house, world, signal, open } = await calmHouse({ config: { schedules } });
+    await started(house, []);
+    const leak = open('high_volume_alert', null);
+    world.incidents.change(leak, { sonic_id: '5e1f0000-0000-4000-8000-000000000000' });
+    const topic = `sonic2mqtt/signal/${signal}/incident`;
+    await house.watcher.waitForTopic(topic, (text) => text.includes(leak), 15_000);
+  });
+});
