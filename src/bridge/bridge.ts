@@ -266,7 +266,7 @@ export class Bridge {
           this.#onShown();
         },
         left: (device) => this.#handover.leave(device),
-        maySweep: () => !this.#namesakes.isAny,
+        maySweep: () => !this.#namesakes.isAny && !this.#isFilterInVain,
       },
       clock,
       log,
@@ -472,6 +472,11 @@ export class Bridge {
   async #extrasRead(): Promise<void> {
     const patience = sleep(this.#parts.clock, extrasPatienceMs, this.#stopping.signal).catch(() => {});
     await Promise.race([this.#extras.settled(), patience]);
+  }
+
+  /** A selection of nothing is out of date, or misspelt: whoever mends it wants to find everything as it was. */
+  get #isFilterInVain(): boolean {
+    return this.#store.isFiltered && !this.#store.isFilterMatched;
   }
 
   /** What is wrong beside the cloud, in words. */

@@ -167,7 +167,7 @@ export class Monitor {
       slices: records(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
-      dataProblems: [...troubles(), ...wordsOf('warn')],
+      dataProblems: [...troubles(), ...this.#outdatedFilters(), ...wordsOf('warn')],
       ledgerProblem: ledger.problem,
       emptiness,
       notes: [...this.#notes().filter((words) => words !== emptiness), ...wordsOf('info')],
@@ -200,6 +200,16 @@ export class Monitor {
     const ids = store.unsurveyedPropertyIds();
     const names = ids.slice(0, mostNamed + 1).map((id) => store.propertyView(id)?.property.name ?? id);
     return ids.length === 0 ? null : `the cloud does not say which signals (hubs) are in ${some(names)}`;
+  }
+
+  /** They work until the next start: that one knows nothing of the old names, and deletes what is not selected. */
+  #outdatedFilters(): string[] {
+    return this.#watched.store
+      .outdatedSelection()
+      .map(
+        ([name, { id, name: present }]) =>
+          `filters.properties: the account has no property ${name} any more: before the next start write its new name there, ${present ?? id}, or its id`,
+      );
   }
 
   /** Facts that a householder may wonder about; nothing is wrong. */

@@ -498,7 +498,18 @@ export class Store {
 
   /** Names and ids in the selection that no property has; empty while not all properties are known. */
   unmatchedSelection(): string[] {
-    return this.#properties.isWhole ? this.#territory.unmatched : [];
+    const renamed = this.outdatedSelection().map(([name]) => name);
+    return this.#properties.isWhole
+      ? this.#territory.unmatched.filter((word) => !renamed.includes(word))
+      : [];
+  }
+
+  /** Names in the selection by which properties are shown that are called otherwise by now. */
+  outdatedSelection(): [name: string, property: Property][] {
+    return this.#territory.outdated.flatMap(([name, id]) => {
+      const property = this.#properties.get(id);
+      return property ? [[name, property]] : [];
+    });
   }
 
   // ---- other bridges ------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ export class Territory {
   readonly #shard: Shard;
   /** Words of the selection that some property has, be it this bridge's or another's. */
   readonly #matched = new Set<string>();
+  /** By such a word, the property that had it last: renamed it is still meant. */
+  readonly #meant = new Map<string, string>();
 
   /** The selection is of names or ids; empty selects all. */
   constructor(selection: readonly string[], shard: Shard) {
@@ -29,6 +31,11 @@ export class Territory {
     return this.#matched.size > 0;
   }
 
+  /** Names in the selection that no property has any more, each with the id of the one that had it. */
+  get outdated(): [name: string, propertyId: string][] {
+    return [...this.#meant].filter(([name]) => !this.#matched.has(name));
+  }
+
   /** Names and ids in the selection that no property has had since they were forgotten. */
   get unmatched(): string[] {
     return this.#selection.filter((wanted) => !this.#matched.has(wanted));
@@ -39,11 +46,18 @@ export class Territory {
     this.#matched.clear();
   }
 
-  /** Whether the property is to be shown here: by the filter first, and then by the part that is this bridge's. */
+  /**
+   * Whether the property is to be shown here: by the filter first, and then by the part that is this bridge's. One that
+   * was renamed, as it can be by this bridge itself, does not vanish for that.
+   */
   has({ id, name }: Property): boolean {
     const words = this.#selection.filter((wanted) => wanted === id || wanted === name);
-    for (const word of words) this.#matched.add(word);
-    return (!this.isFiltered || words.length > 0) && this.isOurs(id);
+    for (const word of words) {
+      this.#matched.add(word);
+      this.#meant.set(word, id);
+    }
+    const isMeant = words.length > 0 || [...this.#meant.values()].includes(id);
+    return (!this.isFiltered || isMeant) && this.isOurs(id);
   }
 
   /** Whether what has this id, a property or what is in none, is this bridge's. */

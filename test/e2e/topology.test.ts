@@ -289,6 +289,41 @@ describe('a selection of properties', () => {
     await untilShown(both, [other]);
   });
 
+  it('by a name that is changed from Home Assistant shows the property all the same, and says so in time', {
+    timeout: 60_000,
+  }, async () => {
+    const both = await startBoth();
+    const { house } = both;
+    const { world, requests } = house.simulator;
+    const [chosen = ''] = world.properties.ids;
+    const before = world.properties.get(chosen)?.name ?? '';
+    await untilShown(both);
+    await house.bridge.stop();
+    house.startBridge({ filters: { properties: [before] } });
+    await untilShown(both, [chosen]);
+    const shown = house.watcher.messages.length;
+    const deleted = () => house.watcher.messages.slice(shown).filter(({ text }) => text === '');
+
+    await house.watcher.publish(`sonic2mqtt/property/${chosen}/name/set`, 'Cottage');
+    const words = `filters.properties: the account has no property ${before} any more: before the next start write its new name there, Cottage, or its id`;
+    await house.bridge.waitForOutput(new RegExp(`Not all is well: ${words}`), 10_000);
+    const polled = requests.count('list_properties');
+    await waitFor(() => requests.count('list_properties') > polled + 3, {
+      what: 'some polls',
+      timeoutMs: 10_000,
+    });
+    expect(devicesShown(both)).toEqual(devicesOf(world, [chosen]));
+
+    await house.bridge.stop();
+    house.startBridge({ filters: { properties: [before] } });
+    await house.bridge.waitForOutput(/no property of the account is selected by filters.properties/, 10_000);
+    await house.bridge.stop();
+    house.startBridge({ filters: { properties: ['Cottage'] } });
+    await house.bridge.waitForOutput(/Found properties: 1, /, 10_000);
+    await untilShown(both, [chosen]);
+    expect(deleted().map(({ topic }) => topic)).toEqual([]);
+  });
+
   it('deletes nothing, and announces nothing twice, while the cloud does not say what is in them', {
     timeout: 60_000,
   }, async () => {

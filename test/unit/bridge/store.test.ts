@@ -487,6 +487,23 @@ describe('a selection of properties', () => {
     expect(store.unmatchedSelection()).toEqual([]);
   });
 
+  it('keeps a property that is renamed, until another has the name', () => {
+    furnish(['Home', 'Nowhere']);
+    expect(store.outdatedSelection()).toEqual([]);
+    for (const _ of ['first', 'second', 'third']) {
+      const listed = [property('home', 'Cottage'), property('shop', 'Shop')];
+      expect(store.replaceProperties(complete(listed))).toEqual([]);
+      expect(store.outdatedSelection()).toEqual([['Home', listed[0]]]);
+      expect(store.unmatchedSelection()).toEqual(['Nowhere']);
+    }
+    expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
+    const swapped = () =>
+      store.replaceProperties(complete([property('shop', 'Home'), property('home', 'Cottage')]));
+    swapped();
+    expect(swapped()).toMatchObject([{ event: 'device_removed', record: { id: 'home' } }]);
+    expect([store.ids('property'), store.outdatedSelection()]).toEqual([['shop'], []]);
+  });
+
   it.each(['Home', 'home'])('by name or id (%s) leaves everything else out', (wanted) => {
     furnish([wanted]);
     expect(store.ids('property')).toEqual(['home']);
