@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog, Secrets } from '../base/log.ts';
-import { EmbeddedBroker } from '../broker/embedded.ts';
 import { configSchema } from '../config/schema.ts';
 import { Daemon } from '../daemon.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
@@ -13,18 +13,18 @@ const usualPort = 1883;
 
 /** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
 export async function demo({ options, print, signal }: CommandContext): Promise<number> {
-  const port = portOption(options['port']);
+  const wantedPort = portOption(options['port']);
   const level = logLevelOption(options['log-level']) ?? 'info';
   const secrets = new Secrets();
   const log = createLog({ level, format: 'pretty', secrets });
   const simulator = new Simulator();
   await simulator.start();
-  const broker = await listen(port);
+  const port = await freePort(wantedPort);
   const directory = mkdtempSync(join(tmpdir(), 'sonic2mqtt-demo-'));
   try {
     const config = configSchema.parse({
       cloud: { base_url: simulator.url, ...demoCredentials },
-      mqtt: { url: `mqtt://127.0.0.1:${broker.port}`, protocol_version: 4 },
+      mqtt: { embedded: { enabled: true, port } },
       schedules: { incidents: '5s', sonics: '5s', telemetry: '10s', signals: '10s' },
       valve: { confirm_interval: '500ms' },
       http: { listen: '127.0.0.1:0' },
@@ -34,11 +34,10 @@ export async function demo({ options, print, signal }: CommandContext): Promise<
     await Promise.race([daemon.start().then(() => daemon.shown), aborted(signal)]);
     const [sonic] = simulator.world.sonics.values();
     if (!signal.aborted && sonic) {
-      print(welcome(broker.port, daemon.httpPort, sonic.id, sonic.name ?? 'its first'));
+      print(welcome(port, daemon.httpPort, sonic.id, sonic.name ?? 'its first'));
     }
     await aborted(signal);
     await daemon.stop();
-    await broker.broker.stop();
     await simulator.stop();
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -46,21 +45,29 @@ export async function demo({ options, print, signal }: CommandContext): Promise<
   return exitStatus.done;
 }
 
-async function listen(wanted: number | null): Promise<{ broker: EmbeddedBroker; port: number }> {
-  const on = async (port: number) => {
-    const broker = new EmbeddedBroker({ host: '127.0.0.1', port, username: undefined, password: undefined });
-    return { broker, port: await broker.start() };
-  };
+async function freePort(wanted: number | null): Promise<number> {
   try {
-    return await on(wanted ?? usualPort);
+    return await tried(wanted ?? usualPort);
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     if (!isTaken) throw error;
     if (wanted !== null)
       throw new Error(`Port ${wanted} is in use by another program; choose another with --port`);
     // A broker of one's own on the usual port must not stand in the way of trying this one out.
-    return on(0);
+    return tried(0);
   }
+}
+
+/** The port once it was listened on, any for 0; throws the listener's error. */
+async function tried(port: number): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const { port: found } = server.address() as AddressInfo;
+  await new Promise<void>((closed) => server.close(() => closed()));
+  return found;
 }
 
 function welcome(port: number, httpPort: number | null, sonicId: string, name: string): string {

@@ -226,6 +226,19 @@ describe('demo', () => {
     expect((await demo.stop('SIGINT')).code).toBe(0);
   });
 
+  it('refuses a retained command, which would move the valve again at each start', async () => {
+    const port = await freePort();
+    const demo = startProgram(['demo', '--port', String(port)]);
+    await demo.waitForOutput(/Ctrl\+C ends it/, 15_000);
+    const [, topic = ''] = /-t (\S+) -m (\S+)/.exec(demo.stdout) ?? [];
+    const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/bridge/event');
+    await watcher.publish(topic, 'CLOSE', { retain: true });
+    const isOutcome = (text: string) => JSON.parse(text).event === 'command';
+    const outcome = await watcher.waitForTopic('sonic2mqtt/bridge/event', isOutcome, 15_000);
+    expect(JSON.parse(outcome)).toMatchObject({ topic, status: 'refused' });
+    await demo.stop('SIGINT');
+  });
+
   it('ends with the shell of npm, which passes no signal on', async () => {
     const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
     const script = `"${process.execPath}" "${main}" demo --port 0; exit`;
