@@ -114,8 +114,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
     file: 'src/bridge/poller.ts',
-    text: 'if (isAnswer || times >= mostListsDoubted) return null;',
-    replacement: 'return null;',
+    text: "if (kind === 'forbidden' || kind === 'unsupported' || times >= mostListsDoubted) return gone;",
+    replacement: 'return gone;',
     tests: ['test/unit/bridge/poller.test.ts'],
   },
 ];

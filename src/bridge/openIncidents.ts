@@ -49,7 +49,7 @@ export class OpenIncidents {
     this.#around = around;
   }
 
-  /** Takes in the open ones; one that a complete reading does not list is closed. */
+  /** Takes in the open ones; one that a complete reading does not list is closed, as is one that any lists as such. */
   replace({ records, isComplete, startedAt }: Reading<Incident>): Happening[] {
     const happenings = this.#untold.splice(0);
     const isOlder = ({ id }: Incident) => this.#precedence.isOlder('incident', id, startedAt);
@@ -67,16 +67,18 @@ export class OpenIncidents {
       if (openIds.has(incident.id)) this.#unwanted.delete(incident.id);
       else this.#unwanted.set(incident.id, { incident, home: this.#around.propertyOf(incident) });
     }
-    if (!isComplete) return happenings;
     const told = new Map(records.map((incident) => [incident.id, incident]));
     for (const [id, incident] of this.#open) {
       if (openIds.has(id) || isOlder(incident)) continue;
+      const word = told.get(id);
+      if (!isComplete && (!word || isOpen(word))) continue;
       const { isSelected, isElsewhere, propertyOf } = this.#around;
       const hasLeft = !isSelected(incident) && isElsewhere(propertyOf(incident));
-      const end = this.#close(incident, told.get(id) ?? { ...incident, open: false });
+      const end = this.#close(incident, word ?? { ...incident, open: false });
       // Another bridge tells what becomes of it.
       if (!hasLeft) happenings.push(end);
     }
+    if (!isComplete) return happenings;
     this.#isWhole = true;
     this.#isPlaced = this.#around.arePlacesKnown();
     this.#precedence.forgetBefore('incident', startedAt);

@@ -363,35 +363,42 @@ export class Poller {
     return happenings;
   }
 
-  /** An incident that the list of open ones misses is asked for: at first only the cloud's own word closes it. */
+  /**
+   * An incident that the list of open ones misses is asked for: at first only the cloud's own word closes it. So does
+   * one that an incomplete list misses, once it has been so for too long: it must not stay open for ever.
+   */
   async #pollIncidents(): Promise<Outcome> {
     return this.#pollList({ operation: 'list_incidents', query: { open: true } }, async (reading) => {
-      const missing = reading.isComplete ? this.#store.incidentsMissingFrom(reading.records) : [];
+      const { isComplete } = reading;
+      const isAsked = isComplete || !this.#store.areIncidentsKnown;
+      const missing = isAsked ? this.#store.incidentsMissingFrom(reading.records) : [];
       const doubted = new Map<string, number>();
       const asked = missing
         .slice(0, mostIncidentsAsked)
-        .map((incident) => this.#readMissing(incident, doubted));
-      const found = (await Promise.all(asked)).filter((incident) => incident !== null);
-      if (reading.isComplete) this.#doubted = doubted;
+        .map((incident) => this.#readMissing(incident, isComplete ? doubted : null));
+      const found = await Promise.all(asked);
+      if (isComplete) this.#doubted = doubted;
       return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
     });
   }
 
   /**
-   * The incident as it is now, or as it was known where the cloud does not tell and few lists in a row have missed it,
-   * which is noted; null if it is no more.
+   * The incident as it is now; as it was known where the cloud does not tell, and few complete lists in a row have missed
+   * it, which is noted: null, this one is not complete.
    */
-  async #readMissing(incident: Incident, doubted: Map<string, number>): Promise<Incident | null> {
+  async #readMissing(incident: Incident, doubted: Map<string, number> | null): Promise<Incident> {
     const call = { operation: 'read_incident', params: { incident_id: incident.id } } as const;
     try {
       return await this.#client.call(call, { signal: this.#stopping.signal });
     } catch (error) {
       if (this.#stopping.signal.aborted) throw error;
+      const gone = { ...incident, open: false };
+      const kind = error instanceof CloudError ? error.kind : null;
+      if (kind === 'notFound') return gone;
+      if (doubted === null) return incident;
       // Where it cannot be asked for there is only the list.
-      const isAnswer =
-        error instanceof CloudError && ['notFound', 'forbidden', 'unsupported'].includes(error.kind);
       const times = (this.#doubted.get(incident.id) ?? 0) + 1;
-      if (isAnswer || times >= mostListsDoubted) return null;
+      if (kind === 'forbidden' || kind === 'unsupported' || times >= mostListsDoubted) return gone;
       doubted.set(incident.id, times);
       return incident;
     }

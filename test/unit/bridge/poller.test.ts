@@ -105,6 +105,38 @@ describe('an incident that the list of open ones misses', () => {
   });
 });
 
+describe('an incident that a list misses which never is complete', () => {
+  const leak = { id: 'leak', open: true, type: 'long_flow_alert' };
+
+  it.each([
+    ['the cloud says that it is over', { json: { ...leak, open: false, state: 'resolved' } }, false],
+    ['the cloud knows it no more', { status: 404 }, false],
+    ['the cloud says that it is open', { json: leak }, true],
+    ['the cloud does not say', { status: 422 }, true],
+    ['the cloud does not let it be asked for', { status: 403 }, true],
+  ])('while %s', async (_, answer, isLeftOpen) => {
+    const nameless = { type: 'low_temperature', open: true };
+    let listed: object[] = [leak, nameless];
+    const { store, poller, stub, happened } = await startPoller(({ path }) => {
+      if (path.endsWith('/incidents/leak')) return answer;
+      return path.endsWith('/incidents') ? list(...listed) : list();
+    });
+    expect([store.ids('incident'), store.areIncidentsKnown]).toEqual([['leak'], false]);
+    listed = [nameless];
+    const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
+    for (const _again of ['once', 'twice', 'three times', 'four times']) {
+      const before = lists();
+      poller.refresh();
+      await waitFor(() => lists() > before, { what: 'the list' });
+    }
+    await poller.stop();
+    expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
+    const names = happened.map(({ event }) => event);
+    expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
+    expect(store.areIncidentsKnown).toBe(false);
+  });
+});
+
 describe('a signal that the list of its property misses, where bridges share an account', () => {
   it('is asked for once more at once: another bridge may show it by now', async () => {
     const shard = { index: bridgeOf('home', 2), count: 2 };
