@@ -106,6 +106,8 @@ export class Bridge {
   #trouble: string | null = null;
   #isShown = false;
   #connections = 0;
+  /** Other bridges that were found with another number of bridges, and that number. */
+  readonly #disagreeing = new Map<string, number>();
   #figures: { lastUpdate: string | null; requestsLastHour: number } = {
     lastUpdate: null,
     requestsLastHour: 0,
@@ -624,6 +626,17 @@ export class Bridge {
     this.#store.remember(inventory.homes());
     this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
     for (const device of inventory.leftBehind()) this.#handover.leave(device);
+    for (const [other, count] of inventory.disagreeing()) this.#sayDisagreeing(other, count);
+  }
+
+  /** Once for each: while the number is changed it is so for a while. */
+  #sayDisagreeing(other: string, count: number): void {
+    if (this.#disagreeing.get(other) === count) return;
+    this.#disagreeing.set(other, count);
+    const own = this.#options.shard.count;
+    this.#parts.log.warn(
+      `${other} runs with shard.count ${count}, this one with ${own}: both may carry out a command for one device`,
+    );
   }
 
   /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */

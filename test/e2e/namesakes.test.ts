@@ -75,3 +75,16 @@ describe('two bridges that were given one base topic', () => {
     expect(deletions(house)).toEqual([]);
   });
 });
+
+describe('a bridge that was left running when the account was shared', () => {
+  it('is named in the log of the others', { timeout }, async () => {
+    const house = await startShardHouse();
+    const forgotten = house.startBridge();
+    await forgotten.waitForOutput(/Found properties: /, 15_000);
+    const words =
+      'bridge runs with shard.count 1, this one with 2: both may carry out a command for one device';
+    for (const index of [0, 1]) {
+      await startShard(house, index, 2).waitForOutput(new RegExp(`WARN: ${words}`), 15_000);
+    }
+  });
+});
