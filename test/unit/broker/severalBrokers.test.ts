@@ -207,12 +207,16 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
   });
 });
 
-it('a connection that may not read its own state goes without', async () => {
-  const refusing = await startRefusing(['state']);
-  const will = { topic: 'state', payload: 'offline' };
-  const opened = await connected(refusing, { protocolVersion: 4, will, subscriptions: ['set'] });
-  const somebody = await watchTopics(refusing, 'none');
-  await somebody.publish('set', 'heard');
-  await waitFor(() => opened.heard.length === 1, { what: 'the command' });
-  expect(opened.happenings).toEqual(['connected']);
-});
+it.each([[['state']], [['info']], [['state', 'info']]])(
+  'a connection that may not read its own %j goes without',
+  async (refused) => {
+    const refusing = await startRefusing(refused);
+    const will = { topic: 'state', payload: 'offline' };
+    const options = { protocolVersion: 4, will, overheard: 'info', subscriptions: ['set'] } as const;
+    const opened = await connected(refusing, options);
+    const somebody = await watchTopics(refusing, 'none');
+    await somebody.publish('set', 'heard');
+    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    expect(opened.happenings).toEqual(['connected']);
+  },
+);
