@@ -16,6 +16,7 @@ import {
   wordsOfFailure,
   wordsOfGoodbye,
   wordsOfRefusedFilters,
+  wordsOfSilentEnd,
 } from './failureWords.ts';
 import { Outbox } from './outbox.ts';
 import { SleepWatch } from './sleepWatch.ts';
@@ -395,9 +396,9 @@ export class Connection {
       client.on('disconnect', (packet) => giveUp(wordsOfGoodbye(packet, this.#options.clientId)));
       client.on('error', (error) => {
         // It has hung up while it was written to: what it may have said before is lost.
-        const isHungUp = connectedAt !== null && 'code' in error && hungUpCodes.has(String(error.code));
+        const isHungUp = 'code' in error && hungUpCodes.has(String(error.code));
         const words = wordsOfFailure(error, reception !== 'hungUp');
-        const why = isHungUp ? this.#wordsOfClose(connectedAt, words) : words;
+        const why = isHungUp ? this.#wordsOfClose(reception, connectedAt, words) : words;
         if ('code' in error && reception === 'hungUp') {
           const isUnspoken = unacceptableProtocol.has(Number(error.code)) && address.version === 5;
           reception = isUnspoken ? 'unspoken' : 'failed';
@@ -408,7 +409,7 @@ export class Connection {
       });
       client.on('close', () => {
         this.#stopping.signal.removeEventListener('abort', onStop);
-        giveUp(this.#wordsOfClose(connectedAt, closedWords));
+        giveUp(this.#wordsOfClose(reception, connectedAt, closedWords));
         if (connectedAt !== null) {
           this.#qos = 1;
           this.#events.disconnected();
@@ -437,7 +438,8 @@ export class Connection {
     else if (message.payload === will.payload && !message.isRetained) this.#events.presumedDead?.();
   }
 
-  #wordsOfClose(connectedAt: number | null, words: string): string {
+  #wordsOfClose(reception: Reception, connectedAt: number | null, words: string): string {
+    if (reception === 'hungUp') return wordsOfSilentEnd(words);
     const isRelapse = connectedAt !== null && this.#clock.monotonic() - connectedAt < lastingMs;
     return isRelapse && this.#relapses > 0
       ? `the connection is closed again and again; maybe ${takenOverWords(this.#options.clientId)}`

@@ -21,6 +21,25 @@ const wordsByCode: Readonly<Record<string, string>> = {
 
 const noTlsWords = 'what answers there does not speak TLS (mqtt instead of mqtts, or another port?)';
 
+/** By what OpenSSL says; the rest of its errors are numbers and lines of its source code. */
+const wordsByTlsReason: readonly (readonly [RegExp, string])[] = [
+  [/wrong version number/, noTlsWords],
+  [/alert certificate required/, 'it asks for a client certificate: set mqtt.cert_file and mqtt.key_file'],
+  [
+    /alert (unknown ca|bad certificate|.*certificate)/,
+    'it does not accept the certificate in mqtt.cert_file',
+  ],
+];
+
+/** Whoever signed the broker's certificate is not known. */
+const untrusted = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+
 /** What takes connections and says nothing. */
 export const silentWords = 'it takes connections but does not answer';
 
@@ -39,10 +58,15 @@ export function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
-  // One code for all that goes wrong with a handshake; the library's text has the reason between numbers and paths.
-  if (code === 'EPROTO')
-    return error.message.includes('wrong version number') ? noTlsWords : 'the TLS handshake failed';
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return wordsOfTls(error);
+  if (untrusted.has(code)) return `${reasonOf(error)}: is its authority in mqtt.ca_file?`;
   return wordsByCode[code] ?? wordsByMessage[error.message] ?? (reasonOf(error) || error.name);
+}
+
+function wordsOfTls({ reason, message }: Error & { reason?: unknown }): string {
+  const told = typeof reason === 'string' ? reason : message;
+  const [, words] = wordsByTlsReason.find(([pattern]) => pattern.test(told)) ?? [];
+  return words ?? `the TLS handshake failed: ${told}`;
 }
 
 /** Why a client failed, in words; what came may be no MQTT, and before any answer it may be something else at all. */
@@ -53,6 +77,11 @@ export function wordsOfFailure(error: Error, hasAnswered: boolean): string {
   return hasAnswered
     ? `it does not keep to the protocol: ${message}`
     : `what answers there does not speak MQTT (is the port right?): ${message}`;
+}
+
+/** The broker hung up before it said anything: so ends plain MQTT on a port for TLS, and TLS on one for plain MQTT. */
+export function wordsOfSilentEnd(words: string): string {
+  return `${words} before any answer (mqtt or mqtts, and is the port right?)`;
 }
 
 /** Why the broker ended the connection, as it says with MQTT 5. */

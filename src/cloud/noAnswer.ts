@@ -45,7 +45,7 @@ export function describeFailure(error: unknown, url: URL, wasSent: boolean): NoA
       cause: error,
     });
   }
-  if (isTls(code)) return noAnswer(`TLS: ${reason ?? message}`);
+  if (isTls(code)) return noAnswer(`TLS: ${wordsOfTls(reason ?? message, url)}`);
   if (name === 'HTTPParserError') {
     const words = `the answer of ${url.host} is not HTTP (${message})`;
     return new NoAnswer(words, { kind: 'unreadable', mayHaveActed, cause: error });
@@ -72,6 +72,13 @@ const certificateFaults = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'INVALID_CA',
 ]);
+
+/** What is plain HTTP, or no HTTP at all, is a number of a version to OpenSSL. */
+function wordsOfTls(reason: string, { host }: URL): string {
+  return reason === 'wrong version number'
+    ? `what answers at ${host} does not speak TLS (http instead of https, or another port?)`
+    : reason;
+}
 
 function isTls(code: string): boolean {
   return /^(ERR_TLS_|ERR_SSL_|CERT_|EPROTO$)/.test(code) || certificateFaults.has(code);

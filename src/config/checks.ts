@@ -1,5 +1,6 @@
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { reasonOf } from '../base/reason.ts';
+import { authorityFault, certificateFault, keyFault, pairFault } from './certificates.ts';
 import type { Problem } from './problems.ts';
 import { optionRows, secretPaths } from './schema.ts';
 import { readSecret } from './secrets.ts';
@@ -20,7 +21,7 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
     ...topicProblems(tree),
     ...shardProblems(tree),
     ...secretProblems(tree),
-    ...fileProblems(tree),
+    ...certificateProblems(tree),
     ...routeProblems(tree, operations),
   ];
 }
@@ -93,22 +94,42 @@ function secretProblems(tree: Tree): Problem[] {
     if (file === undefined) return [];
     if (has(tree, path)) return [problem(`${path}_file`, `give either this or ${path}, not both`)];
     return typeof file === 'string'
-      ? faultOf(`${path}_file`, () => readSecret({ x: null, x_file: file }, 'x'))
+      ? faultOf(`${path}_file`, () => {
+          readSecret({ x: null, x_file: file }, 'x');
+          return null;
+        })
       : [];
   });
 }
 
-function fileProblems(tree: Tree): Problem[] {
-  return ['mqtt.ca_file', 'mqtt.cert_file', 'mqtt.key_file'].flatMap((path) => {
+const certificateFiles = [
+  ['mqtt.ca_file', authorityFault],
+  ['mqtt.cert_file', certificateFault],
+  ['mqtt.key_file', keyFault],
+] as const;
+
+/** TLS would say it at the first connection, in OpenSSL's words and without the file's name. */
+function certificateProblems(tree: Tree): Problem[] {
+  const read = (path: string) => {
     const file = at(tree, path);
-    return typeof file === 'string' ? faultOf(path, () => readBytes(file)) : [];
-  });
+    return typeof file === 'string' ? readBytes(file).toString('utf8') : null;
+  };
+  const problems = certificateFiles.flatMap(([path, faultIn]) =>
+    faultOf(path, () => {
+      const text = read(path);
+      return text === null ? null : faultIn(text);
+    }),
+  );
+  if (problems.length > 0) return problems;
+  const [cert, key] = [read('mqtt.cert_file'), read('mqtt.key_file')];
+  return cert === null || key === null ? [] : faultOf('mqtt.key_file', () => pairFault(cert, key));
 }
 
-function faultOf(path: string, read: () => unknown): Problem[] {
+/** What is wrong with an option, as the look at it returns or throws; none where that is null. */
+function faultOf(path: string, look: () => string | null): Problem[] {
   try {
-    read();
-    return [];
+    const fault = look();
+    return fault === null ? [] : [problem(path, fault)];
   } catch (error) {
     return [problem(path, reasonOf(error))];
   }

@@ -1,16 +1,26 @@
 import { brokerAddresses } from './brokerAddresses.ts';
+import { missingAuthority } from './certificates.ts';
 import { ingressFrom } from './ingress.ts';
 import type { Config } from './schema.ts';
+import { readBytes } from './textFile.ts';
 
 /** What is given in a valid configuration and does not do what it seems to: a line in words for each. */
 export function idleOptions(config: Config): string[] {
-  return [...idleEmbedded(config), ...idleWebhook(config)];
+  return [...idleEmbedded(config), ...idleAuthority(config), ...idleWebhook(config)];
 }
 
 function idleEmbedded(config: Config): string[] {
   return config.mqtt.embedded.enabled && brokerAddresses(config).length > 0
     ? ['mqtt.embedded is not where the bridge connects to: mqtt.url is given, and goes before it']
     : [];
+}
+
+function idleAuthority({ mqtt }: Config): string[] {
+  if (mqtt.ca_file === null || !mqtt.reject_unauthorized) return [];
+  const signer = missingAuthority(readBytes(mqtt.ca_file).toString('utf8'));
+  return signer === null
+    ? []
+    : [`mqtt.ca_file trusts nobody: what it holds was signed by ${signer}, whose own certificate it lacks`];
 }
 
 function idleWebhook({ http }: Config): string[] {

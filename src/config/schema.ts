@@ -73,7 +73,7 @@ export const configSchema = section({
       'Certificate of the authority that signed the broker’s certificate (PEM)',
     ),
     cert_file: optional(text).describe('Client certificate (PEM); goes with key_file'),
-    key_file: optional(text).describe('Key of the client certificate (PEM)'),
+    key_file: optional(text).describe('Key of the client certificate (PEM, not encrypted)'),
     reject_unauthorized: flag.prefault(true).describe('false accepts any certificate of the broker'),
     // MQTT counts the keepalive in seconds, in 16 bits.
     keepalive: duration('1s', '18h').prefault('60s').describe('How soon a dead connection is noticed'),

@@ -8,6 +8,7 @@ import { variableOf } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { optionRows } from '../../src/config/schema.ts';
 import { readSecret } from '../../src/config/secrets.ts';
+import { certificates } from '../support/certificates.ts';
 import { loadFrom, problemsOf, required } from '../support/configurationFile.ts';
 
 let folder: string;
@@ -407,15 +408,16 @@ describe('a secret', () => {
 
 describe('certificates', () => {
   it('are files that can be read, the client’s with its key', () => {
-    writeFileSync(join(folder, 'ca.pem'), 'x');
+    // Whoever has signed them may be named there in any encoding.
+    const { cert, key } = certificates.own;
+    const text = `# Főtanúsítvány, Zürich\n${cert}\n${key}\n`;
+    writeFileSync(join(folder, 'ca.pem'), Buffer.from(text, 'latin1'));
     const mqtt = (options: string) => `${required[0]}\nmqtt: { url: "mqtts://x", ${options} }`;
     expect(load(mqtt('ca_file: ca.pem')).config.mqtt.ca_file).toBe(join(folder, 'ca.pem'));
     expect(problems(mqtt('ca_file: nowhere'))).toEqual([
       `mqtt.ca_file (line 2): cannot read ${join(folder, 'nowhere')}: there is no such file`,
     ]);
-    // Whoever has signed them may be named there in any encoding.
-    writeFileSync(join(folder, 'ca.pem'), Buffer.from('# Főtanúsítvány, Zürich', 'latin1'));
-    expect(problems(mqtt('ca_file: ca.pem'))).toEqual([]);
+    expect(problems(mqtt('cert_file: ca.pem, key_file: ca.pem'))).toEqual([]);
     expect(problems(mqtt('cert_file: ca.pem'))).toEqual(['mqtt.cert_file (line 2): needs mqtt.key_file too']);
     expect(problems(mqtt('key_file: ca.pem'))).toEqual(['mqtt.key_file (line 2): needs mqtt.cert_file too']);
   });

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startQuietHouse, warningsOf } from '../support/brokerStory.ts';
 import type { Ending } from '../support/childProcess.ts';
 import type { House } from '../support/house.ts';
-import { mosquittoAvailable } from '../support/mosquitto.ts';
+import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { type Script, startScriptedBroker, type Way } from '../support/scriptedBroker.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -198,15 +198,27 @@ describe.skipIf(!mosquittoAvailable())('a broker that', () => {
 describe('an address', () => {
   it('behind which there is no such broker is told in words, once, and does not keep the bridge from stopping', async () => {
     const elsewhere = certificateFor('elsewhere.example');
-    const [plain, secure] = await Promise.all([
+    const [plain, secure, curt] = await Promise.all([
       listening(createTcpServer((socket) => void socket.on('error', () => undefined).resume())),
       listening(createTlsServer(elsewhere)),
+      listening(createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy()))),
     ]);
     const cases = [
       { url: 'mqtt://no-such-host.invalid', words: /no such host|the name server does not answer/ },
       { url: `mqtts://localhost:${secure}`, ca_file: elsewhere.file, words: /does not match certificate/ },
-      { url: `mqtts://127.0.0.1:${secure}`, words: /self[- ]signed certificate/ },
-      { url: `mqtt://127.0.0.1:${secure}`, words: /does not speak MQTT|the connection was (reset|closed)/ },
+      {
+        url: `mqtts://127.0.0.1:${secure}`,
+        words: /self[- ]signed certificate: is its authority in mqtt\.ca_file\?/,
+      },
+      {
+        url: `mqtt://127.0.0.1:${secure}`,
+        words: /does not speak MQTT|the connection was (reset|closed) before any answer \(mqtt or mqtts/,
+      },
+      // As Mosquitto does where it is spoken to with TLS on its plain port.
+      {
+        url: `mqtts://127.0.0.1:${curt}`,
+        words: /the connection was reset before any answer \(mqtt or mqtts, and is the port right\?\)/,
+      },
       {
         url: `mqtts://127.0.0.1:${await listening(createTcpServer((socket) => socket.end('no TLS\r\n')))}`,
         words: /does not speak TLS/,
@@ -240,6 +252,25 @@ describe('an address', () => {
   }, 60_000);
 });
 
+describe.skipIf(!mosquittoAvailable())('a broker that wants a client certificate', () => {
+  it('is told as such where there is none, and where it does not take the one there is', async () => {
+    const lines = ['require_certificate true', 'use_identity_as_username true'];
+    const { url, caFile } = await startMosquitto({ tls: true, lines });
+    const stranger = certificateFor('stranger');
+    const own = { cert_file: stranger.file, key_file: stranger.keyFile };
+    const cases = [
+      { words: 'it asks for a client certificate: set mqtt.cert_file and mqtt.key_file' },
+      { ...own, words: 'it does not accept the certificate in mqtt.cert_file' },
+    ];
+    for (const { words, ...files } of cases) {
+      const cloud = { base_url: 'http://127.0.0.1:9', email: 'a@example.com', password: 'secret' };
+      const check = startProgram(['check'], { config: { cloud, mqtt: { url, ca_file: caFile, ...files } } });
+      await check.ended();
+      expect(check.stdout).toContain(`FAILED MQTT broker: ${words}\n`);
+    }
+  });
+});
+
 async function listening(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -248,7 +279,7 @@ async function listening(server: Server): Promise<number> {
 }
 
 /** A certificate for that name that nobody has signed but itself, and its file. */
-function certificateFor(name: string): { key: string; cert: string; file: string } {
+function certificateFor(name: string): { key: string; cert: string; file: string; keyFile: string } {
   const folder = temporaryFolder();
   const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', 'key'];
@@ -257,5 +288,5 @@ function certificateFor(name: string): { key: string; cert: string; file: string
     stdio: 'pipe',
   });
   const read = (file: string) => readFileSync(join(folder, file), 'utf8');
-  return { key: read('key'), cert: read('cert'), file: join(folder, 'cert') };
+  return { key: read('key'), cert: read('cert'), file: join(folder, 'cert'), keyFile: join(folder, 'key') };
 }

@@ -44,7 +44,7 @@ describe('TLS', () => {
     [
       'the other end speaks plain HTTP',
       { certificate: null },
-      { status: unreachable, words: /TLS: wrong version number/, command: /TLS: wrong version number/ },
+      { status: unreachable, words: /TLS: .* does not speak TLS/, command: /TLS: .* does not speak TLS/ },
     ],
     [
       'nobody shakes hands',

@@ -147,10 +147,12 @@ describe('no connection', () => {
     expect(error.mayHaveActed).toBe(false);
   });
 
-  it('is told as TLS where the server speaks something else', async () => {
+  it('is told as TLS that is not spoken where the server speaks something else, such as plain HTTP', async () => {
     const { port } = await serve(answering('hello\r\n\r\n'));
     const error = await failure(send(connect(`https://127.0.0.1:${port}`)));
-    expect(error.message).toBe('TLS: wrong version number');
+    expect(error.message).toBe(
+      `TLS: what answers at 127.0.0.1:${port} does not speak TLS (http instead of https, or another port?)`,
+    );
   });
 });
 
