@@ -8,6 +8,7 @@ import { appListens, appOptions, readApp } from '../../src/config/app.ts';
 import { type ConfigError, loadConfig } from '../../src/config/load.ts';
 import { optionRows, secretPaths } from '../../src/config/schema.ts';
 import { valueAt } from '../../src/config/tree.ts';
+import { certificates } from '../support/certificates.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -83,7 +84,7 @@ const everything: Readonly<Record<string, unknown>> = {
 
 const cwd = temporaryFolder();
 const optionsFile = join(cwd, 'options.json');
-writeFileSync(join(cwd, 'broker.pem'), 'a certificate');
+writeFileSync(join(cwd, 'broker.pem'), `${certificates.own.cert}\n${certificates.own.key}\n`);
 
 function load(options: object, env: NodeJS.ProcessEnv = {}) {
   writeFileSync(optionsFile, JSON.stringify(options));
