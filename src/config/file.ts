@@ -1,4 +1,4 @@
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Pair, parseDocument } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Pair, parseDocument, visit } from 'yaml';
 import { missingColon, type Problem } from './problems.ts';
 import type { Path } from './tree.ts';
 
@@ -47,10 +47,21 @@ export function parseFile(source: string): ParsedFile {
   });
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
 
+  /** Where what ends there begins, if it is in quotes: one that nothing closes is noticed at the end of the file. */
+  function startOfQuoted(end: number): number {
+    let start = end;
+    visit(document, {
+      Scalar: (_key, { type, range }) => {
+        if (type?.startsWith('QUOTE') && range?.[1] === end) start = range[0];
+      },
+    });
+    return start;
+  }
+
   const faults = [...document.errors, ...document.warnings].map(
     ({ code, message, pos }): Problem => ({
       path: [],
-      line: lineAt(pos[0]),
+      line: lineAt(startOfQuoted(pos[0])),
       what: explanations[message] ?? explanations[code] ?? message,
     }),
   );

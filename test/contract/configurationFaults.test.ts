@@ -141,6 +141,16 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
   ['a tab', 'log:\n\tlevel: info', 'line 4: a tab is used for indentation; use spaces'],
   ['an open quote', 'data_dir: "x', 'line 3: a value begins with " that does not end with it'],
   [
+    'an open quote with lines after it',
+    'data_dir: "x\nlog:\n  level: info',
+    'line 3: a value begins with " that does not end with it',
+  ],
+  [
+    'an open quote in a list',
+    "filters: { properties: [Home, 'Office] }\nlog:\n  level: info",
+    "line 3: a value begins with ' that does not end with it",
+  ],
+  [
     'a key without its colon',
     'log:\n  level info\n  format: json',
     'line 4: a key must be followed by a colon and a space',
