@@ -59,7 +59,7 @@ export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return wordsOfTls(error);
-  if (untrusted.has(code)) return `${reasonOf(error)}: is its authority in mqtt.ca_file?`;
+  if (untrusted.has(code)) return `${reasonOf(error)} (is its authority in mqtt.ca_file?)`;
   return wordsByCode[code] ?? wordsByMessage[error.message] ?? (reasonOf(error) || error.name);
 }
 
