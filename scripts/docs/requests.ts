@@ -28,7 +28,7 @@ export const requestsSection: readonly string[] = [
   `The payload is \`{"params":{…},"query":{…},"body":{…},"transaction":…}\`; every key may be left out, and an empty payload
 asks for nothing in particular. \`transaction\` is any JSON of at most 1,000 characters and comes back as it was sent. With
 MQTT 5 the answer goes to the response topic of the request, unless the bridge or Home Assistant lives by that topic, and
-the correlation data comes back with it.`,
+the correlation data comes back with it; so the second line needs a broker with MQTT 5, which that of the demo is not.`,
   `An answer is \`{"status":"ok","data":…,"transaction":…}\` or
 \`{"status":"error","error":{"code":…,"message":…,"http_status":…},"transaction":…}\`; \`http_status\` is null where the cloud
 did not answer. \`data\` of a list is one page, as the cloud gives it. Above 256 KiB, or what the broker takes, \`data\` is null
@@ -40,6 +40,6 @@ and \`truncated\` true: the operation was done.`,
   `Four requests are under way at a time and fifty wait; a payload may have 64 KiB. Reads keep to the budget as polls do;
 changes are turned away while it is used up. Requests that move a valve keep the promises of its own topic: one at a time
 for each valve, the newest that waits wins, never sent later, never repeated. Requests with the retain flag are refused,
-as far as the broker passes it on (MQTT 3.1.1 does not for live messages). \`filters.properties\` limits what is shown, not what
+as far as the broker passes it on (with MQTT 3.1.1 only the embedded one does for live messages). \`filters.properties\` limits what is shown, not what
 can be asked for. The outcome of each request is also a \`command\` event.`,
 ];
