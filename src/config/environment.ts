@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import { didYouMean, nearest } from '../base/nearest.ts';
+import { optionCalled } from './otherNames.ts';
 import { type OptionRow, optionRows } from './schema.ts';
 
 const prefix = 'SONIC2MQTT_';
@@ -88,8 +89,10 @@ function readFlow(written: string): unknown {
 }
 
 function unknownVariable(variable: string): string {
+  const name = variable.slice(prefix.length);
+  const meant = optionCalled(name.toLowerCase().replaceAll('__', '.'));
   const candidates = [fileVariable, ...rowByVariable.keys()].map((each) => each.slice(prefix.length));
-  const near = nearest(variable.slice(prefix.length), candidates);
+  const near = meant ? variableOf(meant).slice(prefix.length) : nearest(name, candidates);
   return `${variable}: sets no option${didYouMean(near && `${prefix}${near}`)}`;
 }
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { didYouMean, nearest } from '../base/nearest.ts';
+import { optionCalled } from './otherNames.ts';
 import { optionRows } from './schema.ts';
 import { isTree, type Path, type Tree, valueAt } from './tree.ts';
 
@@ -67,5 +68,6 @@ function unknownKey(section: Path, key: string): Problem {
     .map((row) => row.path.slice(start.length).split('.')[0] ?? '');
   const elsewhere = optionRows.filter((row) => row.path.endsWith(`.${key}`));
   const moved = elsewhere.length === 1 ? (elsewhere[0]?.path ?? null) : null;
-  return { path, what: `unknown key${didYouMean(nearest(key, siblings) ?? moved)}` };
+  const meant = optionCalled(`${start}${key}`) ?? nearest(key, siblings) ?? moved;
+  return { path, what: `unknown key${didYouMean(meant)}` };
 }

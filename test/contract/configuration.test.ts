@@ -321,6 +321,8 @@ describe('the environment', () => {
   it.each([
     ['SONIC2MQTT_MQTT_URL', '; did you mean SONIC2MQTT_MQTT__URL?'],
     ['SONIC2MQTT_mqtt__url', '; did you mean SONIC2MQTT_MQTT__URL?'],
+    ['SONIC2MQTT_MQTT__HOST', '; did you mean SONIC2MQTT_MQTT__URL?'],
+    ['SONIC2MQTT_HTTP__PORT', '; did you mean SONIC2MQTT_HTTP__LISTEN?'],
     ['SONIC2MQTT_CONFIGURATION_FOLDER', ''],
     ['SONIC2MQTT_CLOUD__ROUTES____PROTO__', ''],
     ['SONIC2MQTT_MQTT', ''],

@@ -13,6 +13,11 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'log: { base_topic: x }',
     'log.base_topic (line 3): unknown key; did you mean mqtt.base_topic?',
   ],
+  [
+    'a port as other programs have it, and not that of the broker inside the bridge',
+    'http: { port: 8099 }',
+    'http.port (line 3): unknown key; did you mean http.listen?',
+  ],
   ['a key of many sections', 'log: { username: 3 }', 'log.username (line 3): unknown key'],
   [
     'an address of no port',
@@ -265,6 +270,17 @@ const mqttFaults: readonly (readonly [fault: string, option: string, problem: st
     'must be a topic of its own, not the one of homeassistant.discovery_prefix',
   ],
 ];
+
+it('a broker that is given as other programs have it is led to mqtt.url, not to a broker of its own', () => {
+  const yaml = 'mqtt:\n  host: 192.168.1.10\n  port: 1883\n  user: me\n';
+  const found = problemsOf(() => loadFrom(temporaryFolder(), `${required[0]}\n${yaml}`));
+  expect(found).toEqual([
+    'mqtt.url (line 2): is required, unless mqtt.embedded.enabled is true',
+    'mqtt.host (line 3): unknown key; did you mean mqtt.url?',
+    'mqtt.port (line 4): unknown key; did you mean mqtt.url?',
+    'mqtt.user (line 5): unknown key; did you mean mqtt.username?',
+  ]);
+});
 
 describe('a fault in the file is named with its path, its line and what would be right', () => {
   it.each(faults)('%s', (_, yaml, problem) => {
