@@ -15,13 +15,16 @@ import { type Shard, wholeAccount } from '../model/shard.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { Devices } from './devices.ts';
-import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
+import type { Dirty, PlannedKind } from './dirty.ts';
 import type { Slice } from './health.ts';
+import { areCertain, areWhole, type Lists } from './lists.ts';
+import { Neighbourhood } from './neighbourhood.ts';
 import { type AnnouncingDevice, OpenIncidents } from './openIncidents.ts';
 import { PerDevice } from './perDevice.ts';
 import { Precedence } from './precedence.ts';
 import { PropertyDetails } from './propertyDetails.ts';
 import type { CloudDeviceKind, Happening, Reading } from './readings.ts';
+import { Ripples } from './ripples.ts';
 import { SonicFigures } from './sonicFigures.ts';
 import { Territory } from './territory.ts';
 import { Valves } from './valves.ts';
@@ -51,6 +54,8 @@ export interface StoreOptions {
 
 /** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
 export class Store {
+  /** Whose it is what the cloud lists: this bridge's, or another's. */
+  readonly neighbourhood: Neighbourhood;
   readonly #options: StoreOptions;
   readonly #precedence = new Precedence();
   readonly #whereabouts = new Whereabouts({
@@ -68,16 +73,12 @@ export class Store {
   readonly #figures: SonicFigures;
   readonly #valves = new Valves();
   readonly #incidents: OpenIncidents;
+  readonly #lists: Lists;
   readonly #territory: Territory;
-  /** In which property what the broker keeps was, by `kind/id`. */
-  #remembered: ReadonlyMap<string, string> = new Map();
-
-  readonly #dirty = new DirtySet();
-  readonly #onChange: () => void;
+  readonly #ripples: Ripples;
 
   constructor(options: StoreOptions, onChange: () => void) {
     this.#options = options;
-    this.#onChange = onChange;
     this.#territory = new Territory(options.selection, options.shard ?? wholeAccount);
     this.#properties = this.#devices(
       'property',
@@ -90,13 +91,21 @@ export class Store {
     this.#incidents = new OpenIncidents(this.#precedence, {
       announcerOf: (incident) => this.announcerOf(incident),
       propertyOf: (incident) => this.#whereabouts.propertyOf(incident),
-      isSelected: (incident) => this.#isIncidentHere(incident),
+      isSelected: (incident) => this.neighbourhood.isIncidentHere(incident),
       // One that names a sonic is where that is.
-      arePlacesKnown: () => this.#arePlacesKnown && this.#sonics.isPlaced,
-      isElsewhere: (home) => this.#isElsewhere(home),
-      touch: (kind, id) => this.touch(kind, id),
-      touchAll: () => this.touchAll(),
+      arePlacesKnown: () => this.neighbourhood.arePlacesKnown && this.#sonics.isPlaced,
+      isElsewhere: (home) => this.neighbourhood.isHomeElsewhere(home),
+      touch: (kind, id) => this.#ripples.touch(kind, id),
+      touchAll: () => this.#ripples.touchAll(),
     });
+    this.#lists = {
+      property: this.#properties,
+      signal: this.#signals,
+      sonic: this.#sonics,
+      incident: this.#incidents,
+    };
+    this.neighbourhood = new Neighbourhood(this.#territory, this.#lists, this.#whereabouts);
+    this.#ripples = new Ripples(this.#lists, this.#whereabouts, onChange);
   }
 
   // ---- readings -----------------------------------------------------------------------------------------------
@@ -117,7 +126,7 @@ export class Store {
     notifications: NotificationSettings | null | undefined,
     startedAt: number,
   ): void {
-    if (this.#details.replace(id, settings, notifications, startedAt)) this.touch('property', id);
+    if (this.#details.replace(id, settings, notifications, startedAt)) this.#ripples.touch('property', id);
   }
 
   /** Takes in which signals a property has; says whether that was news. */
@@ -126,12 +135,12 @@ export class Store {
     const owners = new Map(signalIds.map((id) => [id, signals.of(id)]));
     const wasWhole = signals.isWhole([propertyId]);
     const changed = signals.set(propertyId, signalIds, isComplete);
-    if (signals.isWhole([propertyId]) !== wasWhole) this.touch('property', propertyId);
+    if (signals.isWhole([propertyId]) !== wasWhole) this.#ripples.touch('property', propertyId);
     for (const id of changed) {
       // Its incidents leave the one that it was in.
-      this.touch('property', owners.get(id) ?? propertyId);
-      this.#touchSignal(id);
-      if (!this.#isElsewhere(this.#whereabouts.signals.of(id))) continue;
+      this.#ripples.touch('property', owners.get(id) ?? propertyId);
+      this.#ripples.signalChanged(id);
+      if (!this.neighbourhood.isHomeElsewhere(this.#whereabouts.signals.of(id))) continue;
       // At once: what is published now may be another bridge's already.
       for (const sonicId of this.#whereabouts.sonicsOn(id)) this.#sonics.leaveIfElsewhere(sonicId);
       this.#signals.leaveIfElsewhere(id);
@@ -155,30 +164,30 @@ export class Store {
     if (this.#areSignalsAsked) return;
     this.#areSignalsAsked = true;
     // Of those that name a signal which is not there it is known only now.
-    this.#touchEach('sonic');
+    this.#ripples.touchEach('sonic');
   }
 
   /** Takes in what the cloud says of a signal as a hub; null, it has none. */
   setHub(signalId: string, hub: HubDetail | null): void {
-    if (this.#hubs.set(signalId, hub)) this.touch('signal', signalId);
+    if (this.#hubs.set(signalId, hub)) this.#ripples.touch('signal', signalId);
   }
 
   /** Forgets what it said: it could not be read, and what is old must not pass for the present. */
   missedHub(signalId: string): void {
     if (!this.#hubs.of(signalId)) return;
     this.#hubs.forget(signalId);
-    this.touch('signal', signalId);
+    this.#ripples.touch('signal', signalId);
   }
 
   /** Forgets all hubs: the cloud does not offer them. */
   dropHubs(): void {
-    if (this.#hubs.drop()) this.#touchEach('signal');
+    if (this.#hubs.drop()) this.#ripples.touchEach('signal');
   }
 
   /** Signals that are known, listed or not, in the selected properties. */
   ownedSignalIds(): string[] {
     const { signals } = this.#whereabouts;
-    return signals.signalIds().filter((id) => this.#isIn(signals.of(id)));
+    return signals.signalIds().filter((id) => this.neighbourhood.isHere(signals.of(id)));
   }
 
   /** Takes in the sonics with a hub while nothing is known yet of the others; none is removed, none missed. */
@@ -211,18 +220,18 @@ export class Store {
     if (!this.#sonics.has(id)) return;
     const isAnother = this.#sonics.set(sonic, startedAt);
     this.#noteValve(id);
-    if (isAnother) this.#changed('sonic', id);
+    if (isAnother) this.#ripples.changed('sonic', id);
   }
 
   /** Takes in a sonic's telemetry, read at that time in ms of the monotonic clock; null, the cloud has none. */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, readAt: number): void {
     if (!this.#sonics.has(sonicId)) return;
-    if (this.#measurementsOf(sonicId).set(sonicId, telemetry, readAt)) this.touch('sonic', sonicId);
+    if (this.#measurementsOf(sonicId).set(sonicId, telemetry, readAt)) this.#ripples.touch('sonic', sonicId);
   }
 
   /** Notes that a sonic's telemetry could not be read at that time. */
   missedTelemetry(sonicId: string, at: number): void {
-    if (this.#measurementsOf(sonicId).missed(sonicId, at)) this.touch('sonic', sonicId);
+    if (this.#measurementsOf(sonicId).missed(sonicId, at)) this.#ripples.touch('sonic', sonicId);
   }
 
   /** Notes that a slice could not be read at that time, or not all of it: what was read too long ago is unread. */
@@ -234,35 +243,36 @@ export class Store {
 
   /** Forgets all telemetry of sonics with a hub, or of those without: the cloud does not offer it. */
   dropTelemetry(isWifi = false): void {
-    if (this.#figures.measurements(isWifi).drop()) this.#touchEach('sonic');
+    if (this.#figures.measurements(isWifi).drop()) this.#ripples.touchEach('sonic');
   }
 
   /** Shows a sonic's water usage; null, the cloud has none. */
   setUsage(sonicId: string, usage: Usage | null): void {
-    if (this.#sonics.has(sonicId) && this.#figures.usage.set(sonicId, usage)) this.touch('sonic', sonicId);
+    if (this.#sonics.has(sonicId) && this.#figures.usage.set(sonicId, usage))
+      this.#ripples.touch('sonic', sonicId);
   }
 
   /** Shows no usage: the cloud does not offer it. */
   dropUsage(): void {
-    if (this.#figures.usage.drop()) this.#touchEach('sonic');
+    if (this.#figures.usage.drop()) this.#ripples.touchEach('sonic');
   }
 
   /** Shows a sonic's pressure tests; null, the cloud has none. */
   setPressureTests(sonicId: string, tests: PressureTestDays | null): void {
     if (!this.#sonics.has(sonicId)) return;
-    if (this.#figures.pressureTests.set(sonicId, tests)) this.touch('sonic', sonicId);
+    if (this.#figures.pressureTests.set(sonicId, tests)) this.#ripples.touch('sonic', sonicId);
   }
 
   /** Shows no pressure tests: the cloud does not offer them. */
   dropPressureTests(): void {
-    if (this.#figures.pressureTests.drop()) this.#touchEach('sonic');
+    if (this.#figures.pressureTests.drop()) this.#ripples.touchEach('sonic');
   }
 
   /** Notes the pressure test that this bridge has started last. */
   notePressureTestJob(sonicId: string, jobId: string): void {
     if (!this.#sonics.has(sonicId)) return;
     this.#figures.noteJob(sonicId, jobId);
-    this.touch('sonic', sonicId);
+    this.#ripples.touch('sonic', sonicId);
   }
 
   /** Incidents that were open and that this list does not name. */
@@ -281,27 +291,28 @@ export class Store {
   // What the cloud answered to a change at that time, in ms of the monotonic clock, as far as the answer tells.
 
   setProperty(id: string, answer: Property, at: number): void {
-    if (this.#properties.change(id, answer, at)) this.#changed('property', id);
+    if (this.#properties.change(id, answer, at)) this.#ripples.changed('property', id);
   }
 
   setSignal(id: string, answer: Signal, at: number): void {
-    if (this.#signals.change(id, answer, at)) this.#touchSignal(id);
+    if (this.#signals.change(id, answer, at)) this.#ripples.signalChanged(id);
   }
 
   /** Only the name is changed so; nobody knows when the rest was as the answer tells, be it a valve that moves. */
   setChangedSonic(id: string, { name }: Sonic, at: number): void {
     const sonic = this.#sonics.get(id);
-    if (sonic && this.#sonics.change(id, { ...sonic, name }, at)) this.#changed('sonic', id);
+    if (sonic && this.#sonics.change(id, { ...sonic, name }, at)) this.#ripples.changed('sonic', id);
   }
 
   setSettings(propertyId: string, answer: PropertySettings, at: number): void {
     if (!this.#properties.has(propertyId)) return;
-    if (this.#details.changeSettings(propertyId, answer, at)) this.touch('property', propertyId);
+    if (this.#details.changeSettings(propertyId, answer, at)) this.#ripples.touch('property', propertyId);
   }
 
   setNotifications(propertyId: string, answer: NotificationSettings, at: number): void {
     if (!this.#properties.has(propertyId)) return;
-    if (this.#details.changeNotifications(propertyId, answer, at)) this.touch('property', propertyId);
+    if (this.#details.changeNotifications(propertyId, answer, at))
+      this.#ripples.touch('property', propertyId);
   }
 
   setIncident(id: string, answer: Incident, at: number): Happening[] {
@@ -312,7 +323,7 @@ export class Store {
   noteAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
     if (!this.#properties.has(propertyId)) return;
     this.#details.accept(propertyId, settings);
-    this.touch('property', propertyId);
+    this.#ripples.touch('property', propertyId);
   }
 
   // ---- valve commands -----------------------------------------------------------------------------------------
@@ -325,18 +336,18 @@ export class Store {
     const sonic = this.#sonics.get(sonicId);
     if (!sonic) return;
     this.#valves.accept(sonic, action, at);
-    this.touch('sonic', sonicId);
+    this.#ripples.touch('sonic', sonicId);
   }
 
   /** Notes that a command is awaited no more: the cloud's word stands. */
   forgetAccepted(sonicId: string): void {
-    if (this.#valves.forgetAccepted(sonicId)) this.touch('sonic', sonicId);
+    if (this.#valves.forgetAccepted(sonicId)) this.#ripples.touch('sonic', sonicId);
   }
 
   /** Notes how long a valve took from command to confirmation, in s. */
   noteTravelTime(sonicId: string, seconds: number): void {
     this.#valves.noteTravelTime(sonicId, seconds);
-    this.touch('sonic', sonicId);
+    this.#ripples.touch('sonic', sonicId);
   }
 
   // ---- views --------------------------------------------------------------------------------------------------
@@ -417,7 +428,7 @@ export class Store {
 
   /** A device in a log line: its name, if it has one, and its id. */
   label(kind: CloudDeviceKind, id: string): string {
-    const name = this.#all(kind).get(id)?.name?.slice(0, 60);
+    const name = this.#lists[kind].get(id)?.name?.slice(0, 60);
     return name ? `${kind} "${name}" (${id})` : `${kind} ${id}`;
   }
 
@@ -451,7 +462,7 @@ export class Store {
 
   /** Ids of all devices of a kind, or of all open incidents. */
   ids(kind: PlannedKind): string[] {
-    return this.#all(kind).ids;
+    return this.#lists[kind].ids;
   }
 
   /** How many there are of each. */
@@ -472,18 +483,12 @@ export class Store {
 
   /** Whether each list was once read completely, so that what is not in the store is not in the cloud. */
   get isWhole(): boolean {
-    return plannedKinds.every((kind) => this.#all(kind).isWhole);
+    return areWhole(this.#lists);
   }
 
   /** Whether it was also known where everything is that the lists have, so that what is not in the store is not wanted. */
   get isCertain(): boolean {
-    return this.isWhole && plannedKinds.every((kind) => this.#all(kind).isPlaced);
-  }
-
-  /** Properties of which it matters which signals they have, and is not known. */
-  unsurveyedPropertyIds(): string[] {
-    const ids = [...this.#properties.ids, ...this.unshownPropertyIds()];
-    return ids.filter((id) => !this.#whereabouts.signals.isWhole([id]));
+    return areCertain(this.#lists);
   }
 
   /** Whether only some properties are selected by name or id. */
@@ -512,97 +517,63 @@ export class Store {
     });
   }
 
-  // ---- other bridges ------------------------------------------------------------------------------------------
+  // ---- other bridges: as the neighbourhood says ----------------------------------------------------------------
 
-  /** Whether other bridges show other parts of the account. */
+  unsurveyedPropertyIds(): string[] {
+    return this.neighbourhood.unsurveyedPropertyIds();
+  }
   get isShared(): boolean {
-    return this.#territory.isShared;
+    return this.neighbourhood.isShared;
   }
-
-  /** Properties whose signals are worth knowing although they are not shown: what is in them is another bridge's. */
   unshownPropertyIds(): string[] {
-    return this.isShared ? [...this.#properties.unwanted.keys()] : [];
+    return this.neighbourhood.unshownPropertyIds();
   }
-
-  /** How many sonics no bridge shows, as they are in no property that is known. */
   get leftOut(): number {
-    if (!this.isShared || !this.isCertain) return 0;
-    return [...this.#sonics.unwanted.values()].filter((home) => home === null).length;
+    return this.neighbourhood.leftOut;
   }
-
-  /** Whether it is shown here and in no property at present, as the last list of its own says: which one soon shows. */
   isUnsettled(kind: CloudDeviceKind, id: string): boolean {
-    const view = this.isShared && kind !== 'property' ? this.view(kind, id) : null;
-    if (view === null || !('propertyId' in view)) return false;
-    const signalId = 'sonic' in view ? view.sonic.signal_id : id;
-    return view.propertyId === null || (signalId !== null && this.#whereabouts.signals.isMissed(signalId));
+    return this.neighbourhood.isUnsettled(kind, id);
   }
-
-  /** Whether a signal of that property is. */
   isAnyUnsettledIn(propertyId: string): boolean {
-    return this.isShared && this.#whereabouts.signals.isAnyMissedIn(propertyId);
+    return this.neighbourhood.isAnyUnsettledIn(propertyId);
   }
-
-  /** Whether the cloud has it, and another bridge shows it, or may, or nobody knows yet whether this one is to. */
   isElsewhere(kind: PlannedKind, id: string): boolean {
-    const all = this.#all(kind);
-    const home = all.unwantedIn(id);
-    if (home === undefined) return false;
-    return (home === null && !all.isPlaced) || this.#isElsewhere(home);
+    return this.neighbourhood.isElsewhere(kind, id);
   }
-
-  /** Whether the cloud has what is not shown here any more, so that another bridge may show it by now. */
   mayBeTakenOver(kind: PlannedKind, id: string): boolean {
-    return this.isShared && kind !== 'property' && this.#all(kind).unwantedIn(id) !== undefined;
+    return this.neighbourhood.mayBeTakenOver(kind, id);
   }
-
-  /** The bridge that answers for what is not shown: that of its property, or of its id where none is known. */
   bridgeFor(kind: PlannedKind, id: string): string {
-    return this.#territory.bridgeOf(this.#homeOf(kind, id) ?? id);
+    return this.neighbourhood.bridgeFor(kind, id);
   }
-
-  /** Whether this bridge is the one that answers for what it does not show. */
   answersFor(kind: PlannedKind, id: string): boolean {
-    return this.#territory.isOurs(this.#homeOf(kind, id) ?? id);
+    return this.neighbourhood.answersFor(kind, id);
   }
-
-  /** The other bridge that moves a valve, null where it is this one. A cloud may take two spellings of an id for one. */
   otherMover(sonicId: string): string | null {
-    const spelled = sonicId.toLowerCase();
-    const isSame = (id: string) => id.toLowerCase() === spelled;
-    if (!this.isShared || this.#sonics.ids.some(isSame)) return null;
-    const id = [...this.#sonics.unwanted.keys()].find(isSame) ?? spelled;
-    return this.answersFor('sonic', id) ? null : this.bridgeFor('sonic', id);
+    return this.neighbourhood.otherMover(sonicId);
   }
-
-  /** Notes in which property what the broker keeps was, by `kind/id`: it counts until the cloud was read. */
   remember(homes: ReadonlyMap<string, string>): void {
-    if (this.isShared) this.#remembered = homes;
+    this.neighbourhood.remember(homes);
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------
 
   /** What changed since the last time this was asked. */
   takeDirty(): Dirty {
-    return this.#dirty.take();
+    return this.#ripples.take();
   }
 
   /** Marks something as changed, so that it is planned anew; a device that is not known may only not be read yet. */
   touch(kind: PlannedKind, id: string): void {
-    if (kind === 'incident' || this.#all(kind).has(id)) this.#mark(kind, id);
+    this.#ripples.touch(kind, id);
   }
 
   /** Marks everything as changed. */
   touchAll(): void {
-    for (const kind of plannedKinds) this.#touchEach(kind);
+    this.#ripples.touchAll();
   }
 
   // ---- inside -------------------------------------------------------------------------------------------------
-
-  #mark(kind: PlannedKind, id: string): void {
-    this.#dirty.add(kind, id);
-    this.#onChange();
-  }
 
   #allowedMs(slice: Slice): number {
     return this.#options.allowedMs?.(slice) ?? this.#options.staleAfterMs;
@@ -611,52 +582,38 @@ export class Store {
   #devices<T extends Property | Signal | Sonic>(
     kind: CloudDeviceKind,
     homeOf: (record: T) => string | null,
-    isSelected: (record: T) => boolean = (record) => this.#isAllHere || this.#isIn(homeOf(record)),
+    isSelected: (record: T) => boolean = (record) =>
+      this.#territory.isWholeAccount || this.neighbourhood.isHere(homeOf(record)),
   ): Devices<T> {
     return new Devices(kind, this.#precedence, () => this.#allowedMs(listOf[kind]), {
-      isAllSelected: () => this.#isAllHere,
+      isAllSelected: () => this.#territory.isWholeAccount,
       isSelected,
       homeOf,
-      arePlacesKnown: () => kind === 'property' || this.#arePlacesKnown,
-      isElsewhere: (home) => this.#isElsewhere(home),
+      arePlacesKnown: () => kind === 'property' || this.neighbourhood.arePlacesKnown,
+      isElsewhere: (home) => this.neighbourhood.isHomeElsewhere(home),
       crossed: (home) => {
         if (this.isWhole) this.#options.crossed?.(this.#territory.bridgeOf(home));
       },
-      touched: (id) => this.touch(kind, id),
-      changed: (id) => this.#changed(kind, id),
+      touched: (id) => this.#ripples.touch(kind, id),
+      changed: (id) => this.#ripples.changed(kind, id),
       added: (id) => {
-        this.#changed(kind, id);
+        this.#ripples.changed(kind, id);
         this.#incidents.touchNaming(id);
       },
       removed: (id) => {
-        this.#mark(kind, id);
-        this.#changed(kind, id);
+        this.#ripples.mark(kind, id);
+        this.#ripples.changed(kind, id);
         this.#forget(kind, id);
         this.#incidents.touchNaming(id);
       },
     });
   }
 
-  #all(kind: CloudDeviceKind): Devices<Property> | Devices<Signal> | Devices<Sonic>;
-  #all(kind: PlannedKind): Devices<Property> | Devices<Signal> | Devices<Sonic> | OpenIncidents;
-  #all(kind: PlannedKind) {
-    switch (kind) {
-      case 'property':
-        return this.#properties;
-      case 'signal':
-        return this.#signals;
-      case 'sonic':
-        return this.#sonics;
-      case 'incident':
-        return this.#incidents;
-    }
-  }
-
   #forget(kind: CloudDeviceKind, id: string): void {
     switch (kind) {
       case 'property':
         this.#details.forget(id);
-        for (const signalId of this.#whereabouts.signals.forget(id)) this.#touchSignal(signalId);
+        for (const signalId of this.#whereabouts.signals.forget(id)) this.#ripples.signalChanged(signalId);
         break;
       case 'signal':
         this.#hubs.forget(id);
@@ -675,7 +632,7 @@ export class Store {
       (id) => this.#sonics.has(id),
       (id) => {
         this.#figures.forgetMeasurements(id);
-        this.#changed('sonic', id);
+        this.#ripples.changed('sonic', id);
       },
     );
   }
@@ -698,77 +655,5 @@ export class Store {
 
   #measurementsOf(sonicId: string) {
     return this.#figures.measurements(this.isWifi(sonicId));
-  }
-
-  /** Whether everything is wanted, wherever it is. */
-  get #isAllHere(): boolean {
-    return !this.isFiltered && !this.isShared;
-  }
-
-  /** Whether what is in that property is wanted; null, in none that is known. */
-  #isIn(propertyId: string | null): boolean {
-    if (this.#isAllHere) return true;
-    return propertyId !== null && this.#properties.has(propertyId);
-  }
-
-  /** One that names no device at all has no property; one bridge shows it all the same. */
-  #isIncidentHere(incident: Incident): boolean {
-    const isHomeless = incident.sonic_id === null && incident.signal_id === null;
-    if (this.isShared && !this.isFiltered && isHomeless) return this.#territory.isOurs(incident.id);
-    return this.#isIn(this.#whereabouts.propertyOf(incident));
-  }
-
-  /** Whether what is in that property is another bridge's, or may be: null, in none that is known. */
-  #isElsewhere(home: string | null): boolean {
-    if (!this.isShared) return false;
-    if (home !== null) return !this.#territory.isOurs(home);
-    return !this.#arePlacesKnown;
-  }
-
-  /** Whether it is known of each signal in which property it is: in one that is shown, and where bridges share, in any. */
-  get #arePlacesKnown(): boolean {
-    return this.#isAllHere || (this.#properties.isWhole && this.unsurveyedPropertyIds().length === 0);
-  }
-
-  /** The property in which something is that is not shown; null, in none that is known. */
-  #homeOf(kind: PlannedKind, id: string): string | null {
-    if (kind === 'property') return id;
-    const listed = this.#all(kind).unwantedIn(id);
-    if (listed !== undefined || this.isWhole) return listed ?? null;
-    return this.#remembered.get(`${kind}/${id}`) ?? null;
-  }
-
-  #touchEach(kind: PlannedKind): void {
-    for (const id of this.ids(kind)) this.touch(kind, id);
-  }
-
-  #changed(kind: CloudDeviceKind, id: string): void {
-    this.#incidents.surroundingsChanged();
-    if (kind === 'sonic') {
-      this.#whereabouts.sonicsChanged();
-      this.#touchPropertiesOf(id);
-    }
-    if (kind === 'signal') this.#touchSignal(id);
-    else this.touch(kind, id);
-    if (kind !== 'property') return;
-    // A sonic without a signal shows the property that it names, while that is known.
-    for (const sonicId of this.#whereabouts.wifiSonicsNaming(id)) this.touch('sonic', sonicId);
-  }
-
-  /** What hangs on a signal shows its link and its property. */
-  #touchSignal(id: string): void {
-    this.#incidents.surroundingsChanged();
-    this.touch('signal', id);
-    const owner = this.#whereabouts.signals.of(id);
-    if (owner !== null) this.touch('property', owner);
-    for (const sonicId of this.#whereabouts.sonicsOn(id)) {
-      this.touch('sonic', sonicId);
-      this.#touchPropertiesOf(sonicId);
-    }
-  }
-
-  /** A sonic that moves takes its incidents from one property to another. */
-  #touchPropertiesOf(sonicId: string): void {
-    for (const id of this.#whereabouts.moved(sonicId)) this.touch('property', id);
   }
 }

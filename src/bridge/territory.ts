@@ -21,6 +21,11 @@ export class Territory {
     return isShared(this.#shard);
   }
 
+  /** Whether every property is shown here, so that everything is wanted, wherever it is. */
+  get isWholeAccount(): boolean {
+    return !this.isFiltered && !this.isShared;
+  }
+
   /** Whether only some properties are selected by name or id. */
   get isFiltered(): boolean {
     return this.#selection.length > 0;
