@@ -513,7 +513,7 @@ export class Bridge {
 
   #happened(happenings: readonly Happening[]): void {
     const isNew = happenings.some(({ event }) => event === 'device_added');
-    if (isNew && this.#store.isShared) void this.#parts.ledger.lookAround();
+    if (isNew && this.#store.neighbourhood.isShared) void this.#parts.ledger.lookAround();
     for (const happening of happenings) {
       if (!('kind' in happening)) this.#poller.stir(happening.record.sonic_id);
       if (happening.event === 'incident_opened') this.#opened(happening.record);
@@ -623,7 +623,7 @@ export class Bridge {
       this.#publisher.foundDiscovery(topic, componentIds);
     }
     for (const topic of inventory.states()) this.#parts.retained.found(topic);
-    this.#store.remember(inventory.homes());
+    this.#store.neighbourhood.remember(inventory.homes());
     this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
     for (const device of inventory.leftBehind()) this.#handover.leave(device);
     for (const [other, count] of inventory.disagreeing()) this.#sayDisagreeing(other, count);

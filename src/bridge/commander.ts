@@ -89,7 +89,7 @@ export class Commander {
   #isAnswerable(kind: PlannedKind, id: string): boolean {
     const { store } = this.#options;
     const isShown = kind === 'incident' ? store.incident(id) : store.view(kind, id);
-    return isShown !== null || store.answersFor(kind, id);
+    return isShown !== null || store.neighbourhood.answersFor(kind, id);
   }
 
   #understand({ kind, id, path }: Target, payload: string): ParsedCommand {

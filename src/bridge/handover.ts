@@ -114,7 +114,7 @@ export class Handover {
       const { kind, id } = device;
       this.#left.delete(this.#options.topics.device(kind, id));
       if (this.#store.view(kind, id) || this.#isTakenOver(device, kept)) continue;
-      if (this.#store.isElsewhere(kind, id)) await this.#giveUp(device, kept);
+      if (this.#store.neighbourhood.isElsewhere(kind, id)) await this.#giveUp(device, kept);
       else if (this.#isOurs(device, kept)) {
         this.#events.stale(this.#topicsOf(device).filter((topic) => kept.has(topic)));
       }
@@ -146,7 +146,7 @@ export class Handover {
    */
   async #giveUp({ kind, id }: DeviceKey, kept: ReadonlyMap<string, string>): Promise<void> {
     const { topics } = this.#options;
-    const owner = this.#store.bridgeFor(kind, id);
+    const owner = this.#store.neighbourhood.bridgeFor(kind, id);
     const discovery = kept.get(topics.discovery(kind, id));
     if (discovery !== undefined && owner !== topics.bridgeName) {
       const payload = discovery

@@ -182,7 +182,7 @@ export class Monitor {
       if (store.isFiltered && !store.isFilterMatched) {
         return 'no property of the account is selected by filters.properties';
       }
-      return store.unshownPropertyIds().length > 0 ? null : 'the account has no property';
+      return store.neighbourhood.unshownPropertyIds().length > 0 ? null : 'the account has no property';
     }
     if (sonics > 0) return null;
     if (!store.isCertain) return this.#unsaid();
@@ -190,14 +190,14 @@ export class Monitor {
       signals === 0
         ? 'the account has a property, but no signal (hub) in it'
         : 'the account has a signal (hub), but no sonic (valve) on it';
-    return store.isShared ? words.replace('the account', 'this part of the account') : words;
+    return store.neighbourhood.isShared ? words.replace('the account', 'this part of the account') : words;
   }
 
   /** Of which properties the cloud keeps to itself what is in them, in words; null where it has told of all. */
   #unsaid(): string | null {
     const { store, records } = this.#watched;
     if (records().properties.lastSuccessAt === null) return null;
-    const ids = store.unsurveyedPropertyIds();
+    const ids = store.neighbourhood.unsurveyedPropertyIds();
     const names = ids.slice(0, mostNamed + 1).map((id) => store.propertyView(id)?.property.name ?? id);
     return ids.length === 0 ? null : `the cloud does not say which signals (hubs) are in ${some(names)}`;
   }
@@ -218,8 +218,8 @@ export class Monitor {
     const { properties, signals } = store.counts();
     const bare = signals === 0 ? [] : store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
     const unmatched = store.isFilterMatched ? store.unmatchedSelection() : [];
-    const others = store.isWhole && properties === 0 ? store.unshownPropertyIds().length : 0;
-    const { leftOut } = store;
+    const others = store.isWhole && properties === 0 ? store.neighbourhood.unshownPropertyIds().length : 0;
+    const { leftOut } = store.neighbourhood;
     const unsaid = this.#unsaid();
     return [
       ...(unsaid === null ? [] : [unsaid]),

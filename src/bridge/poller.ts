@@ -197,7 +197,7 @@ export class Poller {
     const located = Promise.race([this.#located, properties]);
     // Which property a signal belongs to is told by the property: asked first, nothing is shown twice. Valves and leaks
     // do not wait for it as long as it takes; but where only some properties are shown, nobody knows whose they are.
-    const isPart = this.#store.isFiltered || this.#store.isShared;
+    const isPart = this.#store.isFiltered || this.#store.neighbourhood.isShared;
     await (isPart ? located : this.#patiently(located));
     await Promise.all((['signals', 'sonics', 'incidents'] as const).map(poll));
     // When the days of usage begin is told by the settings.
@@ -434,7 +434,8 @@ export class Poller {
   async #pollOwnedSignals(): Promise<(Flaw | null)[]> {
     const flaws: (Flaw | null)[] = [];
     let isNews = false;
-    const ids = [...this.#store.ids('property'), ...this.#store.unshownPropertyIds()];
+    const { neighbourhood } = this.#store;
+    const ids = [...this.#store.ids('property'), ...neighbourhood.unshownPropertyIds()];
     await severalAtOnce(propertiesAtOnce, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
@@ -442,7 +443,7 @@ export class Poller {
         const signalIds = owned.records.map((signal) => signal.id);
         if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) isNews = true;
         // What may be another bridge's by now is shown by nobody until the next list tells.
-        if (owned.complete && this.#store.isAnyUnsettledIn(id)) this.#recurring.properties.request();
+        if (owned.complete && neighbourhood.isAnyUnsettledIn(id)) this.#recurring.properties.request();
         flaws.push(flawOfList(owned));
       } catch (error) {
         if (!(error instanceof CloudError) || this.#stopping.signal.aborted) throw error;

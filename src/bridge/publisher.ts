@@ -205,9 +205,9 @@ export class Publisher {
         const view = this.#store.view(kind, id);
         try {
           // On its way from one property to another it may be another bridge's already.
-          if (view && this.#store.isUnsettled(kind, id)) continue;
+          if (view && this.#store.neighbourhood.isUnsettled(kind, id)) continue;
           if (view) this.#publishDevice(view);
-          else if (this.#store.mayBeTakenOver(kind, id)) this.#leave({ kind, id });
+          else if (this.#store.neighbourhood.mayBeTakenOver(kind, id)) this.#leave({ kind, id });
           else this.#deleteDevice(kind, id);
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
@@ -221,7 +221,7 @@ export class Publisher {
       if (incident) {
         const { topic, payload } = planIncident(incident, this.#context.topics);
         this.#retained.put(topic, payload);
-      } else if (this.#store.mayBeTakenOver('incident', id)) {
+      } else if (this.#store.neighbourhood.mayBeTakenOver('incident', id)) {
         this.#retained.release(this.#context.topics.incident(id));
       } else this.#retained.clear(this.#context.topics.incident(id));
     }
@@ -343,12 +343,12 @@ export class Publisher {
     const discovered = topics.discovered(topic);
     if (target?.kind === 'bridge') return false;
     if (target?.kind === 'incident') {
-      if (!this.#store.isElsewhere('incident', target.id)) return false;
+      if (!this.#store.neighbourhood.isElsewhere('incident', target.id)) return false;
       this.#retained.release(topic);
       return true;
     }
     const keys = target ? [target as DeviceKey] : cloudKinds.map((kind) => ({ kind, id: discovered ?? '' }));
-    const device = keys.find(({ kind, id }) => this.#store.isElsewhere(kind, id));
+    const device = keys.find(({ kind, id }) => this.#store.neighbourhood.isElsewhere(kind, id));
     if (device) this.#leave({ kind: device.kind, id: device.id });
     return device !== undefined;
   }

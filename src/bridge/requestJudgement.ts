@@ -55,14 +55,14 @@ export function judgeRequest(
  * bridges could not see to.
  */
 export function judgeMover(call: ValveCall, store: Store): RequestFailure | null {
-  if (!store.isShared) return null;
+  if (!store.neighbourhood.isShared) return null;
   const { id } = moveOf(call);
   if (!store.isWhole && !store.sonicView(id)) {
     const words =
       'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
     return turnedAway('cloud_unavailable', words);
   }
-  const mover = store.otherMover(id);
+  const mover = store.neighbourhood.otherMover(id);
   if (mover === null) return null;
   return turnedAway(
     'invalid_request',

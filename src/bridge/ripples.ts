@@ -42,23 +42,27 @@ export class Ripples {
     for (const kind of plannedKinds) this.touchEach(kind);
   }
 
-  /** Marks a device whose record is another, has come or has gone, and what shows something of it. */
+  /** Marks what shows something of a device that is another, has come or has gone. */
   changed(kind: CloudDeviceKind, id: string): void {
     this.#lists.incident.surroundingsChanged();
-    if (kind === 'sonic') {
-      this.#whereabouts.sonicsChanged();
-      this.#touchPropertiesOf(id);
+    switch (kind) {
+      case 'property':
+        this.touch('property', id);
+        // A sonic without a signal shows the property that it names, while that is known.
+        for (const sonicId of this.#whereabouts.wifiSonicsNaming(id)) this.touch('sonic', sonicId);
+        break;
+      case 'signal':
+        this.#touchOnSignal(id);
+        break;
+      case 'sonic':
+        this.#whereabouts.sonicsChanged();
+        this.#touchPropertiesOf(id);
+        this.touch('sonic', id);
     }
-    if (kind === 'signal') this.signalChanged(id);
-    else this.touch(kind, id);
-    if (kind !== 'property') return;
-    // A sonic without a signal shows the property that it names, while that is known.
-    for (const sonicId of this.#whereabouts.wifiSonicsNaming(id)) this.touch('sonic', sonicId);
   }
 
   /** What hangs on a signal shows its link and its property. */
-  signalChanged(id: string): void {
-    this.#lists.incident.surroundingsChanged();
+  #touchOnSignal(id: string): void {
     this.touch('signal', id);
     const owner = this.#whereabouts.signals.of(id);
     if (owner !== null) this.touch('property', owner);

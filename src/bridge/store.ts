@@ -139,7 +139,7 @@ export class Store {
     for (const id of changed) {
       // Its incidents leave the one that it was in.
       this.#ripples.touch('property', owners.get(id) ?? propertyId);
-      this.#ripples.signalChanged(id);
+      this.#ripples.changed('signal', id);
       if (!this.neighbourhood.isHomeElsewhere(this.#whereabouts.signals.of(id))) continue;
       // At once: what is published now may be another bridge's already.
       for (const sonicId of this.#whereabouts.sonicsOn(id)) this.#sonics.leaveIfElsewhere(sonicId);
@@ -295,7 +295,7 @@ export class Store {
   }
 
   setSignal(id: string, answer: Signal, at: number): void {
-    if (this.#signals.change(id, answer, at)) this.#ripples.signalChanged(id);
+    if (this.#signals.change(id, answer, at)) this.#ripples.changed('signal', id);
   }
 
   /** Only the name is changed so; nobody knows when the rest was as the answer tells, be it a valve that moves. */
@@ -517,45 +517,6 @@ export class Store {
     });
   }
 
-  // ---- other bridges: as the neighbourhood says ----------------------------------------------------------------
-
-  unsurveyedPropertyIds(): string[] {
-    return this.neighbourhood.unsurveyedPropertyIds();
-  }
-  get isShared(): boolean {
-    return this.neighbourhood.isShared;
-  }
-  unshownPropertyIds(): string[] {
-    return this.neighbourhood.unshownPropertyIds();
-  }
-  get leftOut(): number {
-    return this.neighbourhood.leftOut;
-  }
-  isUnsettled(kind: CloudDeviceKind, id: string): boolean {
-    return this.neighbourhood.isUnsettled(kind, id);
-  }
-  isAnyUnsettledIn(propertyId: string): boolean {
-    return this.neighbourhood.isAnyUnsettledIn(propertyId);
-  }
-  isElsewhere(kind: PlannedKind, id: string): boolean {
-    return this.neighbourhood.isElsewhere(kind, id);
-  }
-  mayBeTakenOver(kind: PlannedKind, id: string): boolean {
-    return this.neighbourhood.mayBeTakenOver(kind, id);
-  }
-  bridgeFor(kind: PlannedKind, id: string): string {
-    return this.neighbourhood.bridgeFor(kind, id);
-  }
-  answersFor(kind: PlannedKind, id: string): boolean {
-    return this.neighbourhood.answersFor(kind, id);
-  }
-  otherMover(sonicId: string): string | null {
-    return this.neighbourhood.otherMover(sonicId);
-  }
-  remember(homes: ReadonlyMap<string, string>): void {
-    this.neighbourhood.remember(homes);
-  }
-
   // ---- what is to be published --------------------------------------------------------------------------------
 
   /** What changed since the last time this was asked. */
@@ -613,7 +574,8 @@ export class Store {
     switch (kind) {
       case 'property':
         this.#details.forget(id);
-        for (const signalId of this.#whereabouts.signals.forget(id)) this.#ripples.signalChanged(signalId);
+        for (const signalId of this.#whereabouts.signals.forget(id))
+          this.#ripples.changed('signal', signalId);
         break;
       case 'signal':
         this.#hubs.forget(id);

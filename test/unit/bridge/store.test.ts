@@ -546,7 +546,7 @@ describe('a selection of properties', () => {
       ['sonic', 'kitchen'],
       ['incident', 'leak'],
     ] as const;
-    const left = () => everything.map(([kind, id]) => store.isElsewhere(kind, id));
+    const left = () => everything.map(([kind, id]) => store.neighbourhood.isElsewhere(kind, id));
     const readSignals = () => store.replaceSignals(complete([signal('hub'), signal('stray')]));
     const readSonics = () => store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
     const readIncidents = () => store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
@@ -557,10 +557,10 @@ describe('a selection of properties', () => {
     expect([store.isWhole, store.isCertain]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
-    expect([store.isElsewhere('sonic', 'gone'), store.isElsewhere('incident', 'gone')]).toEqual([
-      false,
-      false,
-    ]);
+    expect([
+      store.neighbourhood.isElsewhere('sonic', 'gone'),
+      store.neighbourhood.isElsewhere('incident', 'gone'),
+    ]).toEqual([false, false]);
     store.setOwnedSignals('home', ['hub'], true);
     expect(left()).toEqual([true, true, true]);
     // Of a sonic that is listed as in no property nobody knows yet that it is in this one.
@@ -573,6 +573,6 @@ describe('a selection of properties', () => {
     expect(store.isCertain).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
-    expect(store.isElsewhere('sonic', 'shed')).toBe(false);
+    expect(store.neighbourhood.isElsewhere('sonic', 'shed')).toBe(false);
   });
 });

@@ -50,53 +50,65 @@ describe('the store of one of several bridges', () => {
 
   it('shows its own part, and knows what is in the others', () => {
     expect(store.counts()).toEqual({ properties: 2, signals: 1, sonics: 1, open_incidents: 1 });
-    expect(store.unshownPropertyIds()).toEqual([theirs]);
+    expect(store.neighbourhood.unshownPropertyIds()).toEqual([theirs]);
     expect(store.ownedSignalIds()).toEqual(['hub']);
-    expect([store.isElsewhere('sonic', 'bath'), store.isElsewhere('sonic', 'shed')]).toEqual([true, false]);
-    expect([store.isElsewhere('incident', 'their-leak'), store.isElsewhere('property', theirs)]).toEqual([
-      true,
-      true,
-    ]);
-    expect(store.leftOut).toBe(1);
+    expect([
+      store.neighbourhood.isElsewhere('sonic', 'bath'),
+      store.neighbourhood.isElsewhere('sonic', 'shed'),
+    ]).toEqual([true, false]);
+    expect([
+      store.neighbourhood.isElsewhere('incident', 'their-leak'),
+      store.neighbourhood.isElsewhere('property', theirs),
+    ]).toEqual([true, true]);
+    expect(store.neighbourhood.leftOut).toBe(1);
     expect(crossings).toEqual([]);
   });
 
   it('answers for nothing that another shows, and for what nobody has by its id', () => {
-    expect(store.answersFor('sonic', 'bath')).toBe(false);
-    expect(store.answersFor('incident', 'their-leak')).toBe(false);
-    expect(store.answersFor('property', theirs)).toBe(false);
+    expect(store.neighbourhood.answersFor('sonic', 'bath')).toBe(false);
+    expect(store.neighbourhood.answersFor('incident', 'their-leak')).toBe(false);
+    expect(store.neighbourhood.answersFor('property', theirs)).toBe(false);
     for (const kind of ['sonic', 'signal', 'property', 'incident'] as const) {
-      expect(store.answersFor(kind, answeredHere)).toBe(true);
-      expect(store.answersFor(kind, answeredThere)).toBe(false);
+      expect(store.neighbourhood.answersFor(kind, answeredHere)).toBe(true);
+      expect(store.neighbourhood.answersFor(kind, answeredThere)).toBe(false);
     }
   });
 
   it('names the bridge that moves a valve, however its id is spelled', () => {
-    expect(store.otherMover('sink')).toBeNull();
-    expect(store.otherMover('SINK')).toBeNull();
-    expect([store.otherMover('bath'), store.otherMover('BATH')]).toEqual(['bridge_1', 'bridge_1']);
-    expect([store.otherMover(answeredHere), store.otherMover(answeredThere)]).toEqual([null, 'bridge_1']);
+    expect(store.neighbourhood.otherMover('sink')).toBeNull();
+    expect(store.neighbourhood.otherMover('SINK')).toBeNull();
+    expect([store.neighbourhood.otherMover('bath'), store.neighbourhood.otherMover('BATH')]).toEqual([
+      'bridge_1',
+      'bridge_1',
+    ]);
+    expect([
+      store.neighbourhood.otherMover(answeredHere),
+      store.neighbourhood.otherMover(answeredThere),
+    ]).toEqual([null, 'bridge_1']);
     // By its own spelling each would be the other bridge's.
     const [here, there] = [answeredThere.toUpperCase(), answeredHere.toUpperCase()];
     const loud = [aSonic({ id: here, signal_id: 'hub' }), aSonic({ id: there, signal_id: 'far' })];
     store.replaceSonics(complete([...sonics, ...loud]));
-    expect([store.otherMover(answeredThere), store.otherMover(answeredHere)]).toEqual([null, 'bridge_1']);
+    expect([
+      store.neighbourhood.otherMover(answeredThere),
+      store.neighbourhood.otherMover(answeredHere),
+    ]).toEqual([null, 'bridge_1']);
   });
 
   it('goes by what the broker keeps, as long as the cloud was not read', () => {
     const fresh = new Store({ selection: [], shard: { index: 0, count }, staleAfterMs: 100 }, () => {});
-    fresh.remember(
+    fresh.neighbourhood.remember(
       new Map([
         [`sonic/${answeredHere}`, theirs],
         [`sonic/${answeredThere}`, ours],
       ]),
     );
-    expect([fresh.answersFor('sonic', answeredHere), fresh.answersFor('sonic', answeredThere)]).toEqual([
-      false,
-      true,
-    ]);
-    store.remember(new Map([[`sonic/${answeredHere}`, theirs]]));
-    expect(store.answersFor('sonic', answeredHere)).toBe(true);
+    expect([
+      fresh.neighbourhood.answersFor('sonic', answeredHere),
+      fresh.neighbourhood.answersFor('sonic', answeredThere),
+    ]).toEqual([false, true]);
+    store.neighbourhood.remember(new Map([[`sonic/${answeredHere}`, theirs]]));
+    expect(store.neighbourhood.answersFor('sonic', answeredHere)).toBe(true);
   });
 
   it('lets go at once of a sonic that has gone to another bridge, tells that one, and deletes nothing', () => {
@@ -104,12 +116,12 @@ describe('the store of one of several bridges', () => {
     const told = store.replaceSonics(complete([gone, ...sonics.slice(1)]));
     expect(told).toMatchObject([{ event: 'device_removed', record: { id: 'sink' } }]);
     expect(store.sonicView('sink')).toBeNull();
-    expect(store.mayBeTakenOver('sonic', 'sink')).toBe(true);
+    expect(store.neighbourhood.mayBeTakenOver('sonic', 'sink')).toBe(true);
     expect(crossings).toEqual(['bridge_1']);
     // Its incident goes with it: it has not closed.
     expect(store.replaceIncidents(complete([atSonic('leak', 'sink')]))).toEqual([]);
     expect(store.incident('leak')).toBeNull();
-    expect(store.mayBeTakenOver('incident', 'leak')).toBe(true);
+    expect(store.neighbourhood.mayBeTakenOver('incident', 'leak')).toBe(true);
   });
 
   it('takes over what comes from another bridge: it was there before, and so was its incident', () => {
@@ -126,11 +138,11 @@ describe('the store of one of several bridges', () => {
 
   it('leaves to another bridge the incident of a sonic that turns out to be its', () => {
     store.replaceIncidents(complete([atSonic('leak', 'sink'), atSonic('barn-leak', 'barn')]));
-    expect(store.isElsewhere('incident', 'barn-leak')).toBe(false);
+    expect(store.neighbourhood.isElsewhere('incident', 'barn-leak')).toBe(false);
     const barn = { ...aSonic({ id: 'barn', signal_id: null }), property_id: theirs };
     store.replaceSonics(complete(sonics), { records: [barn], isComplete: true });
     expect(store.incident('barn-leak')).toBeNull();
-    expect(store.isElsewhere('incident', 'barn-leak')).toBe(true);
+    expect(store.neighbourhood.isElsewhere('incident', 'barn-leak')).toBe(true);
   });
 
   it('takes over the incident with the sonic that comes from another bridge, and tells of it once', () => {
@@ -152,32 +164,38 @@ describe('the store of one of several bridges', () => {
 
   it('waits with one that is in no property for the moment, and does not show it anew', () => {
     store.setOwnedSignals(ours, [], true);
-    expect([store.isUnsettled('signal', 'hub'), store.isUnsettled('sonic', 'sink')]).toEqual([true, true]);
-    expect([store.isAnyUnsettledIn(ours), store.isAnyUnsettledIn(oursToo)]).toEqual([true, false]);
+    expect([
+      store.neighbourhood.isUnsettled('signal', 'hub'),
+      store.neighbourhood.isUnsettled('sonic', 'sink'),
+    ]).toEqual([true, true]);
+    expect([
+      store.neighbourhood.isAnyUnsettledIn(ours),
+      store.neighbourhood.isAnyUnsettledIn(oursToo),
+    ]).toEqual([true, false]);
     store.takeDirty();
     expect(store.setOwnedSignals(ours, ['hub'], true)).toBe(true);
-    expect(store.isUnsettled('sonic', 'sink')).toBe(false);
+    expect(store.neighbourhood.isUnsettled('sonic', 'sink')).toBe(false);
     // What has changed meanwhile was not shown.
     expect(store.takeDirty()).toMatchObject({ signal: new Set(['hub']), sonic: new Set(['sink']) });
     for (const _ of [1, 2]) store.setOwnedSignals(ours, [], true);
     for (const _ of [1, 2]) store.replaceSonics(complete(sonics));
     expect(store.sonicView('sink')).toBeNull();
-    expect([store.mayBeTakenOver('sonic', 'sink'), store.isElsewhere('sonic', 'sink')]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      store.neighbourhood.mayBeTakenOver('sonic', 'sink'),
+      store.neighbourhood.isElsewhere('sonic', 'sink'),
+    ]).toEqual([true, false]);
   });
 
   it('says of none that is shown that no bridge shows it, where it was in no property for a while', () => {
     const noteLeftOut = () => {
       store.replaceSonics(complete(sonics));
-      return store.leftOut;
+      return store.neighbourhood.leftOut;
     };
     for (let list = 0; list < 2; list++) store.setOwnedSignals(ours, [], true);
     expect(noteLeftOut()).toBe(2);
     store.setOwnedSignals(ours, ['hub'], true);
     expect(noteLeftOut()).toBe(1);
-    expect(store.mayBeTakenOver('sonic', 'sink')).toBe(false);
+    expect(store.neighbourhood.mayBeTakenOver('sonic', 'sink')).toBe(false);
   });
 
   it.each([
@@ -199,21 +217,21 @@ describe('the store of one of several bridges', () => {
     fresh.setOwnedSignals(ours, [], true);
     fresh.setOwnedSignals(theirs, [], false);
     fresh.replaceSignals(complete(signals));
-    expect(fresh.isElsewhere('signal', 'hub')).toBe(true);
+    expect(fresh.neighbourhood.isElsewhere('signal', 'hub')).toBe(true);
     fresh.setOwnedSignals(theirs, [], true);
     // It was listed when that was not known.
-    expect(fresh.isElsewhere('signal', 'hub')).toBe(true);
+    expect(fresh.neighbourhood.isElsewhere('signal', 'hub')).toBe(true);
     fresh.replaceSignals(complete(signals));
-    expect(fresh.isElsewhere('signal', 'hub')).toBe(false);
+    expect(fresh.neighbourhood.isElsewhere('signal', 'hub')).toBe(false);
   });
 
   it('forgets what is listed no more after two complete readings, and not before', () => {
     const rest = sonics.filter(({ id }) => id !== 'bath');
     store.replaceSonics(complete(rest));
     store.replaceSonics(incomplete(rest));
-    expect(store.isElsewhere('sonic', 'bath')).toBe(true);
+    expect(store.neighbourhood.isElsewhere('sonic', 'bath')).toBe(true);
     store.replaceSonics(complete(rest));
-    expect(store.isElsewhere('sonic', 'bath')).toBe(false);
+    expect(store.neighbourhood.isElsewhere('sonic', 'bath')).toBe(false);
   });
 
   it('shows an incident that names no device where its id says', () => {
@@ -231,10 +249,10 @@ describe('the store of one of several bridges', () => {
     furnish([ours, theirs, 'Nowhere']);
     expect(store.ids('property')).toEqual([ours]);
     expect(store.unmatchedSelection()).toEqual(['Nowhere']);
-    expect([store.answersFor('property', oursToo), store.answersFor('property', theirs)]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      store.neighbourhood.answersFor('property', oursToo),
+      store.neighbourhood.answersFor('property', theirs),
+    ]).toEqual([true, false]);
   });
 });
 
@@ -243,15 +261,15 @@ describe('the store of a bridge that is alone', () => {
     store = new Store({ selection: [ours], staleAfterMs: 100 }, () => {});
     store.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
     store.replaceSonics(complete(sonics));
-    expect([store.answersFor('sonic', 'bath'), store.otherMover('bath'), store.leftOut]).toEqual([
-      true,
-      null,
-      0,
-    ]);
-    expect([store.mayBeTakenOver('sonic', 'bath'), store.isElsewhere('property', theirs)]).toEqual([
-      false,
-      false,
-    ]);
-    expect(store.unshownPropertyIds()).toEqual([]);
+    expect([
+      store.neighbourhood.answersFor('sonic', 'bath'),
+      store.neighbourhood.otherMover('bath'),
+      store.neighbourhood.leftOut,
+    ]).toEqual([true, null, 0]);
+    expect([
+      store.neighbourhood.mayBeTakenOver('sonic', 'bath'),
+      store.neighbourhood.isElsewhere('property', theirs),
+    ]).toEqual([false, false]);
+    expect(store.neighbourhood.unshownPropertyIds()).toEqual([]);
   });
 });
