@@ -3,9 +3,9 @@ import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
+import { isTooLate } from '../cloud/lateness.ts';
 import type { Call, OperationName } from '../cloud/operations.ts';
 import type { FollowUp } from './followUp.ts';
-import { isTooLate } from './lateness.ts';
 import { isAboutRecords } from './missingRoute.ts';
 import type { Outcome } from './outcome.ts';
 

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { EarlyPoll } from './earlyPoll.ts';
 import type { Happening } from './readings.ts';
+import { calmShareOfStale } from './tempo.ts';
 import { WebhookTrust } from './webhookTrust.ts';
 
 /** What is needed of the bridge around. */
@@ -17,9 +18,6 @@ const earlyPollEveryMs = 5_000;
 
 /** How much less often incidents are polled while the webhook tells of them. */
 const calmFactor = 4;
-
-/** What is read less often must still be renewed twice before it is stale. */
-const calmShareOfStale = 0.5;
 
 /** What the cloud's calls lead to: an early poll each, and fewer polls of incidents while they can be relied on. */
 export class Deliveries {

@@ -17,7 +17,7 @@ const restingUntilCalmMs = 3_600_000;
 const shortestHurriedMs = 10_000;
 
 /** What is read less often must still be renewed twice before it is stale. */
-const calmShareOfStale = 0.5;
+export const calmShareOfStale = 0.5;
 
 /** The mood of what is read so often by its schedule. */
 export function moodOf({ stirredAt, restingSince }: Trace, periodMs: number, now: number): Mood {

@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts';
 import { retryAfterOf } from './answer.ts';
 import { Deadline, type Ending, GivenUp } from './deadline.ts';
 import { HourCount } from './hourCount.ts';
+import { isTooLate } from './lateness.ts';
 import { Limiter, type Priority } from './limiter.ts';
 import { type OperationName, operationRow } from './operations.ts';
 import type { HttpRequest } from './request.ts';
@@ -44,9 +45,6 @@ export interface Traffic {
   /** Whether commands have used the budget up too, so that one that can wait should. */
   readonly isUsedUp: boolean;
 }
-
-// With less of its time left a change is not sent: given up at once, nobody would know what became of it.
-const leastShareOfTime = 0.1;
 
 // Where a 429 does not say how long to wait.
 const unaskedPauseMs = 2_000;
@@ -132,7 +130,7 @@ export class Sender {
     ending: Ending,
   ): Promise<Received> {
     const { log, requestTimeoutMs } = this.#options;
-    const isLate = deadline.remainingMs() < requestTimeoutMs * leastShareOfTime;
+    const isLate = isTooLate(deadline.remainingMs(), requestTimeoutMs);
     if (isLate && operationRow(name).retry === 'never') throw new GivenUp('timed out', true);
     const startedAt = this.#clock.monotonic();
     onSend();
