@@ -70,7 +70,6 @@ export class Publisher {
   #isSweepDue = false;
   #isWanted = false;
   #running: Promise<void> | null = null;
-  #connections = 0;
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
 
@@ -115,7 +114,6 @@ export class Publisher {
 
   /** Publishes everything again: the broker may have lost it, or Home Assistant has started. */
   publishAll(): void {
-    this.#connections += 1;
     this.#isAllWanted = true;
     this.wake();
   }
@@ -171,7 +169,6 @@ export class Publisher {
     await Promise.resolve();
     while (this.#isWanted && this.#connection.isConnected) {
       this.#isWanted = false;
-      const connection = this.#connections;
       const isAll = this.#isAllWanted;
       this.#isAllWanted = false;
       if (isAll) {
@@ -188,7 +185,7 @@ export class Publisher {
       this.#events.published();
       this.#retryRefused();
       const isSweepDue = this.#isSweepDue && this.#events.maySweep();
-      if (isSweepDue && isWhole && connection === this.#connections) await this.#sweep();
+      if (isSweepDue && isWhole && !this.#isAllWanted) await this.#sweep();
     }
   }
 
@@ -321,7 +318,7 @@ export class Publisher {
 
   /**
    * Deletes what was found or once published and is not wanted. What a pass put again is known, so what is still
-   * unknown after a whole pass on one connection is stale; not before every list was once read completely.
+   * unknown after a whole pass is stale, unless all is wanted anew by then; not before every list was once read completely.
    */
   async #sweep(): Promise<void> {
     if (!this.#connection.isConnected) return;
