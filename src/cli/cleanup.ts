@@ -33,8 +33,8 @@ export async function cleanup(context: CommandContext): Promise<number> {
   const deleteAll = async (connection: Connection): Promise<number> => {
     const retained = new Retained(connection, log);
     const kept = await readKept(connection, topics);
-    const isOne = isShared(config.shard);
-    for (const name of isOne ? [topics.bridgeName] : kept.running) {
+    const isOneOfSeveral = isShared(config.shard);
+    for (const name of isOneOfSeveral ? [topics.bridgeName] : kept.running) {
       if (!kept.running.has(name)) continue;
       log.warn(
         `The bridge ${name === 'bridge' ? '' : `${name} `}seems to be running: stop it first, or it publishes again when it reconnects`,
@@ -42,7 +42,7 @@ export async function cleanup(context: CommandContext): Promise<number> {
     }
     // Devices first: Home Assistant removes them before their states go.
     const all = [...kept.makers.keys(), ...kept.states.keys()];
-    const found = isOne ? all.filter((topic) => isMade(topic, kept, topics)) : all;
+    const found = isOneOfSeveral ? all.filter((topic) => isMade(topic, kept, topics)) : all;
     for (const topic of found) retained.found(topic);
     for (const topic of found) {
       await retained.room();
@@ -51,7 +51,7 @@ export async function cleanup(context: CommandContext): Promise<number> {
     await retained.settle();
     const left = retained.unknownTopics().length;
     const others = all.length - found.length;
-    const rest = isOne ? `; ${others} that are not of ${topics.bridgeName} stay` : '';
+    const rest = isOneOfSeveral ? `; ${others} that are not of ${topics.bridgeName} stay` : '';
     context.print(`Deleted ${found.length - left} retained messages${rest}`);
     if (left > 0) log.error(`${left} could not be deleted`);
     return left === 0 ? exitStatus.done : exitStatus.failed;
