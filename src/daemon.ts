@@ -87,7 +87,6 @@ export class Daemon {
       },
       {
         connected: () => this.#bridge.brokerConnected(),
-        disconnected: () => {},
         message: (message) => this.#bridge.brokerMessage(message),
         presumedDead: () => this.#bridge.presumedDead(),
       },
@@ -153,7 +152,7 @@ export class Daemon {
     return this.#http?.port ?? null;
   }
 
-  /** Says `offline`, disconnects and gives up what is under way; within about two seconds. */
+  /** Gives up what is under way, says `offline` and disconnects; within two seconds at most, and what the disk takes. */
   async stop(): Promise<void> {
     await this.#http?.stop();
     await this.#bridge.stop();

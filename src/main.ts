@@ -16,7 +16,7 @@ Buffer.poolSize = 256;
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=30');
 
-/** A stop takes about two seconds at most; whatever hangs then is left behind. */
+/** A stop takes two seconds at most, and what the disk takes; whatever hangs then is left behind. */
 const stopLimitMs = 4_500;
 
 const parentCheckMs = 500;

@@ -75,12 +75,11 @@ export interface PublishOptions {
 }
 
 /** Opens a connection, as mqtt.js does. */
-export type Dial = typeof connect;
+export type Dial = (options: IClientOptions) => MqttClient;
 
 /** What a connection tells its owner. */
 export interface BrokerEvents {
   readonly connected: () => void;
-  readonly disconnected: () => void;
   readonly message: (message: BrokerMessage) => void;
   /** An attempt at an address failed, with the reason in words; the next one follows by itself. */
   readonly failed?: (reason: string, url: string) => void;
@@ -247,7 +246,7 @@ export class Connection {
     }
   }
 
-  /** Publishes the last words, if the broker is there to hear them, and disconnects; within about a second. */
+  /** Publishes the last words, if the broker is there to hear them, and disconnects; within two seconds at most. */
   async stop(lastWords: readonly { readonly topic: string; readonly payload: string }[]): Promise<void> {
     const link = this.#link;
     if (link) {
@@ -410,10 +409,7 @@ export class Connection {
       client.on('close', () => {
         this.#stopping.signal.removeEventListener('abort', onStop);
         giveUp(this.#wordsOfClose(reception, connectedAt, closedWords));
-        if (connectedAt !== null) {
-          this.#qos = 1;
-          this.#events.disconnected();
-        }
+        if (connectedAt !== null) this.#qos = 1;
         const livedMs = connectedAt === null ? null : this.#clock.monotonic() - connectedAt;
         ended({ livedMs, reason: reason ?? '', retryAtOnce: address.hasEnded(reception) });
       });

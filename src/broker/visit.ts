@@ -26,7 +26,6 @@ export async function visitBroker<T>(
         { ...options, clientId: `${options.clientId}-${visitor}`, will: null, subscriptions: [] },
         {
           connected: () => resolve(created),
-          disconnected: () => {},
           message: () => {},
           failed: (reason, url) => {
             failures += 1;

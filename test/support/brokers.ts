@@ -1,5 +1,11 @@
+import { connect } from 'mqtt';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { type BrokerMessage, type BrokerOptions, Connection } from '../../src/broker/connection.ts';
+import {
+  type BrokerMessage,
+  type BrokerOptions,
+  Connection,
+  type Dial,
+} from '../../src/broker/connection.ts';
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
 import { atTestEnd } from './childProcess.ts';
 import { type LogLines, logLines } from './logLines.ts';
@@ -25,7 +31,7 @@ export function brokerOptions(
   };
 }
 
-/** A connection, and what it told its owner and the log. */
+/** A connection, what it told its owner and the log, and how its clients fared. */
 export interface TestConnection {
   readonly connection: Connection;
   readonly lines: LogLines;
@@ -49,11 +55,22 @@ export function openConnection(
   const heard: BrokerMessage[] = [];
   const happenings: string[] = [];
   let waits = 0;
+  let isConnected = false;
+  const dial: Dial = (target) => {
+    const client = connect(target);
+    client.on('close', () => {
+      if (isConnected) happenings.push('disconnected');
+      isConnected = false;
+    });
+    return client;
+  };
   const connection = new Connection(
     brokerOptions(url, changes),
     {
-      connected: () => happenings.push('connected'),
-      disconnected: () => happenings.push('disconnected'),
+      connected: () => {
+        isConnected = true;
+        happenings.push('connected');
+      },
       message: (message) => heard.push(message),
       failed: (reason) => happenings.push(`failed: ${reason}`),
       presumedDead: () => happenings.push('presumed dead'),
@@ -64,6 +81,7 @@ export function openConnection(
       return impatience;
     },
     lines.log,
+    dial,
   );
   connection.start();
   atTestEnd(() => connection.stop([]));

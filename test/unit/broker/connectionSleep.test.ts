@@ -15,7 +15,7 @@ it('a process that was held up does not hear what was sent to it meanwhile, and 
   const heard: string[] = [];
   const connection = new Connection(
     brokerOptions(url, { protocolVersion: 4, subscriptions: ['set'] }),
-    { connected: () => {}, disconnected: () => {}, message: ({ payload }) => heard.push(payload) },
+    { connected: () => {}, message: ({ payload }) => heard.push(payload) },
     clock,
     () => -0.9,
     lines.log,
