@@ -32,4 +32,12 @@ export class Ages {
     this.#readAt.delete(id);
     this.#old.delete(id);
   }
+
+  /** Forgets all devices but these; says which. */
+  keepOnly(ids: readonly string[]): string[] {
+    const kept = new Set(ids);
+    const gone = [...this.#readAt.keys()].filter((id) => !kept.has(id));
+    for (const id of gone) this.forget(id);
+    return gone;
+  }
 }

@@ -80,6 +80,8 @@ export class Extras {
 
   async #readHubs(): Promise<void> {
     const ids = this.#store.ownedSignalIds();
+    // What is asked for no more cannot grow old.
+    for (const id of this.#ages.keepOnly(ids)) this.#store.missedHub(id);
     const wanted = ids.length;
     const [first] = ids;
     let missing = 0;
