@@ -2,22 +2,21 @@ import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { OperationName } from '../cloud/operations.ts';
-import { type Flaw, flawOf } from './flaw.ts';
 
-/** What is asked for sonic by sonic; so many at a time leave room for the lists. */
+/** What is asked for device by device; so many at a time leave room for the lists. */
 const atOnce = 2;
 
-/** A question that is asked for each sonic by itself; times are ms of the monotonic clock. */
+/** A question that is asked for each device by itself; times are ms of the monotonic clock. */
 export interface Question {
   readonly operation: OperationName;
   /** Whether others were left out that are not due: what befalls all that are asked need not befall all. */
   readonly isPart?: boolean;
-  /** Asks for one sonic and takes in the answer. */
-  readonly ask: (sonicId: string) => Promise<void>;
-  /** The cloud has no such thing of this sonic. */
-  readonly without: (sonicId: string, at: number) => void;
+  /** Asks for one device and takes in the answer. */
+  readonly ask: (id: string) => Promise<void>;
+  /** The cloud has no such thing of this device. */
+  readonly without: (id: string, at: number) => void;
   /** Nobody knows: it could not be read. */
-  readonly missed: (sonicId: string, at: number) => void;
+  readonly missed: (id: string, at: number) => void;
   /** The cloud offers no such thing. */
   readonly drop: () => void;
 }
@@ -25,31 +24,38 @@ export interface Question {
 /** What asking takes. */
 export interface Asking {
   readonly client: CloudClient;
-  /** Whether the cloud still knows the sonic. */
-  readonly isThere: (sonicId: string) => Promise<boolean>;
-  /** Waits until the next sonic's turn. */
-  readonly turn: () => Promise<void>;
+  /** Whether the cloud still knows the device. */
+  readonly isThere: (id: string) => Promise<boolean>;
+  /** Waits until the next device's turn; none waits unless given. */
+  readonly turn?: () => Promise<void>;
   readonly monotonic: () => number;
   readonly signal: AbortSignal;
 }
 
+/** Of how many devices how many could not be read, and why the first of these. */
+export interface Shortfall {
+  readonly failed: number;
+  readonly wanted: number;
+  readonly error: unknown;
+}
+
 /**
- * Asks for each sonic. Null is well, a flaw says what could not be read; rejects where nothing could. A 404 is about its
- * sonic, unless each is one, and one of them is still there: then the route is given up.
+ * Asks for each device. Null is well, a shortfall says what could not be read; rejects where nothing could. A 404 is
+ * about its device, unless each is one, and one of them is still there: then the route is given up.
  */
 export async function askEach(
-  sonicIds: readonly string[],
+  ids: readonly string[],
   { operation, isPart = false, ask, without, missed, drop }: Question,
   { client, isThere, turn, monotonic, signal }: Asking,
-): Promise<Flaw | null> {
-  const [first] = sonicIds;
-  const wanted = sonicIds.length;
+): Promise<Shortfall | null> {
+  const [first] = ids;
+  const wanted = ids.length;
   const failures: unknown[] = [];
   const missing: unknown[] = [];
   const isOffered = () => client.availability(operation) === 'available';
-  await severalAtOnce(atOnce, sonicIds, async (id) => {
+  await severalAtOnce(atOnce, ids, async (id) => {
     if (!isOffered()) return;
-    await turn();
+    await turn?.();
     const at = monotonic();
     try {
       if (!signal.aborted) await ask(id);
@@ -69,12 +75,10 @@ export async function askEach(
   }
   const isNoneRead = missing.length + failures.length === wanted && wanted > 0;
   if (isNoneRead && !(isPart && failures.every(isAboutOne))) throw failures[0] ?? missing[0];
-  if (failures.length === 0) return null;
-  const { words, gist } = flawOf(failures[0]);
-  return { words: `${failures.length} of ${wanted} sonics: ${words}`, gist };
+  return failures.length === 0 ? null : { failed: failures.length, wanted, error: failures[0] };
 }
 
-/** Whether another sonic may be answered all the same. */
+/** Whether another device may be answered all the same. */
 function isAboutOne(error: unknown): boolean {
   return error instanceof CloudError && ['rejected', 'unreadable', 'forbidden'].includes(error.kind);
 }

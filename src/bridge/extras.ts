@@ -1,15 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { ApplianceCategories } from '../model/records.ts';
 import { Ages } from './ages.ts';
+import { askEach, type Question } from './askEach.ts';
 import { isStillThere } from './stillThere.ts';
 import type { Store } from './store.ts';
-
-/** Hubs are asked for signal by signal; so many at a time leave room for the lists. */
-const hubsAtOnce = 2;
 
 export interface ExtrasOptions {
   /** How long a hub may fail to be read, and still be shown as it was, in ms. */
@@ -47,11 +44,11 @@ export class Extras {
 
   /** Reads everything once, unless that is under way, resolving after that; never rejects. */
   read(): Promise<void> {
-    this.#reading ??= Promise.all([this.#readCategories(), this.#readHubs()])
-      .catch((error) => this.#noteFailure('hubs and categories', error))
-      .then(() => {
-        this.#reading = null;
-      });
+    this.#reading ??= Promise.allSettled([this.#readCategories(), this.#readHubs()]).then((ends) => {
+      this.#reading = null;
+      for (const end of ends)
+        if (end.status === 'rejected') this.#noteFailure('hubs and categories', end.reason);
+    });
     return this.#reading;
   }
 
@@ -82,35 +79,32 @@ export class Extras {
     const ids = this.#store.ownedSignalIds();
     // What is asked for no more cannot grow old.
     for (const id of this.#ages.keepOnly(ids)) this.#store.missedHub(id);
-    const wanted = ids.length;
-    const [first] = ids;
-    let missing = 0;
-    await severalAtOnce(hubsAtOnce, ids, async (id) => {
-      if (this.#options.signal.aborted || this.#client.availability('read_hub') !== 'available') return;
-      if (await this.#isHubMissing(id)) missing += 1;
+    const { signal } = this.#options;
+    const shortfall = await askEach(ids, this.#hubQuestion(), {
+      client: this.#client,
+      isThere: (id) => isStillThere(this.#client, 'signal', id, signal),
+      monotonic: () => this.#clock.monotonic(),
+      signal,
     });
-    const isThere = (id: string) => isStillThere(this.#client, 'signal', id, this.#options.signal);
-    if (first !== undefined && missing === wanted && (await isThere(first))) this.#client.giveUp('read_hub');
-    if (this.#client.availability('read_hub') !== 'available') this.#store.dropHubs();
+    if (shortfall) this.#noteFailure('hubs', shortfall.error);
   }
 
-  async #isHubMissing(id: string): Promise<boolean> {
-    const at = this.#clock.monotonic();
-    try {
-      const call = { operation: 'read_hub', params: { hub_id: id } } as const;
-      this.#store.setHub(
-        id,
-        await this.#client.call(call, { signal: this.#options.signal, isOneOfMany: true }),
-      );
-      this.#ages.read(id, at);
-      return false;
-    } catch (error) {
-      const isMissing = error instanceof CloudError && error.kind === 'notFound';
-      if (isMissing) this.#store.setHub(id, null);
-      else if (this.#isTooOld(id, at)) this.#store.missedHub(id);
-      this.#noteFailure(`hub ${id}`, error);
-      return isMissing;
-    }
+  #hubQuestion(): Question {
+    const { signal } = this.#options;
+    return {
+      operation: 'read_hub',
+      ask: async (id) => {
+        const at = this.#clock.monotonic();
+        const call = { operation: 'read_hub', params: { hub_id: id } } as const;
+        this.#store.setHub(id, await this.#client.call(call, { signal, isOneOfMany: true }));
+        this.#ages.read(id, at);
+      },
+      without: (id) => this.#store.setHub(id, null),
+      missed: (id, at) => {
+        if (this.#isTooOld(id, at)) this.#store.missedHub(id);
+      },
+      drop: () => this.#store.dropHubs(),
+    };
   }
 
   #isTooOld(id: string, at: number): boolean {

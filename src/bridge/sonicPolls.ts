@@ -4,7 +4,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { isConnected } from '../model/devices.ts';
 import type { DailyUsage, Telemetry } from '../model/records.ts';
 import { isOutdated, measurementOf } from '../model/telemetry.ts';
-import { askEach, type Question } from './askEach.ts';
+import { askEach, type Question, type Shortfall } from './askEach.ts';
 import { type Flaw, flawOf, together } from './flaw.ts';
 import { type Failure, incomplete, type SonicSlice } from './health.ts';
 import type { Ledger } from './ledger.ts';
@@ -147,12 +147,12 @@ export class SonicPolls {
     for (const id of this.#outdated) if (!kept.has(id)) this.#outdated.delete(id);
   }
 
-  #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
+  async #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
     const missed: Question['missed'] = (id, at) => {
       if (slice === 'telemetry') this.#rhythm.missed(id);
       question.missed(id, Math.min(at, this.#events.agesUntil(slice)));
     };
-    return askEach(
+    const shortfall = await askEach(
       ids,
       { ...question, missed },
       {
@@ -163,6 +163,7 @@ export class SonicPolls {
         signal: this.#options.signal,
       },
     );
+    return shortfall && flawOfSome(shortfall);
   }
 
   /** Shows what is known by day as of the present day, which is another after a midnight or in another time zone. */
@@ -283,6 +284,12 @@ export class SonicPolls {
     this.refreshDays();
     this.#events.newDay();
   }
+}
+
+/** Why some sonics could not be read. */
+function flawOfSome({ failed, wanted, error }: Shortfall): Flaw {
+  const { words, gist } = flawOf(error);
+  return { words: `${failed} of ${wanted} sonics: ${words}`, gist };
 }
 
 /** How the inquiries of a poll ended, as one: throws where none of them could be made. */
