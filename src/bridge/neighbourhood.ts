@@ -5,7 +5,7 @@ import type { CloudDeviceKind } from './readings.ts';
 import type { Territory } from './territory.ts';
 import type { Whereabouts } from './whereabouts.ts';
 
-/** Whose it is what the cloud lists: this bridge's to show, another bridge's, or nobody knows yet. */
+/** Which bridge shows what the cloud lists: this one, another, or nobody knows yet. */
 export class Neighbourhood {
   readonly #territory: Territory;
   readonly #lists: Lists;

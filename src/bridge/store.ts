@@ -54,7 +54,7 @@ export interface StoreOptions {
 
 /** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
 export class Store {
-  /** Whose it is what the cloud lists: this bridge's, or another's. */
+  /** Which bridge shows what the cloud lists. */
   readonly neighbourhood: Neighbourhood;
   readonly #options: StoreOptions;
   readonly #precedence = new Precedence();
@@ -184,12 +184,6 @@ export class Store {
     if (this.#hubs.drop()) this.#ripples.touchEach('signal');
   }
 
-  /** Signals that are known, listed or not, in the selected properties. */
-  ownedSignalIds(): string[] {
-    const { signals } = this.#whereabouts;
-    return signals.signalIds().filter((id) => this.neighbourhood.isHere(signals.of(id)));
-  }
-
   /** Takes in the sonics with a hub while nothing is known yet of the others; none is removed, none missed. */
   seeSonics(hub: Reading<Sonic>): Happening[] {
     const happenings = this.#sonics.see(this.#joined(hub, { records: [], isComplete: false }));
@@ -273,11 +267,6 @@ export class Store {
     if (!this.#sonics.has(sonicId)) return;
     this.#figures.noteJob(sonicId, jobId);
     this.#ripples.touch('sonic', sonicId);
-  }
-
-  /** Incidents that were open and that this list does not name. */
-  incidentsMissingFrom(listed: readonly Incident[]): Incident[] {
-    return this.#incidents.missingFrom(listed);
   }
 
   /** Takes in the open incidents; one that a complete reading does not list is closed. */
@@ -442,6 +431,11 @@ export class Store {
     return this.#incidents.has(incidentId);
   }
 
+  /** Incidents that were open and that this list does not name. */
+  incidentsMissingFrom(listed: readonly Incident[]): Incident[] {
+    return this.#incidents.missingFrom(listed);
+  }
+
   /** Whether no other incident is open: all were read, and not too long ago. */
   get areIncidentsKnown(): boolean {
     return this.#incidents.areKnown;
@@ -473,6 +467,12 @@ export class Store {
       sonics: this.#sonics.size,
       open_incidents: this.#incidents.size,
     };
+  }
+
+  /** Signals that are known, listed or not, in the selected properties. */
+  ownedSignalIds(): string[] {
+    const { signals } = this.#whereabouts;
+    return signals.signalIds().filter((id) => this.neighbourhood.isHere(signals.of(id)));
   }
 
   /** Properties of which it is known that they have no signal, and that need none for what is in them. */
