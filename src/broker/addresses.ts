@@ -31,6 +31,7 @@ export class Address {
   #hangUps = 0;
   #doubt: Doubt = 'none';
   #hasRefused = false;
+  #hasWelcomed = false;
 
   constructor(url: string, version: 4 | 5) {
     this.url = url;
@@ -54,8 +55,14 @@ export class Address {
     return this.#hasRefused;
   }
 
+  /** Whether there was a connection to it. */
+  get hasWelcomed(): boolean {
+    return this.#hasWelcomed;
+  }
+
   /** An attempt, or the connection that it became, is over; says whether the next one follows here and at once. */
   hasEnded(reception: Reception): boolean {
+    this.#hasWelcomed ||= reception === 'welcomed';
     this.#isSure ||= reception === 'unspoken' || (reception === 'welcomed' && this.version === 5);
     this.#hangUps = reception === 'hungUp' ? this.#hangUps + 1 : 0;
     if (this.#hangUps >= mostHangUps) this.#isSure = this.#wantedVersion === 4;

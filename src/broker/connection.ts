@@ -327,6 +327,8 @@ export class Connection {
       // Of whoever says nothing.
       let reception: Reception = 'hungUp';
       let reason: string | null = null;
+      // Of one that has answered before it is no news what it speaks.
+      const isMute = () => reception === 'hungUp' && !address.hasWelcomed;
       // Retained messages may come with the answer to the subscription; they are told once it is taken in.
       const early: BrokerMessage[] = [];
       // One that is connected says goodbye first, which stop() sees to.
@@ -397,7 +399,7 @@ export class Connection {
         // It has hung up while it was written to: what it may have said before is lost.
         const isHungUp = 'code' in error && hungUpCodes.has(String(error.code));
         const words = wordsOfFailure(error, reception !== 'hungUp');
-        const why = isHungUp ? this.#wordsOfClose(reception, connectedAt, words) : words;
+        const why = isHungUp ? this.#wordsOfClose(isMute(), connectedAt, words) : words;
         if ('code' in error && reception === 'hungUp') {
           const isUnspoken = unacceptableProtocol.has(Number(error.code)) && address.version === 5;
           reception = isUnspoken ? 'unspoken' : 'failed';
@@ -408,7 +410,7 @@ export class Connection {
       });
       client.on('close', () => {
         this.#stopping.signal.removeEventListener('abort', onStop);
-        giveUp(this.#wordsOfClose(reception, connectedAt, closedWords));
+        giveUp(this.#wordsOfClose(isMute(), connectedAt, closedWords));
         if (connectedAt !== null) this.#qos = 1;
         const livedMs = connectedAt === null ? null : this.#clock.monotonic() - connectedAt;
         ended({ livedMs, reason: reason ?? '', retryAtOnce: address.hasEnded(reception) });
@@ -434,8 +436,8 @@ export class Connection {
     else if (message.payload === will.payload && !message.isRetained) this.#events.presumedDead?.();
   }
 
-  #wordsOfClose(reception: Reception, connectedAt: number | null, words: string): string {
-    if (reception === 'hungUp') return wordsOfSilentEnd(words);
+  #wordsOfClose(isMute: boolean, connectedAt: number | null, words: string): string {
+    if (isMute) return wordsOfSilentEnd(words);
     const isRelapse = connectedAt !== null && this.#clock.monotonic() - connectedAt < lastingMs;
     return isRelapse && this.#relapses > 0
       ? `the connection is closed again and again; maybe ${takenOverWords(this.#options.clientId)}`
