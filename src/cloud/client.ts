@@ -202,7 +202,7 @@ export class CloudClient {
     return this.#sender.tally;
   }
 
-  /** How far the clock of this machine is ahead of the cloud's, in ms, as the last answer told; 0 if not by a minute. */
+  /** How far the clock of this machine is ahead of the cloud's, in ms, by the last answer's; 0 if not by a minute. */
   get clockAheadMs(): number {
     return this.#sender.clockAheadMs;
   }

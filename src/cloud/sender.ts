@@ -66,7 +66,8 @@ export class Sender {
   readonly #deadlines = new Set<Deadline>();
   #isClosed = false;
   #saidPauseAt = Number.NEGATIVE_INFINITY;
-  #clockAheadMs = 0;
+  /** What the cloud's clock shows less what the monotonic one does, in ms; null until an answer has told. */
+  #cloudOffsetMs: number | null = null;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -100,9 +101,11 @@ export class Sender {
     return this.#count.tally;
   }
 
-  /** How far the clock of this machine is ahead of the cloud's, in ms, as the last answer told; 0 if not by a minute. */
+  /** How far the clock of this machine is ahead of the cloud's, in ms, by the last answer's; 0 if not by a minute. */
   get clockAheadMs(): number {
-    return this.#clockAheadMs;
+    if (this.#cloudOffsetMs === null) return 0;
+    const aheadMs = this.#clock.now() - this.#clock.monotonic() - this.#cloudOffsetMs;
+    return Math.abs(aheadMs) < leastAheadMs ? 0 : aheadMs;
   }
 
   /** Ends everything that is under way, within milliseconds. */
@@ -147,8 +150,8 @@ export class Sender {
       { operation: name, status, ms: Math.round(this.#clock.monotonic() - startedAt) },
       'Asked the cloud',
     );
-    const aheadMs = this.#clock.now() - Date.parse(answer.header('date') ?? '');
-    if (!Number.isNaN(aheadMs)) this.#clockAheadMs = Math.abs(aheadMs) < leastAheadMs ? 0 : aheadMs;
+    const toldAt = Date.parse(answer.header('date') ?? '');
+    if (!Number.isNaN(toldAt)) this.#cloudOffsetMs = toldAt - this.#clock.monotonic();
     const askedMs = retryAfterOf(answer, this.#clock.now());
     const pauseMs = askedMs ?? (answer.status === 429 ? unaskedPauseMs : 0);
     if (pauseMs > 0) {
