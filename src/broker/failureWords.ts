@@ -25,10 +25,7 @@ const noTlsWords = 'what answers there does not speak TLS (mqtt instead of mqtts
 const wordsByTlsReason: readonly (readonly [RegExp, string])[] = [
   [/wrong version number/, noTlsWords],
   [/alert certificate required/, 'it asks for a client certificate: set mqtt.cert_file and mqtt.key_file'],
-  [
-    /alert (unknown ca|bad certificate|.*certificate)/,
-    'it does not accept the certificate in mqtt.cert_file',
-  ],
+  [/alert (unknown ca|.*certificate)/, 'it does not accept the certificate in mqtt.cert_file'],
 ];
 
 /** Whoever signed the broker's certificate is not known. */

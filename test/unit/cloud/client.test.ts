@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
 import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
@@ -266,5 +267,27 @@ describe('an operation that is asked for many records', () => {
     const { client } = await startBench(() => ({ status: 501 }), { session });
     await errorOf(client.call(readTelemetry, { isOneOfMany: true }));
     expect(client.availability('read_telemetry')).toBe('unavailable');
+  });
+});
+
+describe('the clock of this machine', () => {
+  it('is held against the cloud’s as it is at the moment, and not as it was at the last answer', async () => {
+    let shiftMs = 0;
+    const clock = { ...systemClock, now: () => Date.now() + shiftMs };
+    const { client } = await startBench(() => sonic, { session, clock });
+    expect(client.clockAheadMs).toBe(0);
+    await client.call(readSonic);
+    expect(client.clockAheadMs).toBe(0);
+    shiftMs = 7_200_000;
+    expect(Math.abs(client.clockAheadMs - shiftMs)).toBeLessThan(60_000);
+    shiftMs = 0;
+    expect(client.clockAheadMs).toBe(0);
+  });
+
+  it('is not held against a clock that nobody can read', async () => {
+    const clock = { ...systemClock, now: () => Date.now() + 7_200_000 };
+    const { client } = await startBench(() => ({ ...sonic, headers: { date: 'soon' } }), { session, clock });
+    await client.call(readSonic);
+    expect(client.clockAheadMs).toBe(0);
   });
 });
