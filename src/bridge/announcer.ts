@@ -12,11 +12,19 @@ import type { Publisher } from './publisher.ts';
 import type { Store } from './store.ts';
 
 export interface AnnouncerOptions {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly publisher: Publisher;
+  readonly connection: Connection;
+  readonly topics: Topics;
   readonly isHomeAssistantOn: boolean;
   /** By the cloud's clock, in ms since 1970: where something may be forgotten, what was detected before is taken for announced. */
   readonly startedAt: () => number;
   /** Reads the list of sonics, resolving after that, well or not; never rejects. */
   readonly readSonics: () => Promise<void>;
+  readonly tell: (event: string, record: object) => void;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Home Assistant loses an event that comes before it has set up the entity: two seconds, and the way there. */
@@ -24,13 +32,9 @@ const setUpMs = 2_250;
 
 /** Announces each incident that opens, once: noted on disk first, so that a restart never repeats it. */
 export class Announcer {
+  readonly #options: AnnouncerOptions;
   readonly #store: Store;
   readonly #ledger: Ledger;
-  readonly #publisher: Publisher;
-  readonly #connection: Connection;
-  readonly #topics: Topics;
-  readonly #options: AnnouncerOptions;
-  readonly #tell: (event: string, record: object) => void;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #queue = new Set<string>();
@@ -45,30 +49,17 @@ export class Announcer {
   #isWanted = false;
   #isBusy = false;
 
-  constructor(
-    store: Store,
-    ledger: Ledger,
-    publisher: Publisher,
-    connection: Connection,
-    topics: Topics,
-    options: AnnouncerOptions,
-    tell: (event: string, record: object) => void,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#store = store;
-    this.#ledger = ledger;
-    this.#publisher = publisher;
-    this.#connection = connection;
-    this.#topics = topics;
+  constructor(options: AnnouncerOptions) {
     this.#options = options;
-    this.#tell = tell;
-    this.#clock = clock;
-    this.#log = log;
+    this.#store = options.store;
+    this.#ledger = options.ledger;
+    this.#clock = options.clock;
+    this.#log = options.log;
   }
 
   /** Takes an incident that opened, unless it was announced before. */
   opened(incident: Incident): void {
+    void this.#ledger.adoptAnnounced(incident.id);
     if (this.#ledger.hasAnnounced(incident.id)) return;
     if (this.#announcedByOthers.has(incident.id)) {
       this.takeOver([incident.id]);
@@ -131,7 +122,7 @@ export class Announcer {
   }
 
   get #canAnnounce(): boolean {
-    return this.#queue.size + this.#homeless.size > 0 && this.#connection.isConnected;
+    return this.#queue.size + this.#homeless.size > 0 && this.#options.connection.isConnected;
   }
 
   #inWords(incident: Incident): string {
@@ -200,13 +191,14 @@ export class Announcer {
   /** When the incident may be announced; never, as far as is known, while its device is not announced itself. */
   #readyAt(incident: Incident): number {
     // Before the first round of polls is over, its device may only not be known yet.
-    if (!this.#publisher.isShowingDevices) return Number.POSITIVE_INFINITY;
+    if (!this.#options.publisher.isShowingDevices) return Number.POSITIVE_INFINITY;
     const device = this.#deviceOf(incident);
     if (!device) {
       return this.#homeless.has(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     }
     if (!this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
-    const announcedAt = this.#publisher.announcedAt(device.kind, device.id) ?? Number.POSITIVE_INFINITY;
+    const announcedAt =
+      this.#options.publisher.announcedAt(device.kind, device.id) ?? Number.POSITIVE_INFINITY;
     return Math.max(announcedAt, this.#birthAt) + setUpMs;
   }
 
@@ -229,7 +221,7 @@ export class Announcer {
 
   async #announce(incident: Incident): Promise<void> {
     this.#log.info(`Incident opened: ${this.#inWords(incident)}`);
-    this.#tell('incident_opened', incident);
+    this.#options.tell('incident_opened', incident);
     const wasAway = await this.#announceAtDevice(incident);
     if (!wasAway) return;
     this.#homeless.delete(incident.id);
@@ -251,11 +243,11 @@ export class Announcer {
       if (incident.sonic_id !== null || incident.signal_id !== null) this.#homeless.add(incident.id);
       return false;
     }
-    const topic = this.#topics.below(device.kind, device.id, 'incident');
+    const topic = this.#options.topics.below(device.kind, device.id, 'incident');
     const eventType = { event_type: eventTypeOf(incident) };
     const payload = JSON.stringify({ ...eventType, ...incident, ...eventType });
     try {
-      await this.#connection.publish(topic, payload, { retain: false });
+      await this.#options.connection.publish(topic, payload, { retain: false });
     } catch (error) {
       if (error instanceof BrokerAway && !error.wasSent) {
         this.#homeless.add(incident.id);

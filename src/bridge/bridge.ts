@@ -6,39 +6,32 @@ import type { BrokerMessage, Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { GivenUp } from '../cloud/deadline.ts';
 import type { OperationName } from '../cloud/operations.ts';
 import type { BridgeOrder } from '../entities/row.ts';
 import { forbiddenBy } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import type { BridgeView, HealthStatus } from '../model/devices.ts';
-import type { Incident } from '../model/records.ts';
+import type { HealthStatus } from '../model/devices.ts';
 import type { Shard } from '../model/shard.ts';
 import { Announcer } from './announcer.ts';
-import { Answers } from './answers.ts';
-import { Changes } from './changes.ts';
-import { Commander } from './commander.ts';
-import { type CommandTimes, Confirmations } from './confirmations.ts';
+import { Commands } from './commands.ts';
+import type { CommandTimes } from './confirmations.ts';
 import type { Deliveries } from './deliveries.ts';
+import { EventFeed } from './eventFeed.ts';
 import { Extras } from './extras.ts';
 import type { Figures } from './figures.ts';
-import { FollowUp } from './followUp.ts';
 import { Handover } from './handover.ts';
 import { agesUntil, type Slice, slices } from './health.ts';
-import { InfoDocument } from './infoDocument.ts';
 import type { Inventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
 import { Namesakes } from './namesakes.ts';
-import { type Outcome, unansweredWords } from './outcome.ts';
 import { type Overview, overviewOf } from './overview.ts';
-import { Poller, type PollerOptions } from './poller.ts';
-import { type BridgePlan, Publisher } from './publisher.ts';
-import { Requests } from './requests.ts';
+import { Poller, type PollerTimes } from './poller.ts';
+import { Presence } from './presence.ts';
+import { Publisher } from './publisher.ts';
+import { SelfReport } from './selfReport.ts';
 import { Stocktaking } from './stocktaking.ts';
 import { type Happening, Store } from './store.ts';
-import { ValveLanes } from './valveLanes.ts';
-import { ValveOutcomes } from './valveOutcomes.ts';
 import type { WebhookRegistration } from './webhookRegistration.ts';
 import { type Wellbeing, wellbeingOf } from './wellbeing.ts';
 
@@ -54,7 +47,7 @@ export interface BridgeOptions {
   readonly statusTopic: string;
   /** Shown in `bridge/info`: the configuration without its secrets. */
   readonly shownConfiguration: unknown;
-  readonly poller: PollerOptions;
+  readonly poller: PollerTimes;
   readonly commands: CommandTimes;
 }
 
@@ -69,17 +62,11 @@ export interface BridgeParts {
   readonly log: Log;
 }
 
-/** Figures that change all the time are published so often, lest a quiet poll publish anything. */
-const figuresEveryMs = 900_000;
-
 /** How long the first show of the devices waits for what nothing depends on. */
 const extrasPatienceMs = 1_000;
 
 /** Home Assistant is given its messages anew within this time of its birth, less than an event waits. */
 const birthJitterMs = 1_500;
-
-/** Two that contradict each other say so no more often. */
-const insistEveryMs = 5_000;
 
 /** The cloud on one side, the broker on the other, and what is known in between. */
 export class Bridge {
@@ -88,30 +75,23 @@ export class Bridge {
   readonly #startedAt: number;
   readonly #store: Store;
   readonly #poller: Poller;
-  readonly #confirmations: Confirmations;
-  readonly #commander: Commander;
-  readonly #requests: Requests;
+  readonly #commands: Commands;
   readonly #extras: Extras;
-  readonly #stopping = new AbortController();
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
   readonly #stocktaking: Stocktaking;
   readonly #handover: Handover;
   readonly #namesakes: Namesakes;
   readonly #monitor: Monitor;
-  readonly #info: InfoDocument;
-  readonly #valveOutcomes: ValveOutcomes;
+  readonly #selfReport: SelfReport;
+  readonly #presence: Presence;
+  readonly #events: EventFeed;
+  readonly #stopping = new AbortController();
   #deliveries: Deliveries | null = null;
   #registration: WebhookRegistration | null = null;
   #trouble: string | null = null;
   #isShown = false;
   #connections = 0;
-  /** Other bridges that were found with another number of bridges, and that number. */
-  readonly #disagreeing = new Map<string, number>();
-  #figures: { lastUpdate: string | null; requestsLastHour: number } = {
-    lastUpdate: null,
-    requestsLastHour: 0,
-  };
   #isFirstRoundDone = false;
   #isStockTaken = false;
   #isPruned = false;
@@ -121,10 +101,7 @@ export class Bridge {
   readonly shown = new Promise<void>((resolve) => {
     this.#onShown = resolve;
   });
-  #cancelFigures: () => void = () => {};
   #cancelBirth: () => void = () => {};
-  #cancelInsisting: () => void = () => {};
-  #insistedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: BridgeOptions, parts: BridgeParts) {
     this.#options = options;
@@ -133,7 +110,7 @@ export class Bridge {
     this.#startedAt = clock.now();
     const begunAt = clock.monotonic();
     const startedAt = new Date(this.#startedAt).toISOString();
-    this.#info = new InfoDocument(startedAt, options.shownConfiguration);
+    this.#events = new EventFeed(connection, options.topics, clock, log);
     this.#namesakes = new Namesakes(
       startedAt,
       {
@@ -148,7 +125,11 @@ export class Bridge {
       },
       clock,
     );
-    this.#valveOutcomes = new ValveOutcomes(options.topics);
+    this.#presence = new Presence(clock, () => {
+      const topic = options.topics.bridge('state');
+      log.debug(`The MQTT broker says offline at ${topic}: saying again that the bridge is there`);
+      this.#publisher.insist(topic);
+    });
     this.#store = new Store(
       {
         selection: options.selection,
@@ -159,23 +140,21 @@ export class Bridge {
       },
       () => this.#publisher.devicesChanged(),
     );
-    this.#poller = new Poller(
+    this.#poller = new Poller({
+      ...options.poller,
       client,
-      this.#store,
+      store: this.#store,
       ledger,
-      options.poller,
-      {
-        happened: (happenings) => {
-          this.#deliveries?.found(happenings);
-          this.#happened(happenings);
-        },
-        polled: (slice) => this.#polled(slice),
-        incidentsPeriodMs: (everyMs) => this.#deliveries?.incidentsPeriodMs(everyMs) ?? everyMs,
+      happened: (happenings) => {
+        this.#deliveries?.found(happenings);
+        this.#happened(happenings);
       },
+      polled: (slice) => this.#polled(slice),
+      incidentsPeriodMs: (everyMs) => this.#deliveries?.incidentsPeriodMs(everyMs) ?? everyMs,
       clock,
       random,
       log,
-    );
+    });
     this.#monitor = new Monitor(
       {
         client,
@@ -186,7 +165,7 @@ export class Bridge {
       },
       {
         changed: () => this.#publisher.wake(),
-        tell: (event, fields) => this.#tell(event, fields),
+        tell: (event, fields) => this.#events.tell(event, fields),
       },
       clock,
       log,
@@ -203,114 +182,99 @@ export class Bridge {
       clock,
       log,
     );
-    const { signal } = this.#stopping;
-    const { requestTimeoutMs } = options.commands;
-    const sending = { client, store: this.#store, requestTimeoutMs, signal, clock, log };
-    const followUp = new FollowUp({
-      ...sending,
-      happened: (happenings) => this.#happened(happenings),
-      changed: (slice) => this.#poller.request(slice),
-      offersChanged: () => this.#offersChanged(),
-    });
-    this.#confirmations = new Confirmations({
-      ...sending,
-      ...options.commands,
-      accepted: (sonicId) => this.#poller.stir(sonicId),
-      tell: (outcome) => this.#tellOutcome(outcome),
-    });
-    const valveLanes = new ValveLanes({
-      ...sending,
-      confirmations: this.#confirmations,
-      followUp,
-      doubtful: (sonicId) => {
-        this.#poller.stir(sonicId);
-        this.#poller.request('sonics');
-      },
-    });
-    const changes = new Changes({ ...sending, followUp });
-    this.#commander = new Commander({
+    this.#selfReport = new SelfReport({
       topics: options.topics,
-      control: options.control,
+      startedAt,
+      shownConfiguration: options.shownConfiguration,
+      client,
       store: this.#store,
-      signal,
-      bridgeView: () => this.#bridgeView(),
-      carryOut: (order) => this.#carryOut(order),
-      moveValve: (errand) => valveLanes.move(errand),
-      change: (errand) => changes.take(errand),
-      tell: (outcome) => this.#tellOutcome(outcome),
+      poller: this.#poller,
+      monitor: this.#monitor,
+      extras: this.#extras,
+      onChange: () => this.#publisher.wake(),
+      clock,
       log,
     });
-    this.#requests = new Requests({
-      ...sending,
-      topics: options.topics,
-      control: options.control,
-      statusTopic: options.statusTopic,
-      answers: new Answers(connection, log),
-      followUp,
-      moveValve: (errand) => valveLanes.move(errand),
-      tell: (outcome) => this.#tellCommand(outcome),
-    });
-    this.#publisher = new Publisher(
-      this.#store,
+    this.#commands = new Commands(
+      {
+        ...options.commands,
+        topics: options.topics,
+        control: options.control,
+        statusTopic: options.statusTopic,
+        client,
+        connection,
+        store: this.#store,
+        bridgeView: () => this.#selfReport.view,
+        clock,
+        log,
+      },
+      {
+        ordered: (order) => this.#carryOut(order),
+        happened: (happenings) => this.#happened(happenings),
+        changed: (slice) => this.#poller.request(slice),
+        stirred: (sonicId) => this.#poller.stir(sonicId),
+        offersChanged: () => this.#offersChanged(),
+        ended: (outcome) => this.#events.tell('command', outcome),
+        unchanged: (kind, id) => this.#publisher.showAgain(kind, id),
+      },
+    );
+    this.#publisher = new Publisher({
+      store: this.#store,
       retained,
       connection,
-      {
+      context: {
         topics: options.topics,
         version,
         isDiscoveryOn: options.isHomeAssistantOn,
         offers: (operation) => this.#offers(operation),
       },
-      () => this.#plan(),
-      {
-        published: () => {
-          this.#announcer.wake();
-          this.#isShown = true;
-          this.#onShown();
-        },
-        left: (device) => this.#handover.leave(device),
-        maySweep: () => !this.#namesakes.isAny && !this.#isFilterInVain,
+      bridgePlan: () => this.#selfReport.plan,
+      published: () => {
+        this.#announcer.wake();
+        this.#isShown = true;
+        this.#onShown();
+      },
+      left: (device) => this.#handover.leave(device),
+      maySweep: () => !this.#namesakes.isAny && !this.#isFilterInVain,
+      clock,
+      log,
+    });
+    this.#stocktaking = new Stocktaking({
+      connection,
+      topics: options.topics,
+      shard: options.shard,
+      taken: (inventory) => this.#stockTaken(inventory),
+      clock,
+      log,
+    });
+    this.#handover = new Handover({
+      store: this.#store,
+      connection,
+      topics: options.topics,
+      shard: options.shard,
+      patienceMs: options.poller.staleAfterMs,
+      read: (filters, found) => this.#stocktaking.read(filters, found),
+      stale: (topics) => {
+        for (const topic of topics) retained.found(topic);
+        this.#publisher.sweepAgain();
       },
       clock,
       log,
-    );
-    this.#stocktaking = new Stocktaking(
-      connection,
-      options.topics,
-      options.shard,
-      (inventory) => this.#stockTaken(inventory),
-      clock,
-      log,
-    );
-    this.#handover = new Handover(
-      this.#store,
-      connection,
-      { topics: options.topics, shard: options.shard, patienceMs: options.poller.staleAfterMs },
-      {
-        read: (filters, found) => this.#stocktaking.read(filters, found),
-        stale: (topics) => {
-          for (const topic of topics) retained.found(topic);
-          this.#publisher.sweepAgain();
-        },
-      },
-      clock,
-      log,
-    );
-    this.#announcer = new Announcer(
-      this.#store,
+    });
+    this.#announcer = new Announcer({
+      store: this.#store,
       ledger,
-      this.#publisher,
+      publisher: this.#publisher,
       connection,
-      options.topics,
-      {
-        isHomeAssistantOn: options.isHomeAssistantOn,
-        // Worked out when it is asked for: this machine's clock may have been set since, or be wrong for good.
-        startedAt: () => clock.now() - client.clockAheadMs - (clock.monotonic() - begunAt),
-        readSonics: () => this.#poller.read('sonics'),
-      },
-      (event, record) => this.#tell(event, record),
+      topics: options.topics,
+      isHomeAssistantOn: options.isHomeAssistantOn,
+      // Worked out when it is asked for: this machine's clock may have been set since, or be wrong for good.
+      startedAt: () => clock.now() - client.clockAheadMs - (clock.monotonic() - begunAt),
+      readSonics: () => this.#poller.read('sonics'),
+      tell: (event, record) => this.#events.tell(event, record),
       clock,
       log,
-    );
+    });
   }
 
   /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
@@ -326,7 +290,7 @@ export class Bridge {
       );
     }
     this.#isFirstRoundDone = true;
-    this.#refreshFigures();
+    this.#selfReport.start();
     this.#showDevices();
   }
 
@@ -335,12 +299,11 @@ export class Bridge {
     this.#isStopped = true;
     this.#deliveries?.stop();
     this.#monitor.stop();
-    this.#cancelFigures();
+    this.#selfReport.stop();
+    this.#presence.stop();
     this.#cancelBirth();
-    this.#cancelInsisting();
-    this.#stopping.abort(new GivenUp(unansweredWords, false));
-    this.#requests.stop();
-    this.#confirmations.stop();
+    this.#stopping.abort(new Error('the bridge stops'));
+    this.#commands.stop();
     this.#announcer.stop();
     this.#stocktaking.stop();
     this.#handover.stop();
@@ -381,7 +344,7 @@ export class Bridge {
       pollWaitMs: client.traffic().pollWaitMs,
       devices,
       openIncidents,
-      valveCommands: this.#valveOutcomes.counts,
+      valveCommands: this.#commands.valveOutcomes,
       published: connection.published,
       retainedTopics: retained.size,
       isWebhookTrusted: this.#deliveries?.isTrusted ?? null,
@@ -427,26 +390,14 @@ export class Bridge {
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
   brokerConnected(): void {
     this.#connections += 1;
-    this.#commander.forgetKept();
+    this.#commands.forgetKept();
     this.#publisher.publishAll();
     void this.#stocktaking.take();
   }
 
-  /**
-   * The broker has said `offline` of a bridge that is here: a cluster may learn late that an earlier connection, to a
-   * node that died, is over. Unless it is contradicted, all is unavailable for good.
-   */
+  /** The broker has said `offline` of a bridge that is here. */
   presumedDead(): void {
-    if (this.#isStopped) return;
-    const { clock, log } = this.#parts;
-    const topic = this.#options.topics.bridge('state');
-    const waitMs = this.#insistedAt + insistEveryMs - clock.monotonic();
-    this.#cancelInsisting();
-    this.#cancelInsisting = clock.after(Math.max(0, waitMs), () => {
-      this.#insistedAt = clock.monotonic();
-      log.debug(`The MQTT broker says offline at ${topic}: saying again that the bridge is there`);
-      this.#publisher.insist(topic);
-    });
+    this.#presence.denied();
   }
 
   /** Takes a message from the broker. */
@@ -460,8 +411,7 @@ export class Bridge {
       if (message.payload === 'online') this.#homeAssistantStarted();
       return;
     }
-    this.#requests.take(message);
-    this.#commander.take(message);
+    this.#commands.take(message);
   }
 
   /** Polls everything now, and tries to sign in again if the cloud had rejected that. */
@@ -516,12 +466,12 @@ export class Bridge {
     if (isNew && this.#store.neighbourhood.isShared) void this.#parts.ledger.lookAround();
     for (const happening of happenings) {
       if (!('kind' in happening)) this.#poller.stir(happening.record.sonic_id);
-      if (happening.event === 'incident_opened') this.#opened(happening.record);
+      if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
       else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record);
       else if (happening.event === 'incident_moved') this.#announcer.takeOver([happening.record.id]);
       if (happening.event === 'incident_opened' || happening.event === 'incident_moved') continue;
       const kind = 'kind' in happening ? { kind: happening.kind } : {};
-      this.#tell(happening.event, { ...kind, ...happening.record });
+      this.#events.tell(happening.event, { ...kind, ...happening.record });
     }
     if (!this.#isPruned && this.#store.isCertain) {
       this.#isPruned = true;
@@ -532,62 +482,7 @@ export class Bridge {
     this.#announcer.wake();
   }
 
-  #opened(incident: Incident): void {
-    void this.#parts.ledger.adoptAnnounced(incident.id);
-    this.#announcer.opened(incident);
-  }
-
   // ---- what the broker keeps ----------------------------------------------------------------------------------
-
-  #plan(): BridgePlan {
-    const { topics } = this.#options;
-    const health = this.#monitor.payload;
-    return {
-      view: this.#bridgeView(),
-      messages: [
-        // The cloud's word first: an old "online" must not make old values available.
-        { topic: topics.bridge('cloud'), payload: this.#monitor.isCloudFresh ? 'online' : 'offline' },
-        { topic: topics.bridge('state'), payload: 'online' },
-        ...(health === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(health) }]),
-        { topic: topics.bridge('info'), payload: this.#infoText() },
-      ],
-    };
-  }
-
-  #bridgeView(): BridgeView {
-    return {
-      kind: 'bridge',
-      version,
-      status: this.#monitor.status,
-      isCloudFresh: this.#monitor.isCloudFresh,
-      logLevel: this.#parts.log.level,
-      applianceCategories: this.#extras.applianceCategories,
-      ...this.#figures,
-    };
-  }
-
-  #infoText(): string {
-    const { client } = this.#parts;
-    return this.#info.text({
-      figures: this.#figures,
-      counts: this.#store.counts(),
-      applianceCategories: this.#extras.applianceCategories,
-      availability: (name) => client.availability(name),
-    });
-  }
-
-  #refreshFigures(): void {
-    const { clock, client } = this.#parts;
-    const { lastSuccessAt } = this.#poller.records.sonics;
-    this.#figures = {
-      lastUpdate: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
-      requestsLastHour: client.traffic().requestsLastHour,
-    };
-    this.#cancelFigures = clock.after(figuresEveryMs, () => {
-      this.#refreshFigures();
-      this.#publisher.wake();
-    });
-  }
 
   #offers(operation: OperationName): boolean {
     return (
@@ -626,17 +521,6 @@ export class Bridge {
     this.#store.neighbourhood.remember(inventory.homes());
     this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
     for (const device of inventory.leftBehind()) this.#handover.leave(device);
-    for (const [other, count] of inventory.disagreeing()) this.#sayDisagreeing(other, count);
-  }
-
-  /** Once for each: while the number is changed it is so for a while. */
-  #sayDisagreeing(other: string, count: number): void {
-    if (this.#disagreeing.get(other) === count) return;
-    this.#disagreeing.set(other, count);
-    const own = this.#options.shard.count;
-    this.#parts.log.warn(
-      `${other} runs with shard.count ${count}, this one with ${own}: both may carry out a command for one device`,
-    );
   }
 
   /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */
@@ -652,32 +536,5 @@ export class Bridge {
   #showDevices(): void {
     const isReady = this.#isFirstRoundDone && this.#isStockTaken && !this.#isStopped;
     if (isReady && !this.#publisher.isShowingDevices) this.#publisher.devicesReady();
-  }
-
-  #tellCommand(outcome: Outcome): void {
-    this.#valveOutcomes.note(outcome);
-    this.#tell('command', outcome);
-  }
-
-  #tellOutcome(outcome: Outcome): void {
-    const { topic, status, reason } = outcome;
-    const hasFailed = status === 'error' || status === 'refused';
-    if (hasFailed) this.#parts.log.warn(`${topic}: ${status}: ${reason}`);
-    this.#tellCommand(outcome);
-    // Whoever sent it may show already what was asked for.
-    const target = this.#options.topics.parse(topic);
-    if (!hasFailed || !target || target.kind === 'incident') return;
-    const { kind, id } = target;
-    if (kind === 'bridge' || this.#store.view(kind, id)) this.#publisher.showAgain(kind, id);
-  }
-
-  #tell(event: string, fields: object): void {
-    const { connection, clock, log } = this.#parts;
-    const header = { event, at: new Date(clock.now()).toISOString() };
-    // Twice: first for the eye, and last because a record's own fields of these names must not replace them.
-    const payload = JSON.stringify({ ...header, ...fields, ...header });
-    connection.publish(this.#options.topics.bridge('event'), payload, { retain: false }).catch((error) => {
-      log.debug(`The event ${event} was not told: ${String(error)}`);
-    });
   }
 }

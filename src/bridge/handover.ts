@@ -8,14 +8,12 @@ import { type DeviceKey, propertyNamedIn } from './inventory.ts';
 import type { Store } from './store.ts';
 
 export interface HandoverOptions {
+  readonly store: Store;
+  readonly connection: Connection;
   readonly topics: Topics;
   readonly shard: Shard;
   /** How long another bridge may take to show what it has got, in ms. */
   readonly patienceMs: number;
-}
-
-/** What a handover needs of the bridge around it. */
-export interface HandoverEvents {
   /** Reads what the broker keeps; rejects while that cannot be read. */
   readonly read: (
     filters: readonly string[],
@@ -23,6 +21,8 @@ export interface HandoverEvents {
   ) => Promise<void>;
   /** These retained messages are of something that no bridge will show. */
   readonly stale: (topics: readonly string[]) => void;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** A reading of thousands at once would be a burden to the broker. */
@@ -36,31 +36,14 @@ const tryAgainMs = 10_000;
  * it knows; what nobody has taken over in time must not pass for the present, and is not deleted either.
  */
 export class Handover {
-  readonly #store: Store;
-  readonly #connection: Connection;
   readonly #options: HandoverOptions;
-  readonly #events: HandoverEvents;
-  readonly #clock: Clock;
-  readonly #log: Log;
   /** By topic, with when it is time to look, in ms of the monotonic clock. */
   readonly #left = new Map<string, DeviceKey & { readonly dueAt: number }>();
   #cancelTimer: (() => void) | null = null;
   #isStopped = false;
 
-  constructor(
-    store: Store,
-    connection: Connection,
-    options: HandoverOptions,
-    events: HandoverEvents,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#store = store;
-    this.#connection = connection;
+  constructor(options: HandoverOptions) {
     this.#options = options;
-    this.#events = events;
-    this.#clock = clock;
-    this.#log = log;
   }
 
   /** Notes a device that this bridge shows no more. */
@@ -68,7 +51,7 @@ export class Handover {
     const topic = this.#options.topics.device(kind, id);
     if (this.#left.has(topic)) return;
     const { patienceMs } = this.#options;
-    this.#left.set(topic, { kind, id, dueAt: this.#clock.monotonic() + patienceMs });
+    this.#left.set(topic, { kind, id, dueAt: this.#options.clock.monotonic() + patienceMs });
     this.#lookIn(patienceMs);
   }
 
@@ -80,43 +63,43 @@ export class Handover {
 
   #lookIn(delayMs: number): void {
     if (this.#isStopped) return;
-    this.#cancelTimer ??= this.#clock.after(delayMs, () => void this.#look());
+    this.#cancelTimer ??= this.#options.clock.after(delayMs, () => void this.#look());
   }
 
   async #look(): Promise<void> {
-    const now = this.#clock.monotonic();
+    const now = this.#options.clock.monotonic();
     const due = [...this.#left.values()].filter(({ dueAt }) => dueAt <= now);
     // Only once all was read it is known whose it is.
-    let isDone = this.#store.isWhole;
+    let isDone = this.#options.store.isWhole;
     try {
       for (let start = 0; isDone && start < due.length; start += mostAtOnce) {
         await this.#lookAt(due.slice(start, start + mostAtOnce));
       }
     } catch (error) {
       isDone = false;
-      this.#log.debug(`Looking at what was left to other bridges: ${String(error)}`);
+      this.#options.log.debug(`Looking at what was left to other bridges: ${String(error)}`);
     }
     this.#cancelTimer = null;
     const [soonest] = [...this.#left.values()]
       .map(({ dueAt }) => dueAt)
       .toSorted((one, other) => one - other);
     if (soonest === undefined) return;
-    this.#lookIn(isDone ? Math.max(1, soonest - this.#clock.monotonic()) : tryAgainMs);
+    this.#lookIn(isDone ? Math.max(1, soonest - this.#options.clock.monotonic()) : tryAgainMs);
   }
 
   async #lookAt(devices: readonly DeviceKey[]): Promise<void> {
     const kept = new Map<string, string>();
-    await this.#events.read(
+    await this.#options.read(
       devices.flatMap((device) => this.#topicsOf(device)),
       (topic, payload) => kept.set(topic, payload),
     );
     for (const device of devices) {
       const { kind, id } = device;
       this.#left.delete(this.#options.topics.device(kind, id));
-      if (this.#store.view(kind, id) || this.#isTakenOver(device, kept)) continue;
-      if (this.#store.neighbourhood.isElsewhere(kind, id)) await this.#giveUp(device, kept);
+      if (this.#options.store.view(kind, id) || this.#isTakenOver(device, kept)) continue;
+      if (this.#options.store.neighbourhood.isElsewhere(kind, id)) await this.#giveUp(device, kept);
       else if (this.#isOurs(device, kept)) {
-        this.#events.stale(this.#topicsOf(device).filter((topic) => kept.has(topic)));
+        this.#options.stale(this.#topicsOf(device).filter((topic) => kept.has(topic)));
       }
     }
   }
@@ -146,17 +129,18 @@ export class Handover {
    */
   async #giveUp({ kind, id }: DeviceKey, kept: ReadonlyMap<string, string>): Promise<void> {
     const { topics } = this.#options;
-    const owner = this.#store.neighbourhood.bridgeFor(kind, id);
+    const owner = this.#options.store.neighbourhood.bridgeFor(kind, id);
     const discovery = kept.get(topics.discovery(kind, id));
     if (discovery !== undefined && owner !== topics.bridgeName) {
       const payload = discovery
         .replaceAll(`"${topics.bridge('')}`, `"${topics.ofBridge(owner, '')}`)
         .replaceAll(`"${topics.identifier('bridge', '')}"`, `"sonic2mqtt_${owner}"`);
-      await this.#connection.publish(topics.discovery(kind, id), payload, { retain: true });
+      await this.#options.connection.publish(topics.discovery(kind, id), payload, { retain: true });
     }
     const availability = topics.below(kind, id, 'availability');
-    if (kept.has(availability)) await this.#connection.publish(availability, 'offline', { retain: true });
-    this.#log.warn(
+    if (kept.has(availability))
+      await this.#options.connection.publish(availability, 'offline', { retain: true });
+    this.#options.log.warn(
       owner === topics.bridgeName
         ? `${kind} ${id} is in no property that is known: it is shown as unavailable`
         : `${kind} ${id} belongs to ${owner} now, which does not show it: it is shown as unavailable`,

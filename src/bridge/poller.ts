@@ -25,7 +25,8 @@ import { SonicPolls } from './sonicPolls.ts';
 import type { Happening, Reading, Store } from './store.ts';
 import { readWifiSonics } from './wifiList.ts';
 
-export interface PollerOptions {
+/** When and how patiently is asked. */
+export interface PollerTimes {
   readonly schedules: Readonly<Record<Slice, Schedule>>;
   readonly timezone: string;
   /** How old a success may be and still count as fresh, in ms. */
@@ -33,13 +34,18 @@ export interface PollerOptions {
   readonly requestTimeoutMs: number;
 }
 
-/** What the poller tells its owner. */
-export interface PollerEvents {
+export interface PollerOptions extends PollerTimes {
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly ledger: Ledger;
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A slice was polled, well or not. */
   readonly polled: (slice: Slice) => void;
-  /** How often incidents are read instead of so often; as often unless given. */
-  readonly incidentsPeriodMs?: (everyMs: number) => number;
+  /** How often incidents are read instead of so often. */
+  readonly incidentsPeriodMs: (everyMs: number) => number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
 }
 
 /** How many polls of a slice ended how: all was read, not all of it, nothing. */
@@ -68,10 +74,9 @@ type Outcome = Failure | null;
 
 /** Asks the cloud, slice by slice, each by its own schedule; the only one that takes in lists. What is heard singly is weighed by age. */
 export class Poller {
+  readonly #options: PollerOptions;
   readonly #client: CloudClient;
   readonly #store: Store;
-  readonly #options: PollerOptions;
-  readonly #events: PollerEvents;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #recurring: Readonly<Record<Slice, Recurring>>;
@@ -112,26 +117,16 @@ export class Poller {
     pressure_tests: () => this.#sonicPolls.poll('pressure_tests'),
   };
 
-  constructor(
-    client: CloudClient,
-    store: Store,
-    ledger: Ledger,
-    options: PollerOptions,
-    events: PollerEvents,
-    clock: Clock,
-    random: Random,
-    log: Log,
-  ) {
+  constructor(options: PollerOptions) {
+    this.#options = options;
+    const { client, store, ledger, schedules, timezone, staleAfterMs, clock, random, log } = options;
     this.#client = client;
     this.#store = store;
-    this.#options = options;
-    this.#events = events;
     this.#clock = clock;
     this.#log = log;
-    const { timezone, staleAfterMs } = options;
     this.#rhythm = new Rhythm(
       {
-        schedules: options.schedules,
+        schedules,
         staleAfterMs,
         isBudgetShort: () => client.traffic().pollWaitMs > 0,
         onStir: () => {
@@ -156,13 +151,13 @@ export class Poller {
       log,
     );
     const recurring = (slice: Slice, dueAt?: DueAt) =>
-      new Recurring(() => this.#poll(slice), options.schedules[slice], timezone, clock, random, dueAt);
+      new Recurring(() => this.#poll(slice), schedules[slice], timezone, clock, random, dueAt);
     this.#recurring = {
       properties: recurring('properties'),
       signals: recurring('signals'),
       sonics: recurring('sonics', (...run) => this.#rhythm.nextListAt(...run)),
       incidents: recurring('incidents', (startedAt, everyMs) => {
-        return startedAt + (events.incidentsPeriodMs?.(everyMs) ?? everyMs);
+        return startedAt + options.incidentsPeriodMs(everyMs);
       }),
       telemetry: recurring('telemetry', (...run) => this.#rhythm.nextTelemetryAt(...run)),
       usage: recurring('usage'),
@@ -299,7 +294,7 @@ export class Poller {
         for (const each of sonicSlices) this.#recurring[each].request();
       }
     }
-    this.#events.polled(slice);
+    this.#options.polled(slice);
     return failure === null;
   }
 
@@ -345,7 +340,7 @@ export class Poller {
       isWifiRead = true;
     });
     const outcome = await this.#pollList({ operation: 'list_sonics' }, async (reading) => {
-      if (!isWifiRead) this.#events.happened(this.#newSonics(this.#store.seeSonics(reading)));
+      if (!isWifiRead) this.#options.happened(this.#newSonics(this.#store.seeSonics(reading)));
       const wifi = await wifiRead;
       return this.#stopping.signal.aborted ? [] : this.#newSonics(this.#store.replaceSonics(reading, wifi));
     });
@@ -413,7 +408,7 @@ export class Poller {
     if (this.#stopping.signal.aborted) return null;
     const happenings = await take({ records: crawl.records, isComplete: crawl.complete, startedAt });
     if (this.#stopping.signal.aborted) return null;
-    this.#events.happened(happenings);
+    this.#options.happened(happenings);
     return incomplete(flawOfList(crawl));
   }
 

@@ -24,14 +24,20 @@ export interface BridgePlan {
   readonly messages: readonly Message[];
 }
 
-/** What the publisher tells its owner. */
-export interface PublisherEvents {
+export interface PublisherOptions {
+  readonly store: Store;
+  readonly retained: Retained;
+  readonly connection: Connection;
+  readonly context: PlanContext;
+  readonly bridgePlan: () => BridgePlan;
   /** All that was known is on the broker, or refused. */
   readonly published: () => void;
   /** A device that was shown is left to another bridge. */
   readonly left: (device: DeviceKey) => void;
   /** Whether what nobody wants may be deleted: not while it may be another bridge's. */
   readonly maySweep: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
@@ -45,12 +51,11 @@ const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
  * and after a complete pass deletes what nobody wants any more.
  */
 export class Publisher {
+  readonly #options: PublisherOptions;
   readonly #store: Store;
   readonly #retained: Retained;
   readonly #connection: Connection;
   readonly #context: PlanContext;
-  readonly #bridge: () => BridgePlan;
-  readonly #events: PublisherEvents;
   readonly #clock: Clock;
   readonly #log: Log;
   /**
@@ -73,24 +78,14 @@ export class Publisher {
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
 
-  constructor(
-    store: Store,
-    retained: Retained,
-    connection: Connection,
-    context: PlanContext,
-    bridge: () => BridgePlan,
-    events: PublisherEvents,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#store = store;
-    this.#retained = retained;
-    this.#connection = connection;
-    this.#context = context;
-    this.#bridge = bridge;
-    this.#events = events;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#retained = options.retained;
+    this.#connection = options.connection;
+    this.#context = options.context;
+    this.#clock = options.clock;
+    this.#log = options.log;
   }
 
   /** Whether devices are published, and not only the bridge. */
@@ -182,15 +177,15 @@ export class Publisher {
       const isWhole = this.#store.isWhole;
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
-      this.#events.published();
+      this.#options.published();
       this.#retryRefused();
-      const isSweepDue = this.#isSweepDue && this.#events.maySweep();
+      const isSweepDue = this.#isSweepDue && this.#options.maySweep();
       if (isSweepDue && isWhole && !this.#isAllWanted) await this.#sweep();
     }
   }
 
   #publishBridge(): void {
-    const { view, messages } = this.#bridge();
+    const { view, messages } = this.#options.bridgePlan();
     for (const message of messages) this.#put(message);
     this.#publishDevice(view);
   }
@@ -303,7 +298,7 @@ export class Publisher {
   /** Lets go of a device that another bridge shows, or will show: nothing of it is deleted. */
   #leave(device: DeviceKey): void {
     for (const topic of this.#forget(device)) this.#retained.release(topic);
-    this.#events.left(device);
+    this.#options.left(device);
   }
 
   /** Forgets a device; its topics, that of its discovery message first. */

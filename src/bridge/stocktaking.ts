@@ -5,6 +5,16 @@ import type { Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 import { type Inventory, readKept, takeInventory } from './inventory.ts';
 
+export interface StocktakingOptions {
+  readonly connection: Connection;
+  readonly topics: Topics;
+  readonly shard: Shard;
+  /** Told what was found, or null where the bridge goes without. */
+  readonly taken: (inventory: Inventory | null) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /** A broker may hang up on whoever asks what it keeps: after so many times the bridge goes without. */
 const mostLost = 3;
 
@@ -13,62 +23,58 @@ const sparedMs = 3_600_000;
 
 /** Looks at what the broker keeps, one reading at a time: their answers could not be told apart. */
 export class Stocktaking {
-  readonly #connection: Connection;
-  readonly #topics: Topics;
-  readonly #shard: Shard;
-  readonly #onOver: (inventory: Inventory | null) => void;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #options: StocktakingOptions;
+  /** Other bridges that were found with another number of bridges, and that number. */
+  readonly #disagreeing = new Map<string, number>();
   #reading: Promise<unknown> = Promise.resolve();
   #lost = 0;
   #sparedUntil = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
-  /** `onOver` is told what was found, or null where the bridge goes without. */
-  constructor(
-    connection: Connection,
-    topics: Topics,
-    shard: Shard,
-    onOver: (inventory: Inventory | null) => void,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#connection = connection;
-    this.#topics = topics;
-    this.#shard = shard;
-    this.#onOver = onOver;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(options: StocktakingOptions) {
+    this.#options = options;
   }
 
   /** Takes the inventory over a connection that is new. */
   async take(): Promise<void> {
-    if (this.#clock.monotonic() < this.#sparedUntil) return;
+    const { connection, topics, shard, taken, clock, log } = this.#options;
+    if (clock.monotonic() < this.#sparedUntil) return;
     let inventory: Inventory | null = null;
     try {
-      inventory = await this.#inTurn(() => takeInventory(this.#connection, this.#topics, this.#shard));
+      inventory = await this.#inTurn(() => takeInventory(connection, topics, shard));
       this.#lost = 0;
     } catch (error) {
       // A connection that ended takes the inventory when it is back; one that refuses it goes without.
-      this.#lost = this.#connection.isConnected ? mostLost : this.#lost + 1;
+      this.#lost = connection.isConnected ? mostLost : this.#lost + 1;
       if (this.#lost < mostLost || this.#isStopped) return;
       const isSaid = this.#sparedUntil > Number.NEGATIVE_INFINITY;
-      this.#sparedUntil = this.#clock.monotonic() + sparedMs;
-      this.#log[isSaid ? 'debug' : 'warn'](
+      this.#sparedUntil = clock.monotonic() + sparedMs;
+      log[isSaid ? 'debug' : 'warn'](
         `What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`,
       );
     }
-    this.#onOver(inventory);
+    for (const [other, count] of inventory?.disagreeing() ?? []) this.#sayDisagreeing(other, count);
+    taken(inventory);
   }
 
   /** Reads what the broker keeps under the filters; rejects as `Connection.readRetained` does. */
   read(filters: readonly string[], found: (topic: string, payload: string) => void): Promise<void> {
-    return this.#inTurn(() => readKept(this.#connection, filters, found));
+    return this.#inTurn(() => readKept(this.#options.connection, filters, found));
   }
 
   /** Tells nothing more. */
   stop(): void {
     this.#isStopped = true;
+  }
+
+  /** Once for each: while the number is changed it is so for a while. */
+  #sayDisagreeing(other: string, count: number): void {
+    if (this.#disagreeing.get(other) === count) return;
+    this.#disagreeing.set(other, count);
+    const { shard, log } = this.#options;
+    log.warn(
+      `${other} runs with shard.count ${count}, this one with ${shard.count}: both may carry out a command for one device`,
+    );
   }
 
   #inTurn<T>(read: () => Promise<T>): Promise<T> {

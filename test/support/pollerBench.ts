@@ -51,16 +51,21 @@ export async function startPoller(
     usage: hourly,
     pressure_tests: hourly,
   };
-  const poller = new Poller(
+  const poller = new Poller({
     client,
     store,
     ledger,
-    { schedules, timezone: 'UTC', staleAfterMs: 300_000, requestTimeoutMs: 5_000 },
-    { happened: (happenings) => void happened.push(...happenings), polled: () => {} },
+    schedules,
+    timezone: 'UTC',
+    staleAfterMs: 300_000,
+    requestTimeoutMs: 5_000,
+    happened: (happenings) => void happened.push(...happenings),
+    polled: () => {},
+    incidentsPeriodMs: (everyMs) => everyMs,
     clock,
-    Math.random,
-    logLines('error').log,
-  );
+    random: Math.random,
+    log: logLines('error').log,
+  });
   onTestFinished(() => poller.stop());
   await poller.start();
   return { poller, store, happened, client, stub };

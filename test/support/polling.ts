@@ -86,16 +86,21 @@ export async function startPolling(
       if (!('kind' in happening)) poller.stir(happening.record.sonic_id);
     }
   };
-  const poller: Poller = new Poller(
-    cloud.client,
+  const poller: Poller = new Poller({
+    client: cloud.client,
     store,
     ledger,
-    { schedules, timezone: 'UTC', staleAfterMs, requestTimeoutMs: 10_000 },
-    { happened, polled, incidentsPeriodMs },
+    schedules,
+    timezone: 'UTC',
+    staleAfterMs,
+    requestTimeoutMs: 10_000,
+    happened,
+    polled,
+    incidentsPeriodMs,
     clock,
-    () => 0.5,
+    random: () => 0.5,
     log,
-  );
+  });
   onTestFinished(() => poller.stop());
   await poller.start();
   await extras.settled();

@@ -17,9 +17,14 @@ async function startStocktaking() {
   let laterMs = 0;
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + laterMs };
   const found: (readonly string[] | null)[] = [];
-  const onOver: ConstructorParameters<typeof Stocktaking>[3] = (inventory) =>
-    found.push(inventory?.states() ?? null);
-  const stocktaking = new Stocktaking(connection, topics, wholeAccount, onOver, clock, lines.log);
+  const stocktaking = new Stocktaking({
+    connection,
+    topics,
+    shard: wholeAccount,
+    taken: (inventory) => found.push(inventory?.states() ?? null),
+    clock,
+    log: lines.log,
+  });
   let isLenient = false;
   let asked = 0;
   const fromClient: Script['fromClient'] = (packet, way) => {

@@ -1,0 +1,109 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { version } from '../base/version.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import type { Topics } from '../homeassistant/topics.ts';
+import type { BridgeView } from '../model/devices.ts';
+import type { Extras } from './extras.ts';
+import { InfoDocument } from './infoDocument.ts';
+import type { Monitor } from './monitor.ts';
+import type { Poller } from './poller.ts';
+import type { BridgePlan } from './publisher.ts';
+import type { Store } from './store.ts';
+
+export interface SelfReportOptions {
+  readonly topics: Topics;
+  /** As in `bridge/info`, ISO 8601. */
+  readonly startedAt: string;
+  /** Without its secrets. */
+  readonly shownConfiguration: unknown;
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly poller: Poller;
+  readonly monitor: Monitor;
+  readonly extras: Extras;
+  /** There is something new to publish. */
+  readonly onChange: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Figures that change all the time are published so often, lest a quiet poll publish anything. */
+const figuresEveryMs = 900_000;
+
+/** What the bridge says of itself, to be retained: the cloud's word, its own, its health, `info` and its entities. */
+export class SelfReport {
+  readonly #options: SelfReportOptions;
+  readonly #info: InfoDocument;
+  #figures: { readonly lastUpdate: string | null; readonly requestsLastHour: number } = {
+    lastUpdate: null,
+    requestsLastHour: 0,
+  };
+  #cancelTimer: () => void = () => {};
+
+  constructor(options: SelfReportOptions) {
+    this.#options = options;
+    this.#info = new InfoDocument(options.startedAt, options.shownConfiguration);
+  }
+
+  /** From now on there are figures, renewed now and then. */
+  start(): void {
+    this.#refreshFigures();
+  }
+
+  stop(): void {
+    this.#cancelTimer();
+  }
+
+  get view(): BridgeView {
+    const { monitor, extras, log } = this.#options;
+    return {
+      kind: 'bridge',
+      version,
+      status: monitor.status,
+      isCloudFresh: monitor.isCloudFresh,
+      logLevel: log.level,
+      applianceCategories: extras.applianceCategories,
+      ...this.#figures,
+    };
+  }
+
+  /** All of it, as it is now. */
+  get plan(): BridgePlan {
+    const { topics, monitor } = this.#options;
+    const health = monitor.payload;
+    return {
+      view: this.view,
+      messages: [
+        // The cloud's word first: an old "online" must not make old values available.
+        { topic: topics.bridge('cloud'), payload: monitor.isCloudFresh ? 'online' : 'offline' },
+        { topic: topics.bridge('state'), payload: 'online' },
+        ...(health === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(health) }]),
+        { topic: topics.bridge('info'), payload: this.#infoText() },
+      ],
+    };
+  }
+
+  #infoText(): string {
+    const { client, store, extras } = this.#options;
+    return this.#info.text({
+      figures: this.#figures,
+      counts: store.counts(),
+      applianceCategories: extras.applianceCategories,
+      availability: (name) => client.availability(name),
+    });
+  }
+
+  #refreshFigures(): void {
+    const { client, poller, clock, onChange } = this.#options;
+    const { lastSuccessAt } = poller.records.sonics;
+    this.#figures = {
+      lastUpdate: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
+      requestsLastHour: client.traffic().requestsLastHour,
+    };
+    this.#cancelTimer = clock.after(figuresEveryMs, () => {
+      this.#refreshFigures();
+      onChange();
+    });
+  }
+}
