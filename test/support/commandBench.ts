@@ -1,14 +1,8 @@
 import { onTestFinished } from 'vitest';
-import { Answers } from '../../src/bridge/answers.ts';
-import { Commander } from '../../src/bridge/commander.ts';
-import { Confirmations } from '../../src/bridge/confirmations.ts';
-import { FollowUp } from '../../src/bridge/followUp.ts';
-import { type Outcome, unansweredWords } from '../../src/bridge/outcome.ts';
-import { Requests } from '../../src/bridge/requests.ts';
+import { Commands } from '../../src/bridge/commands.ts';
+import type { Outcome } from '../../src/bridge/outcome.ts';
 import { Store } from '../../src/bridge/store.ts';
-import { ValveLanes } from '../../src/bridge/valveLanes.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
-import { GivenUp } from '../../src/cloud/deadline.ts';
 import { connected, startEmbedded } from './brokers.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
@@ -54,84 +48,50 @@ export async function startCommands(
   const ofSignal = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
   store.replaceIncidents(complete([anIncident(), ofSignal]));
   const { connection } = await connected((await startEmbedded()).url);
-  const { log } = logLines();
   const outcomes: Outcome[] = [];
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const permitted = { ...everything, ...control };
-  const sending = { client, store, requestTimeoutMs, signal, clock, log };
-  const tell = (outcome: Outcome) => void outcomes.push(outcome);
-  const followUp = new FollowUp({
-    ...sending,
-    happened: () => {},
-    changed: () => {},
-    offersChanged: () => {},
-  });
-  const confirmations = new Confirmations({
-    ...sending,
-    confirmTimeoutMs: 5_000,
-    confirmIntervalMs: 500,
-    accepted: () => {},
-    tell,
-  });
-  const valveLanes = new ValveLanes({
-    ...sending,
-    confirmations,
-    followUp,
-    doubtful: (sonicId) => void doubtful.push(sonicId),
-  });
-  const commander = new Commander({
-    topics,
-    control: permitted,
-    store,
-    bridgeView,
-    signal,
-    carryOut: ({ order }) => void carriedOut.push(order),
-    moveValve: (errand) => valveLanes.move(errand),
-    change: ({ calls }) => void carriedOut.push(calls.map(({ operation }) => operation).join()),
-    tell,
-    log,
-  });
-  const requests = new Requests({
-    ...sending,
-    topics,
-    control: permitted,
-    statusTopic: 'homeassistant/status',
-    answers: new Answers(connection, log),
-    followUp,
-    moveValve: (errand) => valveLanes.move(errand),
-    tell,
-  });
-  /** What was handed on to others: orders to the bridge, and changes that move no valve. */
-  const carriedOut: string[] = [];
-  /** Sonics whose valves may have been moved. */
-  const doubtful: string[] = [];
-  const stop = () => {
-    stopping.abort(new GivenUp(unansweredWords, false));
-    requests.stop();
-    confirmations.stop();
-  };
-  onTestFinished(stop);
-  const take = (
-    topic: string,
-    payload: string,
-    { isRetained = false, isText = true }: Circumstances = {},
-  ) => {
-    const message = { topic, payload, isRetained, isText };
-    requests.take(message);
-    commander.take(message);
-  };
+  /** What was asked of the bridge itself. */
+  const orders: string[] = [];
+  /** Sonics whose valves move, or may. */
+  const stirred: string[] = [];
+  const commands = new Commands(
+    {
+      topics,
+      control: { ...everything, ...control },
+      statusTopic: 'homeassistant/status',
+      client,
+      connection,
+      store,
+      bridgeView: () => bridgeView(),
+      requestTimeoutMs,
+      confirmTimeoutMs: 5_000,
+      confirmIntervalMs: 500,
+      clock,
+      log: logLines().log,
+    },
+    {
+      ordered: ({ order }) => void orders.push(order),
+      happened: () => {},
+      changed: () => {},
+      stirred: (sonicId) => void stirred.push(sonicId),
+      offersChanged: () => {},
+      ended: (outcome) => void outcomes.push(outcome),
+      unchanged: () => {},
+    },
+  );
+  onTestFinished(() => commands.stop());
+  const take = (topic: string, payload: string, { isRetained = false, isText = true }: Circumstances = {}) =>
+    commands.take({ topic, payload, isRetained, isText });
   const isChange = ({ method }: StubRequest) => method !== 'GET';
   return {
     clock,
     stub,
     store,
-    stop,
+    stop: () => commands.stop(),
+    forgetKept: () => commands.forgetKept(),
     take,
     outcomes,
-    carriedOut,
-    doubtful,
-    commander,
+    orders,
+    stirred,
     /** Changes that reached the cloud: their paths and bodies. */
     get changes() {
       return stub.requests.filter(isChange).map(({ path, body }) => [path, body] as const);
