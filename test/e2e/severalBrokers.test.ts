@@ -38,9 +38,7 @@ async function untilWhole(url: string, wanted: ReadonlyMap<string, string>): Pro
   await waitFor(isWhole, { what: 'all to be retained', timeoutMs: 15_000, intervalMs: 100 });
   const untilSame = async () => JSON.stringify(sorted(await picture(url))) === JSON.stringify(sorted(wanted));
   // What is different says more than a wait in vain.
-  await waitFor(untilSame, { what: 'all to be as it was', timeoutMs: 5_000, intervalMs: 100 }).catch(
-    () => undefined,
-  );
+  await waitFor(untilSame, { what: 'all to be as it was', intervalMs: 100 }).catch(() => undefined);
   expect(sorted(await picture(url))).toEqual(sorted(wanted));
 }
 
