@@ -482,8 +482,6 @@ export class Bridge {
     this.#announcer.wake();
   }
 
-  // ---- what the broker keeps ----------------------------------------------------------------------------------
-
   #offers(operation: OperationName): boolean {
     return (
       forbiddenBy(operation, this.#options.control) === null &&
@@ -496,6 +494,18 @@ export class Bridge {
     this.#store.touchAll();
     this.#publisher.wake();
   }
+
+  /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */
+  #hasten(other: string): void {
+    if (this.#isStopped) return;
+    const { connection, log } = this.#parts;
+    const topic = this.#options.topics.ofBridge(other, 'refresh');
+    connection.publish(topic, 'moved', { retain: false }).catch((error) => {
+      log.debug(`${other} was not told: ${String(error)}`);
+    });
+  }
+
+  // ---- what the broker said and keeps -------------------------------------------------------------------------
 
   #homeAssistantStarted(): void {
     const { clock, random, log } = this.#parts;
@@ -521,16 +531,6 @@ export class Bridge {
     this.#store.neighbourhood.remember(inventory.homes());
     this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
     for (const device of inventory.leftBehind()) this.#handover.leave(device);
-  }
-
-  /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */
-  #hasten(other: string): void {
-    if (this.#isStopped) return;
-    const { connection, log } = this.#parts;
-    const topic = this.#options.topics.ofBridge(other, 'refresh');
-    connection.publish(topic, 'moved', { retain: false }).catch((error) => {
-      log.debug(`${other} was not told: ${String(error)}`);
-    });
   }
 
   #showDevices(): void {
