@@ -1,6 +1,6 @@
 import type { Secrets } from '../base/log.ts';
+import { isTooDeep } from '../base/nesting.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
-import { isTooDeep } from './nesting.ts';
 import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';
 import { readRetryAfter } from './retry.ts';

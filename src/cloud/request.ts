@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { didYouMean, nearest } from '../base/nearest.ts';
+import { isTooDeep } from '../base/nesting.ts';
 import { CloudError } from './errors.ts';
 import { type CallFault, faultsOf, unknownNames } from './fields.ts';
-import { isTooDeep } from './nesting.ts';
 import { oneLine } from './oneLine.ts';
 import {
   type AnyOperation,

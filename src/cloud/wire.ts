@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isTooDeep } from '../base/nesting.ts';
 import {
   type ApplianceCategories,
   batteryLevels,
@@ -25,7 +26,6 @@ import {
   valveStates,
 } from '../model/records.ts';
 import { notificationFields, settingsFields } from './bodies.ts';
-import { isTooDeep } from './nesting.ts';
 
 /** Ids that are safe in a path, a topic and a unique id; the bridge's own device is called bridge. */
 const safeId = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;

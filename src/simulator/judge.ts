@@ -1,3 +1,4 @@
+import { isTooDeep } from '../base/nesting.ts';
 import { type AnyOperation, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { Asked, Listing } from './asked.ts';
 import type { Faults } from './faults.ts';
@@ -127,14 +128,14 @@ function readBody(row: AnyOperation, { contentType, text }: RawRequest): unknown
 }
 
 function parseJson(text: string): unknown {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    // What is nested too deeply to be written again must not get into a record.
-    JSON.stringify(value);
-    return value;
+    value = JSON.parse(text);
   } catch {
     throw new Refusal(400, 'the body is not JSON');
   }
+  if (isTooDeep(value)) throw new Refusal(400, 'the body is nested too deeply');
+  return value;
 }
 
 function accepted(schema: NonNullable<AnyOperation['body']>, value: unknown): unknown {

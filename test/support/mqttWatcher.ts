@@ -113,7 +113,7 @@ export async function watchTopics(
       const text = last.get(topic);
       return text === undefined ? undefined : JSON.parse(text);
     },
-    waitForTopic: (topic, predicate = () => true, timeoutMs = 5_000) =>
+    waitForTopic: (topic, predicate = () => true, timeoutMs = 10_000) =>
       waitFor(
         () => {
           const text = last.get(topic);
