@@ -44,7 +44,8 @@ const retainedWords: Readonly<Record<string, string>> = {
   'property/{id}/notifications': 'its notification settings',
   'property/{id}/incidents':
     'the open incidents of everything in it, newest first, at most 50; `open_count` is null also while the cloud does not say which signals are in the property',
-  'incident/{id}': 'the record while the incident is open; deleted once it is not',
+  'incident/{id}':
+    'the record while the incident is open; deleted once it is not, or once its device is shown no more',
 };
 
 /** A topic that the bridge publishes below the base topic, and what it may say: a word, or an object for JSON. */

@@ -32,7 +32,9 @@ export class Neighbourhood {
     const { isShared, isFiltered } = this.#territory;
     const isHomeless = incident.sonic_id === null && incident.signal_id === null;
     if (isShared && !isFiltered && isHomeless) return this.#territory.isOurs(incident.id);
-    return this.isHere(this.#whereabouts.propertyOf(incident));
+    const home = this.#whereabouts.propertyOf(incident);
+    // It leaves with the device that shows it, and not before: that would look as if it had closed.
+    return this.isHere(home) || (this.#isAtShown(incident) && (home === null || !this.isHomeElsewhere(home)));
   }
 
   /** Whether it is known of each signal in which property it is: in one that is shown, and where bridges share, in any. */
@@ -124,6 +126,12 @@ export class Neighbourhood {
   /** Notes in which property what the broker keeps was, by `kind/id`: it counts until the cloud was read. */
   remember(homes: ReadonlyMap<string, string>): void {
     if (this.isShared) this.#remembered = homes;
+  }
+
+  /** Whether the incident names a device that is shown. */
+  #isAtShown({ sonic_id: sonicId, signal_id: signalId }: Incident): boolean {
+    const { sonic, signal } = this.#lists;
+    return sonic.get(sonicId) !== undefined || signal.get(signalId) !== undefined;
   }
 
   /** The property in which something is that is not shown; null, in none that is known. */

@@ -71,12 +71,9 @@ export class OpenIncidents {
     for (const [id, incident] of this.#open) {
       if (openIds.has(id) || isOlder(incident)) continue;
       const word = told.get(id);
-      if (!isComplete && (!word || isOpen(word))) continue;
-      const { isSelected, isElsewhere, propertyOf } = this.#around;
-      const hasLeft = !isSelected(incident) && isElsewhere(propertyOf(incident));
-      const end = this.#close(incident, word ?? { ...incident, open: false });
-      // Another bridge tells what becomes of it.
-      if (!hasLeft) happenings.push(end);
+      // One that is open still has only left what is shown here.
+      if (word && isOpen(word)) this.#drop(incident);
+      else if (word || isComplete) happenings.push(this.#close(incident, word));
     }
     if (!isComplete) return happenings;
     this.#isWhole = true;
@@ -163,9 +160,17 @@ export class OpenIncidents {
   touchNaming(deviceId: string): void {
     const isNaming = (incident: Incident) =>
       incident.sonic_id === deviceId || incident.signal_id === deviceId;
-    for (const incident of this.#open.values()) if (isNaming(incident)) this.#touch(incident);
+    const { isSelected, propertyOf } = this.#around;
+    for (const [id, incident] of this.#open) {
+      if (!isNaming(incident)) continue;
+      if (isSelected(incident)) this.#touch(incident);
+      else {
+        this.#drop(incident);
+        this.#unwanted.set(id, { incident, home: propertyOf(incident) });
+      }
+    }
     for (const [id, { incident }] of this.#unwanted) {
-      if (!isNaming(incident) || !this.#around.isSelected(incident)) continue;
+      if (!isNaming(incident) || !isSelected(incident)) continue;
       this.#untold.push({ event: this.#newsOf(incident), record: incident });
       this.#put(undefined, incident);
       this.#unwanted.delete(id);
@@ -184,10 +189,14 @@ export class OpenIncidents {
     this.#touch(incident);
   }
 
-  #close(before: Incident, record: Incident): Happening {
-    this.#open.delete(before.id);
-    this.#touch(before);
+  #close(before: Incident, record: Incident = { ...before, open: false }): Happening {
+    this.#drop(before);
     return { event: 'incident_closed', record };
+  }
+
+  #drop(incident: Incident): void {
+    this.#open.delete(incident.id);
+    this.#touch(incident);
   }
 
   #setReadAt(readAt: number | null): void {

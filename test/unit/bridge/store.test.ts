@@ -539,6 +539,38 @@ describe('a selection of properties', () => {
     expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([false, false]);
   });
 
+  it.each([
+    ['its signal left the property', () => store.setOwnedSignals('home', [], true)],
+    ['its property is gone', () => store.replaceProperties(complete([property('shop', 'Shop')]))],
+  ])('lets an open incident go with its device, not as closed before it, once %s', (_, leave) => {
+    furnish(['Home']);
+    const leak = incident('leak', { sonic_id: 'kitchen', signal_id: 'hub' });
+    const listed = () => store.replaceIncidents(complete([leak]));
+    listed();
+    for (const _ of [1, 2]) leave();
+    expect(listed()).toEqual([]);
+    expect(store.sonicView('kitchen')?.incidents).toEqual([leak]);
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    const events = () => store.replaceSonics(complete([sonic('kitchen', 'hub'), ...rest]));
+    expect(events()).toEqual([]);
+    expect(listed()).toEqual([]);
+    expect(store.ids('incident')).toEqual(['leak']);
+    store.takeDirty();
+    expect(events().map(({ event }) => event)).toEqual(['device_removed', 'device_removed']);
+    for (const _ of [1, 2]) store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    expect([store.ids('signal'), store.ids('incident')]).toEqual([[], []]);
+    expect(store.takeDirty().incident).toEqual(new Set(['leak']));
+    expect(store.isOpen('leak')).toBe(true);
+    expect(listed()).toEqual([]);
+  });
+
+  it('says that an incident closed whose device is shown and in no property any more', () => {
+    furnish(['Home']);
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    for (const _ of [1, 2]) store.setOwnedSignals('home', [], true);
+    expect(store.replaceIncidents(complete([]))).toMatchObject([{ event: 'incident_closed' }]);
+  });
+
   it('is not decided of what nobody can place yet: that is left as it is until the lists are read again', () => {
     store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
     const everything = [
