@@ -1,4 +1,4 @@
-import { createTask, type ScheduledTask } from 'node-cron';
+import { createTask, parse, type ScheduledTask } from 'node-cron';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 
@@ -15,6 +15,9 @@ const clockJumpMs = 1_500;
 
 /** What a cron expression has named longer ago, while the process was held up, is not made up for. */
 const mostLateMs = 5_000;
+
+/** By so much clocks are put back. */
+const putBackMs = 3_600_000;
 
 /** A timer may go off a little before its time. */
 const timerToleranceMs = 2;
@@ -35,6 +38,8 @@ export class Recurring {
   /** When a timer is to go off, in ms of the monotonic clock; null while none is set. */
   #armedFor: number | null = null;
   #cron: ScheduledTask | null = null;
+  /** What the cron expression names next, seen from any time since `from`; both in ms since 1970. */
+  #next = { from: 0, at: 0 };
   #cancelTimer: () => void = () => {};
   #cancelClockCheck: () => void = () => {};
   #isRunning = false;
@@ -101,8 +106,8 @@ export class Recurring {
   /** Until when it is expected to have run again, in ms of the monotonic clock, after a run begun at that time. */
   dueAfter(startedAt: number): number {
     if (this.#schedule.kind === 'every') return startedAt + this.#schedule.everyMs;
-    const [next] = this.#cron?.getNextRuns(1) ?? [];
-    return next ? startedAt + Math.max(0, next.getTime() - this.#clock.now()) : startedAt;
+    const now = this.#clock.now();
+    return startedAt + Math.max(0, this.#nextNamed(now) - now);
   }
 
   async #run(): Promise<void> {
@@ -163,6 +168,28 @@ export class Recurring {
       if (this.#isNamed(Math.max(since, now - mostLateMs), now)) this.request();
       this.#watchClock(hasJumped ? now : Math.max(lookedAt, now), monotonic);
     });
+  }
+
+  /** The next second that the cron expression names after that one; both in ms since 1970. */
+  #nextNamed(now: number): number {
+    if (now < this.#next.from || now >= this.#next.at) this.#next = { from: now, at: this.#findNext(now) };
+    return this.#next.at;
+  }
+
+  /** Of an hour that comes twice node-cron knows only one, and passes over what is to come in the other. */
+  #findNext(now: number): number {
+    const cron = this.#cron;
+    const [known] = cron?.getNextRuns(1) ?? [];
+    if (!cron || !known) return now;
+    const next = known.getTime();
+    const { second: seconds } = parse(cron.getPattern());
+    for (let minute = now - (now % 60_000); minute < Math.min(next, now + putBackMs); minute += 60_000) {
+      const named = seconds.map((second) => minute + second * 1_000);
+      const first = named.find((at) => at > now && cron.match(new Date(at)));
+      if (first !== undefined) return first;
+    }
+    const before = next - putBackMs;
+    return before > now && cron.match(new Date(before)) ? before : next;
   }
 
   /** Whether the cron expression names a second after the one time, up to the other; both in ms since 1970. */

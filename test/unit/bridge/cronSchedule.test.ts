@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { Recurring } from '../../../src/bridge/schedule.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -56,5 +56,32 @@ describe('what runs by a cron expression', () => {
     set('2027-01-01T11:29:30Z');
     await pass(60_000);
     expect(runs).toEqual(['27-06-01T11:29:30', '27-01-01T11:30:00']);
+  });
+
+  it.each([
+    ['in the first of the two hours', 'Europe/London', '*/10 * * * *', '2027-10-31T00:05:00Z', 5],
+    [
+      'in the second, of what it named in the first',
+      'Europe/London',
+      '5 1 * * *',
+      '2027-10-31T00:30:00Z',
+      35,
+    ],
+    ['in both, each hour', 'Europe/London', '5 * * * *', '2027-10-31T00:30:00Z', 35],
+    ['in the first, long before', 'Europe/London', '0 30 1 * * *', '2027-10-30T20:00:00Z', 4.5 * 60],
+    ['in the second, west of Greenwich', 'America/New_York', '*/10 * * * *', '2027-11-07T06:05:00Z', 5],
+    ['in the first, west of Greenwich', 'America/New_York', '*/10 * * * *', '2027-11-07T05:55:00Z', 5],
+    ['after both', 'Europe/London', '30 2 * * *', '2027-10-31T00:30:00Z', 120],
+    ['on a day that has no such hour', 'Europe/London', '30 1 * * *', '2027-03-27T12:00:00Z', 36.5 * 60],
+    ['at seconds of the minute', 'Europe/London', '45 59 * * * *', '2027-10-31T00:59:44.500Z', 0.5 / 60],
+  ])('is expected when it is to run: %s', async (_, timezone, expression, from, minutes) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(from) });
+    onTestFinished(() => void vi.useRealTimers());
+    const clock = new FakeClock(Date.parse(from));
+    const task = async () => true;
+    const recurring = new Recurring(task, { kind: 'cron', expression }, timezone, clock, () => 0);
+    onTestFinished(() => recurring.stop());
+    await recurring.start();
+    expect(recurring.dueAfter(1_000)).toBeCloseTo(1_000 + minutes * 60_000);
   });
 });
