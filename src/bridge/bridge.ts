@@ -72,7 +72,6 @@ const birthJitterMs = 1_500;
 export class Bridge {
   readonly #options: BridgeOptions;
   readonly #parts: BridgeParts;
-  readonly #startedAt: number;
   readonly #store: Store;
   readonly #poller: Poller;
   readonly #commands: Commands;
@@ -107,12 +106,12 @@ export class Bridge {
     this.#options = options;
     this.#parts = parts;
     const { client, connection, retained, ledger, clock, random, log } = parts;
-    this.#startedAt = clock.now();
     const begunAt = clock.monotonic();
-    const startedAt = new Date(this.#startedAt).toISOString();
+    // Worked out when it is asked for: the clock may have been set since.
+    const startedAt = () => clock.now() - (clock.monotonic() - begunAt);
     this.#events = new EventFeed(connection, options.topics, clock, log);
     this.#namesakes = new Namesakes(
-      startedAt,
+      (start) => this.#selfReport.hasTold(start),
       {
         came: () => {
           this.#publisher.insist(options.topics.bridge('info'));
@@ -268,8 +267,8 @@ export class Bridge {
       connection,
       topics: options.topics,
       isHomeAssistantOn: options.isHomeAssistantOn,
-      // Worked out when it is asked for: this machine's clock may have been set since, or be wrong for good.
-      startedAt: () => clock.now() - client.clockAheadMs - (clock.monotonic() - begunAt),
+      // This machine's clock may be wrong for good.
+      startedAt: () => startedAt() - client.clockAheadMs,
       readSonics: () => this.#poller.read('sonics'),
       tell: (event, record) => this.#events.tell(event, record),
       clock,
@@ -356,7 +355,7 @@ export class Bridge {
     const { clock } = this.#parts;
     const { status, reason } = this.#monitor;
     return overviewOf(
-      { startedAt: this.#startedAt, status, reason, wellbeing: this.wellbeing },
+      { startedAt: this.#selfReport.startedAt, status, reason, wellbeing: this.wellbeing },
       this.#poller.records,
       this.#store,
       clock.now() - clock.monotonic(),

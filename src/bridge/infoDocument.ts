@@ -12,27 +12,49 @@ export interface InfoNow {
   readonly availability: (operation: OperationName) => Availability;
 }
 
+/** By how much the told start may be off, in ms: two clocks never go quite alike, and this must not change all the time. */
+const mostOffMs = 60_000;
+
 /** The document `bridge/info`: wanted with each pass, and so written anew only if something in it is new. */
 export class InfoDocument {
-  readonly #startedAt: string;
+  readonly #reckonStart: () => number;
   readonly #configuration: unknown;
+  #startedAt: number;
+  /** Every start that was ever told, as it is written. */
+  readonly #toldStarts = new Set<string>();
   #basis: readonly unknown[] = [];
   #text = '';
 
-  constructor(startedAt: string, configuration: unknown) {
-    this.#startedAt = startedAt;
+  /** Reckoned is the start of the bridge, in ms since 1970, by the clock as it is when that is asked for. */
+  constructor(reckonStart: () => number, configuration: unknown) {
+    this.#reckonStart = reckonStart;
     this.#configuration = configuration;
+    this.#startedAt = reckonStart();
+  }
+
+  /** The start of the bridge as it is told, in ms since 1970: another once the clock has been set. */
+  get startedAt(): number {
+    const reckoned = this.#reckonStart();
+    if (Math.abs(reckoned - this.#startedAt) > mostOffMs) this.#startedAt = reckoned;
+    return this.#startedAt;
+  }
+
+  /** Whether that start was told here: no other bridge was started at the same moment. */
+  hasTold(startedAt: string): boolean {
+    return this.#toldStarts.has(startedAt);
   }
 
   /** As JSON. */
   text({ figures, counts, applianceCategories = null, availability }: InfoNow): string {
     const operations = operationNames.map(availability);
-    const basis = [figures, applianceCategories, ...Object.values(counts), ...operations];
+    const startedAt = new Date(this.startedAt).toISOString();
+    const basis = [startedAt, figures, applianceCategories, ...Object.values(counts), ...operations];
     if (basis.every((each, index) => each === this.#basis[index])) return this.#text;
     this.#basis = basis;
+    this.#toldStarts.add(startedAt);
     this.#text = JSON.stringify({
       version,
-      started_at: this.#startedAt,
+      started_at: startedAt,
       last_update: figures.lastUpdate,
       requests_last_hour: figures.requestsLastHour,
       counts,

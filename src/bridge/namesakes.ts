@@ -20,16 +20,16 @@ export interface NamesakesEvents {
  * and delete them.
  */
 export class Namesakes {
-  /** Of this bridge, as its `info` has it: no other was started at the same moment. */
-  readonly #startedAt: string;
+  readonly #isOwn: (startedAt: string) => boolean;
   readonly #events: NamesakesEvents;
   readonly #clock: Clock;
   /** By when each was started: whether it was heard live, so that there is no doubt. */
   readonly #known = new Map<string, boolean>();
   #cancelTimer: () => void = () => {};
 
-  constructor(startedAt: string, events: NamesakesEvents, clock: Clock) {
-    this.#startedAt = startedAt;
+  /** `isOwn` says whether that start of a bridge is this one's. */
+  constructor(isOwn: (startedAt: string) => boolean, events: NamesakesEvents, clock: Clock) {
+    this.#isOwn = isOwn;
     this.#events = events;
     this.#clock = clock;
   }
@@ -50,7 +50,7 @@ export class Namesakes {
    */
   take({ payload, isRetained }: BrokerMessage, isFirstConnection: boolean): void {
     const startedAt = startedAtIn(payload);
-    if (startedAt === null || startedAt === this.#startedAt || (isRetained && isFirstConnection)) return;
+    if (startedAt === null || this.#isOwn(startedAt) || (isRetained && isFirstConnection)) return;
     const wasLive = this.#known.get(startedAt);
     if (wasLive === undefined && this.#known.size >= mostKnown) return;
     this.#known.set(startedAt, wasLive === true || !isRetained);

@@ -13,8 +13,8 @@ import type { Store } from './store.ts';
 
 export interface SelfReportOptions {
   readonly topics: Topics;
-  /** As in `bridge/info`, ISO 8601. */
-  readonly startedAt: string;
+  /** When the bridge was started, in ms since 1970, by the clock as it is when that is asked for. */
+  readonly startedAt: () => number;
   /** Without its secrets. */
   readonly shownConfiguration: unknown;
   readonly client: CloudClient;
@@ -53,6 +53,16 @@ export class SelfReport {
 
   stop(): void {
     this.#cancelTimer();
+  }
+
+  /** When the bridge was started as it is told, in ms since 1970. */
+  get startedAt(): number {
+    return this.#info.startedAt;
+  }
+
+  /** Whether that start was told here: no other bridge was started at the same moment. */
+  hasTold(startedAt: string): boolean {
+    return this.#info.hasTold(startedAt);
   }
 
   get view(): BridgeView {

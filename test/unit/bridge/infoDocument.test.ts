@@ -8,6 +8,8 @@ const now: InfoNow = {
   availability: () => 'available',
 };
 
+const start = Date.parse('2026-11-20T09:00:00.000Z');
+
 describe('what the bridge tells of itself', () => {
   it.each<[string, Partial<InfoNow>, object]>([
     ['a figure', { figures: { lastUpdate: null, requestsLastHour: 8 } }, { requests_last_hour: 8 }],
@@ -19,11 +21,36 @@ describe('what the bridge tells of itself', () => {
       { operations: { read_hub: 'unavailable', read_sonic: 'available' } },
     ],
   ])('is written anew when %s is another', (_what, change, shown) => {
-    const document = new InfoDocument('2026-11-20T09:00:00.000Z', { cloud: {} });
+    const document = new InfoDocument(() => start, { cloud: {} });
     const before = document.text(now);
     expect(document.text({ ...now })).toBe(before);
     const after = document.text({ ...now, ...change });
     expect(JSON.parse(after)).toMatchObject(shown);
     expect(document.text(now)).toBe(before);
+  });
+
+  it('tells another start once the clock was set, and knows the earlier one for its own', () => {
+    let reckoned = Date.parse('1970-01-01T00:00:07.000Z');
+    const document = new InfoDocument(() => reckoned, {});
+    const startIn = () => JSON.parse(document.text(now)).started_at;
+    const isOwn = () =>
+      ['1970-01-01T00:00:07.000Z', '2026-11-20T09:00:00.000Z'].map((at) => document.hasTold(at));
+    expect(isOwn()).toEqual([false, false]);
+    expect(startIn()).toBe('1970-01-01T00:00:07.000Z');
+    reckoned = start;
+    expect(isOwn()).toEqual([true, false]);
+    expect(startIn()).toBe('2026-11-20T09:00:00.000Z');
+    expect(isOwn()).toEqual([true, true]);
+    expect(document.startedAt).toBe(start);
+  });
+
+  it('does not tell another start each time that the clocks differ a little', () => {
+    let reckoned = start;
+    const document = new InfoDocument(() => reckoned, {});
+    const text = document.text(now);
+    for (const offMs of [1, -1, 59_000, -59_000]) {
+      reckoned = start + offMs;
+      expect(document.text(now)).toBe(text);
+    }
   });
 });

@@ -13,7 +13,7 @@ describe('another bridge at the same topics', () => {
     clock = new FakeClock();
     told = [];
     const events = { came: () => told.push('came'), gone: () => told.push('gone') };
-    namesakes = new Namesakes(own, events, clock);
+    namesakes = new Namesakes((startedAt) => startedAt === own, events, clock);
   });
   const hear = (payload: string, { isRetained = false, isFirst = false } = {}) =>
     namesakes.take({ topic: 'info', payload, isRetained, isText: true }, isFirst);
