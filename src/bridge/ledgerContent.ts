@@ -22,6 +22,8 @@ export interface Content {
 
 /** The content of a file as far as it could be read. */
 export interface Found extends Content {
+  /** Whether it tells of usage at all: the first version did not know of it. */
+  readonly hasUsage: boolean;
   /** Ids of sonics whose usage could not be read. */
   readonly damaged: readonly string[];
 }
@@ -46,6 +48,7 @@ export function readContent(text: string): Found | null {
   return {
     session: isSession ? session : null,
     announced: announced.filter((id) => typeof id === 'string'),
+    hasUsage: value.usage !== undefined,
     ...readUsage(value.usage, behind),
     isBehind: behind,
     copiedAt: typeof copiedAt === 'string' ? copiedAt : null,

@@ -111,11 +111,12 @@ export class LedgerFile {
 
   /** What the copy has of what the file has not; null where nothing is missing, or nothing is there. */
   async #copyFor(found: Found | null): Promise<Found | null> {
-    if (found && found.damaged.length === 0) return null;
+    if (found?.hasUsage && found.damaged.length === 0) return null;
     const text = await this.#read(this.#copyPath);
     const copy = text === null ? null : readContent(text);
     if (!copy || !found) return copy;
-    const usage = Object.entries(copy.usage).filter(([id]) => found.damaged.includes(id));
+    const { hasUsage, damaged } = found;
+    const usage = Object.entries(copy.usage).filter(([id]) => !hasUsage || damaged.includes(id));
     return { ...copy, announced: [], usage: Object.fromEntries(usage) };
   }
 
@@ -128,7 +129,12 @@ export class LedgerFile {
     else if (copy) this.#log.warn(`${this.#path} is missing; ${end}`);
   }
 
-  #sayDamaged({ damaged }: Found, copy: Found | null): void {
+  #sayDamaged({ hasUsage, damaged }: Found, copy: Found | null): void {
+    if (!hasUsage && copy) {
+      this.#log.warn(
+        `${this.#path} has no water totals, as an earlier version leaves it; they are taken from ${copyWords(copy)}`,
+      );
+    }
     const copied = damaged.filter((id) => copy?.usage[id]);
     const lost = damaged.filter((id) => !copied.includes(id));
     const say = (ids: readonly string[], end: string) => {

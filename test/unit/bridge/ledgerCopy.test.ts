@@ -110,6 +110,30 @@ describe('the copy of the ledger', () => {
     expect(ledger.usageOf('two')).toMatchObject({ months: recordOf(200).months });
   });
 
+  it('gives back the water that an earlier version has not kept', async () => {
+    const { directory, file } = await keep();
+    // So 0.1.0 leaves it, which knew nothing of water.
+    const { session } = json(file);
+    writeFileSync(file, JSON.stringify({ session, announced: ['incident-2'] }, null, 2));
+    const { ledger, warnings } = await reopen(directory);
+    expect(warnings).toEqual([
+      `warn: ${file} has no water totals, as an earlier version leaves it; they are taken from its copy of 2025-01-15T12:00:00.000Z`,
+    ]);
+    expect(ledger.usageOf('two')).toMatchObject({ months: recordOf(200).months, isWhole: false });
+    expect([ledger.announced(), ledger.loadSession()?.token]).toEqual([['incident-2'], 'token-1']);
+    expect(Object.keys(json(file).usage)).toEqual(['one', 'two']);
+  });
+
+  it('is not missed by a file of an earlier version that has none', async () => {
+    const directory = temporaryFolder();
+    writeFileSync(
+      join(directory, 'ledger.json'),
+      JSON.stringify({ session: null, announced: ['incident-1'] }),
+    );
+    const { ledger, warnings } = await reopen(directory);
+    expect([ledger.announced(), ledger.hasForgotten, warnings]).toEqual([['incident-1'], false, []]);
+  });
+
   it('gives back the sonics that are damaged, and only those', async () => {
     const { directory, file } = await keep();
     const content = json(file);
