@@ -204,7 +204,9 @@ export class Announcer {
 
   /** The device that announces it; null while none is known, or only its signal and its sonic may be in the next list. */
   #deviceOf(incident: Incident): AnnouncingDevice | null {
-    return this.#sought.get(incident.id) === true ? null : this.#store.announcerOf(incident);
+    const device = this.#store.announcerOf(incident);
+    const isSought = device?.kind === 'signal' && this.#sought.get(incident.id) === true;
+    return isSought ? null : device;
   }
 
   /** Lists are read at different times: a sonic that is not known may be new, and must not be missed for its signal. */

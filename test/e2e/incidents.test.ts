@@ -269,6 +269,18 @@ describe('the opening of an incident', () => {
     expect(house.events('incident_opened').map(({ id }) => id)).toEqual([leak]);
   });
 
+  it('at a sonic that was just added waits for no more than to hear of it', async () => {
+    const schedules = { ...seldom, incidents: '300ms' };
+    const cloud = { request_timeout: '40s' };
+    const { house, world, signal, open } = await calmHouse({ config: { schedules, cloud } });
+    await started(house, []);
+    house.simulator.setFaults([fault('hang@list_wifi_sonics')]);
+    const sonic = world.addSonic(signal);
+    const leak = open('high_volume_alert', sonic.id, 'resolve');
+    const topic = `sonic2mqtt/sonic/${sonic.id}/incident`;
+    await house.watcher.waitForTopic(topic, (text) => text.includes(leak), 15_000);
+  });
+
   it('at a sonic that the cloud does not list is announced at its signal', async () => {
     const schedules = { ...seldom, incidents: '300ms' };
     const { house, world, signal, open } = await calmHouse({ config: { schedules } });
