@@ -37,6 +37,7 @@ export interface Limits {
   readonly checkMs: number;
   /** How long nothing may come or go, in ms. */
   readonly idleMs: number;
+  /** How many there may be besides those that are told news. */
   readonly connections: number;
 }
 
@@ -68,6 +69,8 @@ export class Listener {
   #server: Server | null = null;
   #failures = 0;
   #isStopped = false;
+  /** Connections but those that are told news, by when something was last asked there: the longest ago comes first. */
+  readonly #guests = new Set<Socket>();
   #cancelRetry: () => void = () => {};
 
   constructor(options: ListenerOptions, clock: Clock, random: Random, log: Log) {
@@ -134,13 +137,16 @@ export class Listener {
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: limits.checkMs,
     });
-    server.maxConnections = limits.connections;
     server.timeout = limits.idleMs;
     server.on('connection', (socket: Socket) => {
       const address = socket.remoteAddress ?? '';
-      if (isWelcome === undefined || isWelcome(address)) return;
-      this.#log.debug(`HTTP: hung up on ${address}, which is not in http.only_from`);
-      socket.destroy();
+      if (isWelcome && !isWelcome(address)) {
+        this.#log.debug(`HTTP: hung up on ${address}, which is not in http.only_from`);
+        socket.destroy();
+        return;
+      }
+      socket.once('close', () => this.#guests.delete(socket));
+      this.#seat(socket, limits.connections);
     });
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // Another answer is still on its way there: of one who asks on and on and takes nothing they would pile up.
@@ -148,6 +154,7 @@ export class Listener {
         request.socket.destroy();
         return;
       }
+      this.#seat(request.socket, limits.connections);
       this.#serve(request, response).catch((error) => {
         // A client that leaves needs no answer.
         this.#log.debug(`HTTP: ${String(error)}`);
@@ -160,6 +167,16 @@ export class Listener {
     return server;
   }
 
+  /** Puts it behind all others. Where there are too many the first makes room: the slow keep nobody out. */
+  #seat(socket: Socket, most: number): void {
+    this.#guests.delete(socket);
+    this.#guests.add(socket);
+    const [first] = this.#guests;
+    if (this.#guests.size <= most || !first) return;
+    this.#guests.delete(first);
+    first.destroy();
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => {});
     const reply = await this.#replyTo(request, response);
@@ -168,9 +185,15 @@ export class Listener {
         ...commonHeaders,
         ...reply.headers,
         'content-type': reply.contentType,
+        // Nothing is asked there any more, so it is no guest that may come back.
+        connection: 'close',
       });
-      if (request.method === 'HEAD') response.end();
-      else reply.open(response);
+      if (request.method === 'HEAD') {
+        response.end();
+        return;
+      }
+      this.#guests.delete(request.socket);
+      reply.open(response);
       return;
     }
     const isUnread = hasBody(request) && !request.complete;

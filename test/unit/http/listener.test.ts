@@ -155,18 +155,43 @@ describe('a client that takes its time', () => {
     expect(bodies).toEqual([]);
   });
 
-  it('is one of so many that there may be', async () => {
+  it('makes room where there are too many: first whoever has asked nothing for the longest', async () => {
+    const { listener } = await startListener({
+      limits: { ...limits, headersMs: 60_000, requestMs: 60_000, connections: 3 },
+    });
+    const known = await say(listener.port, '');
+    const slow = [await say(listener.port, post), await say(listener.port, post)];
+    known.socket.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n');
+    await waitFor(() => known.text.startsWith('HTTP/1.1 404'), { what: 'the answer' });
+    const another = await say(listener.port, 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n');
+    await waitFor(() => another.text.startsWith('HTTP/1.1 404'), { what: 'the answer to the fourth' });
+    await waitFor(() => slow[0]?.isClosed, { what: 'the end of the first that was slow' });
+    expect([known, ...slow, another].map(({ isClosed }) => isClosed)).toEqual([false, true, false, false]);
+  });
+
+  it('keeps nobody else from an answer, however many they are', async () => {
     const { listener, url } = await startListener({
-      limits: { ...limits, headersMs: 60_000, requestMs: 60_000, connections: 2 },
+      limits: { ...limits, headersMs: 60_000, requestMs: 60_000, connections: 4 },
     });
-    const [first] = [await say(listener.port, post), await say(listener.port, post)];
-    const third = await say(listener.port, post);
-    await waitFor(() => third.isClosed, { what: 'the end of the third' });
-    expect(first?.isClosed).toBe(false);
-    first?.socket.destroy();
-    await waitFor(async () => (await ask(`${url}/x`).catch(() => null))?.status === 404, {
-      what: 'a free place',
-    });
+    const slow: Awaited<ReturnType<typeof say>>[] = [];
+    for (let each = 0; each < 20; each++) slow.push(await say(listener.port, post));
+    expect((await ask(`${url}/nothing`)).status).toBe(404);
+    await waitFor(() => slow.filter(({ isClosed }) => isClosed).length === 17, { what: 'room' });
+  });
+
+  it('does not take the place of whoever is told news', async () => {
+    const stream: Route = {
+      path: '/news',
+      methods: ['GET'],
+      answer: () => ({ status: 200, contentType: 'text/plain', open: (out) => void out.write('first') }),
+    };
+    const { listener } = await startListener({ routes: [stream], limits: { ...limits, connections: 2 } });
+    const told = await say(listener.port, 'GET /news HTTP/1.1\r\nHost: x\r\n\r\n');
+    await waitFor(() => told.text.includes('first'), { what: 'the news' });
+    const slow: Awaited<ReturnType<typeof say>>[] = [];
+    for (let each = 0; each < 5; each++) slow.push(await say(listener.port, post));
+    await waitFor(() => slow.filter(({ isClosed }) => isClosed).length >= 3, { what: 'room' });
+    expect(told.isClosed).toBe(false);
   });
 
   it('and leaves in the middle harms nobody', async () => {
