@@ -225,7 +225,7 @@ export class Listener {
     const question: Question = {
       method,
       rest: match.rest,
-      query: new URLSearchParams(url.split('?').slice(1).join('?')),
+      query: match.query,
       headers,
       readBody: (mostBytes) => {
         if (isAsked && !(Number(headers['content-length']) > mostBytes)) response.writeContinue();

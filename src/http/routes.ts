@@ -38,17 +38,19 @@ export interface Route {
 
 /** Where a request leads. */
 export type Match =
-  | { readonly kind: 'route'; readonly route: Route; readonly rest: string }
+  | { readonly kind: 'route'; readonly route: Route; readonly rest: string; readonly query: URLSearchParams }
   | { readonly kind: 'otherMethods'; readonly allow: string }
   | { readonly kind: 'nowhere' };
 
-/** Finds the route of a request; the query makes no difference. */
+/** Finds the route of a request; the query makes no difference, and neither does a host before the path. */
 export function findRoute(routes: readonly Route[], method: string, target: string): Match {
-  const path = target.split('?', 1).join('');
+  const [path = '', ...query] = target.replace(/^https?:\/\/[^/?]*\/?/i, '/').split('?');
   for (const route of routes) {
     const rest = restOf(route.path, path);
     if (rest === null) continue;
-    if (methodsOf(route).includes(method)) return { kind: 'route', route, rest };
+    if (methodsOf(route).includes(method)) {
+      return { kind: 'route', route, rest, query: new URLSearchParams(query.join('?')) };
+    }
     if (!route.isSecret) return { kind: 'otherMethods', allow: methodsOf(route).join(', ') };
   }
   return { kind: 'nowhere' };

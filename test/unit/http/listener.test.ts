@@ -235,6 +235,40 @@ describe('a client that asks on before it has its answer', () => {
 });
 
 describe('a listener', () => {
+  it.each(['/where?a=1?b', 'http://bridge.example:8099/where?a=1?b', 'HTTPS://[::1]/where?a=1?b'])(
+    'finds what is asked for at %s',
+    async (target) => {
+      const where: Route = {
+        path: '/where',
+        methods: ['GET'],
+        answer: ({ query }) => jsonReply(200, [...query]),
+      };
+      const { listener } = await startListener({ routes: [where] });
+      const heard = await say(
+        listener.port,
+        `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      );
+      await waitFor(() => heard.isClosed, { what: 'the end' });
+      expect(heard.text).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\[\["a","1\?b"\]\]$/);
+    },
+  );
+
+  it.each([
+    ['http://bridge.example', 200],
+    ['http://bridge.example?page=2', 200],
+    ['http://bridge.example/', 200],
+    ['//bridge.example/', 404],
+    ['/http://bridge.example/', 404],
+    ['ftp://bridge.example/', 404],
+    ['*', 404],
+  ])('asked for %s answers %d', async (target, status) => {
+    const root: Route = { path: '/', methods: ['GET'], answer: () => jsonReply(200, {}) };
+    const { listener } = await startListener({ routes: [root] });
+    const heard = await say(listener.port, `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await waitFor(() => heard.text !== '', { what: 'the answer' });
+    expect([target, heard.text.slice(0, 12)]).toEqual([target, `HTTP/1.1 ${status}`]);
+  });
+
   it('answers for a route that fails, and tells the log', async () => {
     const { url, lines } = await startListener();
     expect(await ask(`${url}/fail`)).toMatchObject({ status: 500, text: '{"status":"error"}' });
