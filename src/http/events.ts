@@ -53,7 +53,7 @@ export class Events {
 
   /** Tells a reader of a page from now on, until it leaves. */
   add(out: Writable, page: number): void {
-    // As many may have asked for the last place while the page was loaded.
+    // Two may have asked for the last place at once.
     if (this.isFull) {
       out.end();
       return;

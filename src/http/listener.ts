@@ -223,7 +223,6 @@ export class Listener {
     }
     const isAsked = headers.expect?.toLowerCase() === '100-continue';
     const question: Question = {
-      method,
       rest: match.rest,
       query: match.query,
       headers,

@@ -6,7 +6,7 @@ import icon from './page/icon.svg?raw';
 import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
-import { jsonReply, type Question, type Reply, type Stream } from './routes.ts';
+import { jsonReply, type Question, type Route } from './routes.ts';
 
 /** Nothing but what is served here is loaded, and only pages of the same origin, as Home Assistant is, may frame it. */
 const sources = {
@@ -28,47 +28,47 @@ const headers = {
   'referrer-policy': 'no-referrer',
 };
 
-/** What is served as it is, by path. */
-const files: ReadonlyMap<string, readonly [type: string, text: string]> = new Map([
-  ['/', ['text/html', html]],
-  ['/page.css', ['text/css', style]],
-  ['/page.js', ['text/javascript', script]],
-  ['/icon.svg', ['image/svg+xml', icon]],
-]);
-
 /** The status page: files, the document that they show, and the stream of its news. */
-export class Page {
-  readonly #board: Board;
-  readonly #events: Events;
+export function pageRoutes(gather: () => Overview, hide: (text: string) => string, clock: Clock): Route[] {
+  const board = new Board(gather, hide, clock);
+  const events = new Events(board, clock);
+  return [
+    file('/', 'text/html', html),
+    file('/page.css', 'text/css', style),
+    file('/page.js', 'text/javascript', script),
+    file('/icon.svg', 'image/svg+xml', icon),
+    {
+      path: '/status.json',
+      methods: ['GET'],
+      answer: (question) => ({
+        status: 200,
+        contentType: 'application/json; charset=utf-8',
+        text: board.withTime(board.text(pageWanted(question))),
+        headers,
+      }),
+    },
+    {
+      path: '/events',
+      methods: ['GET'],
+      answer: (question) => {
+        if (events.isFull) return jsonReply(503, { status: 'too_many_readers' }, { 'retry-after': '10' });
+        return {
+          status: 200,
+          contentType: 'text/event-stream; charset=utf-8',
+          // For nginx: news that it collects are none.
+          headers: { ...headers, 'x-accel-buffering': 'no' },
+          open: (out) => events.add(out, pageWanted(question)),
+        };
+      },
+    },
+  ];
+}
 
-  constructor(gather: () => Overview, hide: (text: string) => string, clock: Clock) {
-    this.#board = new Board(gather, hide, clock);
-    this.#events = new Events(this.#board, clock);
-  }
+function file(path: string, type: string, text: string): Route {
+  const reply = { status: 200, contentType: `${type}; charset=utf-8`, text, headers };
+  return { path, methods: ['GET'], answer: () => reply };
+}
 
-  /** Answers for one of its paths. */
-  answer(path: string, { query }: Question): Reply | Stream {
-    const [type, file] = files.get(path) ?? [];
-    if (type !== undefined && file !== undefined) {
-      return { status: 200, contentType: `${type}; charset=utf-8`, text: file, headers };
-    }
-    const page = Number(query.get('page') ?? 1);
-    return path === '/events' ? this.#stream(page) : this.#document(page);
-  }
-
-  #document(page: number): Reply {
-    const text = this.#board.withTime(this.#board.text(page));
-    return { status: 200, contentType: 'application/json; charset=utf-8', text, headers };
-  }
-
-  #stream(page: number): Reply | Stream {
-    if (this.#events.isFull) return jsonReply(503, { status: 'too_many_readers' }, { 'retry-after': '10' });
-    return {
-      status: 200,
-      contentType: 'text/event-stream; charset=utf-8',
-      // For nginx: news that it collects are none.
-      headers: { ...headers, 'x-accel-buffering': 'no' },
-      open: (out) => this.#events.add(out, page),
-    };
-  }
+function pageWanted({ query }: Question): number {
+  return Number(query.get('page') ?? 1);
 }

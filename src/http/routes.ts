@@ -3,7 +3,6 @@ import type { Writable } from 'node:stream';
 
 /** What a route is asked. */
 export interface Question {
-  readonly method: string;
   /** Of the path, what a route that ends with `/*` leaves open: as it was sent, without the query. */
   readonly rest: string;
   readonly query: URLSearchParams;

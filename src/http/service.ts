@@ -8,7 +8,7 @@ import { among } from './addresses.ts';
 import { healthRoutes } from './health.ts';
 import { Listener, type ListenerOptions } from './listener.ts';
 import type { MetricsSource } from './metrics.ts';
-import type { Page } from './page.ts';
+import { pageRoutes } from './page.ts';
 import type { Route } from './routes.ts';
 import { Webhook, type WebhookOptions } from './webhook.ts';
 
@@ -44,25 +44,6 @@ export function createHttp(
     ...(webhook ? [webhook.route] : []),
   ];
   return new Listener({ ...address, routes, isWelcome: among(onlyFrom) }, clock, random, log);
-}
-
-const pagePaths = ['/', '/page.css', '/page.js', '/icon.svg', '/status.json', '/events'];
-
-/** Loaded when somebody looks. */
-function pageRoutes(overview: () => Overview, hide: (text: string) => string, clock: Clock): Route[] {
-  let loading: Promise<Page> | null = null;
-  const load = async () => {
-    const { Page } = await import('./page.ts');
-    return new Page(overview, hide, clock);
-  };
-  return pagePaths.map((path) => ({
-    path,
-    methods: ['GET'],
-    answer: async (question) => {
-      loading ??= load();
-      return (await loading).answer(path, question);
-    },
-  }));
 }
 
 /** Loaded when it is first asked for: not everybody has a Prometheus. */

@@ -18,7 +18,7 @@ function start(signingSecret?: string, secret = 'one two/ü') {
     rest: string,
     body: Buffer | null = Buffer.from('{}'),
     headers: Question['headers'] = {},
-  ) => webhook.route.answer({ method: 'POST', rest, query, headers, readBody: async () => body });
+  ) => webhook.route.answer({ rest, query, headers, readBody: async () => body });
   return { webhook, clock, lines, deliver, delivered: () => delivered };
 }
 
@@ -37,7 +37,7 @@ describe('a delivery', () => {
     async (rest) => {
       const { webhook, delivered } = start();
       const readBody = () => Promise.reject(new Error('it was read'));
-      const reply = await webhook.route.answer({ method: 'PUT', rest, query, headers: {}, readBody });
+      const reply = await webhook.route.answer({ rest, query, headers: {}, readBody });
       expect(reply).toMatchObject({ status: 404, text: '{"status":"not_found"}' });
       expect(delivered()).toBe(0);
     },
