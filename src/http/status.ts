@@ -2,7 +2,7 @@ import { version } from '../base/version.ts';
 import type { Overview } from '../bridge/overview.ts';
 import type { Half } from '../bridge/wellbeing.ts';
 import { incidentName } from '../entities/incidents.ts';
-import { isConnected, isSonicReachable, type SonicView } from '../model/devices.ts';
+import { isConnected, isSonicReachable, type SignalView, type SonicView } from '../model/devices.ts';
 import { newestFirst } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
@@ -10,8 +10,8 @@ import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
 import { type ShownUsage, usageOf } from './usage.ts';
 
-/** More is not read by anybody at once; the rest is on other pages. */
-export const sonicsAPage = 100;
+/** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
+export const devicesAPage = 100;
 
 /** More incidents are counted and not named. */
 const mostIncidents = 50;
@@ -48,10 +48,11 @@ export interface ShownProperty {
   readonly name: string | null;
   /** Null while not all of them are known. */
   readonly openIncidents: number | null;
-  readonly hubs: readonly ShownHub[];
   /** Those on this page. */
+  readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
   /** Those on all pages. */
+  readonly hubsInAll: number;
   readonly sonicsInAll: number;
   /** Of all sonics in it together; where the property is not known, of each by itself. */
   readonly usage: readonly ShownUsage[];
@@ -96,17 +97,19 @@ interface ShownHalf {
   readonly reason: string | null;
 }
 
-/** A property and all that is in it. */
+type Device = SignalView | SonicView;
+
+/** A property and all that is in it, its hubs first. */
 interface Household {
   readonly id: string | null;
   readonly name: string | null;
   readonly openIncidents: number | null;
-  readonly sonics: readonly SonicView[];
+  readonly devices: readonly Device[];
 }
 
 /** The page that there is nearest to the wanted one, and how many there are. */
 export function pageNearest(overview: Overview, wantedPage: number): StatusDocument['page'] {
-  const of = Math.max(1, Math.ceil(layoutOf(overview).lines.length / sonicsAPage));
+  const of = Math.max(1, Math.ceil(layoutOf(overview).lines.length / devicesAPage));
   return { number: Math.min(of, Math.max(1, Math.floor(wantedPage) || 1)), of };
 }
 
@@ -118,10 +121,13 @@ export function statusOf(overview: Overview, hide: (text: string) => string, wan
   const isFresh = wellbeing.cloud.isWorking;
   const { lines, valves } = layoutOf(overview);
   const page = pageNearest(overview, wantedPage);
-  const onPage = new Map<Household, SonicView[]>();
-  for (const [household, sonic] of lines.slice((page.number - 1) * sonicsAPage, page.number * sonicsAPage)) {
+  const onPage = new Map<Household, Device[]>();
+  for (const [household, device] of lines.slice(
+    (page.number - 1) * devicesAPage,
+    page.number * devicesAPage,
+  )) {
     const shown = onPage.get(household) ?? [];
-    if (sonic) shown.push(sonic);
+    if (device) shown.push(device);
     onPage.set(household, shown);
   }
   return {
@@ -147,8 +153,8 @@ export function statusOf(overview: Overview, hide: (text: string) => string, wan
 
 /** What is the same for all pages. */
 interface Layout {
-  /** A property without a sonic takes a line too. */
-  readonly lines: readonly (readonly [Household, SonicView | null])[];
+  /** A property with nothing in it takes a line too. */
+  readonly lines: readonly (readonly [Household, Device | null])[];
   readonly valves: StatusDocument['valves'];
 }
 
@@ -159,10 +165,10 @@ function layoutOf(overview: Overview): Layout {
   const known = layouts.get(overview);
   if (known) return known;
   const layout: Layout = {
-    lines: householdsOf(overview).flatMap((household): [Household, SonicView | null][] =>
-      household.sonics.length === 0
+    lines: householdsOf(overview).flatMap((household): [Household, Device | null][] =>
+      household.devices.length === 0
         ? [[household, null]]
-        : household.sonics.map((sonic) => [household, sonic]),
+        : household.devices.map((device) => [household, device]),
     ),
     valves: counted(overview.sonics, overview.wellbeing.cloud.isWorking),
   };
@@ -171,56 +177,68 @@ function layoutOf(overview: Overview): Layout {
 }
 
 /** By name, as people look for them; what is in no known property comes last. */
-function householdsOf({ wellbeing, properties, sonics }: Overview): Household[] {
-  const inside = new Map<string | null, SonicView[]>();
+function householdsOf({ wellbeing, properties, signals, sonics }: Overview): Household[] {
+  const inside = new Map<string | null, Device[]>();
   const known = new Set(properties.map(({ property }) => property.id));
-  for (const view of sonics) {
-    const home = view.propertyId !== null && known.has(view.propertyId) ? view.propertyId : null;
+  for (const device of [...signals, ...sonics]) {
+    const home = device.propertyId !== null && known.has(device.propertyId) ? device.propertyId : null;
     const neighbours = inside.get(home);
-    if (neighbours) neighbours.push(view);
-    else inside.set(home, [view]);
+    if (neighbours) neighbours.push(device);
+    else inside.set(home, [device]);
   }
-  const sonicsIn = (id: string | null) =>
-    (inside.get(id) ?? []).toSorted((one, other) => byName(nameOf(one.sonic), nameOf(other.sonic)));
+  const devicesIn = (id: string | null) => (inside.get(id) ?? []).toSorted(hubsFirst);
   const isFresh = wellbeing.cloud.isWorking;
   const homes = properties.map(
     ({ property, incidents, areIncidentsKnown }): Household => ({
       id: property.id,
       name: nameOf(property),
       openIncidents: isFresh && areIncidentsKnown ? incidents.length : null,
-      sonics: sonicsIn(property.id),
+      devices: devicesIn(property.id),
     }),
   );
   homes.sort((one, other) => byName(one.name ?? '', other.name ?? ''));
-  const homeless = sonicsIn(null);
+  const homeless = devicesIn(null);
   return homeless.length === 0
     ? homes
-    : [...homes, { id: null, name: null, openIncidents: null, sonics: homeless }];
+    : [...homes, { id: null, name: null, openIncidents: null, devices: homeless }];
+}
+
+function hubsFirst(one: Device, other: Device): number {
+  if (one.kind !== other.kind) return one.kind === 'signal' ? -1 : 1;
+  return byName(deviceName(one), deviceName(other));
 }
 
 function shownProperty(
-  { id, name, openIncidents, sonics }: Household,
-  shown: readonly SonicView[],
-  { signals, wellbeing, readAt }: Overview,
+  { id, name, openIncidents, devices }: Household,
+  shown: readonly Device[],
+  { wellbeing, readAt }: Overview,
 ): ShownProperty {
   const isFresh = wellbeing.cloud.isWorking;
+  const sonics = devices.filter(isSonic);
+  const shownSonics = shown.filter(isSonic);
   // What is in no known property has no water in common.
-  const metered = id === null ? shown.map((sonic) => [sonic]) : [sonics];
+  const metered = id === null ? shownSonics.map((sonic) => [sonic]) : [sonics];
   return {
     name,
     openIncidents,
-    hubs: signals
-      .filter(({ propertyId }) => propertyId === id)
-      .map(({ signal, isUnread }) => ({
-        name: nameOf(signal),
-        isConnected: isUnread || !isFresh ? null : isConnected(signal.cloud_connection),
-      }))
-      .toSorted((one, other) => byName(one.name, other.name)),
-    sonics: shown.map((view) => shownSonic(view, isFresh, readAt)),
+    hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
+    sonics: shownSonics.map((view) => shownSonic(view, isFresh, readAt)),
+    hubsInAll: devices.length - sonics.length,
     sonicsInAll: sonics.length,
     usage: metered.flatMap(
       (together) => usageOf(id === null ? nameOf(together[0]?.sonic) : null, together) ?? [],
     ),
+  };
+}
+
+function isSonic(device: Device): device is SonicView {
+  return device.kind === 'sonic';
+}
+
+function shownHub({ signal, isUnread }: SignalView, isFresh: boolean): ShownHub {
+  return {
+    name: nameOf(signal),
+    isConnected: isUnread || !isFresh ? null : isConnected(signal.cloud_connection),
   };
 }
 
@@ -270,6 +288,10 @@ function shownIncident(incident: Incident, overview: Overview): ShownIncident {
     device: sonic ? nameOf(sonic.sonic) : signal ? nameOf(signal.signal) : null,
     since: shortened(since),
   };
+}
+
+function deviceName(device: Device): string {
+  return nameOf(isSonic(device) ? device.sonic : device.signal);
 }
 
 function nameOf(record: { readonly name: string | null } | undefined): string {

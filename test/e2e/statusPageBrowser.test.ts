@@ -182,24 +182,23 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, `${isLive} && ${has('#link', 'Asked for every 5 s')} && ${has('.valve', 'open')}`);
   });
 
-  it('shows a thousand valves a page at a time, and says how many pages there are', async () => {
+  it('shows a thousand valves and their hubs a page at a time, and says how many pages there are', async () => {
     const cloud = { properties: 100, signals: 200, sonics: 1_000, quiet: true };
     const { url } = await startHttpHouse({}, { cloud, config: { schedules: {} } });
     const isThere = async () => JSON.parse((await ask(`${url}/status.json`)).text).status.isWhole;
     await waitFor(isThere, { what: 'the fleet', timeoutMs: 30_000 });
     const tab = await openTab(`${url}/`, phone);
-    await waitInTab(tab, `${isLive} && document.querySelectorAll('.valve').length === 100`);
-    expect(await text(tab)).toContain('Page 1 of 10');
+    const devices = `[...document.querySelectorAll('.card p, .valve')]
+      .filter((each) => each.matches('.valve') || each.innerText.startsWith('Hub ')).length`;
+    await waitInTab(tab, `${isLive} && ${devices} === 100`);
+    expect(await text(tab)).toContain('Page 1 of 12');
     expect(await text(tab)).toContain('1000 open');
     expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     const first = await tab.evaluate(`document.querySelector('h3').innerText`);
     await tab.evaluate(
       `[...document.querySelectorAll('a')].find((each) => each.innerText === 'Next page').click()`,
     );
-    await waitInTab(
-      tab,
-      `${has('.pages', 'Page 2 of 10')} && document.querySelectorAll('.valve').length === 100`,
-    );
+    await waitInTab(tab, `${has('.pages', 'Page 2 of 12')} && ${devices} === 100`);
     expect(await tab.evaluate(`document.querySelector('h3').innerText`)).not.toBe(first);
     expect(tab.complaints).toEqual([]);
   });

@@ -149,9 +149,12 @@ function incidentList({ areKnown, inAll, newest }) {
   ];
 }
 
-function propertyCard({ name, openIncidents, hubs, sonics, sonicsInAll, usage }) {
+function propertyCard({ name, openIncidents, hubs, sonics, hubsInAll, sonicsInAll, usage }) {
   const count = openIncidents === null ? null : some(openIncidents, 'open incident');
-  const elsewhere = sonicsInAll - sonics.length;
+  const elsewhere = [
+    ['hub', hubsInAll - hubs.length],
+    ['valve', sonicsInAll - sonics.length],
+  ].flatMap(([what, count]) => (count > 0 ? some(count, what) : []));
   return [
     make('h3', null, name === null ? 'In no property that is known' : named(name)),
     count && openIncidents > 0 ? make('p', { class: 'low' }, count) : null,
@@ -161,7 +164,9 @@ function propertyCard({ name, openIncidents, hubs, sonics, sonicsInAll, usage })
     }),
     sonics.length > 0 ? make('ul', { class: 'valves' }, ...sonics.map(sonicRow)) : null,
     sonicsInAll === 0 ? make('p', { class: 'faint' }, 'No valve.') : null,
-    elsewhere > 0 ? make('p', { class: 'faint' }, `${some(elsewhere, 'valve')} of it on other pages`) : null,
+    elsewhere.length > 0
+      ? make('p', { class: 'faint' }, `${elsewhere.join(' and ')} of it on other pages`)
+      : null,
     ...usage.map(waterChart),
   ].filter(Boolean);
 }

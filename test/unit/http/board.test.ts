@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Board } from '../../../src/http/board.ts';
-import { sonicsAPage } from '../../../src/http/status.ts';
+import { devicesAPage } from '../../../src/http/status.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { sonicView } from '../../support/views.ts';
 
@@ -19,7 +19,7 @@ function start() {
     isWhole: true,
     properties: [],
     signals: [],
-    sonics: Array.from({ length: sonicsAPage + 1 }, () => sonicView()),
+    sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView()),
     incidents: [],
     areIncidentsKnown: true,
     readAt: () => null,

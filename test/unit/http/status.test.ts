@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Overview } from '../../../src/bridge/overview.ts';
-import { sonicsAPage, statusOf } from '../../../src/http/status.ts';
+import { devicesAPage, statusOf } from '../../../src/http/status.ts';
 import type { SonicView } from '../../../src/model/devices.ts';
 import {
   anIncident,
@@ -165,7 +165,7 @@ describe('the document', () => {
     expect(names).toHaveLength(250);
     expect(new Set(names).size).toBe(250);
     for (const { properties } of pages) {
-      expect(properties.flatMap((home) => home.sonics).length).toBeLessThanOrEqual(sonicsAPage);
+      expect(properties.flatMap((home) => home.sonics).length).toBeLessThanOrEqual(devicesAPage);
     }
     const order = pages.flatMap((each) => each.properties.map(({ name }) => name));
     expect(order.slice(0, 8)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((index) => `Home ${index}`));
@@ -174,6 +174,32 @@ describe('the document', () => {
     expect(pages.every(({ valves }) => Object.values(valves).reduce((sum, each) => sum + each) === 250)).toBe(
       true,
     );
+  });
+
+  it('pages hubs as it does sonics, those of a property before its sonics', () => {
+    const signals = Array.from({ length: 250 }, (_, index) =>
+      signalView({
+        signal: aSignal({ id: `h-${index}`, name: `Hub ${index}` }),
+        // The last is in no known property.
+        propertyId: index < 249 ? 'property-1' : 'property-9',
+      }),
+    );
+    const pages = [1, 2, 3].map((page) => status({ signals }, page));
+    expect(pages.map(({ page }) => page)).toEqual([1, 2, 3].map((number) => ({ number, of: 3 })));
+    const shownOn = pages.map(({ properties }) =>
+      properties.map(({ name, hubs, sonics }) => [name, hubs.length, sonics.length]),
+    );
+    expect(shownOn).toEqual([
+      [['Holiday home', 100, 0]],
+      [['Holiday home', 100, 0]],
+      [
+        ['Holiday home', 49, 1],
+        [null, 1, 0],
+      ],
+    ]);
+    const names = pages.flatMap(({ properties }) => properties.flatMap(({ hubs }) => hubs));
+    expect(names.map(({ name }) => name)).toEqual(signals.map(({ signal }) => signal.name));
+    expect(pages[1]?.properties[0]).toMatchObject({ hubsInAll: 249, sonicsInAll: 1 });
   });
 
   it.each([0, -3, 99, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
