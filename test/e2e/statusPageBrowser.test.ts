@@ -140,6 +140,22 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, `${isLive} && ${has('#link', 'Live')}`, 30_000);
   });
 
+  it('leaves what somebody has unfolded, and where the keyboard is, while what is around it changes', async () => {
+    const { url, world, closed } = await startHouseToShow();
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && ${has('.is-closed', 'closed')} && document.querySelector('.chart')`);
+    await tab.evaluate(
+      `document.querySelectorAll('summary').forEach((each) => { each.click(); each.focus(); })`,
+    );
+    const unfolded = `document.querySelectorAll('details[open]').length === 2
+      && document.activeElement === [...document.querySelectorAll('summary')].at(-1)`;
+    expect(await tab.evaluate(unfolded)).toBe(true);
+    for (const id of world.sonics.ids) world.setValve(id, id === closed ? 'open' : 'closed');
+    await waitInTab(tab, `document.querySelectorAll('.is-open').length === 1`);
+    expect(await tab.evaluate(unfolded)).toBe(true);
+    expect(await tab.evaluate(`document.querySelector('.figures').innerText`)).toMatch(/-01\s+[\d.,]+ L/);
+  });
+
   it('works in the frame of Home Assistant, also where that holds streams back', async () => {
     const { url, world, closed } = await startHouseToShow();
     for (const [isHoldingBack, words] of [

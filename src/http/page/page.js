@@ -56,7 +56,7 @@ function make(name, attributes, ...children) {
   return element;
 }
 
-/** What each place was drawn from: one that is as it was is left alone, with what is selected or unfolded in it. */
+/** What each place was drawn from: one that is as it was is left alone, with what is selected in it. */
 const drawn = new WeakMap();
 
 function draw(place, data, render) {
@@ -64,6 +64,13 @@ function draw(place, data, render) {
   if (drawn.get(place) === text) return;
   drawn.set(place, text);
   place.replaceChildren(...render(data));
+}
+
+/** As many children as there are data, each drawn from its own: what can be unfolded stays as it is. */
+function drawEach(place, data, create, drawOne) {
+  while (place.children.length > data.length) place.lastChild.remove();
+  while (place.children.length < data.length) place.append(create());
+  for (const [index, each] of data.entries()) drawOne(place.children[index], each);
 }
 
 /** A moment, and how long ago it was; `refresh` keeps that true. */
@@ -149,7 +156,14 @@ function incidentList({ areKnown, inAll, newest }) {
   ];
 }
 
-function propertyCard({ name, openIncidents, hubs, sonics, hubsInAll, sonicsInAll, usage }) {
+const emptyCard = () => make('article', { class: 'card' }, make('div'), make('div'));
+
+function drawCard(card, { usage, ...home }) {
+  draw(card.firstChild, home, propertyParts);
+  drawEach(card.lastChild, usage, emptyWater, drawWater);
+}
+
+function propertyParts({ name, openIncidents, hubs, sonics, hubsInAll, sonicsInAll }) {
   const count = openIncidents === null ? null : some(openIncidents, 'open incident');
   const elsewhere = [
     ['hub', hubsInAll - hubs.length],
@@ -167,7 +181,6 @@ function propertyCard({ name, openIncidents, hubs, sonics, hubsInAll, sonicsInAl
     elsewhere.length > 0
       ? make('p', { class: 'faint' }, `${elsewhere.join(' and ')} of it on other pages`)
       : null,
-    ...usage.map(waterChart),
   ].filter(Boolean);
 }
 
@@ -219,7 +232,39 @@ function valvePill({ valve, doubt }) {
   );
 }
 
-function waterChart({ sonic, month, days, incompleteDays, litres, isFresh }) {
+const emptyWater = () =>
+  make(
+    'div',
+    null,
+    make('figure'),
+    make('details', null, make('summary', null, 'Figures by day'), make('ul', { class: 'figures' })),
+  );
+
+function drawWater(place, usage) {
+  draw(place.firstChild, usage, chartParts);
+  draw(place.querySelector('.figures'), usage, figureRows);
+}
+
+const dayOf = (month, index) => `${month}-${String(index + 1).padStart(2, '0')}`;
+
+function dayWords({ days, incompleteDays }, index) {
+  if (days[index] === null) return 'no figure';
+  return `${incompleteDays.includes(index + 1) ? 'at least ' : ''}${figure(days[index], 1)} L`;
+}
+
+function figureRows(usage) {
+  return usage.days.map((_, index) =>
+    make(
+      'li',
+      null,
+      make('span', null, dayOf(usage.month, index).slice(5)),
+      make('span', null, dayWords(usage, index)),
+    ),
+  );
+}
+
+function chartParts(usage) {
+  const { sonic, month, days, incompleteDays, litres, isFresh } = usage;
   const [year, number] = month.split('-').map(Number);
   const length = new Date(Date.UTC(year, number, 0)).getUTCDate();
   const name = new Date(year, number - 1, 1).toLocaleDateString(undefined, {
@@ -229,23 +274,16 @@ function waterChart({ sonic, month, days, incompleteDays, litres, isFresh }) {
   const most = Math.max(...days.map((day) => day ?? 0));
   const total = litres === null ? 'not known' : `${figure(litres, 0)} L`;
   const isWhole = !days.includes(null) && incompleteDays.length === 0;
-  const day = (index) => `${month}-${String(index + 1).padStart(2, '0')}`;
-  const words = (value, index) => {
-    if (value === null) return 'no figure';
-    return `${incompleteDays.includes(index + 1) ? 'at least ' : ''}${figure(value, 1)} L`;
-  };
   const bars = days.map((value, index) => {
     const height = value === null ? 100 : most === 0 ? 0 : (value / most) * 100;
     const kind = value === null ? 'nobody-knows' : incompleteDays.includes(index + 1) ? 'incomplete' : null;
     // A day without water has a line of its own; one that nobody knows is an empty frame.
     const shown = Math.max(height, 2);
     const shape = { class: kind, x: index * 10 + 1.5, width: 7, y: 100 - shown, height: shown };
-    return make('rect', shape, make('title', null, `${day(index)}: ${words(value, index)}`));
+    return make('rect', shape, make('title', null, `${dayOf(month, index)}: ${dayWords(usage, index)}`));
   });
   const label = `Water in ${name}: ${isWhole ? '' : 'at least '}${total}, at most ${figure(most, 1)} L a day`;
-  return make(
-    'figure',
-    null,
+  return [
     make(
       'figcaption',
       null,
@@ -271,19 +309,7 @@ function waterChart({ sonic, month, days, incompleteDays, litres, isFresh }) {
       make('span', null, String(length)),
     ),
     isFresh ? '' : make('p', { class: 'faint' }, 'Today is not complete: usage could not be read lately'),
-    make(
-      'details',
-      null,
-      make('summary', null, 'Figures by day'),
-      make(
-        'ul',
-        { class: 'figures' },
-        ...days.map((value, index) =>
-          make('li', null, make('span', null, day(index).slice(5)), make('span', null, words(value, index))),
-        ),
-      ),
-    ),
-  );
+  ];
 }
 
 function pollTable(polls) {
@@ -320,11 +346,7 @@ function show(status) {
     () => overview(status),
   );
   draw(at('incidents'), status.incidents, incidentList);
-  const cards = at('properties');
-  while (cards.children.length > status.properties.length) cards.lastChild.remove();
-  while (cards.children.length < status.properties.length) cards.append(make('article', { class: 'card' }));
-  for (const [index, property] of status.properties.entries())
-    draw(cards.children[index], property, propertyCard);
+  drawEach(at('properties'), status.properties, emptyCard, drawCard);
   for (const links of document.querySelectorAll('.pages')) draw(links, status.page, pageLinks);
   draw(at('polls'), status.polls, pollTable);
   const notice = at('notice');
