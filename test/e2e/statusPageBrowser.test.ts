@@ -65,6 +65,17 @@ const faintTexts = `(() => {
   });
 })()`;
 
+/** Names of polls that are broken within a word where beside them is told at length what went wrong. */
+const brokenNames = `(() => {
+  const rows = [...document.querySelectorAll('#polls tbody tr')];
+  for (const row of rows) row.lastChild.textContent = 'it went wrong '.repeat(20);
+  const words = document.createRange();
+  return rows.map(({ firstChild: name }) => {
+    words.selectNodeContents(name);
+    return words.getClientRects().length > name.textContent.split(' ').length ? name.textContent : '';
+  }).filter(Boolean);
+})()`;
+
 const text = (tab: Tab) => tab.evaluate('document.body.innerText').then(String);
 const isLive = `document.querySelector('#link').dataset.state === 'live'`;
 const has = (selector: string, words: string) =>
@@ -79,6 +90,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
       await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
       await tab.takePicture(join(folder, `${name}.png`), true);
       expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth'), name).toBe(true);
+      expect(await tab.evaluate(brokenNames), name).toEqual([]);
       expect(await tab.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')).toBe(
         look.scheme === 'dark',
       );
