@@ -147,6 +147,9 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(await tab.evaluate(`getComputedStyle(document.querySelector('.is-closed')).borderStyle`)).toBe(
       'dashed',
     );
+    const colours = `new Set([...document.querySelectorAll('main h3, main strong, main td, .chart rect')].map((each) =>
+      getComputedStyle(each)[each.matches('rect') ? 'fill' : 'color'])).size`;
+    expect(await tab.evaluate(colours)).toBe(1);
     await waitInTab(tab, has('#link-age', 's ago'));
     house.startBridge();
     await waitInTab(tab, `${isLive} && ${has('#link', 'Live')}`, 30_000);
