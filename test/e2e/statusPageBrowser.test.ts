@@ -239,6 +239,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const tab = await openTab(`${url}/`, { ...desktop, isScriptOff: true });
     await waitInTab(tab, `document.querySelector('noscript a')`);
     expect(await text(tab)).toContain('This page needs its script');
+    expect(await text(tab)).not.toContain('Connecting');
+    expect(await tab.evaluate(`document.querySelector('.dot').checkVisibility()`)).toBe(false);
   });
 });
 

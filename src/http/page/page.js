@@ -463,5 +463,6 @@ function look() {
 }
 
 listen();
+refresh();
 setInterval(look, 1_000);
 document.addEventListener('visibilitychange', look);
