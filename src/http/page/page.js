@@ -144,7 +144,7 @@ function incidentList({ areKnown, inAll, newest }) {
       'li',
       { class: 'incident' },
       make('strong', null, name ?? `Unknown incident${type === null ? '' : ` (${type})`}`),
-      severity ? ` ${severity}` : null,
+      severity ? `, severity ${severity}` : null,
       make('p', null, where || 'where is not known'),
       make('p', { class: 'faint' }, Number.isNaN(sinceMs) ? 'since when is not known' : moment(sinceMs)),
     );
