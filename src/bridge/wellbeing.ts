@@ -27,7 +27,7 @@ export interface Signs {
 export function wellbeingOf(signs: Signs): Wellbeing {
   const { isCloudFresh, cloudReason, isConnected, brokerReason, isShown } = signs;
   const brokerWords = isConnected
-    ? 'the devices were not shown yet'
+    ? 'connected, but the devices were not shown yet'
     : (brokerReason ?? 'not connected to the MQTT broker yet');
   return {
     cloud: half(isCloudFresh, cloudReason ?? 'the cloud has not answered yet'),

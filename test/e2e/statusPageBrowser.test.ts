@@ -135,7 +135,10 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, has('.is-closed', 'closed'));
 
     house.simulator.setFaults([fault('error=503')]);
-    await waitInTab(tab, `!document.querySelector('#notice').hidden && ${has('.is-unsure', 'was closed')}`);
+    await waitInTab(
+      tab,
+      `${has('#notice', 'What you see is what it said last')} && ${has('.is-unsure', 'was closed')}`,
+    );
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
     expect(await text(tab)).toMatch(/not read any more · \d+ s ago/);
     house.simulator.setFaults([]);

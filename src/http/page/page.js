@@ -349,9 +349,7 @@ function show(status) {
   drawEach(at('properties'), status.properties, emptyCard, drawCard);
   for (const links of document.querySelectorAll('.pages')) draw(links, status.page, pageLinks);
   draw(at('polls'), status.polls, pollTable);
-  const notice = at('notice');
-  notice.hidden = status.cloud.isUp;
-  notice.textContent = 'The cloud says nothing at present. What is grey is what it said last.';
+  at('notice').hidden = status.cloud.isUp;
   draw(at('about'), [status.version, status.startedAt], () => [
     `Version ${status.version}, running since `,
     moment(status.startedAt),

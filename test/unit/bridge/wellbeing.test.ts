@@ -25,7 +25,7 @@ describe('the two sides of the bridge', () => {
     ],
     ['the broker is away', { isConnected: false, brokerReason: 'refused' }, 'broker', 'refused'],
     ['it was never there', { isConnected: false }, 'broker', 'not connected to the MQTT broker yet'],
-    ['nothing was shown', { isShown: false }, 'broker', 'the devices were not shown yet'],
+    ['nothing was shown', { isShown: false }, 'broker', 'connected, but the devices were not shown yet'],
   ])('say which of them does not and why, where %s', (_, changes, side, reason) => {
     const wellbeing = wellbeingOf({ ...good, ...changes });
     expect(wellbeing[side]).toEqual({ isWorking: false, reason });
