@@ -29,8 +29,11 @@ export async function visitBroker<T>(
           message: () => {},
           failed: (reason, url) => {
             failures += 1;
-            reasons.set(describeUrl(url), reason);
-            if (failures >= mostFailures * options.urls.length) reject(new Error(told(reasons)));
+            const name = describeUrl(url);
+            reasons.set(name, options.find ? reason : `${name}: ${reason}`);
+            if (failures >= mostFailures * options.urls.length) {
+              reject(new Error([...reasons.values()].join('; ')));
+            }
           },
         },
         parts.clock,
@@ -45,9 +48,4 @@ export async function visitBroker<T>(
   } finally {
     await connection?.stop([]);
   }
-}
-
-function told(reasons: ReadonlyMap<string, string>): string {
-  const [only = ''] = reasons.values();
-  return reasons.size === 1 ? only : [...reasons].map(([name, reason]) => `${name}: ${reason}`).join('; ');
 }

@@ -57,7 +57,8 @@ export async function cleanup(context: CommandContext): Promise<number> {
     return left === 0 ? exitStatus.done : exitStatus.failed;
   };
 
-  const parts = { clock: systemClock, log, signal: context.signal };
+  // Why there is no connection is the error's to tell; it is not tried again until it works.
+  const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), signal: context.signal };
   return visitBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll);
 }
 

@@ -77,7 +77,6 @@ function brokerSteps(
   work?: (connection: Connection) => Promise<void>,
 ): Step[] {
   const addresses = brokerAddresses(config);
-  const isSingle = addresses.length === 1;
   const parts = { clock: systemClock, log, signal };
   if (addresses.length === 0) {
     const words = 'the embedded one, which starts with the bridge';
@@ -86,7 +85,7 @@ function brokerSteps(
     return [{ name: 'MQTT broker', run: () => look().then(() => `${words} and runs`) }];
   }
   return addresses.map((url) => ({
-    name: isSingle ? 'MQTT broker' : `MQTT broker ${describeUrl(url)}`,
+    name: 'MQTT broker',
     run: () =>
       visitBroker(
         { ...brokerOptions(config, secrets, findBroker), urls: [url] },
@@ -95,7 +94,7 @@ function brokerSteps(
         async (connection) => {
           await work?.(connection);
           if (findBroker) return 'the one that Home Assistant names lets the bridge in';
-          return isSingle ? `${new URL(url).host} lets the bridge in` : 'lets the bridge in';
+          return `${describeUrl(url)} lets the bridge in`;
         },
       ),
   }));

@@ -123,7 +123,7 @@ describe('check', () => {
     const house = await startHouse({ isStarted: false });
     await house.broker.stop();
     const { code, stdout } = await result(['check'], { config: house.config });
-    expect(stdout).toMatch(/FAILED MQTT broker: connection refused/);
+    expect(stdout).toContain(`FAILED MQTT broker: ${house.broker.url}: connection refused`);
     expect(code).toBe(1);
   });
 

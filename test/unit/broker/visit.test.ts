@@ -40,9 +40,9 @@ describe('a visit to the broker', () => {
       throw new Error('no luck');
     });
     await expect(failing).rejects.toThrow('no luck');
-    const nowhere = brokerOptions(`mqtt://127.0.0.1:${await freePort()}`);
-    await expect(visitBroker(nowhere, 'check', parts(), async () => 1)).rejects.toThrow(
-      'connection refused (is it running, and is the port right?)',
+    const nowhere = `mqtt://127.0.0.1:${await freePort()}`;
+    await expect(visitBroker(brokerOptions(nowhere), 'check', parts(), async () => 1)).rejects.toThrow(
+      `${nowhere}: connection refused (is it running, and is the port right?)`,
     );
   });
 
