@@ -43,7 +43,8 @@ export function parseArguments(argv: readonly string[]): Arguments {
     });
     return { name, command, isNamed: word !== undefined, options: values as Arguments['options'], words };
   } catch (error) {
-    throw new UsageError(`${name}: ${wordsOf(error, Object.keys(allOptions))}`);
+    const see = word === undefined ? '--help' : `${name} --help`;
+    throw new UsageError(`${name}: ${wordsOf(error, Object.keys(allOptions))}`, see);
   }
 }
 

@@ -94,5 +94,5 @@ function portOption(value: unknown): number | null {
   if (value === undefined) return null;
   const port = Number(value);
   if (/^\d+$/.test(String(value)) && port <= 65_535) return port;
-  throw new UsageError(`--port must be a number from 0 to 65535; got ${String(value)}`);
+  throw new UsageError(`--port must be a number from 0 to 65535; got ${String(value)}`, 'demo --help');
 }

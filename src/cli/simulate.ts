@@ -62,7 +62,7 @@ function readOptions(options: CommandContext['options']): SimulatorOptions {
     problems.push(`--email must be an e-mail address; got ${email}`);
   }
   if (password === '') problems.push('--password must not be empty');
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  if (problems.length > 0) throw new UsageError(problems.join('\n'), 'simulate --help');
   return {
     ...numbers,
     faults,

@@ -29,6 +29,7 @@ it('simulate names all that is wrong with its options, and ends with 2', async (
   expect(program.stderr).toContain('--port must be a whole number from 0 to 65535; got 70000');
   expect(program.stderr).toContain('--sonics must be a whole number from 0 to 100000; got many');
   expect(program.stderr).toContain('--fault latancy=5: unknown fault latancy; did you mean latency?');
+  expect(program.stderr).toContain('See sonic2mqtt simulate --help\n');
   expect(program.stdout).toBe('');
 });
 

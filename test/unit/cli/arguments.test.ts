@@ -34,6 +34,16 @@ describe('the arguments', () => {
     expect(() => parseArguments(argv)).toThrow(words);
   });
 
+  it.each([
+    [['demo', '--prot', '1'], 'demo --help'],
+    [['--prot', '1', 'demo'], 'demo --help'],
+    [['--prot=1'], '--help'],
+    [['call', '--config'], 'call --help'],
+    [['cal'], '--help'],
+  ])('%j are refused with where to read on: %s', (argv, see) => {
+    expect(() => parseArguments(argv)).toThrow(expect.objectContaining({ see }));
+  });
+
   it('are none for the other commands than their options', () => {
     expect(parseArguments(['demo', '--port', '1'])).toMatchObject({ options: { port: '1' }, words: [] });
     expect(parseArguments([])).toMatchObject({ name: 'run', isNamed: false, words: [] });
