@@ -82,9 +82,10 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     return { config: result.data, file: source === null ? null : path };
   }
   const isIncomplete = problems.some((each) => valueAt(tree, each.path) === undefined);
-  const advice = `there is no ${path}: write one (config.example.yaml shows every option) or set variables`;
+  const lack = source === null ? `there is no ${path}: write one` : `${path} sets nothing: fill it in`;
+  const advice = `${lack} (config.example.yaml shows every option) or set variables`;
   throw new ConfigError([
-    ...(source === null && isIncomplete ? [advice] : []),
+    ...((source === null || parsed.value === null) && isIncomplete ? [advice] : []),
     ...describe(problems),
     ...unknown,
   ]);

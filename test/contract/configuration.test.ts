@@ -180,13 +180,24 @@ describe('the file', () => {
 
   it('or else both ways to configure the bridge are told', () => {
     const cwd = join(folder, 'empty');
-    expect(problemsOf(() => loadConfig({ env: {}, cwd }))).toEqual([
-      `there is no ${join(cwd, 'config.yaml')}: write one (config.example.yaml shows every option) or set variables`,
+    const required = [
       'cloud.base_url (SONIC2MQTT_CLOUD__BASE_URL): is required',
       'cloud.email (SONIC2MQTT_CLOUD__EMAIL): is required',
       'cloud.password (SONIC2MQTT_CLOUD__PASSWORD): is required (or cloud.password_file)',
       'mqtt.url (SONIC2MQTT_MQTT__URL): is required, unless mqtt.embedded.enabled is true',
+    ];
+    expect(problemsOf(() => loadConfig({ env: {}, cwd }))).toEqual([
+      `there is no ${join(cwd, 'config.yaml')}: write one (config.example.yaml shows every option) or set variables`,
+      ...required,
     ]);
+    for (const text of ['', '# nothing yet\n']) {
+      const file = join(folder, 'nothing.yaml');
+      writeFileSync(file, text);
+      expect(problemsOf(() => loadConfig({ file, env: {}, cwd }))).toEqual([
+        `${file} sets nothing: fill it in (config.example.yaml shows every option) or set variables`,
+        ...required,
+      ]);
+    }
   });
 
   it('may leave sections and values empty, which means their defaults', () => {
