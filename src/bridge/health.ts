@@ -97,7 +97,7 @@ export function judge(symptoms: Symptoms): Judgement {
   const problems = failing.map(([{ gist }]) => gist);
   const { notes } = symptoms;
   if (symptoms.rejectedUntil !== null) {
-    const reason = `the cloud rejected the e-mail or the password; next attempt at ${iso(symptoms.rejectedUntil)}, or as soon as a password file changes`;
+    const reason = `the cloud rejected the e-mail or the password; next attempt by ${iso(symptoms.rejectedUntil)}, or as soon as a password file changes`;
     return { status: 'auth_failed', reason, problems, notes };
   }
   if (isWhollyFailing(symptoms, 'auth')) {

@@ -242,7 +242,7 @@ export class Session {
     const next =
       nextAttemptAt === null || !this.#options.onPasswordChange
         ? ''
-        : `; next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or when the password changes`;
+        : `; next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or as soon as a password file changes`;
     return new CloudError('auth', 'sign_in', words + next, { status, gist: words, mayHaveActed: false });
   }
 
