@@ -147,7 +147,10 @@ function withAbsolutePaths(tree: Tree, cwd: string): Tree {
 function withOwnClientId(tree: Tree): Tree {
   const path = ['mqtt', 'client_id'];
   const [index = 0, count] = ['index', 'count'].map((key) => valueAt(tree, ['shard', key]));
-  const isNeeded = typeof count === 'number' && count > 1 && valueAt(tree, path) === undefined;
+  const usual = optionRows.find((row) => row.path === path.join('.'))?.default;
+  // The example file has it written out.
+  const isUsual = [undefined, usual].includes(valueAt(tree, path));
+  const isNeeded = typeof count === 'number' && count > 1 && isUsual;
   return isNeeded && isTree(tree['mqtt'] ?? {}) ? withValueAt(tree, path, `sonic2mqtt_${index}`) : tree;
 }
 

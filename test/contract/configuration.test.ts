@@ -109,6 +109,14 @@ describe('the example file', () => {
     expect(load(example).config).toEqual(load(required.join('\n')).config);
   });
 
+  it('gives each of several bridges a client id of its own, though the one for all is written there', () => {
+    const clientId = (text: string) =>
+      load(text, { SONIC2MQTT_SHARD__COUNT: '2', SONIC2MQTT_SHARD__INDEX: '1' }).config.mqtt.client_id;
+    expect(clientId(example)).toBe('sonic2mqtt_1');
+    expect(clientId(required.join('\n'))).toBe('sonic2mqtt_1');
+    expect(clientId(example.replace(/(client_id:) sonic2mqtt/, '$1 cellar'))).toBe('cellar');
+  });
+
   it('names every option', () => {
     const uncommented = example.replaceAll(/^(\s*)# (\w+_file:)/gm, '$1$2');
     const named: string[] = [];
