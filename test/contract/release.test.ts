@@ -162,7 +162,7 @@ describe.each(files)('%s', (file) => {
 
 describe('the checks of a change', () => {
   it('run on every major version of Node that is supported', () => {
-    expect(ci?.jobs['test']?.strategy?.matrix.node).toEqual([20, 22, 24]);
+    expect(ci?.jobs['test']?.strategy?.matrix.node).toEqual([20, 22, 24, 26]);
     expect(engines.node).toBe('^20.19.0 || >=22.12.0');
     expect(commands(ci?.jobs['test'])).toEqual(
       expect.arrayContaining(['npm ci', 'npm run check', 'npm test']),
