@@ -86,7 +86,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'absences that were interrupted do not count',
     file: 'src/bridge/devices.ts',
-    text: 'present.push(id);\n      this.#absences.forget(id);',
+    text: 'present.push(id);\n        this.#absences.forget(id);',
     replacement: 'present.push(id);',
     tests: storeTests,
   },

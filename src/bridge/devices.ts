@@ -183,15 +183,16 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     let isSuperseded = false;
     this.#standing = null;
     for (const listed of records) {
-      if (!this.#events.isSelected(listed)) {
-        happenings.push(...this.#pass(listed));
-        continue;
-      }
       const { id } = listed;
-      present.push(id);
-      this.#absences.forget(id);
+      const isWanted = this.#events.isSelected(listed);
+      if (isWanted) {
+        present.push(id);
+        this.#absences.forget(id);
+      } else happenings.push(...this.#pass(listed));
       const known = this.#records.get(id);
-      if (known) this.#unwanted.delete(id);
+      // One that is wanted no more is shown for a while yet, and as it is.
+      if (!isWanted && !known) continue;
+      if (isWanted && known) this.#unwanted.delete(id);
       if (known && this.#precedence.isOlder(this.#kind, id, startedAt)) {
         isSuperseded = true;
         continue;

@@ -564,6 +564,24 @@ describe('a selection of properties', () => {
     expect(listed()).toEqual([]);
   });
 
+  it.each([
+    ['its signal left the property', 'hub', () => store.setOwnedSignals('home', [], true)],
+    ['it hangs on another signal', 'stray', () => {}],
+  ])('shows a sonic as the cloud lists it as long as it is shown, also once %s', (_, signalId, leave) => {
+    furnish(['Home']);
+    for (const _ of [1, 2]) leave();
+    const listed = () =>
+      store.replaceSonics(complete([sonic('kitchen', signalId, 'closed'), sonic('bath', 'hub')]));
+    expect(listed()).toEqual([]);
+    expect(store.sonicView('kitchen')).toMatchObject({ valve: 'closed', propertyId: null });
+    expect(store.sonicReadAt('kitchen')).toBe(time - 1);
+    expect(store.takeDirty().sonic).toContain('kitchen');
+    expect(listed()).toContainEqual(expect.objectContaining({ event: 'device_removed' }));
+    expect(store.sonicView('kitchen')).toBeNull();
+    expect(listed()).toEqual([]);
+    expect(store.sonicView('kitchen')).toBeNull();
+  });
+
   it('says that an incident closed whose device is shown and in no property any more', () => {
     furnish(['Home']);
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
