@@ -4,22 +4,34 @@ import { Absences } from './absences.ts';
 export class Ownership {
   readonly #owners = new Map<string, string>();
   readonly #owned = new Map<string, Set<string>>();
+  /** What the list of each property had last, be it taken for its own or for another's. */
+  readonly #listed = new Map<string, ReadonlySet<string>>();
   /** Properties whose signals were read completely. */
   readonly #surveyed = new Set<string>();
   readonly #absences = new Absences();
 
   /**
    * Takes in which signals a property has; the ids of signals for which that is news. One that complete lists miss
-   * stays where it was until they are to be believed, unless another property has it.
+   * stays where it was until they are to be believed, unless another property has it; one that two have is in the one
+   * that came by it later, lest it move with each list.
    */
   set(propertyId: string, signalIds: readonly string[], isComplete: boolean): string[] {
     const owned = this.#owned.get(propertyId) ?? new Set();
-    const news = signalIds.filter((id) => !owned.has(id) || this.#absences.has(id));
-    const missed = isComplete ? [...owned].filter((id) => !signalIds.includes(id)) : [];
-    const lost = missed.filter((id) => this.#absences.missed(id));
+    const before = this.#listed.get(propertyId);
+    const listed = new Set([...(isComplete ? [] : (before ?? [])), ...signalIds]);
+    this.#listed.set(propertyId, listed);
+    const news = signalIds.filter((id) =>
+      owned.has(id) ? this.#absences.has(id) : this.of(id) === null || !before?.has(id),
+    );
+    const missed = [...owned].filter((id) => !listed.has(id) && isComplete);
+    const lost = missed.filter((id) => this.#whoLists(id) !== undefined || this.#absences.missed(id));
     if (isComplete) this.#surveyed.add(propertyId);
     for (const id of news) this.#give(id, propertyId);
-    for (const id of lost) this.#take(id);
+    for (const id of lost) {
+      const other = this.#whoLists(id);
+      if (other === undefined) this.#take(id);
+      else this.#give(id, other);
+    }
     return [...news, ...lost];
   }
 
@@ -27,6 +39,7 @@ export class Ownership {
   forget(propertyId: string): string[] {
     const lost = [...(this.#owned.get(propertyId) ?? [])];
     for (const id of lost) this.#take(id);
+    this.#listed.delete(propertyId);
     this.#surveyed.delete(propertyId);
     return lost;
   }
@@ -59,6 +72,10 @@ export class Ownership {
   /** Those of these properties of which it is known that they have no signal. */
   without(propertyIds: Iterable<string>): string[] {
     return [...propertyIds].filter((id) => this.#surveyed.has(id) && !this.#owned.has(id));
+  }
+
+  #whoLists(signalId: string): string | undefined {
+    return [...this.#listed].find(([, ids]) => ids.has(signalId))?.[0];
   }
 
   #give(signalId: string, propertyId: string): void {

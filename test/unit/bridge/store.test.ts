@@ -336,6 +336,36 @@ describe('the store', () => {
   });
 });
 
+describe('a signal that two properties list', () => {
+  beforeEach(() => furnish());
+
+  const list = (propertyId: string, ...ids: string[]) => store.setOwnedSignals(propertyId, ids, true);
+  const home = () => store.signalView('hub')?.propertyId;
+
+  it('is in the one that listed it later, and does not move with each list', () => {
+    expect([list('shop', 'hub'), home()]).toEqual([true, 'shop']);
+    store.takeDirty();
+    for (const _ of [1, 2, 3])
+      expect([list('home', 'hub'), list('shop', 'hub'), home()]).toEqual([false, false, 'shop']);
+    expect(store.takeDirty().property).toEqual(new Set());
+  });
+
+  it('is in the other at once when the one does not list it any more', () => {
+    list('shop', 'hub');
+    list('home', 'hub');
+    expect([list('shop'), home()]).toEqual([true, 'home']);
+    expect(store.takeDirty().property).toEqual(new Set(['home', 'shop']));
+    expect([list('home', 'hub'), list('shop'), home()]).toEqual([false, false, 'home']);
+    expect([list('home'), home(), list('home'), home()]).toEqual([false, 'home', true, null]);
+  });
+
+  it('goes to the other when the one is gone', () => {
+    list('shop', 'hub');
+    for (const _ of [1, 2]) store.replaceProperties(complete([property('home', 'Home')]));
+    expect([home(), list('home', 'hub'), home()]).toEqual([null, true, 'home']);
+  });
+});
+
 describe('a signal that the list of its property misses', () => {
   beforeEach(() => furnish(['Home']));
 
