@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
+import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Incident } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
@@ -383,20 +383,23 @@ export class Poller {
    */
   async #readMissing(incident: Incident, doubted: Map<string, number> | null): Promise<Incident> {
     const call = { operation: 'read_incident', params: { incident_id: incident.id } } as const;
+    let kind: CloudErrorKind | null = null;
     try {
-      return await this.#client.call(call, { signal: this.#stopping.signal });
+      const answer = await this.#client.call(call, { signal: this.#stopping.signal });
+      // What is said of another tells nothing of this one.
+      if (answer.id === incident.id) return answer;
     } catch (error) {
       if (this.#stopping.signal.aborted) throw error;
-      const gone = { ...incident, open: false };
-      const kind = error instanceof CloudError ? error.kind : null;
-      if (kind === 'notFound') return gone;
-      if (doubted === null) return incident;
-      // Where it cannot be asked for there is only the list.
-      const times = (this.#doubted.get(incident.id) ?? 0) + 1;
-      if (kind === 'forbidden' || kind === 'unsupported' || times >= mostListsDoubted) return gone;
-      doubted.set(incident.id, times);
-      return incident;
+      if (error instanceof CloudError) ({ kind } = error);
     }
+    const gone = { ...incident, open: false };
+    if (kind === 'notFound') return gone;
+    if (doubted === null) return incident;
+    // Where it cannot be asked for there is only the list.
+    const times = (this.#doubted.get(incident.id) ?? 0) + 1;
+    if (kind === 'forbidden' || kind === 'unsupported' || times >= mostListsDoubted) return gone;
+    doubted.set(incident.id, times);
+    return incident;
   }
 
   async #pollList<Name extends ListName>(

@@ -37,6 +37,8 @@ describe('an incident that the list of open ones misses', () => {
   it.each([
     ['the cloud itself says that it is', { json: leak }],
     ['nobody knows', { status: 422 }],
+    ['the cloud tells of another', { json: { ...leak, id: 'other' } }],
+    ['the cloud tells that another is over', { json: { ...leak, id: 'other', open: false } }],
   ])('stays open while %s', async (_, answer) => {
     const { store, poller, stub, names } = await startWith(answer);
     poller.refresh();
