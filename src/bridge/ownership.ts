@@ -71,7 +71,8 @@ export class Ownership {
 
   /** Those of these properties of which it is known that they have no signal. */
   without(propertyIds: Iterable<string>): string[] {
-    return [...propertyIds].filter((id) => this.#surveyed.has(id) && !this.#owned.has(id));
+    const hasNone = (id: string) => !this.#owned.has(id) && this.#listed.get(id)?.size === 0;
+    return [...propertyIds].filter((id) => this.#surveyed.has(id) && hasNone(id));
   }
 
   #whoLists(signalId: string): string | undefined {

@@ -348,6 +348,9 @@ describe('a signal that two properties list', () => {
     for (const _ of [1, 2, 3])
       expect([list('home', 'hub'), list('shop', 'hub'), home()]).toEqual([false, false, 'shop']);
     expect(store.takeDirty().property).toEqual(new Set());
+    expect(store.propertiesWithoutSignals()).toEqual([]);
+    list('home');
+    expect(store.propertiesWithoutSignals()).toMatchObject([{ id: 'home' }]);
   });
 
   it('is in the other at once when the one does not list it any more', () => {
