@@ -27,8 +27,8 @@ export interface ShownSonic {
   readonly valve: Valve | null;
   /** The cloud's own word where it names no position. */
   readonly word: string | null;
-  /** Why what is shown may not be so any more; null where it is the present. */
-  readonly doubt: 'old' | 'unreachable' | null;
+  /** Why what is shown may not be so any more; null where it is the present. `unsure`: its hub could not be read. */
+  readonly doubt: 'old' | 'unreachable' | 'unsure' | null;
   /** When it was last read, in ms; told where it is old. */
   readonly readAt: number | null;
   readonly battery: string | null;
@@ -261,7 +261,9 @@ function shownSonic(view: SonicView, isFresh: boolean, readAt: Overview['readAt'
 
 function doubtOf(view: SonicView, isFresh: boolean): ShownSonic['doubt'] {
   if (!isFresh || view.isUnread) return 'old';
-  return isSonicReachable(view) ? null : 'unreachable';
+  const isReachable = isSonicReachable(view);
+  if (isReachable === undefined) return 'unsure';
+  return isReachable ? null : 'unreachable';
 }
 
 function counted(sonics: readonly SonicView[], isFresh: boolean): StatusDocument['valves'] {

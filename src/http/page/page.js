@@ -192,7 +192,7 @@ function sonicRow(sonic) {
     temperatureC === null ? null : `${figure(temperatureC, 1)} °C`,
   ];
   const power = battery === 'external_power_supply' ? 'external power' : battery && `battery ${battery}`;
-  const doubts = { old: 'not read any more', unreachable: 'not reachable' };
+  const doubts = { old: 'not read any more', unreachable: 'not reachable', unsure: 'perhaps not reachable' };
   const details = [
     word === null ? null : word.replaceAll('_', ' '),
     doubt === null ? null : doubts[doubt],

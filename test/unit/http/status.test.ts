@@ -77,6 +77,12 @@ describe('a valve', () => {
       expect(valves).toEqual({ ...noValve, unknown: 1 });
     }
   });
+
+  it('is not called out of reach while its hub could not be read: nobody knows', () => {
+    const { sonic, valves } = shown({ valve: 'closed', signal: undefined });
+    expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unsure', pressureBar: null });
+    expect(valves).toEqual({ ...noValve, unknown: 1 });
+  });
 });
 
 describe('incidents', () => {
