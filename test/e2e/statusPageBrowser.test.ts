@@ -238,6 +238,15 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(tab.complaints).toEqual([]);
   });
 
+  it('tells a rejected password as what it is, and has no place for properties that nobody has read', async () => {
+    const { url } = await startHttpHouse({}, { config: { cloud: { password: 'not this one' } } });
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && ${has('#overview', 'The cloud rejects the sign-in')}`);
+    await waitInTab(tab, has('#overview', 'connected, but the devices were not shown yet'));
+    const headings = `[...document.querySelectorAll('h2')].filter((each) => each.checkVisibility()).map((each) => each.innerText)`;
+    expect(await tab.evaluate(headings)).toEqual(['Overview', 'Open incidents', 'Last polls']);
+  });
+
   it('says without its script where the same can be read', async () => {
     const { url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     const tab = await openTab(`${url}/`, { ...desktop, isScriptOff: true });
