@@ -1,12 +1,18 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Overview } from '../../src/bridge/overview.ts';
+import { Listener } from '../../src/http/listener.ts';
+import { pageRoutes } from '../../src/http/page.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
 import { readEvents } from '../support/eventStream.ts';
 import { fault, quick } from '../support/house.ts';
 import { ask, startHttpHouse } from '../support/httpHouse.ts';
 import { ingressPath, startIngress } from '../support/ingress.ts';
+import { logLines } from '../support/logLines.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/program.ts';
+import { propertyView, sonicView } from '../support/views.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const desktop = { width: 1280, height: 900 };
@@ -245,6 +251,34 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, has('#overview', 'connected, but the devices were not shown yet'));
     const headings = `[...document.querySelectorAll('h2')].filter((each) => each.checkVisibility()).map((each) => each.innerText)`;
     expect(await tab.evaluate(headings)).toEqual(['Overview', 'Open incidents', 'Last polls']);
+  });
+
+  it('does not call water of which nobody knows none', async () => {
+    const usage = { todayL: null, yesterdayL: null, monthL: null, totalL: null, days: {} };
+    const lastReset = '2026-11-02T00:00:00Z';
+    const sonic = sonicView({ usage: { ...usage, lastReset, updatedAt: lastReset } });
+    const half = { isWorking: true, reason: null };
+    const overview: Overview = {
+      ...{ startedAt: 0, status: 'ok', reason: null, wellbeing: { cloud: half, broker: half }, polls: [] },
+      ...{ isWhole: true, properties: [propertyView()], signals: [], sonics: [sonic], incidents: [] },
+      ...{ areIncidentsKnown: true, readAt: () => null },
+    };
+    const routes = pageRoutes(
+      () => overview,
+      (words) => words,
+      systemClock,
+    );
+    const address = { host: '127.0.0.1', port: 0, onProblem: () => {} };
+    const listener = new Listener({ ...address, routes }, systemClock, Math.random, logLines().log);
+    await listener.start();
+    onTestFinished(() => listener.stop());
+    const tab = await openTab(`http://127.0.0.1:${listener.port}/`, desktop);
+    await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
+    const water = `[document.querySelector('figure').innerText, document.querySelector('.chart').ariaLabel]`;
+    const [said, read] = Object(await tab.evaluate(water));
+    expect(said).toContain('not known');
+    expect(said).not.toMatch(/\b0 L/);
+    expect(read).toBe('Water in November 2026: not known');
   });
 
   it('says without its script where the same can be read', async () => {

@@ -272,8 +272,9 @@ function chartParts(usage) {
     year: 'numeric',
   });
   const most = Math.max(...days.map((day) => day ?? 0));
-  const total = litres === null ? 'not known' : `${figure(litres, 0)} L`;
   const isWhole = !days.includes(null) && incompleteDays.length === 0;
+  const total = litres === null ? 'not known' : `${isWhole ? '' : 'at least '}${figure(litres, 0)} L`;
+  const tallest = litres === null ? '' : `tallest: ${figure(most, 1)} L`;
   const bars = days.map((value, index) => {
     const height = value === null ? 100 : most === 0 ? 0 : (value / most) * 100;
     const kind = value === null ? 'nobody-knows' : incompleteDays.includes(index + 1) ? 'incomplete' : null;
@@ -282,13 +283,13 @@ function chartParts(usage) {
     const shape = { class: kind, x: index * 10 + 1.5, width: 7, y: 100 - shown, height: shown };
     return make('rect', shape, make('title', null, `${dayOf(month, index)}: ${dayWords(usage, index)}`));
   });
-  const label = `Water in ${name}: ${isWhole ? '' : 'at least '}${total}, at most ${figure(most, 1)} L a day`;
+  const label = `Water in ${name}: ${[total, tallest].filter(Boolean).join(', ')}`;
   return [
     make(
       'figcaption',
       null,
       make('span', null, `Water in ${name}${sonic === null ? '' : `, ${named(sonic)}`}`),
-      make('strong', null, isWhole || litres === null ? total : `at least ${total}`),
+      make('strong', null, total),
     ),
     make(
       'svg',
@@ -305,7 +306,7 @@ function chartParts(usage) {
       'div',
       { class: 'days', 'aria-hidden': 'true' },
       make('span', null, '1'),
-      make('span', null, `tallest: ${figure(most, 1)} L`),
+      make('span', null, tallest),
       make('span', null, String(length)),
     ),
     isFresh ? '' : make('p', { class: 'faint' }, 'Today is not complete: usage could not be read lately'),
