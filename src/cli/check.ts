@@ -38,13 +38,14 @@ export async function check(context: CommandContext): Promise<number> {
   client.start(context.signal);
   const cloud = await examineCloud(config, client, report);
   await leave(client, context.signal);
+  if (context.signal.aborted) return exitStatus.failed;
   const isBrokerWell = await examineBroker(setup, 'check', context.signal, report);
   if (cloud instanceof CloudError && cloud.kind === 'auth') return exitStatus.rejected;
   return cloud === null && isBrokerWell ? exitStatus.done : exitStatus.failed;
 }
 
 /** One line per step; on a terminal the running step shows until its line replaces it. */
-function reporter({ print }: CommandContext): Reporter {
+function reporter({ print, signal }: CommandContext): Reporter {
   const isTerminal = process.stdout.isTTY === true;
   const clear = isTerminal ? '\r\x1b[2K' : '';
   return {
@@ -52,6 +53,7 @@ function reporter({ print }: CommandContext): Reporter {
       if (isTerminal) process.stdout.write(`…      ${name}`);
     },
     passed: (name, words) => print(`${clear}ok     ${name}: ${words}`),
-    failed: (name, words) => print(`${clear}FAILED ${name}: ${words}`),
+    // Of a step that was stopped nothing is known.
+    failed: (name, words) => print(`${clear}FAILED ${name}: ${signal.aborted ? 'interrupted' : words}`),
   };
 }

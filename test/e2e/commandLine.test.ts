@@ -142,7 +142,7 @@ describe('a command that is interrupted', () => {
     await checking.waitForOutput(/cloud: TCP/);
     const { code, durationMs } = await checking.stop('SIGINT');
     expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 1, isQuick: true });
-    expect(checking.stdout).toContain('FAILED cloud: HTTP');
+    expect(checking.stdout).toMatch(/\nFAILED cloud: HTTP: interrupted\n$/);
   });
 
   it('by two signals at once, as npm passes on the Ctrl+C of a terminal, ends as after one', async () => {
