@@ -6,7 +6,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { isTooLate } from '../cloud/lateness.ts';
 import type { Call, OperationName } from '../cloud/operations.ts';
 import type { FollowUp } from './followUp.ts';
-import { isAboutRecords } from './missingRoute.ts';
+import { namesRecords } from './missingRoute.ts';
 import type { Outcome } from './outcome.ts';
 
 /** The operations that commands may come to, besides the valves'. */
@@ -142,7 +142,7 @@ export class Changes {
     // Not the values: an address may hold a secret.
     log.info(`Asked by ${topic}: ${call.operation} ${Object.keys(call.body).join(', ')}`);
     try {
-      const isOneOfMany = isAboutRecords(call);
+      const isOneOfMany = namesRecords(call);
       const reply = await client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
       followUp.done(call, reply);
       return { reason: null, httpStatus };

@@ -18,8 +18,8 @@ const namedBy: Readonly<Record<string, 'property' | 'signal' | 'sonic' | 'incide
 /** The operations of sonics without a hub; those of a thing are of either kind. */
 const wifiNames: readonly OperationName[] = ['read_wifi_sonic', 'command_wifi_valve', 'read_wifi_telemetry'];
 
-/** Whether a call is about records that can be asked for by themselves: then a 404 of it speaks of them. */
-export function isAboutRecords({ params }: Call): boolean {
+/** Whether a call names records that can be asked for by themselves: then a 404 of it speaks of them. */
+export function namesRecords({ params }: Call): boolean {
   return Object.keys(params ?? {}).some((param) => Object.hasOwn(namedBy, param));
 }
 
@@ -44,7 +44,7 @@ export async function lookIntoMissing(call: Call, error: unknown, doubt: Doubt):
   const { client, store, log, signal, offersChanged } = doubt;
   const { operation } = call;
   const isMissing = error instanceof CloudError && error.kind === 'notFound';
-  if (!isMissing || !isAboutRecords(call) || !client.isInDoubt(operation)) return false;
+  if (!isMissing || !namesRecords(call) || !client.isInDoubt(operation)) return false;
   try {
     for (const [param, id] of Object.entries(call.params ?? {})) {
       const kind = kindOf(store, operation, param, String(id));

@@ -10,7 +10,7 @@ import { type Call, operationRow, type RecordOf } from '../cloud/operations.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
 import type { Answers, ReturnAddress } from './answers.ts';
 import type { FollowUp } from './followUp.ts';
-import { isAboutRecords } from './missingRoute.ts';
+import { namesRecords } from './missingRoute.ts';
 import { type Outcome, retainedWords, stoppedWords } from './outcome.ts';
 import { failureOf, type RequestFailure, turnedAway, unsentFailure } from './requestFailure.ts';
 import { judgeBudget, judgeMover, judgeRequest } from './requestJudgement.ts';
@@ -191,7 +191,7 @@ export class Requests {
     };
     let reply: unknown;
     try {
-      const isOneOfMany = isAboutRecords(call);
+      const isOneOfMany = namesRecords(call);
       reply = await client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
     } catch (error) {
       const isRouteMissing = await followUp.failed(topic, call, error);

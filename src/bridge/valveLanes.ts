@@ -6,7 +6,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { isTooLate } from '../cloud/lateness.ts';
 import type { Confirmations } from './confirmations.ts';
 import type { FollowUp } from './followUp.ts';
-import { isAboutRecords } from './missingRoute.ts';
+import { namesRecords } from './missingRoute.ts';
 import type { Store } from './store.ts';
 import { moveOf, type ValveCall } from './valveCall.ts';
 
@@ -112,7 +112,7 @@ export class ValveLanes {
     };
     let reply: unknown;
     try {
-      const isOneOfMany = isAboutRecords(call);
+      const isOneOfMany = namesRecords(call);
       const options = { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany };
       reply = await client.call(call, options);
     } catch (error) {

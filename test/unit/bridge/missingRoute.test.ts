@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAboutRecords, lookIntoMissing } from '../../../src/bridge/missingRoute.ts';
+import { lookIntoMissing, namesRecords } from '../../../src/bridge/missingRoute.ts';
 import { Store } from '../../../src/bridge/store.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
 import type { StubAnswer } from '../../support/cloudStub.ts';
@@ -46,7 +46,7 @@ async function lookInto(call: Call, answers: Readonly<Record<string, StubAnswer>
   store.replaceSignals(complete([aSignal()]));
   store.replaceSonics(complete([aSonic()]), complete([aSonic({ id: 'barn', signal_id: null })]));
   store.replaceIncidents(complete([anIncident()]));
-  const error = await client.call(call, { isOneOfMany: isAboutRecords(call) }).catch((each: unknown) => each);
+  const error = await client.call(call, { isOneOfMany: namesRecords(call) }).catch((each: unknown) => each);
   const before = stub.requests.length;
   let isTold = false;
   await lookIntoMissing(call, error, {
