@@ -4,6 +4,7 @@ import { reasonOf } from '../base/reason.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isTooLate } from '../cloud/lateness.ts';
+import { plainlyDidNotAct } from '../cloud/retry.ts';
 import type { Confirmations } from './confirmations.ts';
 import type { FollowUp } from './followUp.ts';
 import { namesRecords } from './missingRoute.ts';
@@ -118,7 +119,9 @@ export class ValveLanes {
     } catch (error) {
       // Not waited for: a newer command for the valve must not be.
       void followUp.failed(topic, call, error);
-      if (sendSignal.aborted && isUnsent(error)) onEnd(superseded);
+      // Were it not for a newer one, it would be sent yet, or again.
+      const isOvertaken = sendSignal.aborted && error instanceof CloudError && plainlyDidNotAct(error);
+      if (isOvertaken) onEnd(superseded);
       else onEnd({ status: 'error', reason: reasonOf(error), error, httpStatus });
       const mayHaveActed = error instanceof CloudError && error.mayHaveActed;
       if (mayHaveActed && !signal.aborted) doubtful(id);
@@ -128,10 +131,4 @@ export class ValveLanes {
     log.info(`The cloud accepted to ${wanted} the valve of ${store.label('sonic', id)}`);
     confirmations.begin({ topic, call, stateBefore });
   }
-}
-
-/** Whether it would be sent yet, or again, were it not for a newer one. */
-function isUnsent(error: unknown): boolean {
-  if (!(error instanceof CloudError) || error.mayHaveActed) return false;
-  return error.kind === 'unavailable' || error.kind === 'rateLimited';
 }

@@ -33,7 +33,8 @@ function isPassing({ kind }: CloudError): boolean {
   return kind === 'unavailable' || kind === 'rateLimited';
 }
 
-function plainlyDidNotAct(error: CloudError): boolean {
+/** Whether nothing was done for the time being, so that even what changes something may be asked again. */
+export function plainlyDidNotAct(error: CloudError): boolean {
   return isPassing(error) && !error.mayHaveActed;
 }
 
