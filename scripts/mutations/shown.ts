@@ -114,7 +114,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
     file: 'src/bridge/poller.ts',
-    text: "if (kind === 'forbidden' || kind === 'unsupported' || times >= mostListsDoubted) return gone;",
+    text: 'if (isRefusedForGood(kind) || times >= mostListsDoubted) return gone;',
     replacement: 'return gone;',
     tests: ['test/unit/bridge/poller.test.ts'],
   },

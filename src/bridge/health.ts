@@ -1,4 +1,4 @@
-import type { CloudErrorKind } from '../cloud/errors.ts';
+import { type CloudErrorKind, isRefusedForGood } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import type { Flaw } from './flaw.ts';
 
@@ -56,9 +56,6 @@ export const neverPolled: SliceRecord = {
   failure: null,
   consecutiveFailures: 0,
 };
-
-/** What the cloud refuses for good says nothing about how fresh the rest is. */
-const refusals: readonly string[] = ['forbidden', 'unsupported'];
 
 /** Everything that the judgement rests on. */
 export interface Symptoms {
@@ -147,10 +144,9 @@ function failuresByGist(symptoms: Symptoms): [Failure, Slice[]][] {
   return [...failures.values()];
 }
 
-/** The slice by which freshness is judged: the first vital one that the cloud has not refused for good. */
+/** The slice by which freshness is judged: the first vital one; what is refused for good tells nothing of the rest. */
 function judgedSlice(records: Readonly<Record<Slice, SliceRecord>>): Slice | null {
-  const isRefused = (slice: Slice) => refusals.includes(records[slice].failure?.kind ?? '');
-  return vitalSlices.find((slice) => !isRefused(slice)) ?? null;
+  return vitalSlices.find((slice) => !isRefusedForGood(records[slice].failure?.kind)) ?? null;
 }
 
 /** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */

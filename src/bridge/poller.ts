@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
+import { CloudError, type CloudErrorKind, isRefusedForGood } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Incident } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
@@ -397,7 +397,7 @@ export class Poller {
     if (doubted === null) return incident;
     // Where it cannot be asked for there is only the list.
     const times = (this.#doubted.get(incident.id) ?? 0) + 1;
-    if (kind === 'forbidden' || kind === 'unsupported' || times >= mostListsDoubted) return gone;
+    if (isRefusedForGood(kind) || times >= mostListsDoubted) return gone;
     doubted.set(incident.id, times);
     return incident;
   }
@@ -487,5 +487,5 @@ function shown<T>(result: PromiseSettledResult<T>): T | null | undefined {
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof CloudError && (error.kind === 'forbidden' || error.kind === 'unsupported');
+  return error instanceof CloudError && isRefusedForGood(error.kind);
 }

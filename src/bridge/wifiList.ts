@@ -1,5 +1,5 @@
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
+import { CloudError, isRefusedForGood } from '../cloud/errors.ts';
 import type { Sonic } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList } from './flaw.ts';
 
@@ -27,7 +27,7 @@ export async function readWifiSonics(
     return { records: crawl.records, isComplete: crawl.complete, problem: flawOfList(crawl) };
   } catch (error) {
     const kind = error instanceof CloudError ? error.kind : null;
-    if ((kind === 'unsupported' || kind === 'forbidden') && !areSomeKnown()) return none;
+    if (isRefusedForGood(kind) && !areSomeKnown()) return none;
     // An outage that has only reached this list is no other one.
     return { records: [], isComplete: false, problem: flawOf(error) };
   }

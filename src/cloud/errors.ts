@@ -16,6 +16,11 @@ export type CloudErrorKind =
   | 'unsupported'
   | 'invalid';
 
+/** Whether an error of this kind is the cloud's last word, to this user or to all: asking again is of no use. */
+export function isRefusedForGood(kind: string | null | undefined): boolean {
+  return kind === 'forbidden' || kind === 'unsupported';
+}
+
 export interface CloudErrorDetails {
   readonly status?: number | undefined;
   /** What the cloud asked to wait, in ms. */
