@@ -59,8 +59,8 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'a request keeps to control',
     file: 'src/bridge/requestJudgement.ts',
-    text: 'if (forbidden !== null) {',
-    replacement: 'if (false) {',
+    text: 'if (forbidden !== null)',
+    replacement: 'if (false)',
     tests: requestTests,
   },
   {

@@ -5,7 +5,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { isOperationName, type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
 import type { Traffic } from '../cloud/sender.ts';
-import { forbiddenBy } from '../homeassistant/command.ts';
+import { forbiddenBy, forbiddenWords } from '../homeassistant/command.ts';
 import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
 import type { Store } from './store.ts';
 import { moveOf, type ValveCall } from './valveCall.ts';
@@ -34,9 +34,7 @@ export function judgeRequest(
     return turnedAway('not_permitted', "not permitted: the session is the bridge's own");
   }
   const forbidden = forbiddenBy(name, control);
-  if (forbidden !== null) {
-    return turnedAway('not_permitted', `not permitted: control.${forbidden} is off in the configuration`);
-  }
+  if (forbidden !== null) return turnedAway('not_permitted', forbiddenWords(forbidden));
   if (problem !== null) return turnedAway('invalid_request', problem);
   try {
     encodeCall(call, {});

@@ -80,7 +80,7 @@ export function parseCommand(
   const operation = neededOn<DeviceView, OperationName | null>(taker.command.operation, view);
   if (isRefusal(operation)) return operation;
   const forbidden = forbiddenBy(operation, control);
-  if (forbidden) return notPermitted(forbidden);
+  if (forbidden) return { refusal: forbiddenWords(forbidden) };
   return ordered(taken(taker, view, payload));
 }
 
@@ -91,7 +91,7 @@ export function parseIncidentCommand(
   control: Readonly<Record<Control, boolean>>,
 ): ParsedCommand {
   const forbidden = forbiddenBy('act_on_incident', control);
-  if (forbidden) return notPermitted(forbidden);
+  if (forbidden) return { refusal: forbiddenWords(forbidden) };
   const action = offeredAction(incident, payload);
   if (action !== null) return { order: actOn(incident.id, action) };
   const offered = incident.possible_actions;
@@ -100,8 +100,9 @@ export function parseIncidentCommand(
     : { refusal: `must be one of ${offered.join(', ')}; got ${quote(payload)}` };
 }
 
-function notPermitted(forbidden: Control): Refusal {
-  return { refusal: `not permitted: control.${forbidden} is off in the configuration` };
+/** Why what a section of `control` forbids comes to nothing. */
+export function forbiddenWords(section: Control): string {
+  return `not permitted: control.${section} is off in the configuration`;
 }
 
 function ordered(order: Order | Refusal): ParsedCommand {
