@@ -1,11 +1,11 @@
-import { type Dirty, DirtySet, type PlannedKind, plannedKinds } from './dirty.ts';
+import { type Dirty, type PlannedKind, plannedKinds } from './dirty.ts';
 import type { Lists } from './lists.ts';
 import type { CloudDeviceKind } from './readings.ts';
 import type { Whereabouts } from './whereabouts.ts';
 
 /** What is to be planned anew: what changed, and what shows something of it. */
 export class Ripples {
-  readonly #dirty = new DirtySet();
+  #dirty = nothing();
   readonly #lists: Lists;
   readonly #whereabouts: Whereabouts;
   readonly #onChange: () => void;
@@ -18,12 +18,14 @@ export class Ripples {
 
   /** What was marked since the last time this was asked. */
   take(): Dirty {
-    return this.#dirty.take();
+    const taken = this.#dirty;
+    this.#dirty = nothing();
+    return taken;
   }
 
   /** Marks something, be it there or gone. */
   mark(kind: PlannedKind, id: string): void {
-    this.#dirty.add(kind, id);
+    this.#dirty[kind].add(id);
     this.#onChange();
   }
 
@@ -76,4 +78,8 @@ export class Ripples {
   #touchPropertiesOf(sonicId: string): void {
     for (const id of this.#whereabouts.moved(sonicId)) this.touch('property', id);
   }
+}
+
+function nothing(): Record<PlannedKind, Set<string>> {
+  return { property: new Set(), signal: new Set(), sonic: new Set(), incident: new Set() };
 }
