@@ -1,4 +1,11 @@
-import type { BridgeView, DeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
+import type {
+  BridgeView,
+  DeviceKind,
+  DeviceView,
+  PropertyView,
+  SignalView,
+  SonicView,
+} from '../model/devices.ts';
 import { bridgeEntities } from './bridge.ts';
 import { propertyEntities } from './property.ts';
 import type { EntityRow } from './row.ts';
@@ -20,7 +27,7 @@ const tables: { readonly [Kind in DeviceKind]: readonly EntityRow<ViewOf[Kind]>[
   sonic: sonicEntities,
 };
 
-/** The table of a kind of device. */
-export function entityTable<Kind extends DeviceKind>(kind: Kind): readonly EntityRow<ViewOf[Kind]>[] {
-  return tables[kind];
+/** The table of a kind of device. Its rows read views of that kind only, and must be given no other. */
+export function entityTable(kind: DeviceKind): readonly EntityRow<DeviceView>[] {
+  return tables[kind] as unknown as readonly EntityRow<DeviceView>[];
 }

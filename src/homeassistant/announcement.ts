@@ -1,15 +1,7 @@
 import { hasEntity, type Offers } from '../entities/row.ts';
+import { entityTable } from '../entities/tables.ts';
 import type { DeviceView } from '../model/devices.ts';
-import {
-  allRowsOf,
-  type Component,
-  componentId,
-  deviceOf,
-  optionsOf,
-  platformOf,
-  restOf,
-  viewId,
-} from './discovery.ts';
+import { type Component, componentId, deviceOf, optionsOf, platformOf, restOf, viewId } from './discovery.ts';
 import type { Topics } from './topics.ts';
 
 /** A device's discovery message, which is long and seldom new: written only when it is wanted. */
@@ -87,7 +79,7 @@ function castOf(pieces: readonly string[], idLength: number): Cast {
 function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: string): Template {
   const known = templates.get(topics) ?? new Map<string, Template>();
   templates.set(topics, known);
-  const allRows = allRowsOf(view);
+  const allRows = entityTable(view.kind);
   let shape = `${version} ${view.kind} `;
   for (const row of allRows) {
     const isThere = hasEntity(row, view, offers);

@@ -5,7 +5,6 @@ import { type FieldsCommand, plainCommands, type WordCommand } from '../entities
 import { actOn } from '../entities/incidents.ts';
 import {
   type CommandRow,
-  type EntityRow,
   type FieldCommand,
   type FieldOperation,
   isRefusal,
@@ -38,9 +37,7 @@ const mostRefusalsTold = 5;
 const incidentPath = 'action';
 
 function commandRows(kind: DeviceKind): readonly CommandRow<DeviceView>[] {
-  // Each table reads views of its own kind only, and is given no other.
-  const table = entityTable(kind) as unknown as readonly EntityRow<DeviceView>[];
-  return table.filter((row) => 'command' in row);
+  return entityTable(kind).filter((row) => 'command' in row);
 }
 
 /** The paths below a device of this kind at which commands are taken; `+` is any field. */

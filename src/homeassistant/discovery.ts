@@ -1,5 +1,4 @@
 import type { EntityRow, Need, SelectRow } from '../entities/row.ts';
-import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import type { Topics } from './topics.ts';
 
@@ -46,9 +45,9 @@ export function viewId(view: DeviceView): string {
 }
 
 /** What follows the device in its message, for these of its rows: of all devices with the same, but for the id. */
-export function restOf<View extends DeviceView>(
-  rows: readonly EntityRow<View>[],
-  view: View,
+export function restOf(
+  rows: readonly EntityRow<DeviceView>[],
+  view: DeviceView,
   id: string,
   topics: Topics,
   version: string,
@@ -61,12 +60,6 @@ export function restOf<View extends DeviceView>(
     availability_mode: 'all',
     components: Object.fromEntries(components),
   };
-}
-
-/** The rows of a view's table. */
-export function allRowsOf<View extends DeviceView>(view: View): readonly EntityRow<View>[] {
-  // The table of the view's own kind reads exactly this view; the compiler cannot follow the correlation.
-  return entityTable(view.kind) as unknown as readonly EntityRow<View>[];
 }
 
 /** The id of a row's component: `{platform}_{key}`. */
@@ -176,15 +169,15 @@ function availability(need: Need, kind: DeviceKind, id: string, topics: Topics):
 }
 
 /** What can be chosen: what the row offers, and what was chosen elsewhere. */
-export function optionsOf<View>({ options, value }: SelectRow<View>, view: View): readonly string[] {
+export function optionsOf({ options, value }: SelectRow<DeviceView>, view: DeviceView): readonly string[] {
   const present = value(view);
   if (present === null || options.includes(present)) return options;
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
-function component<View extends DeviceView>(
-  row: EntityRow<View>,
-  view: View,
+function component(
+  row: EntityRow<DeviceView>,
+  view: DeviceView,
   id: string,
   topics: Topics,
   defaultNeed: Need,

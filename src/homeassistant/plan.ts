@@ -1,4 +1,5 @@
 import { hasEntity, type Offers, type TextRow } from '../entities/row.ts';
+import { entityTable } from '../entities/tables.ts';
 import {
   type DeviceKind,
   type DeviceView,
@@ -17,7 +18,7 @@ import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import { type Announcement, announcementOf } from './announcement.ts';
-import { allRowsOf, lastResetKey, longestState, shortened, statesPath, viewId } from './discovery.ts';
+import { lastResetKey, longestState, shortened, statesPath, viewId } from './discovery.ts';
 import type { Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
@@ -176,7 +177,7 @@ export function entityStates(
   { offers }: Pick<PlanContext, 'offers'>,
 ): Record<string, unknown> {
   const states: Record<string, unknown> = {};
-  for (const row of allRowsOf(view)) {
+  for (const row of entityTable(view.kind)) {
     const isThere = hasEntity(row, view, offers);
     if (row.component === 'text') states[row.key] = isThere ? shownText(row, view) : '';
     else if ('value' in row) states[row.key] = isThere ? stateWord(row.value(view)) : null;
@@ -192,7 +193,7 @@ function stateWord(value: string | number | boolean | null): string | number | n
 }
 
 /** A text has no word for unknown, and Home Assistant fails on one that its pattern does not take. */
-function shownText<View>({ pattern, value }: TextRow<View>, view: View): string {
+function shownText({ pattern, value }: TextRow<DeviceView>, view: DeviceView): string {
   const text = shortened(value(view) ?? '', longestState);
   return pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '';
 }

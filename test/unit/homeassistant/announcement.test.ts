@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { hasEntity } from '../../../src/entities/row.ts';
+import { entityTable } from '../../../src/entities/tables.ts';
 import { announcementOf } from '../../../src/homeassistant/announcement.ts';
-import { allRowsOf, componentId, deviceOf, restOf, viewId } from '../../../src/homeassistant/discovery.ts';
+import { componentId, deviceOf, restOf, viewId } from '../../../src/homeassistant/discovery.ts';
 import { topicsUnder } from '../../../src/homeassistant/topics.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
 import { discoveryIn } from '../../support/discoveries.ts';
@@ -12,7 +13,7 @@ const announced = (view: DeviceView, offers = () => true) => announcementOf(view
 
 /** The message written out for this device alone. */
 function writtenOut(view: DeviceView): string {
-  const rows = allRowsOf(view).filter((row) => hasEntity(row, view, () => true));
+  const rows = entityTable(view.kind).filter((row) => hasEntity(row, view, () => true));
   return JSON.stringify({
     device: deviceOf(view, topics, '1.2.3'),
     ...restOf(rows, view, viewId(view), topics, '1.2.3'),
@@ -62,7 +63,7 @@ describe('an announcement', () => {
       sensor_flow: { platform: 'sensor' },
       of_another_origin: { platform: 'sensor' },
     });
-    const [row] = allRowsOf(view);
+    const [row] = entityTable(view.kind);
     expect(components).toHaveProperty(row ? componentId(row) : '');
   });
 });
