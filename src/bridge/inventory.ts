@@ -1,5 +1,11 @@
 import type { Connection } from '../broker/connection.ts';
-import { type FoundDiscovery, readDiscovery, type Target, type Topics } from '../homeassistant/topics.ts';
+import {
+  type FoundDiscovery,
+  readDiscovery,
+  statesPath,
+  type Target,
+  type Topics,
+} from '../homeassistant/topics.ts';
 import { namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { type CloudDeviceKind, cloudKinds } from './readings.ts';
@@ -49,8 +55,7 @@ export class Inventory {
       return;
     }
     const target = this.#topics.parse(topic);
-    if (!target || (target.kind === 'bridge' && topic !== this.#topics.below('bridge', '', 'homeassistant')))
-      return;
+    if (!target || (target.kind === 'bridge' && topic !== this.#topics.bridge(statesPath))) return;
     this.#states.push(topic);
     if (target.path === '') this.#noteRecord(target, payload);
   }

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { Announcement } from '../homeassistant/announcement.ts';
-import { statesPath, viewId } from '../homeassistant/discovery.ts';
+import { viewId } from '../homeassistant/discovery.ts';
 import {
   deviceTopics,
   type Message,
@@ -12,6 +12,7 @@ import {
   planDevice,
   planIncident,
 } from '../homeassistant/plan.ts';
+import { statesPath } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
 import type { Dirty } from './dirty.ts';
 import type { DeviceKey } from './inventory.ts';

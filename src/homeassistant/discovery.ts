@@ -1,6 +1,6 @@
 import type { EntityRow, Need, SelectRow } from '../entities/row.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
-import type { Topics } from './topics.ts';
+import { statesPath, type Topics } from './topics.ts';
 
 /** One entity in a discovery message. */
 export type Component = Readonly<Record<string, unknown>>;
@@ -18,10 +18,7 @@ interface Availability {
   readonly topic: string;
 }
 
-/** The path below a device of the document that holds its entities' states. */
-export const statesPath = 'homeassistant';
-
-/** The key of that document for the time from which on a row counts. */
+/** The key, among the states, of the time from which on a row counts. */
 export const lastResetKey = 'last_reset';
 
 /** Home Assistant shows no more of a state. */

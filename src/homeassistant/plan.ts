@@ -18,8 +18,8 @@ import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import { type Announcement, announcementOf } from './announcement.ts';
-import { lastResetKey, longestState, shortened, statesPath, viewId } from './discovery.ts';
-import type { Topics } from './topics.ts';
+import { lastResetKey, longestState, shortened, viewId } from './discovery.ts';
+import { statesPath, type Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
 export interface Message {

@@ -88,7 +88,7 @@ export function topicsUnder(base: string, discoveryPrefix: string, shard: Shard 
       // Not all by one filter: it would take the command topic of several fields, which brokers may deliver twice then.
       ...propertyDocuments.map((path) => `${base}/property/+/${path}`),
       `${base}/incident/+`,
-      `${base}/${name}/homeassistant`,
+      `${base}/${name}/${statesPath}`,
     ],
     bridgeFilters: bridgeDocuments.map((path) => `${base}/+/${path}`),
     requestFilter: `${requests}+`,
@@ -140,12 +140,15 @@ function isIn(parent: string, topic: string): boolean {
 
 const bridgePattern = /^bridge(_\d+)?$/;
 
-const bridgeDocuments = ['state', 'cloud', 'health', 'info', 'homeassistant'];
+/** The path below a device of the document that holds its entities' states. */
+export const statesPath = 'homeassistant';
 
-const propertyDocuments = ['settings', 'notifications', 'incidents', 'homeassistant'];
+const bridgeDocuments = ['state', 'cloud', 'health', 'info', statesPath];
+
+const propertyDocuments = ['settings', 'notifications', 'incidents', statesPath];
 
 function parseBelow(base: string, bridge: string, topic: string): Target | null {
-  if (!topic.startsWith(`${base}/`)) return null;
+  if (!isBelow(base, topic)) return null;
   const [kind, ...rest] = topic.slice(base.length + 1).split('/');
   if (kind === bridge) return { kind: 'bridge', id: '', path: rest.join('/') };
   if (kind !== 'property' && kind !== 'signal' && kind !== 'sonic' && kind !== 'incident') return null;
