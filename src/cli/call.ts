@@ -1,17 +1,15 @@
-import { systemClock } from '../base/clock.ts';
 import type { Secrets } from '../base/log.ts';
 import { printable } from '../base/printable.ts';
 import { envelopeOf, type Page } from '../cloud/answer.ts';
-import { CloudClient } from '../cloud/client.ts';
+import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, operationRow } from '../cloud/operations.ts';
 import type { Envelope } from '../cloud/wire.ts';
-import { clientOptions } from '../daemon.ts';
 import { readBody } from './callBody.ts';
 import { callOf, readCallLine } from './callLine.ts';
 import { type CommandContext, exitStatus } from './command.ts';
-import { leave } from './leave.ts';
 import { operationList } from './operationList.ts';
+import { leave, ownClient } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 import { setUp } from './setup.ts';
 
@@ -26,13 +24,9 @@ export async function call(context: CommandContext): Promise<number> {
   const body = line.body === null ? null : await readBody(line.body, context);
   if (signal.aborted) return exitStatus.failed;
   const asked = callOf(line, body);
-  const { config, log, secrets } = await setUp(context, { level: 'warn' });
-  hideSecretsOf(asked, secrets);
-  // A session of its own: it must not disturb the bridge's.
-  const client = new CloudClient({
-    ...clientOptions(config, log, secrets, systemClock),
-    memory: { load: () => null, save: () => {} },
-  });
+  const setup = await setUp(context, { level: 'warn' });
+  hideSecretsOf(asked, setup.secrets);
+  const client = ownClient(setup);
   // Not the signal of the command: once interrupted, there is a session to be signed out.
   client.start(new AbortController().signal);
   try {

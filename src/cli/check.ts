@@ -1,13 +1,10 @@
-import { systemClock } from '../base/clock.ts';
-import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { idleOptions } from '../config/idle.ts';
 import { ConfigError } from '../config/load.ts';
 import { risksOf } from '../config/risks.ts';
-import { clientOptions } from '../daemon.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { examineBroker, examineCloud, type Reporter } from './examination.ts';
-import { leave } from './leave.ts';
+import { leave, ownClient } from './ownSession.ts';
 import { type Setup, setUp } from './setup.ts';
 
 /** `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each. */
@@ -24,17 +21,14 @@ export async function check(context: CommandContext): Promise<number> {
     report.failed('configuration', words ?? error.message);
     return exitStatus.badUsage;
   }
-  const { config, file, log, secrets, inWords } = setup;
+  const { config, file, inWords } = setup;
   const words = [
     file ?? 'from the environment',
     ...[...risksOf(config), ...idleOptions(config)].map(inWords),
   ];
   report.passed('configuration', words.join('; '));
 
-  const client = new CloudClient({
-    ...clientOptions(config, log, secrets, systemClock),
-    memory: { load: () => null, save: () => {} },
-  });
+  const client = ownClient(setup);
   client.start(context.signal);
   const cloud = await examineCloud(config, client, report);
   await leave(client, context.signal);

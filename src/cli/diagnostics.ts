@@ -1,21 +1,20 @@
 import { homedir, hostname, release, type, userInfo } from 'node:os';
-import { systemClock } from '../base/clock.ts';
 import { Secrets } from '../base/log.ts';
 import { version } from '../base/version.ts';
 import { destinationOf } from '../broker/addresses.ts';
-import { CloudClient } from '../cloud/client.ts';
+import type { CloudClient } from '../cloud/client.ts';
 import { operationNames } from '../cloud/operations.ts';
 import { brokerAddresses } from '../config/brokerAddresses.ts';
 import { ConfigError } from '../config/load.ts';
 import { isOwnMachine, risksOf } from '../config/risks.ts';
 import { optionRows } from '../config/schema.ts';
 import { valueAt } from '../config/tree.ts';
-import { clientOptions, topicsOf } from '../daemon.ts';
+import { topicsOf } from '../daemon.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { type Account, examineBroker, examineCloud } from './examination.ts';
 import { type Finding, findings } from './findings.ts';
 import { keptFiles } from './keptFiles.ts';
-import { leave } from './leave.ts';
+import { leave, ownClient } from './ownSession.ts';
 import { hidePrivateFields, standInForRecords } from './privateFields.ts';
 import { type Published, publishedAvailability, readPublished, shownPublished } from './published.ts';
 import { type Setup, setUp } from './setup.ts';
@@ -78,14 +77,10 @@ interface Seen {
 }
 
 async function look(setup: Setup, context: CommandContext): Promise<Seen> {
-  const { config, log, secrets } = setup;
+  const { config } = setup;
   const timeout = AbortSignal.timeout(limitMs);
   const signal = AbortSignal.any([context.signal, timeout]);
-  // A session of its own: it must not disturb the bridge's.
-  const client = new CloudClient({
-    ...clientOptions(config, log, secrets, systemClock),
-    memory: { load: () => null, save: () => {} },
-  });
+  const client = ownClient(setup);
   client.start(new AbortController().signal);
   const [cloud, broker] = [findings(limitMs), findings(limitMs)];
   const account: Account = {};

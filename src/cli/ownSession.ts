@@ -1,7 +1,16 @@
-import type { CloudClient } from '../cloud/client.ts';
+import { systemClock } from '../base/clock.ts';
+import { CloudClient } from '../cloud/client.ts';
+import { clientOptions } from '../daemon.ts';
+import type { Setup } from './setup.ts';
 
 const signOutLimitMs = 3_000;
 const hurriedSignOutLimitMs = 700;
+
+/** A client, not started yet, with a session of its own: it must not disturb the bridge's. */
+export function ownClient({ config, log, secrets }: Setup): CloudClient {
+  const options = clientOptions(config, log, secrets, systemClock);
+  return new CloudClient({ ...options, memory: { load: () => null, save: () => {} } });
+}
 
 /**
  * Signs out if there still is a session: the cloud keeps ten per account at most, and this one must not push out the
