@@ -100,16 +100,11 @@ function brokerSteps(
   }));
 }
 
-function cloudSteps({ cloud, filters, shard }: Config, client: CloudClient, account: Account): Step[] {
-  const url = new URL(cloud.base_url);
-  const timeoutMs = cloud.request_timeout;
+function cloudSteps(config: Config, client: CloudClient, account: Account): Step[] {
+  const url = new URL(config.cloud.base_url);
+  const timeoutMs = config.cloud.request_timeout;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-  const list = async <Name extends ListName>(call: Call<Name>) => {
-    const { records, problem } = await client.crawl(call);
-    if (problem) throw new Error(`${call.operation}: ${problem}`);
-    return records;
-  };
   // One attempt for both steps: the cloud counts them.
   let attempt: Promise<unknown> | undefined;
   const signIn = () => {
@@ -146,40 +141,49 @@ function cloudSteps({ cloud, filters, shard }: Config, client: CloudClient, acco
         return 'the cloud accepts the e-mail and the password';
       },
     },
-    {
-      name: 'account',
-      run: async () => {
-        const properties = await list({ operation: 'list_properties' });
-        account.properties = properties;
-        const signals = await list({ operation: 'list_signals' });
-        account.signals = signals;
-        const sonics = await list({ operation: 'list_sonics' });
-        account.sonics = sonics;
-        const wifi = await readWifiSonics(client, () => false);
-        if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.words}`);
-        account.wifiSonics = wifi.records;
-        const incidents = await list({ operation: 'list_incidents', query: { open: true } });
-        account.openIncidents = incidents;
-        const found = [
-          counted(properties.length, 'property', 'properties'),
-          counted(signals.length, 'signal'),
-          counted(sonics.length, 'sonic'),
-          ...(wifi.records.length === 0 ? [] : [counted(wifi.records.length, 'Wi-Fi sonic')]),
-          counted(incidents.length, 'open incident'),
-        ].join(', ');
-        const supplied = new Set(wifi.records.map(namedProperty));
-        const unsupplied = properties.filter(({ id }) => !supplied.has(id));
-        const empty = await propertiesWithoutSignals(client, unsupplied);
-        const notes = [
-          ...(sonics.length + wifi.records.length === 0 ? ['there is no valve to show'] : []),
-          ...empty.map((name) => `no signal (hub) in ${name}`),
-          ...selectionNotes(filters.properties, properties),
-          ...shardNotes(shard, properties),
-        ];
-        return [found, ...notes].join('; ');
-      },
-    },
+    { name: 'account', run: () => examineAccount(config, client, account) },
   ];
+}
+
+/** Counts what is in the account, which is noted as it is read, with what may be worth a thought. */
+async function examineAccount(
+  { filters, shard }: Config,
+  client: CloudClient,
+  account: Account,
+): Promise<string> {
+  const list = async <Name extends ListName>(call: Call<Name>) => {
+    const { records, problem } = await client.crawl(call);
+    if (problem) throw new Error(`${call.operation}: ${problem}`);
+    return records;
+  };
+  const properties = await list({ operation: 'list_properties' });
+  account.properties = properties;
+  const signals = await list({ operation: 'list_signals' });
+  account.signals = signals;
+  const sonics = await list({ operation: 'list_sonics' });
+  account.sonics = sonics;
+  const wifi = await readWifiSonics(client, () => false);
+  if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.words}`);
+  account.wifiSonics = wifi.records;
+  const incidents = await list({ operation: 'list_incidents', query: { open: true } });
+  account.openIncidents = incidents;
+  const found = [
+    counted(properties.length, 'property', 'properties'),
+    counted(signals.length, 'signal'),
+    counted(sonics.length, 'sonic'),
+    ...(wifi.records.length === 0 ? [] : [counted(wifi.records.length, 'Wi-Fi sonic')]),
+    counted(incidents.length, 'open incident'),
+  ].join(', ');
+  const supplied = new Set(wifi.records.map(namedProperty));
+  const unsupplied = properties.filter(({ id }) => !supplied.has(id));
+  const empty = await propertiesWithoutSignals(client, unsupplied);
+  const notes = [
+    ...(sonics.length + wifi.records.length === 0 ? ['there is no valve to show'] : []),
+    ...empty.map((name) => `no signal (hub) in ${name}`),
+    ...selectionNotes(filters.properties, properties),
+    ...shardNotes(shard, properties),
+  ];
+  return [found, ...notes].join('; ');
 }
 
 /** Whether the cloud has answered, if only to say no. */
@@ -216,11 +220,11 @@ async function propertiesWithoutSignals(
   client: CloudClient,
   properties: readonly Property[],
 ): Promise<string[]> {
-  const counted = properties.slice(0, 20).map(async ({ id, name }) => {
+  const names = properties.slice(0, 20).map(async ({ id, name }) => {
     const signals = await client.call({ operation: 'list_property_signals', params: { property_id: id } });
     return signals.records.length === 0 ? [printable(name ?? id)] : [];
   });
-  return (await Promise.all(counted)).flat();
+  return (await Promise.all(names)).flat();
 }
 
 /** The same, rejecting with words instead of codes; the step's name says already what it is about. */
