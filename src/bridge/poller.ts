@@ -136,20 +136,20 @@ export class Poller {
       },
       clock,
     );
-    this.#sonicPolls = new SonicPolls(
+    this.#sonicPolls = new SonicPolls({
       client,
       store,
       ledger,
-      this.#rhythm,
-      { timezone, staleAfterMs, signal: this.#stopping.signal },
-      {
-        periodMs: (slice) => this.#periodMs(slice),
-        agesUntil: (slice) => agesUntil(slice, this.#records),
-        newDay: () => this.#recurring.usage.request(),
-      },
+      rhythm: this.#rhythm,
+      timezone,
+      staleAfterMs,
+      signal: this.#stopping.signal,
+      periodMs: (slice) => this.#periodMs(slice),
+      agesUntil: (slice) => agesUntil(slice, this.#records),
+      newDay: () => this.#recurring.usage.request(),
       clock,
       log,
-    );
+    });
     const recurring = (slice: Slice, dueAt?: DueAt) =>
       new Recurring(() => this.#poll(slice), schedules[slice], timezone, clock, random, dueAt);
     this.#recurring = {

@@ -20,21 +20,23 @@ import { listPeriodMs } from './tempo.ts';
 import { UsageBook } from './usageBook.ts';
 
 export interface SonicPollsOptions {
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly rhythm: Rhythm;
   /** Counts where the time zone of a property is not known. */
   readonly timezone: string;
   readonly staleAfterMs: number;
   /** Gives up what is under way. */
   readonly signal: AbortSignal;
-}
-
-/** What these polls need to know of their schedules. */
-export interface SonicPollsEvents {
   /** From one poll to the next, in ms. */
   readonly periodMs: (slice: SonicSlice) => number;
   /** Until when what this slice brought grows old by itself, in ms of the monotonic clock. */
   readonly agesUntil: (slice: SonicSlice) => number;
   /** Somewhere a new day has begun. */
   readonly newDay: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** A question, and the sonics of which it is asked. */
@@ -54,13 +56,7 @@ const fewestSpread = 20;
 
 /** Polls what is asked for sonic by sonic, and knows what of it belongs to which day. */
 export class SonicPolls {
-  readonly #client: CloudClient;
-  readonly #store: Store;
-  readonly #rhythm: Rhythm;
   readonly #options: SonicPollsOptions;
-  readonly #events: SonicPollsEvents;
-  readonly #clock: Clock;
-  readonly #log: Log;
   /** Sonics of which the cloud tells old measurements only. */
   readonly #outdated = new Set<string>();
   readonly #usage: UsageBook;
@@ -68,25 +64,11 @@ export class SonicPolls {
   readonly #midnight: Midnight;
   readonly #paces: Readonly<Record<SonicSlice, Pace>>;
 
-  constructor(
-    client: CloudClient,
-    store: Store,
-    ledger: Ledger,
-    rhythm: Rhythm,
-    options: SonicPollsOptions,
-    events: SonicPollsEvents,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#client = client;
-    this.#store = store;
-    this.#rhythm = rhythm;
+  constructor(options: SonicPollsOptions) {
     this.#options = options;
-    this.#events = events;
-    this.#clock = clock;
-    this.#log = log;
+    const { store, ledger, timezone, clock } = options;
     const localDays = new LocalDays(clock);
-    const days = new SonicDays(store, ledger, localDays, options.timezone);
+    const days = new SonicDays(store, ledger, localDays, timezone);
     const timezones = () => store.ids('sonic').map((id) => days.timezoneOf(id));
     this.#usage = new UsageBook(store, ledger, days, () => this.#allowedMs('usage'), clock);
     this.#pressureTests = new PressureTestBook(store, days, () => this.#allowedMs('pressure_tests'), clock);
@@ -111,14 +93,14 @@ export class SonicPolls {
 
   /** Lets the polls be quick, those under way and the next. */
   hurry(): void {
-    this.#rhythm.hurry();
+    this.#options.rhythm.hurry();
     for (const pace of Object.values(this.#paces)) pace.hurry();
   }
 
   /** Polls a slice; null is well. Rejects where nothing could be read. */
   async poll(slice: SonicSlice): Promise<Failure | null> {
     const isByDay = slice !== 'telemetry';
-    if (isByDay && this.#isClockWrong) return wrongClock(this.#clock.now());
+    if (isByDay && this.#isClockWrong) return wrongClock(this.#options.clock.now());
     if (slice === 'usage') this.#usage.refresh();
     const inquiries = this.#inquiries(slice);
     const count = inquiries.reduce((sum, { ids }) => sum + ids.length, 0);
@@ -129,43 +111,6 @@ export class SonicPolls {
     return outcomeOf(ends.filter((_, index) => inquiries[index]?.ids.length !== 0));
   }
 
-  /** A cloud may go on telling of a sonic that measures no more: its time is shown, and the log says so of the first. */
-  #lookAtAge(id: string, telemetry: Telemetry): void {
-    const were = this.#outdated.size;
-    if (isOutdated(telemetry, this.#clock.now())) this.#outdated.add(id);
-    else this.#outdated.delete(id);
-    const sonic = this.#store.label('sonic', id);
-    const since = measurementOf(telemetry).probedAt;
-    if (were === 0 && this.#outdated.size > 0)
-      this.#log.warn(`What the cloud tells of ${sonic} was measured more than a day ago, at ${since}`);
-    if (were > 0 && this.#outdated.size === 0) this.#log.info(`${sonic} is measuring again`);
-  }
-
-  /** What is not asked for would keep the log from telling of others for good. */
-  #keepOutdated(askable: readonly string[]): void {
-    const kept = new Set(askable);
-    for (const id of this.#outdated) if (!kept.has(id)) this.#outdated.delete(id);
-  }
-
-  async #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
-    const missed: Question['missed'] = (id, at) => {
-      if (slice === 'telemetry') this.#rhythm.missed(id);
-      question.missed(id, Math.min(at, this.#events.agesUntil(slice)));
-    };
-    const shortfall = await askEach(
-      ids,
-      { ...question, missed },
-      {
-        client: this.#client,
-        isThere: (id) => this.#isThere(id),
-        turn: () => this.#paces[slice].turn(),
-        monotonic: () => this.#clock.monotonic(),
-        signal: this.#options.signal,
-      },
-    );
-    return shortfall && flawOfSome(shortfall);
-  }
-
   /** Shows what is known by day as of the present day, which is another after a midnight or in another time zone. */
   refreshDays(): void {
     if (this.#isClockWrong) return;
@@ -173,8 +118,28 @@ export class SonicPolls {
     this.#pressureTests.refresh();
   }
 
+  async #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
+    const { client, rhythm, agesUntil, clock, signal } = this.#options;
+    const missed: Question['missed'] = (id, at) => {
+      if (slice === 'telemetry') rhythm.missed(id);
+      question.missed(id, Math.min(at, agesUntil(slice)));
+    };
+    const shortfall = await askEach(
+      ids,
+      { ...question, missed },
+      {
+        client,
+        isThere: (id) => this.#isThere(id),
+        turn: () => this.#paces[slice].turn(),
+        monotonic: () => clock.monotonic(),
+        signal,
+      },
+    );
+    return shortfall && flawOfSome(shortfall);
+  }
+
   #inquiries(slice: SonicSlice): readonly Inquiry[] {
-    const ids = this.#store.ids('sonic');
+    const ids = this.#options.store.ids('sonic');
     switch (slice) {
       case 'telemetry':
         return this.#telemetryInquiries(ids);
@@ -187,12 +152,13 @@ export class SonicPolls {
 
   /** Each kind of sonic has a route of its own. */
   #telemetryInquiries(sonicIds: readonly string[]): Inquiry[] {
-    this.#rhythm.keepOnly(sonicIds);
+    const { store, rhythm } = this.#options;
+    rhythm.keepOnly(sonicIds);
     const linked = sonicIds.filter((id) => this.#isLinked(id));
     this.#keepOutdated(linked);
-    const due = this.#rhythm.due(linked);
+    const due = rhythm.due(linked);
     return [false, true].map((isWifi) => {
-      const isOfKind = (id: string) => this.#store.isWifi(id) === isWifi;
+      const isOfKind = (id: string) => store.isWifi(id) === isWifi;
       const ids = due.filter(isOfKind);
       const isPart = ids.length < linked.filter(isOfKind).length;
       return { ids, question: { ...this.#telemetryQuestion(isWifi), isPart } };
@@ -200,20 +166,40 @@ export class SonicPolls {
   }
 
   #telemetryQuestion(isWifi: boolean): Question {
+    const { client, store, rhythm, clock } = this.#options;
     const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
     return {
       operation,
       ask: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
-        const telemetry = await this.#client.call(call, this.#oneOfMany);
-        this.#store.setTelemetry(id, telemetry, this.#clock.monotonic());
+        const telemetry = await client.call(call, this.#oneOfMany);
+        store.setTelemetry(id, telemetry, clock.monotonic());
         this.#lookAtAge(id, telemetry);
-        this.#rhythm.measured(id, telemetry);
+        rhythm.measured(id, telemetry);
       },
-      without: (id, at) => this.#store.setTelemetry(id, null, at),
-      missed: (id, at) => this.#store.missedTelemetry(id, at),
-      drop: () => this.#store.dropTelemetry(isWifi),
+      without: (id, at) => store.setTelemetry(id, null, at),
+      missed: (id, at) => store.missedTelemetry(id, at),
+      drop: () => store.dropTelemetry(isWifi),
     };
+  }
+
+  /** A cloud may go on telling of a sonic that measures no more: its time is shown, and the log says so of the first. */
+  #lookAtAge(id: string, telemetry: Telemetry): void {
+    const { store, clock, log } = this.#options;
+    const were = this.#outdated.size;
+    if (isOutdated(telemetry, clock.now())) this.#outdated.add(id);
+    else this.#outdated.delete(id);
+    const sonic = store.label('sonic', id);
+    const since = measurementOf(telemetry).probedAt;
+    if (were === 0 && this.#outdated.size > 0)
+      log.warn(`What the cloud tells of ${sonic} was measured more than a day ago, at ${since}`);
+    if (were > 0 && this.#outdated.size === 0) log.info(`${sonic} is measuring again`);
+  }
+
+  /** What is not asked for would keep the log from telling of others for good. */
+  #keepOutdated(askable: readonly string[]): void {
+    const kept = new Set(askable);
+    for (const id of this.#outdated) if (!kept.has(id)) this.#outdated.delete(id);
   }
 
   #usageQuestion(): Question {
@@ -222,14 +208,14 @@ export class SonicPolls {
       ask: (id) => this.#usage.read(id, (month) => this.#askUsage(id, month)),
       without: (id, at) => this.#usage.without(id, at),
       missed: (id, at) => this.#usage.missed(id, at),
-      drop: () => this.#store.dropUsage(),
+      drop: () => this.#options.store.dropUsage(),
     };
   }
 
   #askUsage(id: string, month: string): Promise<DailyUsage> {
     const query = { month: Number(month.slice(5)), year: Number(month.slice(0, 4)) };
     const call = { operation: 'read_daily_usage', params: { thing_id: id }, query } as const;
-    return this.#client.call(call, this.#oneOfMany);
+    return this.#options.client.call(call, this.#oneOfMany);
   }
 
   #pressureTestQuestion(): Question {
@@ -237,11 +223,11 @@ export class SonicPolls {
       operation: 'read_pressure_tests',
       ask: async (id) => {
         const call = { operation: 'read_pressure_tests', params: { thing_id: id } } as const;
-        this.#pressureTests.take(id, await this.#client.call(call, this.#oneOfMany));
+        this.#pressureTests.take(id, await this.#options.client.call(call, this.#oneOfMany));
       },
       without: (id, at) => this.#pressureTests.without(id, at),
       missed: (id, at) => this.#pressureTests.missed(id, at),
-      drop: () => this.#store.dropPressureTests(),
+      drop: () => this.#options.store.dropPressureTests(),
     };
   }
 
@@ -250,39 +236,40 @@ export class SonicPolls {
   }
 
   #isThere(id: string): Promise<boolean> {
-    const kind = this.#store.isWifi(id) ? 'wifiSonic' : 'sonic';
-    return isStillThere(this.#client, kind, id, this.#options.signal);
+    const kind = this.#options.store.isWifi(id) ? 'wifiSonic' : 'sonic';
+    return isStillThere(this.#options.client, kind, id, this.#options.signal);
   }
 
   /** A sonic whose radio link is down measures nothing. */
   #isLinked(id: string): boolean {
-    return isConnected(this.#store.sonicView(id)?.sonic.radio_connection ?? null) !== false;
+    return isConnected(this.#options.store.sonicView(id)?.sonic.radio_connection ?? null) !== false;
   }
 
   /** Those first of which nothing is known yet. */
   #newFirst(ids: readonly string[], key: 'usage' | 'pressureTests'): string[] {
-    const news = new Set(ids.filter((id) => this.#store.sonicView(id)?.[key] === undefined));
+    const news = new Set(ids.filter((id) => this.#options.store.sonicView(id)?.[key] === undefined));
     return [...news, ...ids.filter((id) => !news.has(id))];
   }
 
   /** How long what is read by day may fail to be read and still count as the present. */
   #allowedMs(slice: SonicSlice): number {
-    return Math.max(this.#options.staleAfterMs, 2 * this.#events.periodMs(slice));
+    return Math.max(this.#options.staleAfterMs, 2 * this.#options.periodMs(slice));
   }
 
   /** Telemetry is through in time for those that are lively, who are asked twice in a period. */
   #spreadOverMs(slice: SonicSlice): number {
-    const periodMs = this.#events.periodMs(slice);
+    const periodMs = this.#options.periodMs(slice);
     return slice === 'telemetry' ? listPeriodMs('lively', periodMs) : periodMs;
   }
 
   get #isClockWrong(): boolean {
-    return this.#clock.now() < earliestTime || Math.abs(this.#client.clockAheadMs) > mostAheadMs;
+    const { client, clock } = this.#options;
+    return clock.now() < earliestTime || Math.abs(client.clockAheadMs) > mostAheadMs;
   }
 
   #newDay(): void {
     this.refreshDays();
-    this.#events.newDay();
+    this.#options.newDay();
   }
 }
 
