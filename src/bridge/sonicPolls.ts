@@ -26,11 +26,12 @@ export interface SonicPollsOptions {
   readonly rhythm: Rhythm;
   /** Counts where the time zone of a property is not known. */
   readonly timezone: string;
-  readonly staleAfterMs: number;
   /** Gives up what is under way. */
   readonly signal: AbortSignal;
   /** From one poll to the next, in ms. */
   readonly periodMs: (slice: SonicSlice) => number;
+  /** How long what is read by day may fail to be read and still count as the present, in ms. */
+  readonly allowedMs: (slice: SonicSlice) => number;
   /** Until when what this slice brought grows old by itself, in ms of the monotonic clock. */
   readonly agesUntil: (slice: SonicSlice) => number;
   /** Somewhere a new day has begun. */
@@ -66,12 +67,12 @@ export class SonicPolls {
 
   constructor(options: SonicPollsOptions) {
     this.#options = options;
-    const { store, ledger, timezone, clock } = options;
+    const { store, ledger, timezone, allowedMs, clock } = options;
     const localDays = new LocalDays(clock);
     const days = new SonicDays(store, ledger, localDays, timezone);
     const timezones = () => store.ids('sonic').map((id) => days.timezoneOf(id));
-    this.#usage = new UsageBook(store, ledger, days, () => this.#allowedMs('usage'), clock);
-    this.#pressureTests = new PressureTestBook(store, days, () => this.#allowedMs('pressure_tests'), clock);
+    this.#usage = new UsageBook(store, ledger, days, () => allowedMs('usage'), clock);
+    this.#pressureTests = new PressureTestBook(store, days, () => allowedMs('pressure_tests'), clock);
     this.#midnight = new Midnight(localDays, timezones, () => this.#newDay(), clock);
     this.#paces = {
       telemetry: new Pace(clock, fewestSpread),
@@ -249,11 +250,6 @@ export class SonicPolls {
   #newFirst(ids: readonly string[], key: 'usage' | 'pressureTests'): string[] {
     const news = new Set(ids.filter((id) => this.#options.store.sonicView(id)?.[key] === undefined));
     return [...news, ...ids.filter((id) => !news.has(id))];
-  }
-
-  /** How long what is read by day may fail to be read and still count as the present. */
-  #allowedMs(slice: SonicSlice): number {
-    return Math.max(this.#options.staleAfterMs, 2 * this.#options.periodMs(slice));
   }
 
   /** Telemetry is through in time for those that are lively, who are asked twice in a period. */
