@@ -8,17 +8,16 @@ import type { Disk } from './bridge/disk.ts';
 import { serveHeartbeat, starting } from './bridge/heartbeat.ts';
 import { Ledger } from './bridge/ledger.ts';
 import type { WebhookRegistration } from './bridge/webhookRegistration.ts';
-import { type BrokerFinder, type BrokerOptions, Connection, type Dial } from './broker/connection.ts';
+import { type BrokerFinder, Connection, type Dial } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
-import { brokerAddresses } from './config/brokerAddresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
-import { readBytes } from './config/textFile.ts';
 import { commandFilters } from './homeassistant/command.ts';
-import { type Topics, topicsUnder } from './homeassistant/topics.ts';
+import type { Topics } from './homeassistant/topics.ts';
 import type { Listener } from './http/listener.ts';
+import { brokerOptions, clientOptions, topicsOf } from './partOptions.ts';
 
 /** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
 const startingMs = 10_000;
@@ -258,76 +257,4 @@ export class Daemon {
       this.#log.warn(`The health check ${name} is not served: ${String(error)}`);
     }
   }
-}
-
-/** The topics of a configuration. */
-export function topicsOf(config: Config): Topics {
-  return topicsUnder(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
-}
-
-/** How the configuration says to reach the cloud. */
-export function clientOptions(
-  { cloud }: Config,
-  log: Log,
-  secrets: Secrets,
-  clock: Clock,
-): Omit<CloudClientOptions, 'memory'> {
-  return {
-    baseUrl: cloud.base_url,
-    email: cloud.email,
-    password: () => {
-      const password = readSecret(cloud, 'password') ?? '';
-      secrets.add(password);
-      return password;
-    },
-    requestTimeoutMs: cloud.request_timeout,
-    maxConcurrency: cloud.max_concurrency,
-    maxRequestsPerMinute: cloud.max_requests_per_minute,
-    routes: cloud.routes,
-    clock,
-    log,
-    secrets,
-  };
-}
-
-/** How the configuration says to reach the broker; without an address, the embedded one. */
-export function brokerOptions(
-  config: Config,
-  secrets: Secrets,
-  find?: BrokerFinder,
-): Omit<BrokerOptions, 'will' | 'overheard' | 'subscriptions'> {
-  const { mqtt } = config;
-  const { embedded } = mqtt;
-  const addresses = brokerAddresses(config);
-  const isOwn = addresses.length === 0;
-  const read = (file: string | null) => (file === null ? undefined : readBytes(file).toString('utf8'));
-  return {
-    find,
-    urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
-    clientId: mqtt.client_id,
-    protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
-    keepaliveS: Math.round(mqtt.keepalive / 1_000),
-    username: (isOwn ? embedded.username : mqtt.username) ?? undefined,
-    password: () => {
-      const password = isOwn ? readSecret(embedded, 'password') : readSecret(mqtt, 'password');
-      secrets.add(password);
-      return password;
-    },
-    tls: () => {
-      const key = read(mqtt.key_file);
-      secrets.add(key?.trim());
-      return {
-        ca: read(mqtt.ca_file),
-        cert: read(mqtt.cert_file),
-        key,
-        rejectUnauthorized: mqtt.reject_unauthorized,
-      };
-    },
-  };
-}
-
-/** Every address is listened on, but one is connected to. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
 }

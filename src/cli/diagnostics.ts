@@ -9,7 +9,7 @@ import { ConfigError } from '../config/load.ts';
 import { isOwnMachine, risksOf } from '../config/risks.ts';
 import { optionRows } from '../config/schema.ts';
 import { valueAt } from '../config/tree.ts';
-import { topicsOf } from '../daemon.ts';
+import { topicsOf } from '../partOptions.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { type Account, examineBroker, examineCloud } from './examination.ts';
 import { type Finding, findings } from './findings.ts';

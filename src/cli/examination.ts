@@ -15,10 +15,10 @@ import { describeFailure } from '../cloud/noAnswer.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
 import { brokerAddresses } from '../config/brokerAddresses.ts';
 import type { Config } from '../config/schema.ts';
-import { brokerOptions } from '../daemon.ts';
 import { namedProperty } from '../model/devices.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { isOurs, isShared } from '../model/shard.ts';
+import { brokerOptions } from '../partOptions.ts';
 import type { Setup } from './setup.ts';
 
 /** One thing to look at: what it says when it is well, or the error that it throws. */

@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts';
 import { CloudClient } from '../cloud/client.ts';
-import { clientOptions } from '../daemon.ts';
+import { clientOptions } from '../partOptions.ts';
 import type { Setup } from './setup.ts';
 
 const signOutLimitMs = 3_000;

@@ -1,0 +1,82 @@
+// What the configuration comes to for the parts that the bridge and the commands both use.
+import type { Clock } from './base/clock.ts';
+import type { Log, Secrets } from './base/log.ts';
+import type { BrokerFinder, BrokerOptions } from './broker/connection.ts';
+import type { CloudClientOptions } from './cloud/client.ts';
+import { brokerAddresses } from './config/brokerAddresses.ts';
+import type { Config } from './config/schema.ts';
+import { readSecret } from './config/secrets.ts';
+import { readBytes } from './config/textFile.ts';
+import { type Topics, topicsUnder } from './homeassistant/topics.ts';
+
+/** The topics of a configuration. */
+export function topicsOf(config: Config): Topics {
+  return topicsUnder(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
+}
+
+/** How the configuration says to reach the cloud. */
+export function clientOptions(
+  { cloud }: Config,
+  log: Log,
+  secrets: Secrets,
+  clock: Clock,
+): Omit<CloudClientOptions, 'memory'> {
+  return {
+    baseUrl: cloud.base_url,
+    email: cloud.email,
+    password: () => {
+      const password = readSecret(cloud, 'password') ?? '';
+      secrets.add(password);
+      return password;
+    },
+    requestTimeoutMs: cloud.request_timeout,
+    maxConcurrency: cloud.max_concurrency,
+    maxRequestsPerMinute: cloud.max_requests_per_minute,
+    routes: cloud.routes,
+    clock,
+    log,
+    secrets,
+  };
+}
+
+/** How the configuration says to reach the broker; without an address, the embedded one. */
+export function brokerOptions(
+  config: Config,
+  secrets: Secrets,
+  find?: BrokerFinder,
+): Omit<BrokerOptions, 'will' | 'overheard' | 'subscriptions'> {
+  const { mqtt } = config;
+  const { embedded } = mqtt;
+  const addresses = brokerAddresses(config);
+  const isOwn = addresses.length === 0;
+  const read = (file: string | null) => (file === null ? undefined : readBytes(file).toString('utf8'));
+  return {
+    find,
+    urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
+    clientId: mqtt.client_id,
+    protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
+    keepaliveS: Math.round(mqtt.keepalive / 1_000),
+    username: (isOwn ? embedded.username : mqtt.username) ?? undefined,
+    password: () => {
+      const password = isOwn ? readSecret(embedded, 'password') : readSecret(mqtt, 'password');
+      secrets.add(password);
+      return password;
+    },
+    tls: () => {
+      const key = read(mqtt.key_file);
+      secrets.add(key?.trim());
+      return {
+        ca: read(mqtt.ca_file),
+        cert: read(mqtt.cert_file),
+        key,
+        rejectUnauthorized: mqtt.reject_unauthorized,
+      };
+    },
+  };
+}
+
+/** Every address is listened on, but one is connected to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
