@@ -150,12 +150,7 @@ describe('a running bridge', () => {
     await house.watcher.waitForTopic(`sonic2mqtt/incident/${incident}`);
   });
 
-  afterAll(async () => {
-    await house.bridge.stop();
-    await house.watcher.close();
-    await house.broker.stop();
-    await house.simulator.stop();
-  });
+  afterAll(() => house.close());
 
   it('retains the topics of the reference and no others, with the keys of the examples', () => {
     const { sonic, signal, property } = exampleHome();

@@ -53,8 +53,8 @@ describe('what Home Assistant can use', () => {
     });
   });
   afterAll(async () => {
-    await house.bridge.stop();
     await homeAssistant.close();
+    await house.close();
   });
 
   // A story that failed leaves nothing to the next.

@@ -14,12 +14,6 @@ import {
 } from '../support/commandTable.ts';
 import { fault, type House, hourly } from '../support/house.ts';
 
-const close = async (house: House) => {
-  await house.bridge.stop();
-  await house.broker.stop();
-  await house.simulator.stop();
-};
-
 /** What no valve, no switch and no incident can be told. */
 const malformed: readonly (readonly [what: string, payload: string | Buffer])[] = [
   ['nothing', ''],
@@ -67,7 +61,7 @@ describe('a message that is no command', slow, () => {
       own,
     ];
   });
-  afterAll(() => close(house));
+  afterAll(() => house.close());
 
   it.each(malformed)(
     'but %s is refused by every taker, once, in words that are bounded',
@@ -126,7 +120,7 @@ describe('a message elsewhere', slow, () => {
   beforeAll(async () => {
     house = await houseForCommands({ config: { schedules: hourly } });
   });
-  afterAll(() => close(house));
+  afterAll(() => house.close());
 
   it.each([
     'sonic2mqtt/sonic/nobody/valve/set',

@@ -38,11 +38,7 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
         payload: command.payload || 'PRESS',
       }));
     });
-    afterAll(async () => {
-      await house.bridge.stop();
-      await house.broker.stop();
-      await house.simulator.stop();
-    });
+    afterAll(() => house.close());
 
     /** What is kept at each topic; nothing deletes it. */
     const retain = (word?: '') =>

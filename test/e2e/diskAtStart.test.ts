@@ -110,11 +110,7 @@ describe('a bridge whose ledger', { timeout: 60_000 }, () => {
     await house.untilHealth(null);
     expect((await bridge.stop('SIGTERM')).code).toBe(0);
     expect(Object.keys(readLedger(template).usage)).toEqual([house.sonicId]);
-    return async () => {
-      await house.house.watcher.close();
-      await house.house.simulator.stop();
-      await house.house.broker.stop();
-    };
+    return () => house.house.close();
   });
 
   it.for(Object.entries(cases))('%s', async ([, each], { skip }) => {

@@ -82,11 +82,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
 
   beforeAll(async () => {
     house = await startDiskHouse();
-    return async () => {
-      await house.house.watcher.close();
-      await house.house.simulator.stop();
-      await house.house.broker.stop();
-    };
+    return () => house.house.close();
   });
 
   const untilIsOver = async (bridge: RunningProcess, words: string) => {

@@ -240,8 +240,8 @@ describe('Home Assistant', () => {
     await waitFor(() => homeAssistant.devices.size === 5, { what: 'five devices', timeoutMs: 15_000 });
   });
   afterAll(async () => {
-    await house.bridge.stop();
     await homeAssistant.close();
+    await house.close();
   });
 
   /** Kind and component id of each, once. */

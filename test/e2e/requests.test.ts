@@ -14,13 +14,6 @@ import { waitFor } from '../support/waitFor.ts';
 
 const onMosquitto = it.skipIf(!mosquittoAvailable());
 
-const close = async (house: House) => {
-  await house.bridge.stop();
-  await house.watcher.close();
-  await house.broker.stop();
-  await house.simulator.stop();
-};
-
 describe('every operation', () => {
   let house: House;
   beforeAll(async () => {
@@ -29,7 +22,7 @@ describe('every operation', () => {
       config: { schedules: hourly, control: { account: true } },
     });
   });
-  afterAll(() => close(house));
+  afterAll(() => house.close());
 
   /** Which record each operation is asked of; an operation without one does not compile. */
   function paramsIn({ simulator: { world } }: House): { readonly [Name in OperationName]: ParamsOf<Name> } {
@@ -141,7 +134,7 @@ describe('a request', () => {
   beforeAll(async () => {
     house = await shownHouse();
   });
-  afterAll(() => close(house));
+  afterAll(() => house.close());
 
   it.each([
     '{"transaction":7}',
@@ -457,7 +450,7 @@ describe.skipIf(!mosquittoAvailable())('with MQTT 5 a request', () => {
   beforeAll(async () => {
     house = await shownHouse({ config: { homeassistant: { status_topic: 'home/status' } } });
   });
-  afterAll(() => close(house));
+  afterAll(() => house.close());
 
   const ask = 'sonic2mqtt/bridge/request/list_signals';
   const usual = 'sonic2mqtt/bridge/response/list_signals';

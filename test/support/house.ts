@@ -75,11 +75,13 @@ export interface House {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
   json(path: string): any;
   events(name?: string): Record<string, unknown>[];
+  /** Ends everything in it, for a suite that has built it in a hook; what a test has built ends with that. */
+  close(): Promise<void>;
 }
 
 type Sections = Readonly<Record<string, object | string>>;
 
-/** Builds the house; everything in it ends with the test or the suite that built it. */
+/** Builds the house; everything in it ends with the test that built it, and in a hook with the run, unless it is closed. */
 export async function startHouse(
   options: {
     readonly cloud?: SimulatorOptions;
@@ -134,6 +136,12 @@ export async function startHouse(
         .filter(({ topic }) => topic === 'sonic2mqtt/bridge/event')
         .map(({ text }) => JSON.parse(text))
         .filter(({ event }) => name === undefined || event === name),
+    close: async () => {
+      await bridge?.stop();
+      await watcher.close();
+      await broker.stop();
+      await simulator.stop();
+    },
   };
   if (options.isStarted !== false) house.startBridge();
   return house;
