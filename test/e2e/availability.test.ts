@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type DeviceKind, placeOf } from '../support/entityTruths.ts';
+import type { DeviceKind } from '../../src/model/devices.ts';
+import { placeOf } from '../support/entityTruths.ts';
 import { type Entity, type FakeHomeAssistant, startFakeHomeAssistant } from '../support/fakeHomeAssistant.ts';
 import { fault, type House, startHouse } from '../support/house.ts';
 import { waitFor } from '../support/waitFor.ts';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { version } from '../../src/base/version.ts';
+import { runProgram } from '../support/callProgram.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { fault, startHouse } from '../support/house.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
@@ -11,17 +12,14 @@ import { startProgram, temporaryFolder } from '../support/program.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-async function result(args: string[], options: Parameters<typeof startProgram>[1] = {}) {
-  const program = startProgram(args, options);
-  const { code } = await program.ended();
-  return { code, stdout: program.stdout, stderr: program.stderr };
-}
-
 describe('the command line', () => {
   it('shows its version and its help on standard output', async () => {
-    expect(await result(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
-    expect(await result(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('simulate') });
-    expect(await result(['check', '--help'])).toMatchObject({
+    expect(await runProgram(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(await runProgram(['--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('simulate'),
+    });
+    expect(await runProgram(['check', '--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('Usage: sonic2mqtt check'),
     });
@@ -35,7 +33,7 @@ describe('the command line', () => {
     [['run', '--log-level', 'loud'], 'trace, debug, info'],
     [['simulate', '--fault', 'latncy=1'], 'latency'],
   ])('explains %j and exits with 2', async (args, words) => {
-    const { code, stderr, stdout } = await result(args);
+    const { code, stderr, stdout } = await runProgram(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(words);
   });
@@ -46,7 +44,7 @@ describe('the command line', () => {
       join(cwd, 'config.yaml'),
       'cloud:\n  base_ulr: https://example.com\nmqtt:\n  keepalive: soon\n',
     );
-    const { code, stderr } = await result(['run'], { cwd });
+    const { code, stderr } = await runProgram(['run'], { cwd });
     expect(code).toBe(2);
     for (const words of ['line 2', 'base_url', 'line 4', 'keepalive', 'cloud.email', 'mqtt.url']) {
       expect(stderr).toContain(words);
@@ -55,7 +53,7 @@ describe('the command line', () => {
 
   it('names a password in a broker URL that nobody can decode, and exits with 2', async () => {
     const env = { SONIC2MQTT_MQTT__URL: 'mqtt://bridge:50%off@127.0.0.1:1883' };
-    const { code, stderr } = await result(['run'], { env });
+    const { code, stderr } = await runProgram(['run'], { env });
     expect(code).toBe(2);
     expect(stderr).toContain(
       'mqtt.url (SONIC2MQTT_MQTT__URL): has a % in its user name or password, which must be written %25 there',
@@ -63,7 +61,7 @@ describe('the command line', () => {
   });
 
   it('prints a JSON schema', async () => {
-    const { code, stdout } = await result(['schema']);
+    const { code, stdout } = await runProgram(['schema']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toHaveProperty('properties.cloud');
   });
@@ -72,7 +70,7 @@ describe('the command line', () => {
 describe('check', () => {
   it('says a line for each step, and counts what is there', async () => {
     const house = await startHouse({ isStarted: false, cloud: { properties: 1, signals: 1, sonics: 2 } });
-    const { code, stdout } = await result(['check'], { config: house.config });
+    const { code, stdout } = await runProgram(['check'], { config: house.config });
     expect(
       stdout
         .trimEnd()
@@ -88,7 +86,7 @@ describe('check', () => {
     const house = await startHouse({ isStarted: false, cloud: { properties: 2 } });
     const [id = ''] = house.simulator.world.properties.ids;
     const config = { ...house.config, filters: { properties: [id, 'Atlantis'] } };
-    const { stdout } = await result(['check'], { config });
+    const { stdout } = await runProgram(['check'], { config });
     expect(stdout).toContain(
       'filters.properties selects 1 of 2 properties; filters.properties: the account has no property Atlantis',
     );
@@ -97,7 +95,7 @@ describe('check', () => {
   it('exits with 3 when the cloud rejects the password, which it does not print', async () => {
     const house = await startHouse({ isStarted: false });
     house.simulator.setPassword('another');
-    const { code, stdout, stderr } = await result(['check'], { config: house.config });
+    const { code, stdout, stderr } = await runProgram(['check'], { config: house.config });
     expect(code).toBe(3);
     expect(stdout).toMatch(/ok {5}cloud: HTTP: .* answers\nFAILED sign-in: .*password/);
     expect(stdout + stderr).not.toContain('another');
@@ -106,7 +104,7 @@ describe('check', () => {
   it('tells DNS, a refused connection and TLS apart, and exits with 1', async () => {
     const house = await startHouse({ isStarted: false });
     const tryAddress = (base_url: string) =>
-      result(['check'], {
+      runProgram(['check'], {
         config: { ...house.config, cloud: { base_url, email: 'a@example.com', password: 'secret' } },
       });
     const [dns, refused, tls] = await Promise.all([
@@ -122,13 +120,13 @@ describe('check', () => {
   it('exits with 1 when the broker is away, and says so', async () => {
     const house = await startHouse({ isStarted: false });
     await house.broker.stop();
-    const { code, stdout } = await result(['check'], { config: house.config });
+    const { code, stdout } = await runProgram(['check'], { config: house.config });
     expect(stdout).toContain(`FAILED MQTT broker: ${house.broker.url}: connection refused`);
     expect(code).toBe(1);
   });
 
   it('exits with 2 when the configuration is wrong', async () => {
-    expect(await result(['check'])).toMatchObject({
+    expect(await runProgram(['check'])).toMatchObject({
       code: 2,
       stdout: expect.stringContaining('FAILED configuration'),
     });
@@ -180,7 +178,7 @@ describe('cleanup', () => {
     });
     await house.watcher.publish('homeassistant/device/other/config', '{"components":{}}', { retain: true });
     await house.bridge.stop();
-    const { code, stdout } = await result(['cleanup'], { config: house.config });
+    const { code, stdout } = await runProgram(['cleanup'], { config: house.config });
     expect(stdout).toMatch(/^Deleted \d\d retained messages\n$/);
     expect(code).toBe(0);
     const after = await watchTopics(house.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
@@ -201,7 +199,7 @@ describe('cleanup', () => {
     for (const path of [...own, ...foreign]) {
       await house.watcher.publish(`sonic2mqtt/${path}`, 'kept', { retain: true });
     }
-    const { code, stdout } = await result(['cleanup'], { config: house.config });
+    const { code, stdout } = await runProgram(['cleanup'], { config: house.config });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `Deleted ${own.length} retained messages\n` });
     const after = await watchTopics(house.broker.url, 'sonic2mqtt/#');
     expect([...after.last.keys()].toSorted()).toEqual(foreign.map((path) => `sonic2mqtt/${path}`).toSorted());
@@ -257,7 +255,7 @@ describe('demo', () => {
   it('says which port is taken, and exits with 1', async () => {
     const house = await startHouse({ isStarted: false });
     const port = new URL(house.broker.url).port;
-    expect(await result(['demo', '--port', port])).toMatchObject({
+    expect(await runProgram(['demo', '--port', port])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`Port ${port} is in use`),
     });

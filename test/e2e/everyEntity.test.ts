@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DeviceKind } from '../../src/model/devices.ts';
 import { incidentTypes } from '../../src/model/records.ts';
-import {
-  atSonic,
-  type DeviceKind,
-  openIncidents,
-  type Place,
-  placeOf,
-  truths,
-  untruths,
-} from '../support/entityTruths.ts';
+import { atSonic, openIncidents, type Place, placeOf, truths, untruths } from '../support/entityTruths.ts';
 import {
   type Entity,
   type FakeHomeAssistant,

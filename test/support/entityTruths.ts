@@ -1,12 +1,11 @@
 import { version } from '../../src/base/version.ts';
+import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes } from '../../src/model/records.ts';
 import { applianceCategories } from '../../src/simulator/applianceCategories.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { localTime } from '../../src/simulator/zone.ts';
 import type { Entity, Shown } from './fakeHomeAssistant.ts';
 import type { House } from './house.ts';
-
-export type DeviceKind = 'bridge' | 'property' | 'signal' | 'sonic';
 
 /** A device of the house, and the world in which it is. */
 export interface Place {
