@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts';
 import { Outage } from '../base/outage.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus } from '../model/devices.ts';
+import { accountNotes, wordsOfEmptiness, wordsOfOutdatedFilters } from './accountWords.ts';
 import {
   freshUntil,
   healthFingerprint,
@@ -18,9 +19,6 @@ import type { Store } from './store.ts';
 
 /** A cloud that takes longer to give its first answer is worth a word. */
 const firstAnswerMs = 2_000;
-
-/** More names make no words clearer. */
-const mostNamed = 5;
 
 /** What the monitor tells its owner. */
 export interface MonitorEvents {
@@ -157,88 +155,23 @@ export class Monitor {
   }
 
   #symptoms(): Symptoms {
-    const { client, ledger, records, troubles } = this.#watched;
+    const { client, ledger, store, records, troubles } = this.#watched;
+    const isAsked = records().properties.lastSuccessAt !== null;
     const { status, nextAttemptAt } = client.sessionState();
     const problems = client.problems();
     const wordsOf = (level: 'info' | 'warn') =>
       problems.filter((problem) => problem.level === level).map(({ words }) => words);
-    const emptiness = this.#emptiness();
+    const emptiness = wordsOfEmptiness(store, isAsked);
     return {
       slices: records(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
-      dataProblems: [...troubles(), ...this.#outdatedFilters(), ...wordsOf('warn')],
+      dataProblems: [...troubles(), ...wordsOfOutdatedFilters(store), ...wordsOf('warn')],
       ledgerProblem: ledger.problem,
       emptiness,
-      notes: [...this.#notes().filter((words) => words !== emptiness), ...wordsOf('info')],
+      notes: [...accountNotes(store, isAsked).filter((words) => words !== emptiness), ...wordsOf('info')],
     };
   }
-
-  #emptiness(): string | null {
-    const { store } = this.#watched;
-    if (!store.isWhole) return null;
-    const { properties, signals, sonics } = store.counts();
-    if (properties === 0) {
-      if (store.isFiltered && !store.isFilterMatched) {
-        return 'no property of the account is selected by filters.properties';
-      }
-      return store.neighbourhood.unshownPropertyIds().length > 0 ? null : 'the account has no property';
-    }
-    if (sonics > 0) return null;
-    if (!store.isCertain) return this.#unsaid();
-    const words =
-      signals === 0
-        ? 'the account has a property, but no signal (hub) in it'
-        : 'the account has a signal (hub), but no sonic (valve) on it';
-    return store.neighbourhood.isShared ? words.replace('the account', 'this part of the account') : words;
-  }
-
-  /** Of which properties the cloud keeps to itself what is in them, in words; null where it has told of all. */
-  #unsaid(): string | null {
-    const { store, records } = this.#watched;
-    if (records().properties.lastSuccessAt === null) return null;
-    const ids = store.neighbourhood.unsurveyedPropertyIds();
-    const names = ids.slice(0, mostNamed + 1).map((id) => store.propertyView(id)?.property.name ?? id);
-    return ids.length === 0 ? null : `the cloud does not say which signals (hubs) are in ${some(names)}`;
-  }
-
-  /** They work until the next start: that one knows nothing of the old names, and deletes what is not selected. */
-  #outdatedFilters(): string[] {
-    return this.#watched.store
-      .outdatedSelection()
-      .map(
-        ([name, { id, name: present }]) =>
-          `filters.properties: the account has no property ${name} any more: before the next start write its new name there, ${present ?? id}, or its id`,
-      );
-  }
-
-  /** Facts that a householder may wonder about; nothing is wrong. */
-  #notes(): string[] {
-    const { store } = this.#watched;
-    const { properties, signals } = store.counts();
-    const bare = signals === 0 ? [] : store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
-    const unmatched = store.isFilterMatched ? store.unmatchedSelection() : [];
-    const others = store.isWhole && properties === 0 ? store.neighbourhood.unshownPropertyIds().length : 0;
-    const { leftOut } = store.neighbourhood;
-    const unsaid = this.#unsaid();
-    return [
-      ...(unsaid === null ? [] : [unsaid]),
-      ...(others === 0
-        ? []
-        : [`no property is this bridge's: the account's ${others} go to others by shard`]),
-      ...(leftOut === 0
-        ? []
-        : [`in no property that is known, and so shown by no bridge: ${leftOut} of the account's sonics`]),
-      ...(bare.length === 0 ? [] : [`no signal (hub) in ${some(bare)}`]),
-      ...(unmatched.length === 0
-        ? []
-        : [`filters.properties: the account has no property ${some(unmatched)}`]),
-    ];
-  }
-}
-
-function some(names: readonly string[]): string {
-  return `${names.slice(0, mostNamed).join(', ')}${names.length > mostNamed ? ' and others' : ''}`;
 }
 
 /** The next attempt moves by a millisecond each time it is asked for; nobody wants to be told. */
