@@ -8,7 +8,7 @@ import { brokerAddresses } from '../config/brokerAddresses.ts';
 import { ConfigError } from '../config/load.ts';
 import { isOwnMachine, risksOf } from '../config/risks.ts';
 import { optionRows } from '../config/schema.ts';
-import { valueAt } from '../config/tree.ts';
+import { isAtOrBelow, valueAt } from '../config/tree.ts';
 import { topicsOf } from '../partOptions.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { type Account, examineBroker, examineCloud } from './examination.ts';
@@ -60,8 +60,8 @@ function shownProblem(problem: string, standIns: StandIns): string {
   const [, path = '', place = '', words = ''] = /^([^ ]+)( \(.*?\)): (.*)$/s.exec(problem) ?? [];
   if (!words) return standIns.hide(problem);
   const known = path.split('.').filter((_, index, steps) => {
-    const start = `${steps.slice(0, index + 1).join('.')}.`;
-    return optionRows.some((row) => `${row.path}.`.startsWith(start));
+    const place = steps.slice(0, index + 1).join('.');
+    return optionRows.some((row) => isAtOrBelow(row.path, place));
   });
   const shown = known.length === path.split('.').length ? path : [...known, '…'].join('.');
   return `${shown}${place}: ${standIns.hide(words.replace(/; got .*/s, ''))}`;

@@ -1,6 +1,7 @@
 import type { Secrets } from '../base/log.ts';
 import { printable } from '../base/printable.ts';
 import { optionRows } from '../config/schema.ts';
+import { isAtOrBelow } from '../config/tree.ts';
 
 /** Shorter texts, and short numbers, are everywhere and tell nothing of anybody. */
 const shortestHidden = 2;
@@ -99,6 +100,6 @@ function isOwnAddress(address: string): boolean {
 
 /** Names of options and of the program's own files look like those of hosts. */
 function isOwnName(word: string): boolean {
-  const isOption = optionRows.some(({ path }) => `${path}.`.startsWith(`${word}.`));
+  const isOption = optionRows.some(({ path }) => isAtOrBelow(path, word));
   return isOption || /^(ledger|config)\b.*\.(json|yaml|bak)$/.test(word) || /\.(js|ts|md)$/.test(word);
 }

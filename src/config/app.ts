@@ -6,7 +6,7 @@ import { ConfigError, type Given } from './load.ts';
 import type { Problem } from './problems.ts';
 import { optionRows } from './schema.ts';
 import { readTextFile } from './textFile.ts';
-import { isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
+import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
 import { timeZone } from './values.ts';
 
 /** An option of the Home Assistant app. */
@@ -148,7 +148,7 @@ function routesIn(lines: readonly string[]): Tree {
 const isGiven = (tree: Tree, path: string) => valueAt(tree, path.split('.')) !== undefined;
 
 function optionAt(path: Path): AppOption | undefined {
-  return appOptions.find((each) => `${path.join('.')}.`.startsWith(`${each.path}.`));
+  return appOptions.find((each) => isAtOrBelow(path.join('.'), each.path));
 }
 
 function numberOf(path: Path): number | undefined {

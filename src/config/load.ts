@@ -7,7 +7,7 @@ import { type ParsedFile, parseFile } from './file.ts';
 import { type Problem, schemaProblems } from './problems.ts';
 import { type Config, configSchema, optionRows, secretPaths } from './schema.ts';
 import { readTextFile } from './textFile.ts';
-import { isTree, type Path, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
+import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
 
 /** A configuration that cannot be used; each problem is one line for people, and none repeats a secret. */
 export class ConfigError extends Error {
@@ -115,7 +115,7 @@ const notSections: Problem = {
 
 /** Options and sections; elsewhere null is a value, such as a route's, or belongs to an unknown key. */
 function mayBeEmpty(path: string): boolean {
-  return optionRows.some((row) => `${row.path}.`.startsWith(`${path}.`));
+  return optionRows.some((row) => isAtOrBelow(row.path, path));
 }
 
 function merge(fileTree: Tree, settings: readonly Setting[]): Tree {
@@ -159,7 +159,7 @@ function describer(file: ParsedFile, settings: readonly Setting[], given: Given 
   const located = (problem: Problem) => {
     const { path, line, what } = problem;
     const name = path.join('.');
-    const setting = settings.findLast((each) => `${name}.`.startsWith(`${each.path.join('.')}.`));
+    const setting = settings.findLast((each) => isAtOrBelow(name, each.path.join('.')));
     if (given && !setting) {
       return { line: file.lineOf(path) ?? Number.POSITIVE_INFINITY, text: given.tell(problem) };
     }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { optionCalled } from './otherNames.ts';
 import { optionRows } from './schema.ts';
-import { isTree, type Path, type Tree, valueAt } from './tree.ts';
+import { isAtOrBelow, isTree, type Path, type Tree, valueAt } from './tree.ts';
 
 /** Something wrong with one option; no path: with the file as a whole. */
 export interface Problem {
@@ -49,7 +49,7 @@ function explain(issue: z.core.$ZodIssue, tree: Tree): string {
 function shown(value: unknown, path: Path): string {
   if (Array.isArray(value)) return '; got a list';
   if (isTree(value)) return '; got a map';
-  const option = optionRows.find((row) => `${path.join('.')}.`.startsWith(`${row.path}.`));
+  const option = optionRows.find((row) => isAtOrBelow(path.join('.'), row.path));
   // Where a section belongs, text may be anything.
   if (!option || option.secret) return '';
   if (typeof value !== 'string') return `; got ${String(value)}`;

@@ -4,6 +4,11 @@ export type Tree = { readonly [key: string]: unknown };
 /** Keys from the outside in. */
 export type Path = readonly PropertyKey[];
 
+/** Whether a path, its steps joined by dots, is that of an option or section, or of something in it. */
+export function isAtOrBelow(path: string, place: string): boolean {
+  return `${path}.`.startsWith(`${place}.`);
+}
+
 /** Whether a value is a map. */
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
