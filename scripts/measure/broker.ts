@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { accepts, freePort } from '../../test/support/ports.ts';
 import type { EmbeddedBrokerDeeds } from './embeddedBroker.ts';
 import { type Part, startPart } from './part.ts';
 import { typescript } from './program.ts';
@@ -111,28 +111,4 @@ function embedded(port: number): Start {
 
 function reached(port: number): Promise<void> {
   return waitUntil('the broker', async () => ((await accepts(port)) ? null : 'it takes no connections'));
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    const done = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once('connect', () => done(true));
-    socket.once('error', () => done(false));
-  });
-}
-
-/** A port of the loopback that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address !== 'object') throw new Error('there is no free port');
-  return address.port;
 }

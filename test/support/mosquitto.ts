@@ -1,9 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type RunningProcess, startProcess } from './childProcess.ts';
-import { freePort } from './ports.ts';
+import { accepts, freePort } from './ports.ts';
 import { temporaryFolder } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -155,18 +154,6 @@ function makeCertificates(folder: string): string {
     ...['-out', 'server.crt', '-days', '2', '-extfile', 'names'],
   );
   return join(folder, 'ca.crt');
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    const done = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once('connect', () => done(true));
-    socket.once('error', () => done(false));
-  });
 }
 
 function failIfEnded(broker: RunningProcess | undefined): boolean {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 
 /** A TCP port of the loopback that was free a moment ago, for programs that cannot pick one themselves. */
 export function freePort(): Promise<number> {
@@ -12,5 +12,18 @@ export function freePort(): Promise<number> {
         else reject(new Error('the listening socket has no port'));
       });
     });
+  });
+}
+
+/** Whether anybody on the loopback takes connections at the port. */
+export function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
   });
 }
