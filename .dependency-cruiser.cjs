@@ -1,4 +1,4 @@
-// The map of the house: which room may import which (docs: README, "How it is built").
+// The map of the house: which room may import which (docs: docs/development.md).
 const rooms = {
   base: [],
   model: [],
