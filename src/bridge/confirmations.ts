@@ -103,7 +103,8 @@ export class Confirmations {
         });
         if (signal.aborted) return;
         store.setSonic(sonic, readAt);
-        stateRead = sonic.valve_state;
+        // What is said of another tells nothing of this one; some clouds take two spellings of an id for one.
+        if (sonic.id.toLowerCase() === id.toLowerCase()) stateRead = sonic.valve_state;
       } catch (error) {
         if (signal.aborted) return;
         log.debug(`Reading sonic ${id} to confirm a command: ${String(error)}`);

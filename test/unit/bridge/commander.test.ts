@@ -242,6 +242,27 @@ describe('an accepted command', () => {
     expect(bench.outcomes).toMatchObject([{ status: 'ok' }, { status: 'error', reason: 'not_confirmed' }]);
   });
 
+  it.each([
+    ['sonic-9', ['ok']],
+    ['SONIC-9', ['ok']],
+    ['sonic-8', ['ok', 'error']],
+  ])(
+    'to a valve that is not shown is confirmed by what the cloud says of it: asked for sonic-9, of %s',
+    async (id, ends) => {
+      const bench = await startCommands(({ method }) =>
+        method === 'GET' ? { json: aSonic({ id, valve_state: 'closed' }) } : {},
+      );
+      const request = { params: { sonic_id: 'sonic-9' }, body: { action: 'close' } };
+      bench.take('sonic2mqtt/bridge/request/command_valve', JSON.stringify(request));
+      await bench.told(1);
+      for (let ms = 0; ms < 6_000; ms += 100) {
+        bench.clock.advance(100);
+        await pause(1);
+      }
+      expect(statuses(bench.outcomes)).toEqual(ends);
+    },
+  );
+
   it('is confirmed by a list where the valve itself cannot be read', async () => {
     const bench = await startCommands(unreadable);
     bench.take(valve, 'CLOSE');
