@@ -27,10 +27,12 @@ export function countingSleep(awakeMs: () => number, uptimeMs: () => number): ()
   return () => {
     const now = awakeMs();
     if (now - lookedAt < lookEveryMs) return now + sleptMs;
+    const ahead = uptimeMs() - now;
+    // Held up between the two readings, nobody has slept: it is looked at again the next time.
+    if (awakeMs() - now >= lookEveryMs) return now + sleptMs;
     lookedAt = now;
-    const before = aheadMs;
-    aheadMs = uptimeMs() - now;
-    if (aheadMs - before >= shortestSleepMs) sleptMs += aheadMs - before;
+    if (ahead - aheadMs >= shortestSleepMs) sleptMs += ahead - aheadMs;
+    aheadMs = ahead;
     return now + sleptMs;
   };
 }

@@ -47,14 +47,19 @@ describe('sleeping', () => {
 describe('a clock on a machine that sleeps', () => {
   let awakeMs: number;
   let sleptMs: number;
+  let heldUpMs: number;
   let monotonic: () => number;
   beforeEach(() => {
     awakeMs = 5_000;
     sleptMs = 0;
+    heldUpMs = 0;
     const bootedMs = 700_000;
     monotonic = countingSleep(
       () => awakeMs,
-      () => bootedMs + Math.floor((awakeMs + sleptMs) / 10) * 10,
+      () => {
+        awakeMs += heldUpMs;
+        return bootedMs + Math.floor((awakeMs + sleptMs) / 10) * 10;
+      },
     );
   });
 
@@ -65,6 +70,21 @@ describe('a clock on a machine that sleeps', () => {
       sleptMs += 28_800_000;
       expect(Math.abs(monotonic() - before - night * 86_400_001)).toBeLessThanOrEqual(20);
     }
+  });
+
+  it('takes no pause of the program for a sleep, and misses no sleep for it', () => {
+    const before = monotonic();
+    awakeMs += 1_000;
+    heldUpMs = 5_000;
+    monotonic();
+    heldUpMs = 0;
+    expect(monotonic() - before).toBe(6_000);
+    sleptMs += 60_000;
+    heldUpMs = 5_000;
+    awakeMs += 1_000;
+    monotonic();
+    heldUpMs = 0;
+    expect(Math.abs(monotonic() - before - 72_000)).toBeLessThanOrEqual(20);
   });
 
   it('is that of the machine while it is awake, to the last digit', () => {
