@@ -18,7 +18,6 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
   return [
     ...requiredProblems(tree),
     ...companionProblems(tree),
-    ...brokerUserProblems(tree),
     ...topicProblems(tree),
     ...shardProblems(tree),
     ...secretProblems(tree),
@@ -63,18 +62,6 @@ function companionProblems(tree: Tree): Problem[] {
     .filter(([path]) => has(tree, path) && at(tree, path) !== false)
     .filter(([, companion]) => !has(tree, companion) && !has(tree, `${companion}_file`))
     .map(([path, companion]) => problem(path, `needs ${companion} too`));
-}
-
-/** MQTT's client sends no password without a user; an address may have one of its own. */
-function brokerUserProblems(tree: Tree): Problem[] {
-  if (has(tree, 'mqtt.username')) return [];
-  const urls = [at(tree, 'mqtt.url')].flat();
-  const lacksUser = (url: unknown) =>
-    typeof url === 'string' && URL.canParse(url) && new URL(url).username === '';
-  if (!urls.some(lacksUser)) return [];
-  return ['mqtt.password', 'mqtt.password_file']
-    .filter((path) => has(tree, path))
-    .map((path) => problem(path, 'needs mqtt.username too'));
 }
 
 /** The bridge deletes what it no longer wants below its own topic, so other devices' discovery must not be there. */

@@ -391,8 +391,7 @@ describe('a secret', () => {
     expect(problems(yaml('password_file: nowhere'))).toEqual([
       `cloud.password_file (line 5): cannot read ${join(folder, 'nowhere')}: there is no such file`,
     ]);
-    const env = { SONIC2MQTT_MQTT__USERNAME: 'me', SONIC2MQTT_MQTT__PASSWORD_FILE: '/nowhere' };
-    expect(problems(yaml('password: x'), env)).toEqual([
+    expect(problems(yaml('password: x'), { SONIC2MQTT_MQTT__PASSWORD_FILE: '/nowhere' })).toEqual([
       'mqtt.password_file (SONIC2MQTT_MQTT__PASSWORD_FILE): cannot read /nowhere: there is no such file',
     ]);
   });
@@ -425,21 +424,6 @@ describe('a secret', () => {
     expect(readSecret(inFile, 'password')).toBe('from a file');
     const direct = load(yaml('password_file: nowhere'), { SONIC2MQTT_CLOUD__PASSWORD: 'y' }).config.cloud;
     expect(readSecret(direct, 'password')).toBe('y');
-  });
-});
-
-describe('the password on the broker', () => {
-  it('needs a user, of the same option or of each address', () => {
-    const mqtt = (url: string, options: string) =>
-      problems(`${required[0]}\nmqtt: { url: ${url}, ${options} }`);
-    writeFileSync(join(folder, 'word'), 'p');
-    const words = 'needs mqtt.username too';
-    expect(mqtt('mqtt://x', 'password: p')).toEqual([`mqtt.password (line 2): ${words}`]);
-    expect(mqtt('mqtt://x', 'password_file: word')).toEqual([`mqtt.password_file (line 2): ${words}`]);
-    expect(mqtt('["mqtt://u@x", "mqtt://y"]', 'password: p')).toEqual([`mqtt.password (line 2): ${words}`]);
-    expect(mqtt('["mqtt://u@x", "mqtt://u:q@y"]', 'password: p')).toEqual([]);
-    expect(mqtt('mqtt://x', 'username: u, password: p')).toEqual([]);
-    expect(mqtt('mqtt://x', 'username: u')).toEqual([]);
   });
 });
 
