@@ -615,6 +615,17 @@ describe('a selection of properties', () => {
     expect(store.sonicView('kitchen')).toBeNull();
   });
 
+  it('lets an open incident go that has moved to a sonic which is not shown, and does not say that it closed', () => {
+    furnish(['Home']);
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    const elsewhere = [incident('leak', { sonic_id: 'shed' })];
+    expect(store.replaceIncidents({ ...complete(elsewhere), isComplete: false })).toEqual([]);
+    expect([store.ids('incident'), store.isOpen('leak')]).toEqual([[], true]);
+    expect(store.sonicView('kitchen')?.incidents).toEqual([]);
+    expect(store.replaceIncidents(complete(elsewhere))).toEqual([]);
+    expect(store.isOpen('leak')).toBe(true);
+  });
+
   it('says that an incident closed whose device is shown and in no property any more', () => {
     furnish(['Home']);
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
