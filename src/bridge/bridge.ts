@@ -111,7 +111,7 @@ export class Bridge {
     const startedAt = () => clock.now() - (clock.monotonic() - begunAt);
     this.#events = new EventFeed(connection, options.topics, clock, log);
     this.#namesakes = new Namesakes(
-      (start) => this.#selfReport.hasTold(start),
+      (id) => id === this.#selfReport.instanceId,
       {
         came: () => {
           this.#publisher.insist(options.topics.bridge('info'));

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { version } from '../base/version.ts';
 import type { Availability } from '../cloud/client.ts';
 import { type OperationName, operationNames } from '../cloud/operations.ts';
@@ -17,11 +18,11 @@ const mostOffMs = 60_000;
 
 /** The document `bridge/info`: wanted with each pass, and so written anew only if something in it is new. */
 export class InfoDocument {
+  /** Tells this run of the bridge from every other; two of them may have been started in one moment. */
+  readonly instanceId = randomUUID();
   readonly #reckonStart: () => number;
   readonly #configuration: unknown;
   #startedAt: number;
-  /** Every start that was ever told, as it is written. */
-  readonly #toldStarts = new Set<string>();
   #basis: readonly unknown[] = [];
   #text = '';
 
@@ -39,11 +40,6 @@ export class InfoDocument {
     return this.#startedAt;
   }
 
-  /** Whether that start was told here: no other bridge was started at the same moment. */
-  hasTold(startedAt: string): boolean {
-    return this.#toldStarts.has(startedAt);
-  }
-
   /** As JSON. */
   text({ figures, counts, applianceCategories = null, availability }: InfoNow): string {
     const operations = operationNames.map(availability);
@@ -51,9 +47,9 @@ export class InfoDocument {
     const basis = [startedAt, figures, applianceCategories, ...Object.values(counts), ...operations];
     if (basis.every((each, index) => each === this.#basis[index])) return this.#text;
     this.#basis = basis;
-    this.#toldStarts.add(startedAt);
     this.#text = JSON.stringify({
       version,
+      instance_id: this.instanceId,
       started_at: startedAt,
       last_update: figures.lastUpdate,
       requests_last_hour: figures.requestsLastHour,

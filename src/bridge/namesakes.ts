@@ -20,15 +20,15 @@ export interface NamesakesEvents {
  * and delete them.
  */
 export class Namesakes {
-  readonly #isOwn: (startedAt: string) => boolean;
+  readonly #isOwn: (instanceId: string) => boolean;
   readonly #events: NamesakesEvents;
   readonly #clock: Clock;
-  /** By when each was started: whether it was heard live, so that there is no doubt. */
+  /** By its id: whether it was heard live, so that there is no doubt. */
   readonly #known = new Map<string, boolean>();
   #cancelTimer: () => void = () => {};
 
-  /** `isOwn` says whether that start of a bridge is this one's. */
-  constructor(isOwn: (startedAt: string) => boolean, events: NamesakesEvents, clock: Clock) {
+  /** `isOwn` says whether that id is this one's. */
+  constructor(isOwn: (instanceId: string) => boolean, events: NamesakesEvents, clock: Clock) {
     this.#isOwn = isOwn;
     this.#events = events;
     this.#clock = clock;
@@ -49,11 +49,11 @@ export class Namesakes {
    * run's; at a later one, another has been there meanwhile, or the broker has got it back from an old disk.
    */
   take({ payload, isRetained }: BrokerMessage, isFirstConnection: boolean): void {
-    const startedAt = startedAtIn(payload);
-    if (startedAt === null || this.#isOwn(startedAt) || (isRetained && isFirstConnection)) return;
-    const wasLive = this.#known.get(startedAt);
+    const id = idIn(payload);
+    if (id === null || this.#isOwn(id) || (isRetained && isFirstConnection)) return;
+    const wasLive = this.#known.get(id);
     if (wasLive === undefined && this.#known.size >= mostKnown) return;
-    this.#known.set(startedAt, wasLive === true || !isRetained);
+    this.#known.set(id, wasLive === true || !isRetained);
     this.#waitForSilence();
     if (!isRetained && wasLive !== true) this.#events.came();
   }
@@ -72,10 +72,11 @@ export class Namesakes {
   }
 }
 
-function startedAtIn(payload: string): string | null {
+/** A bridge of 0.1.0 has no id, and is known by its start. */
+function idIn(payload: string): string | null {
   try {
-    const { started_at: startedAt } = JSON.parse(payload);
-    return typeof startedAt === 'string' ? startedAt : null;
+    const { instance_id: id, started_at: startedAt } = JSON.parse(payload);
+    return [id, startedAt].find((each) => typeof each === 'string') ?? null;
   } catch {
     return null;
   }

@@ -60,9 +60,9 @@ export class SelfReport {
     return this.#info.startedAt;
   }
 
-  /** Whether that start was told here: no other bridge was started at the same moment. */
-  hasTold(startedAt: string): boolean {
-    return this.#info.hasTold(startedAt);
+  /** Tells this run of the bridge from every other. */
+  get instanceId(): string {
+    return this.#info.instanceId;
   }
 
   get view(): BridgeView {

@@ -30,8 +30,9 @@ async function retainedPicture(house: House): Promise<ReadonlyMap<string, string
   return new Map([...newcomer.last].map(([topic, text]) => [topic, text.replaceAll(passing, '')]));
 }
 
-/** Times, and what is measured anew when a valve has moved. */
-export const passing = /\d{4}-\d\d-\d\dT[\d:.]+Z|"(flow|pressure|water_temperature)[a-z_]*":[\d.]+/g;
+/** Times, what is measured anew when a valve has moved, and the water that runs meanwhile. */
+export const passing =
+  /\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)|"(flow|pressure|water)[a-z_]*":[\d.]+|"(today|yesterday|month|total)":[\d.]+|"days":\{[^}]*\}/g;
 
 /** Starts the bridge by this way to the broker; resolves once everything is shown. */
 export async function beginStory(house: House, url: string, mqtt: object = {}): Promise<BrokerStory> {

@@ -29,19 +29,22 @@ describe('what the bridge tells of itself', () => {
     expect(document.text(now)).toBe(before);
   });
 
-  it('tells another start once the clock was set, and knows the earlier one for its own', () => {
+  it('tells another start once the clock was set, and is the same bridge for all that', () => {
     let reckoned = Date.parse('1970-01-01T00:00:07.000Z');
     const document = new InfoDocument(() => reckoned, {});
-    const startIn = () => JSON.parse(document.text(now)).started_at;
-    const isOwn = () =>
-      ['1970-01-01T00:00:07.000Z', '2026-11-20T09:00:00.000Z'].map((at) => document.hasTold(at));
-    expect(isOwn()).toEqual([false, false]);
-    expect(startIn()).toBe('1970-01-01T00:00:07.000Z');
+    const told = () => JSON.parse(document.text(now));
+    const instance_id = document.instanceId;
+    expect(told()).toMatchObject({ started_at: '1970-01-01T00:00:07.000Z', instance_id });
     reckoned = start;
-    expect(isOwn()).toEqual([true, false]);
-    expect(startIn()).toBe('2026-11-20T09:00:00.000Z');
-    expect(isOwn()).toEqual([true, true]);
+    expect(told()).toMatchObject({ started_at: '2026-11-20T09:00:00.000Z', instance_id });
     expect(document.startedAt).toBe(start);
+  });
+
+  it('names itself apart from another bridge that was started in the same moment', () => {
+    const [first, second] = [new InfoDocument(() => start, {}), new InfoDocument(() => start, {})];
+    const idIn = (document: InfoDocument) => JSON.parse(document.text(now)).instance_id;
+    expect(idIn(first)).toBe(first.instanceId);
+    expect(idIn(second)).not.toBe(idIn(first));
   });
 
   it('does not tell another start each time that the clocks differ a little', () => {

@@ -2,8 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Namesakes } from '../../../src/bridge/namesakes.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
-const own = '2026-01-01T00:00:00.000Z';
-const other = '2025-12-31T23:00:00.000Z';
+const own = 'own';
+const other = 'other';
+const startedAt = '2026-01-01T00:00:00.000Z';
 
 describe('another bridge at the same topics', () => {
   let clock: FakeClock;
@@ -13,11 +14,12 @@ describe('another bridge at the same topics', () => {
     clock = new FakeClock();
     told = [];
     const events = { came: () => told.push('came'), gone: () => told.push('gone') };
-    namesakes = new Namesakes((startedAt) => startedAt === own, events, clock);
+    namesakes = new Namesakes((id) => id === own, events, clock);
   });
   const hear = (payload: string, { isRetained = false, isFirst = false } = {}) =>
     namesakes.take({ topic: 'info', payload, isRetained, isText: true }, isFirst);
-  const info = (startedAt: unknown) => JSON.stringify({ started_at: startedAt });
+  /** All of them were started in one moment. */
+  const info = (id: unknown) => JSON.stringify({ instance_id: id, started_at: startedAt });
 
   it('is known as soon as it is heard, and forgotten after an hour of silence', async () => {
     hear(info(other));
@@ -35,7 +37,7 @@ describe('another bridge at the same topics', () => {
     hear(info(own));
     hear(info(own), { isRetained: true });
     hear(info(other), { isRetained: true, isFirst: true });
-    for (const payload of ['', 'null', '{}', '[', info(null), info(7)]) hear(payload);
+    for (const payload of ['', 'null', '{}', '[', '{"instance_id":7,"started_at":7}']) hear(payload);
     expect([namesakes.isAny, told]).toEqual([false, []]);
   });
 
@@ -45,6 +47,11 @@ describe('another bridge at the same topics', () => {
     hear(info(other));
     hear(info(other), { isRetained: true });
     expect([namesakes.isSure, told]).toEqual([true, ['came']]);
+  });
+
+  it('is known by its start where it is of a version that says no more', () => {
+    hear(JSON.stringify({ started_at: startedAt }));
+    expect(namesakes.isSure).toBe(true);
   });
 
   it('is answered once, however many there are, and fills no memory', () => {
