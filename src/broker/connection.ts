@@ -213,8 +213,9 @@ export class Connection {
   }
 
   /**
-   * What the broker keeps under the filters, as far as it shows within the time: read until it is quiet. At QoS 0,
-   * because a default Mosquitto drops all but a thousand messages of a QoS 1 subscription.
+   * What the broker keeps under the filters, as far as it shows within the time: read until no more of it comes,
+   * whatever others publish meanwhile. At QoS 0, because a default Mosquitto drops all but a thousand messages of a
+   * QoS 1 subscription.
    */
   async readRetained(
     filters: readonly string[],
@@ -226,7 +227,7 @@ export class Connection {
     const until = this.#clock.monotonic() + time.longestMs;
     let heardAt = this.#clock.monotonic();
     this.#scan = (message) => {
-      heardAt = this.#clock.monotonic();
+      if (message.isRetained) heardAt = this.#clock.monotonic();
       found(message);
     };
     try {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { World } from '../../src/simulator/world.ts';
 import { propertyOf, untruths } from '../support/entityTruths.ts';
@@ -97,21 +98,22 @@ function devicesShown({ house, homeAssistant }: Both): Record<string, object> {
 /** Waits until Home Assistant has exactly these properties, all that is in them, and shows what the cloud has. */
 async function untilShown(both: Both, shown?: readonly string[]): Promise<void> {
   const { house, homeAssistant } = both;
-  const wanted = () => devicesOf(house.simulator.world, shown ?? house.simulator.world.properties.ids);
-  const isSame = () => {
-    const [left, right] = [wanted(), devicesShown(both)];
-    return (
-      Object.keys(left).length === Object.keys(right).length &&
-      Object.keys(left).every((id) => JSON.stringify(left[id]) === JSON.stringify(right[id]))
-    );
+  const look = () => ({
+    wanted: devicesOf(house.simulator.world, shown ?? house.simulator.world.properties.ids),
+    found: devicesShown(both),
+    wrong: untruths(house, homeAssistant.entities()),
+  });
+  // Water runs all the time: what counts is one moment.
+  let seen = look();
+  const isShown = () => {
+    seen = look();
+    return isDeepStrictEqual(seen.found, seen.wanted) && seen.wrong.length === 0;
   };
-  const wrong = () => untruths(house, homeAssistant.entities());
-  const isShown = () => isSame() && wrong().length === 0;
   // What is different says more than a wait in vain.
   await waitFor(isShown, { what: 'the house as it is', timeoutMs: 10_000 }).catch(() => undefined);
-  expect(devicesShown(both)).toEqual(wanted());
-  expect(wrong()).toEqual([]);
-  const known = Object.keys(wanted()).map((device) => device.slice('sonic2mqtt_'.length));
+  expect(seen.found).toEqual(seen.wanted);
+  expect(seen.wrong).toEqual([]);
+  const known = Object.keys(seen.wanted).map((device) => device.slice('sonic2mqtt_'.length));
   // Another client is told all that is retained, and nothing else.
   const retained = await watchTopics(house.broker.url, ['sonic2mqtt/#', 'homeassistant/device/#']);
   await retained.close();

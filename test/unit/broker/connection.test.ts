@@ -138,6 +138,24 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
       expect(found).toHaveLength(topics.length);
     },
   );
+
+  here('reads what is retained to its end, although others never cease to publish', async () => {
+    const { url } = await start();
+    const { connection } = await connected(url, { protocolVersion });
+    const other = await watchTopics(url, ['other']);
+    await connection.publish('many/1', 'kept', retained);
+    const found: string[] = [];
+    let isRead = false;
+    const chatter = (async () => {
+      while (!isRead) await other.publish('many/2', 'chatter');
+    })();
+    await connection.readRetained(['many/+'], { quietMs: 200, longestMs: 3_600_000 }, ({ payload }) =>
+      found.push(payload),
+    );
+    isRead = true;
+    await chatter;
+    expect(new Set(found)).toEqual(new Set(['kept', 'chatter']));
+  });
 });
 
 it('an address is told without its credentials and its path', () => {
