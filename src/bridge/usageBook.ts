@@ -54,15 +54,18 @@ export class UsageBook {
     // On the first of a month yesterday is in the month before, and the cloud may hear of its last litres late.
     const isPreviousRead = !isFirstOfMonth(date) && this.#previousReadOn.get(sonicId) === date;
     const due = monthsDue(this.#ledger.usageOf(sonicId), presentMonth, isPreviousRead);
+    const told = new Map<string, DailyUsage['daily']>();
     const unknown: string[] = [];
     const failures: CloudError[] = [];
     for (const month of due) {
       try {
-        const { daily } = await ask(month);
+        told.set(month, (await ask(month)).daily);
         if (month === presentMonth) this.#toldOf.set(sonicId, month);
-        this.#take(sonicId, month, presentMonth, daily);
       } catch (error) {
-        if (!(error instanceof CloudError && isAboutOneMonth(error))) throw error;
+        if (!(error instanceof CloudError && isAboutOneMonth(error))) {
+          this.#take(sonicId, told, presentMonth);
+          throw error;
+        }
         failures.push(error);
         if (error.kind === 'notFound') unknown.push(month);
       }
@@ -70,7 +73,8 @@ export class UsageBook {
     // Between the readings of the month before, a month that has not begun may be all that is asked for.
     const isUnbegun = isPreviousRead && !this.#isBegun(sonicId, presentMonth);
     if (unknown.length === due.length && !isUnbegun) throw failures[0];
-    for (const month of unknown) this.#take(sonicId, month, presentMonth, []);
+    for (const month of unknown) told.set(month, []);
+    this.#take(sonicId, told, presentMonth);
     const failure = failures.find(({ kind }) => kind !== 'notFound');
     if (failure) throw failure;
     this.#previousReadOn.set(sonicId, date);
@@ -94,17 +98,20 @@ export class UsageBook {
     if (this.#store.isCertain) this.#forgetTheGone();
   }
 
-  #take(sonicId: string, month: string, presentMonth: string, daily: DailyUsage['daily']): void {
+  /** What was told of each month. */
+  #take(sonicId: string, told: ReadonlyMap<string, DailyUsage['daily']>, presentMonth: string): void {
     const before = this.#ledger.usageOf(sonicId);
     const timezone = this.#days.ownTimezoneOf(sonicId) ?? undefined;
-    const reading = { month, daily, presentMonth, timezone, readAt: this.#clock.now() };
-    const record = withReading(before, reading);
-    if (record === before) return;
+    let record = before;
+    for (const [month, daily] of [...told].toSorted()) {
+      record = withReading(record, { month, daily, presentMonth, timezone, readAt: this.#clock.now() });
+    }
+    if (record === null || record === before) return;
     const isNews = (['changedAt', 'frozenThrough', 'timezone'] as const).some(
       (key) => before?.[key] !== record[key],
     );
     this.#ledger.keepUsage(sonicId, record, isNews);
-    if (month === presentMonth) this.#ages.read(sonicId, this.#clock.monotonic());
+    if (told.has(presentMonth)) this.#ages.read(sonicId, this.#clock.monotonic());
     this.#show(sonicId);
   }
 

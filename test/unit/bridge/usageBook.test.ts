@@ -211,6 +211,27 @@ describe('the usage of a sonic', () => {
     expect(after.shown()).toEqual(before.shown());
   });
 
+  it('does not go down where a crash has lost the last litres of a month', async () => {
+    clock.advance(Date.parse('2026-11-30T23:50:00Z') - clock.now());
+    const crashed = await start();
+    await crashed.read();
+    // It writes the water so far, too.
+    await crashed.ledger.noteAnnounced(['incident-1']);
+    cloud.set('2026-11-30', 25);
+    await crashed.read();
+    const before = crashed.shown()?.totalL;
+    clock.advance(11 * minuteMs);
+    const { book, read, shown } = await start();
+    const meanwhile: unknown[] = [];
+    await book.read(id, (month) => {
+      meanwhile.push(shown()?.totalL);
+      return answer(month);
+    });
+    expect(new Set(meanwhile)).toEqual(new Set([null]));
+    await read();
+    expect([before, shown()?.totalL]).toEqual([162.75, 162.75]);
+  });
+
   it('does not pass for the present after a long stop, but its sum stands', async () => {
     const before = await start();
     await before.read();
