@@ -39,7 +39,7 @@ export interface BrokerOptions {
   readonly protocolVersion: 4 | 5;
   readonly keepaliveS: number;
   readonly username: string | undefined;
-  /** Read again at each attempt, since it may live in a file. Throws in words. */
+  /** Read again at each attempt, since it may live in a file; not sent without a user name. Throws in words. */
   readonly password: () => string | undefined;
   /** Read again likewise: certificates are renewed while the bridge runs. */
   readonly tls: () => {
@@ -527,7 +527,8 @@ export class Connection {
       writeCache: false,
       outgoingStore: new SlimStore(),
       ...(user !== undefined && { username: user }),
-      ...(secret !== undefined && { password: secret }),
+      // The library would write nothing at all.
+      ...(user !== undefined && secret !== undefined && { password: secret }),
       // A trial ends without a goodbye, and nobody has died of it.
       ...(will &&
         !isTrial && {

@@ -6,13 +6,20 @@ import { readBytes } from './textFile.ts';
 
 /** What is given in a valid configuration and does not do what it seems to: a line in words for each. */
 export function idleOptions(config: Config): string[] {
-  return [...idleEmbedded(config), ...idleAuthority(config), ...idleWebhook(config)];
+  return [...idleEmbedded(config), ...idlePassword(config), ...idleAuthority(config), ...idleWebhook(config)];
 }
 
 function idleEmbedded(config: Config): string[] {
   return config.mqtt.embedded.enabled && brokerAddresses(config).length > 0
     ? ['mqtt.embedded is not where the bridge connects to: mqtt.url is given, and goes before it']
     : [];
+}
+
+function idlePassword(config: Config): string[] {
+  const { username, password, password_file: file } = config.mqtt;
+  const lacksUser = (address: string) => new URL(address).username === '';
+  const isIdle = username === null && (password ?? file) !== null && brokerAddresses(config).some(lacksUser);
+  return isIdle ? ['mqtt.password is not sent without mqtt.username'] : [];
 }
 
 function idleAuthority({ mqtt }: Config): string[] {

@@ -48,6 +48,12 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     ]);
   });
 
+  here('is let in with a password but no user where nobody is asked for either', async () => {
+    const { url } = await start();
+    const { happenings } = await connected(url, { protocolVersion, password: () => 'idle' });
+    expect(happenings).toEqual(['connected']);
+  });
+
   here('tells text from what is none', async () => {
     const { url } = await start();
     const { heard } = await connected(url, { protocolVersion, subscriptions: ['a'] });

@@ -85,6 +85,7 @@ describe('the embedded broker', () => {
     ['of a longer password', 'user-1', 'pass-11'],
     ['of another user', 'user-2', 'pass-1'],
     ['without a password', 'user-1', undefined],
+    ['without a user', undefined, 'pass-1'],
     ['without anything', undefined, undefined],
   ])('lets nobody in with credentials that are %s', async (_what, username, password) => {
     const { url } = await startBroker({ username: 'user-1', password: 'pass-1' });

@@ -38,6 +38,17 @@ describe('options that change nothing', () => {
     ]);
   });
 
+  it.each([{ password: 'x' }, { password_file: 'x' }])(
+    'are a password for a broker that is told no user: %j',
+    (password) => {
+      const lines = ['mqtt.password is not sent without mqtt.username'];
+      expect(idle({}, { url: 'mqtt://localhost', ...password })).toEqual(lines);
+      expect(idle({}, { url: ['mqtt://me@localhost', 'mqtt://other'], ...password })).toEqual(lines);
+      expect(idle({}, { url: 'mqtt://me@localhost', ...password })).toEqual([]);
+      expect(idle({}, { url: 'mqtt://localhost', username: 'me', ...password })).toEqual([]);
+    },
+  );
+
   it('are a signing secret without a webhook', () => {
     expect(idle({ listen: '127.0.0.1:0', webhook: { signing_secret_file: 'x' } })).toEqual([
       'http.webhook.signing_secret does nothing without http.webhook.secret: there is no webhook',
