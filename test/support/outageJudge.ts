@@ -59,7 +59,7 @@ export async function startFaultyHouse(
     cloud: { properties: 1, signals: 1, sonics: 2, password, valveTravelMs: 100 },
     config: {
       // As by default, longer than a poll may try.
-      stale_after: '4s',
+      stale_after: '10s',
       schedules: { ...quick, telemetry: '300ms', signals: '300ms', properties: '300ms' },
       valve: { confirm_timeout: '500ms', confirm_interval: '100ms' },
       ...otherConfig,
