@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as troubles from '../support/cloudTroubles.ts';
 import type { Trouble } from '../support/faultyCloud.ts';
 import {
@@ -9,6 +9,9 @@ import {
   startFaultyHouse,
   untilWell,
 } from '../support/outageJudge.ts';
+
+// Polls fail, and what is known grows old.
+vi.setConfig({ testTimeout: 60_000 });
 
 const unreachable = 'cloud_unreachable';
 const broke = /broke before the answer was complete/;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as troubles from '../support/cloudTroubles.ts';
 import { type FaultyCloud, startFaultyCloud, type Trouble } from '../support/faultyCloud.ts';
 import {
@@ -7,9 +7,13 @@ import {
   type FaultyHouse,
   judgeOddity,
   judgeOutage,
+  patienceMs,
   startFaultyHouse,
   untilWell,
 } from '../support/outageJudge.ts';
+
+// Polls fail, and what is known grows old.
+vi.setConfig({ testTimeout: 60_000 });
 
 const page = '<!doctype html><html><body><h1>Hotel Wi-Fi: please sign in</h1></body></html>';
 const storm = [500, 502, 503, 504, 520];
@@ -91,14 +95,15 @@ describe('an answer that is none', () => {
   it('is a list of something else: what is known stays, but not for the present', async () => {
     const { house, cloud, told } = faulty;
     await cloud.begin(troubles.answeringJson({ data: [1, 'two'] }));
-    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${told}/availability`, (text) => text === 'offline');
+    const availability = `sonic2mqtt/sonic/${told}/availability`;
+    await house.watcher.waitForTopic(availability, (text) => text === 'offline', patienceMs);
     expect(house.json('bridge/health')).toMatchObject({
       status: 'degraded',
       reason: expect.stringMatching(/records without a readable id: 2/),
     });
     expect(house.json(`sonic/${told}`).valve).toBe('open');
     await cloud.mend();
-    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${told}/availability`, (text) => text === 'online');
+    await house.watcher.waitForTopic(availability, (text) => text === 'online');
     await untilWell(faulty);
   });
 

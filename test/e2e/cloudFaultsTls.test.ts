@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Bend, type BentWorld, bentWorld } from '../support/bentWorld.ts';
 import { authorities, certificates } from '../support/certificates.ts';
 import { answering, halfOpen, resetAtOnce } from '../support/cloudTroubles.ts';
@@ -15,6 +15,9 @@ import {
 } from '../support/outageJudge.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
+
+// Polls fail, and what is known grows old.
+vi.setConfig({ testTimeout: 60_000 });
 
 const unreachable = 'cloud_unreachable';
 

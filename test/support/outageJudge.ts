@@ -8,8 +8,8 @@ import { waitFor } from './waitFor.ts';
 /** Nothing innocent has it in it. */
 const password = 'a-very-secret-password';
 
-/** How long a poll may go on trying, and the waits between, in ms. */
-const patienceMs = 15_000;
+/** How long a poll may go on trying, with the waits between, or what is known takes to grow old, in ms. */
+export const patienceMs = 20_000;
 const startMs = 25_000;
 
 /** What the houses here have polled, all of which an outage befalls. */
