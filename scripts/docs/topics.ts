@@ -216,7 +216,8 @@ export function commandTopics(): readonly CommandTopic[] {
 }
 
 const remarks: Readonly<Record<string, string>> = {
-  'bridge/info': 'Shortened: there are more operations, and the rest of the configuration.',
+  'bridge/info':
+    'Shortened: there are more operations, and the rest of the configuration. `instance_id` is another with each start.',
 };
 
 /** Plain words need no example. */
