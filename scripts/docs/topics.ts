@@ -96,7 +96,7 @@ function info(): object {
   const { cloud } = redactedConfig({ mqtt, ...configuration });
   return {
     version,
-    instance_id: '3f0c8a52-9d1e-4b7a-8c64-5e2f7b90d113',
+    instance_id: '3f0c8a529d1e',
     started_at: exampleTime,
     last_update: bridge.lastUpdate,
     requests_last_hour: bridge.requestsLastHour,

@@ -109,9 +109,11 @@ export class Bridge {
     const begunAt = clock.monotonic();
     // Worked out when it is asked for: the clock may have been set since.
     const startedAt = () => clock.now() - (clock.monotonic() - begunAt);
+    // Two bridges may be started in one moment.
+    const instanceId = Math.floor(random() * 2 ** 48).toString(16);
     this.#events = new EventFeed(connection, options.topics, clock, log);
     this.#namesakes = new Namesakes(
-      (id) => id === this.#selfReport.instanceId,
+      (id) => id === instanceId,
       {
         came: () => {
           this.#publisher.insist(options.topics.bridge('info'));
@@ -183,6 +185,7 @@ export class Bridge {
     );
     this.#selfReport = new SelfReport({
       topics: options.topics,
+      instanceId,
       startedAt,
       shownConfiguration: options.shownConfiguration,
       client,

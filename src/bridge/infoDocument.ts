@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { version } from '../base/version.ts';
 import type { Availability } from '../cloud/client.ts';
 import { type OperationName, operationNames } from '../cloud/operations.ts';
@@ -18,16 +17,19 @@ const mostOffMs = 60_000;
 
 /** The document `bridge/info`: wanted with each pass, and so written anew only if something in it is new. */
 export class InfoDocument {
-  /** Tells this run of the bridge from every other; two of them may have been started in one moment. */
-  readonly instanceId = randomUUID();
+  readonly #instanceId: string;
   readonly #reckonStart: () => number;
   readonly #configuration: unknown;
   #startedAt: number;
   #basis: readonly unknown[] = [];
   #text = '';
 
-  /** Reckoned is the start of the bridge, in ms since 1970, by the clock as it is when that is asked for. */
-  constructor(reckonStart: () => number, configuration: unknown) {
+  /**
+   * The id tells this run of the bridge from every other. Reckoned is its start, in ms since 1970, by the clock as it is
+   * when that is asked for.
+   */
+  constructor(instanceId: string, reckonStart: () => number, configuration: unknown) {
+    this.#instanceId = instanceId;
     this.#reckonStart = reckonStart;
     this.#configuration = configuration;
     this.#startedAt = reckonStart();
@@ -49,7 +51,7 @@ export class InfoDocument {
     this.#basis = basis;
     this.#text = JSON.stringify({
       version,
-      instance_id: this.instanceId,
+      instance_id: this.#instanceId,
       started_at: startedAt,
       last_update: figures.lastUpdate,
       requests_last_hour: figures.requestsLastHour,

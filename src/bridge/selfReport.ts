@@ -13,6 +13,8 @@ import type { Store } from './store.ts';
 
 export interface SelfReportOptions {
   readonly topics: Topics;
+  /** Tells this run of the bridge from every other. */
+  readonly instanceId: string;
   /** When the bridge was started, in ms since 1970, by the clock as it is when that is asked for. */
   readonly startedAt: () => number;
   /** Without its secrets. */
@@ -43,7 +45,7 @@ export class SelfReport {
 
   constructor(options: SelfReportOptions) {
     this.#options = options;
-    this.#info = new InfoDocument(options.startedAt, options.shownConfiguration);
+    this.#info = new InfoDocument(options.instanceId, options.startedAt, options.shownConfiguration);
   }
 
   /** From now on there are figures, renewed now and then. */
@@ -58,11 +60,6 @@ export class SelfReport {
   /** When the bridge was started as it is told, in ms since 1970. */
   get startedAt(): number {
     return this.#info.startedAt;
-  }
-
-  /** Tells this run of the bridge from every other. */
-  get instanceId(): string {
-    return this.#info.instanceId;
   }
 
   get view(): BridgeView {
