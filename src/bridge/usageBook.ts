@@ -98,12 +98,12 @@ export class UsageBook {
     if (this.#store.isCertain) this.#forgetTheGone();
   }
 
-  /** What was told of each month. */
+  /** All months at once: with one of them alone the sum may be behind what was shown before a crash. */
   #take(sonicId: string, told: ReadonlyMap<string, DailyUsage['daily']>, presentMonth: string): void {
     const before = this.#ledger.usageOf(sonicId);
     const timezone = this.#days.ownTimezoneOf(sonicId) ?? undefined;
     let record = before;
-    for (const [month, daily] of [...told].toSorted()) {
+    for (const [month, daily] of told) {
       record = withReading(record, { month, daily, presentMonth, timezone, readAt: this.#clock.now() });
     }
     if (record === null || record === before) return;
