@@ -64,10 +64,11 @@ it('a quick run of the benchmarks comes to every figure, and compares itself wit
   for (const [name, whats] of Object.entries(expected)) {
     const measured = figures.filter((figure) => figure.case === name);
     expect(measured.map(({ what }) => what)).toEqual(expect.arrayContaining([...whats]));
-    for (const { sonics, bridge, raw } of measured) {
+    for (const { sonics, what, bridge, raw } of measured) {
       expect(sonics).toBe(8);
       expect(bridge.length, name).toBeGreaterThan(0);
-      for (const value of [...bridge, ...(raw ?? [])]) expect(value).toBeGreaterThanOrEqual(0);
+      for (const value of [...bridge, ...(raw ?? [])])
+        expect(value, `${name}, ${what}`).toBeGreaterThanOrEqual(0);
     }
   }
   const messagesOf = (name: string) =>

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { startEmbedded } from '../support/brokers.ts';
 import { startHouse } from '../support/house.ts';
@@ -41,7 +42,7 @@ function overhearing(): { env: Record<string, string>; heard: () => string[] } {
   writeFileSync(script, eavesdropper);
   const lines = () => (existsSync(record) ? readFileSync(record, 'utf8').trim().split('\n') : []);
   return {
-    env: { NODE_OPTIONS: `--import ${script}`, OVERHEARD: record },
+    env: { NODE_OPTIONS: `--import ${pathToFileURL(script).href}`, OVERHEARD: record },
     heard: () => [...new Set(lines())].map((line) => JSON.parse(line).join(' ')).toSorted(),
   };
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { startProcess } from '../support/childProcess.ts';
@@ -136,7 +136,7 @@ describe('a mistake that nobody catches', () => {
     );
     const bridge = startProgram(['run'], {
       config: { ...house.config, cloud: { ...Object(house.config).cloud, password } },
-      env: { MISTAKE: password, NODE_OPTIONS: `--import ${preload}` },
+      env: { MISTAKE: password, NODE_OPTIONS: `--import ${pathToFileURL(preload).href}` },
     });
     await bridge.waitForOutput(/Found properties/, 20_000);
     bridge.signal('SIGUSR2');

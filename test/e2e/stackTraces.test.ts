@@ -1,11 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { startProgram } from '../support/program.ts';
 
-const preload = fileURLToPath(new URL('../support/clumsyJson.mjs', import.meta.url));
+const preload = new URL('../support/clumsyJson.mjs', import.meta.url);
 
 it('A stack trace in the log names lines of the sources, although the program is a bundle', async () => {
-  const demo = startProgram(['demo', '--port', '0'], { env: { NODE_OPTIONS: `--import=${preload}` } });
+  const demo = startProgram(['demo', '--port', '0'], { env: { NODE_OPTIONS: `--import=${preload.href}` } });
   await demo.waitForOutput(
     /Showing s\w+ \S+ went wrong[\s\S]+ at announcementOf \(src\/homeassistant\/announcement\.ts:\d+:\d+\)/,
   );

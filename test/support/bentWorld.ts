@@ -1,9 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './program.ts';
 
-const preload = fileURLToPath(new URL('bentWorld.mjs', import.meta.url));
+const preload = new URL('bentWorld.mjs', import.meta.url);
 
 /** What a program takes for the world; what it measures with its monotonic clock stays true. */
 export interface Bend {
@@ -29,5 +28,5 @@ export function bentWorld(): BentWorld {
     renameSync(`${file}.new`, file);
   };
   bend({});
-  return { env: { NODE_OPTIONS: `--import=${preload}`, BENT_WORLD: file }, bend };
+  return { env: { NODE_OPTIONS: `--import=${preload.href}`, BENT_WORLD: file }, bend };
 }

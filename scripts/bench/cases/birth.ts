@@ -21,7 +21,9 @@ export const birth: Case = {
         const listener = await Listener.start(broker.url, [statusTopic]);
         // With QoS 1 the bridge would acknowledge it, which is no message.
         await listener.publish(statusTopic, 'online', 0);
-        await untilSocket('the first message', bridge, broker, ({ sent }) => sent !== null);
+        await untilSocket('the first acknowledgement', bridge, broker, ({ sent, received }) => {
+          return sent !== null && received !== null && received.atMs > sent.atMs;
+        });
         await settled(stage, bridge);
         await listener.stop();
         return republishedBy(await bridge.ask('sockets'), broker, 'sent');

@@ -142,8 +142,10 @@ describe('what is no file to be read', () => {
 
   it('keeps its mode as a folder, and is for its owner only as a file', async () => {
     const folder = temporaryFolder();
-    mkdirSync(join(folder, 'inner'), { mode: 0o755 });
-    writeFileSync(join(folder, 'file'), 'secret', { mode: 0o644 });
+    mkdirSync(join(folder, 'inner'));
+    writeFileSync(join(folder, 'file'), 'secret');
+    chmodSync(join(folder, 'inner'), 0o755);
+    chmodSync(join(folder, 'file'), 0o644);
     for (const name of ['inner', 'file'])
       await systemDisk.putAside(join(folder, name), join(folder, `${name}.aside`));
     expect(modeOf(join(folder, 'inner.aside'))).toBe(0o755);
