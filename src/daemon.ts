@@ -1,14 +1,16 @@
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
 import { listenProblem } from './base/listenProblem.ts';
-import type { Log, Secrets } from './base/log.ts';
+import type { Log } from './base/log.ts';
+import type { Secrets } from './base/secrets.ts';
 import { Bridge } from './bridge/bridge.ts';
 import type { Deliveries } from './bridge/deliveries.ts';
 import type { Disk } from './bridge/disk.ts';
 import { serveHeartbeat, starting } from './bridge/heartbeat.ts';
 import { Ledger } from './bridge/ledger.ts';
 import type { WebhookRegistration } from './bridge/webhookRegistration.ts';
-import { type BrokerFinder, Connection, type Dial } from './broker/connection.ts';
+import type { BrokerFinder } from './broker/clientOptions.ts';
+import { Connection, type Dial } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';

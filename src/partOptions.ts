@@ -1,7 +1,8 @@
 // What the configuration comes to for the parts that the bridge and the commands both use.
 import type { Clock } from './base/clock.ts';
-import type { Log, Secrets } from './base/log.ts';
-import type { BrokerFinder, BrokerOptions } from './broker/connection.ts';
+import type { Log } from './base/log.ts';
+import type { Secrets } from './base/secrets.ts';
+import type { BrokerFinder, BrokerOptions } from './broker/clientOptions.ts';
 import type { CloudClientOptions } from './cloud/client.ts';
 import { brokerAddresses } from './config/brokerAddresses.ts';
 import type { Config } from './config/schema.ts';

@@ -1,5 +1,6 @@
 import { version } from '../../src/base/version.ts';
-import { healthPayload, neverPolled, type SliceRecord } from '../../src/bridge/health.ts';
+import { healthPayload } from '../../src/bridge/health.ts';
+import { neverPolled, type SliceRecord } from '../../src/bridge/slices.ts';
 import { operationNames } from '../../src/cloud/operations.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { redactedConfig } from '../../src/config/secrets.ts';

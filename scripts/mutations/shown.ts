@@ -100,7 +100,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a lost cloud changes no value',
     file: 'src/bridge/poller.ts',
-    text: 'return isRefusal(result.reason) ? null : undefined;',
+    text: 'return isRefusedByCloud(result.reason) ? null : undefined;',
     replacement: 'return null;',
     tests: ['test/unit/bridge/poller.test.ts'],
   },

@@ -22,7 +22,7 @@ export const surroundingMutations: readonly Mutation[] = [
   },
   {
     promise: 'the broker keeps no commands for a bridge that is away',
-    file: 'src/broker/connection.ts',
+    file: 'src/broker/clientOptions.ts',
     text: 'clean: true,',
     replacement: 'clean: false,',
     tests: connectionTests,
@@ -78,7 +78,7 @@ export const surroundingMutations: readonly Mutation[] = [
   },
   {
     promise: 'the certificate of the broker is verified',
-    file: 'src/broker/connection.ts',
+    file: 'src/broker/clientOptions.ts',
     text: 'rejectUnauthorized: tls.rejectUnauthorized,',
     replacement: 'rejectUnauthorized: false,',
     tests: ['test/unit/broker/connectionTrouble.test.ts'],

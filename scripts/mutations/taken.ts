@@ -30,7 +30,7 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'a stored command is known as retained',
-    file: 'src/broker/connection.ts',
+    file: 'src/broker/message.ts',
     text: 'isRetained: packet.retain === true',
     replacement: 'isRetained: false',
     tests: connectionTests,

@@ -1,4 +1,4 @@
-import { type Slice, slices } from '../../src/bridge/health.ts';
+import { type Slice, slices } from '../../src/bridge/slices.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
 

@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.ts';
-import type { BrokerMessage } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { BridgeOrder, Order } from '../entities/row.ts';
 import {

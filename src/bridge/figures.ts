@@ -1,6 +1,6 @@
 import type { RequestTally } from '../cloud/requestTally.ts';
-import type { Slice } from './health.ts';
 import type { PollCounts } from './poller.ts';
+import type { Slice } from './slices.ts';
 import type { ValveOutcome } from './valveOutcomes.ts';
 import type { Wellbeing } from './wellbeing.ts';
 

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
-import type { Slice } from './health.ts';
 import { type Doubt, lookIntoMissing } from './missingRoute.ts';
 import { sliceShowing } from './shownIn.ts';
+import type { Slice } from './slices.ts';
 import type { Happening } from './store.ts';
 import { takeReply } from './takeReply.ts';
 

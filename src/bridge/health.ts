@@ -1,61 +1,6 @@
-import { type CloudErrorKind, isRefusedForGood } from '../cloud/errors.ts';
+import type { CloudErrorKind } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
-import type { Flaw } from './flaw.ts';
-
-/** What is polled, each with a schedule of its own. */
-export const slices = [
-  'properties',
-  'signals',
-  'sonics',
-  'incidents',
-  'telemetry',
-  'usage',
-  'pressure_tests',
-] as const;
-export type Slice = (typeof slices)[number];
-
-/** What is asked for sonic by sonic. */
-export const sonicSlices = ['telemetry', 'usage', 'pressure_tests'] as const satisfies readonly Slice[];
-export type SonicSlice = (typeof sonicSlices)[number];
-
-/** Whether the slice is asked for sonic by sonic. */
-export function isSonicSlice(slice: Slice): slice is SonicSlice {
-  return sonicSlices.some((each) => each === slice);
-}
-
-/** What the bridge is there for, first what matters most: a valve's position, and whether there is a leak. */
-const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
-
-/** Why a poll went wrong, or not all the way. */
-export interface Failure extends Flaw {
-  readonly kind: CloudErrorKind | 'incomplete';
-}
-
-/** What could not be read, of a slice that was taken in as far as it could be; null where it was all read. */
-export function incomplete(flaw: Flaw | null): Failure | null {
-  return flaw && { kind: 'incomplete', ...flaw };
-}
-
-/** How the polls of a slice went. */
-export interface SliceRecord {
-  /** Wall clock, ms; null before the first. */
-  readonly lastSuccessAt: number | null;
-  /** Monotonic clock, ms; until then the last success counts as fresh. */
-  readonly freshUntil: number;
-  /** Monotonic clock, ms; when the last poll began that the cloud answered. */
-  readonly answeredAt: number;
-  readonly failure: Failure | null;
-  readonly consecutiveFailures: number;
-}
-
-/** A slice that was not polled yet. */
-export const neverPolled: SliceRecord = {
-  lastSuccessAt: null,
-  freshUntil: Number.NEGATIVE_INFINITY,
-  answeredAt: Number.NEGATIVE_INFINITY,
-  failure: null,
-  consecutiveFailures: 0,
-};
+import { type Failure, type Slice, type SliceRecord, slices, vitalSlices } from './slices.ts';
 
 /** Everything that the judgement rests on. */
 export interface Symptoms {
@@ -142,29 +87,6 @@ function failuresByGist(symptoms: Symptoms): [Failure, Slice[]][] {
     else failures.set(failure.gist, [failure, [slice]]);
   }
   return [...failures.values()];
-}
-
-/** The slice by which freshness is judged: the first vital one; what is refused for good tells nothing of the rest. */
-function judgedSlice(records: Readonly<Record<Slice, SliceRecord>>): Slice | null {
-  return vitalSlices.find((slice) => !isRefusedForGood(records[slice].failure?.kind)) ?? null;
-}
-
-/** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */
-export function freshUntil(records: Readonly<Record<Slice, SliceRecord>>): number {
-  const judged = judgedSlice(records);
-  return judged === null ? Number.NEGATIVE_INFINITY : records[judged].freshUntil;
-}
-
-/**
- * Until when, in ms of the monotonic clock, what this slice brought grows old by itself: as long as the cloud answered
- * where freshness is judged. A cloud that is away makes everything unavailable, and changes no value.
- */
-export function agesUntil(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): number {
-  const judged = judgedSlice(records);
-  if (judged === null) return Number.POSITIVE_INFINITY;
-  const { failure, answeredAt } = records[judged];
-  const isThere = failure === null || failure.kind === 'incomplete';
-  return slice !== judged && isThere ? answeredAt : Number.NEGATIVE_INFINITY;
 }
 
 /** The payload of `bridge/health`. */

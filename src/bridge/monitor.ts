@@ -4,17 +4,10 @@ import { Outage } from '../base/outage.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import { accountNotes, wordsOfEmptiness, wordsOfOutdatedFilters } from './accountWords.ts';
-import {
-  freshUntil,
-  healthFingerprint,
-  healthPayload,
-  type Judgement,
-  judge,
-  type Slice,
-  type SliceRecord,
-  type Symptoms,
-} from './health.ts';
+import { freshUntil } from './freshness.ts';
+import { healthFingerprint, healthPayload, type Judgement, judge, type Symptoms } from './health.ts';
 import type { Ledger } from './ledger.ts';
+import type { Slice, SliceRecord } from './slices.ts';
 import type { Store } from './store.ts';
 
 /** A cloud that takes longer to give its first answer is worth a word. */

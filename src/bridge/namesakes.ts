@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { BrokerMessage } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 
 /** A bridge says something new at its `info` every quarter of an hour: one that is silent for so long has gone. */
 const silentMs = 3_600_000;

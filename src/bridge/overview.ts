@@ -1,6 +1,6 @@
 import type { HealthStatus, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
-import { type Slice, type SliceRecord, slices } from './health.ts';
+import { type Slice, type SliceRecord, slices } from './slices.ts';
 import type { Store } from './store.ts';
 import type { Wellbeing } from './wellbeing.ts';
 

@@ -1,4 +1,4 @@
-import type { BrokerMessage } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 
 const mostBytes = 65_536;
 

@@ -1,14 +1,18 @@
 import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Schedule } from '../base/schedule.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, type CloudErrorKind, isRefusedForGood } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Incident } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
+import { agesUntil } from './freshness.ts';
+import type { Ledger } from './ledger.ts';
+import { type DueAt, Recurring } from './recurring.ts';
+import { Rhythm } from './rhythm.ts';
 import {
-  agesUntil,
   type Failure,
   incomplete,
   isSonicSlice,
@@ -17,10 +21,7 @@ import {
   type SliceRecord,
   slices,
   sonicSlices,
-} from './health.ts';
-import type { Ledger } from './ledger.ts';
-import { Rhythm } from './rhythm.ts';
-import { type DueAt, Recurring, type Schedule } from './schedule.ts';
+} from './slices.ts';
 import { SonicPolls } from './sonicPolls.ts';
 import type { Happening, Reading, Store } from './store.ts';
 import { readWifiSonics } from './wifiList.ts';
@@ -327,7 +328,7 @@ export class Poller {
         this.#store.replaceSignals(reading),
       );
     } catch (error) {
-      if (isRefusal(error)) this.#store.dropSignals();
+      if (isRefusedByCloud(error)) this.#store.dropSignals();
       throw error;
     }
   }
@@ -445,7 +446,7 @@ export class Poller {
         flaws.push(flawOfList(owned));
       } catch (error) {
         if (!(error instanceof CloudError) || this.#stopping.signal.aborted) throw error;
-        flaws.push(isRefusal(error) ? null : flawOf(error));
+        flaws.push(isRefusedByCloud(error) ? null : flawOf(error));
       }
     });
     if (isNews && this.#records.signals.lastSuccessAt !== null) {
@@ -465,7 +466,7 @@ export class Poller {
     ]);
     this.#store.setPropertyDetails(id, shown(settings), shown(notifications), startedAt);
     const failed = [settings, notifications].find(
-      (each) => each.status === 'rejected' && !isRefusal(each.reason),
+      (each) => each.status === 'rejected' && !isRefusedByCloud(each.reason),
     );
     return failed?.status === 'rejected' ? flawOf(failed.reason) : null;
   }
@@ -483,9 +484,9 @@ export class Poller {
 /** What was read; null where the cloud does not show it, undefined where that is not known. */
 function shown<T>(result: PromiseSettledResult<T>): T | null | undefined {
   if (result.status === 'fulfilled') return result.value;
-  return isRefusal(result.reason) ? null : undefined;
+  return isRefusedByCloud(result.reason) ? null : undefined;
 }
 
-function isRefusal(error: unknown): boolean {
+function isRefusedByCloud(error: unknown): boolean {
   return error instanceof CloudError && isRefusedForGood(error.kind);
 }

@@ -1,11 +1,7 @@
 import { createTask, parse, type ScheduledTask } from 'node-cron';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-
-/** When something runs: every so many ms, or by a cron expression of 5 or 6 fields in a time zone. */
-export type Schedule =
-  | { readonly kind: 'every'; readonly everyMs: number }
-  | { readonly kind: 'cron'; readonly expression: string };
+import type { Schedule } from '../base/schedule.ts';
 
 /** When the next run is due after one that was begun at that time; both in ms of the monotonic clock. */
 export type DueAt = (startedAt: number, everyMs: number) => number;

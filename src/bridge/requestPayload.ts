@@ -1,5 +1,5 @@
 import { didYouMean, nearest } from '../base/nearest.ts';
-import type { BrokerMessage } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import { payloadFlaw } from './payloadFlaw.ts';
 
 /** What a request over MQTT says. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { BrokerMessage } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import { envelopeOf, type Page } from '../cloud/answer.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';

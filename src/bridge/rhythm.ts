@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
+import type { Schedule } from '../base/schedule.ts';
 import type { Telemetry } from '../model/records.ts';
-import type { Schedule } from './schedule.ts';
 import { listPeriodMs, type Mood, moodOf, type Trace, telemetryPeriodMs } from './tempo.ts';
 
 export interface RhythmOptions {

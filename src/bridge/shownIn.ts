@@ -1,5 +1,5 @@
 import type { ChangeName, OperationName } from '../cloud/operations.ts';
-import type { Slice } from './health.ts';
+import type { Slice } from './slices.ts';
 import type { ValveCall } from './valveCall.ts';
 
 type ValveName = ValveCall['operation'];

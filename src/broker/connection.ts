@@ -1,78 +1,15 @@
-import { isUtf8 } from 'node:buffer';
-import { connect, type IClientOptions, type ISubscriptionRequest, type MqttClient, type Packet } from 'mqtt';
+import { connect, type IClientOptions, type ISubscriptionRequest, type MqttClient } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Outage } from '../base/outage.ts';
-import { type Address, Addresses, describeUrl, destinationOf, type Reception } from './addresses.ts';
+import { type Address, Addresses, describeUrl } from './addresses.ts';
 import { BrokerAway } from './brokerAway.ts';
-import {
-  asleepWords,
-  closedWords,
-  refusedFilters,
-  silentWords,
-  takenOverWords,
-  wordsOf,
-  wordsOfFailure,
-  wordsOfGoodbye,
-  wordsOfRefusedFilters,
-  wordsOfSilentEnd,
-} from './failureWords.ts';
-import { Outbox } from './outbox.ts';
-import { SleepWatch } from './sleepWatch.ts';
-import { SlimStore } from './slimStore.ts';
+import { type BrokerFinder, type BrokerOptions, clientOptions } from './clientOptions.ts';
+import { takenOverWords, wordsOf } from './failureWords.ts';
+import { type Ending, Link, type LinkOptions } from './link.ts';
+import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
 import { matches } from './topicFilter.ts';
-
-/** Says where the broker is, as a URL like those of the options; rejects in words. */
-export type BrokerFinder = (signal: AbortSignal) => Promise<string>;
-
-/** Where and how to connect. */
-export interface BrokerOptions {
-  /**
-   * mqtt, mqtts, ws or wss, at least one; of several, the next where one is away. Each may carry a user name and a
-   * password of its own, which go before those below.
-   */
-  readonly urls: readonly string[];
-  /** Asked before each attempt, instead of these. */
-  readonly find?: BrokerFinder | undefined;
-  readonly clientId: string;
-  readonly protocolVersion: 4 | 5;
-  readonly keepaliveS: number;
-  readonly username: string | undefined;
-  /** Read again at each attempt, since it may live in a file; not sent without a user name. Throws in words. */
-  readonly password: () => string | undefined;
-  /** Read again likewise: certificates are renewed while the bridge runs. */
-  readonly tls: () => {
-    readonly ca: string | undefined;
-    readonly cert: string | undefined;
-    readonly key: string | undefined;
-    readonly rejectUnauthorized: boolean;
-  };
-  /** Published by the broker, retained, when the bridge vanishes. */
-  readonly will: { readonly topic: string; readonly payload: string } | null;
-  /** Where others that publish in this one's place are heard; if the broker refuses that, it goes without. */
-  readonly overheard?: string;
-  /** Subscribed to before a connection counts as one. */
-  readonly subscriptions: readonly string[];
-}
-
-export interface BrokerMessage {
-  readonly topic: string;
-  readonly payload: string;
-  /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
-  readonly isRetained: boolean;
-  /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
-  readonly isText: boolean;
-  /** Where its sender wants an answer, and what is to go with that (MQTT 5). */
-  readonly responseTopic?: string;
-  readonly correlationData?: Buffer;
-}
-
-export interface PublishOptions {
-  readonly retain: boolean;
-  /** Of the request that this answers; seen with MQTT 5 only. */
-  readonly correlationData?: Buffer | undefined;
-}
 
 /** Opens a connection, as mqtt.js does. */
 export type Dial = (options: IClientOptions) => MqttClient;
@@ -88,34 +25,12 @@ export interface BrokerEvents {
 }
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
-const answerTimeoutMs = 10_000;
-
-/** A node of a cluster may need ten seconds to take a client over from one that has died. */
-const greetingTimeoutMs = 15_000;
-const unacceptableProtocol = new Set([1, 132]);
-
-/** How a socket says that the broker has hung up. */
-const hungUpCodes = new Set(['EPIPE', 'ECONNRESET']);
 
 /** A connection that lasts as long is no part of a series: the next wait is short again, and the log says it is back. */
 const lastingMs = reconnect.longestMs;
 
-/** The number of packet ids, for a broker that names no limit. */
-const mostInFlight = 65_535;
-
-/** How one connection went. */
-interface Life {
-  /** From the answered subscriptions to its end; null where it did not come so far. */
-  readonly livedMs: number | null;
-  readonly reason: string;
-  readonly retryAtOnce: boolean;
-}
-
-/** A client that is connected and subscribed. */
-interface Link {
-  readonly client: MqttClient;
-  readonly outbox: Outbox;
-}
+/** How an attempt went. */
+type Attempted = Pick<Ending, 'livedMs' | 'reason'> & { readonly retryAtOnce: boolean };
 
 /**
  * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
@@ -129,18 +44,16 @@ export class Connection {
   readonly #random: Random;
   readonly #log: Log;
   readonly #outage: Outage;
-  #link: Link | null = null;
+  /** The one that is there, or was last. */
+  #latest: Link | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
   #addresses: Addresses;
-  /** Of MQTT, as spoken now. */
-  #version: 4 | 5;
   /**
    * Of the next subscriptions. A cluster that misses a node may be unable to take any but of QoS 0, for as long as it
    * does; with a clean session that is hardly less.
    */
   #qos: 0 | 1 = 1;
-  #largestPacket = Number.POSITIVE_INFINITY;
   #scan: ((message: BrokerMessage) => void) | null = null;
   #published = 0;
   #trouble: string | null = null;
@@ -162,7 +75,6 @@ export class Connection {
     this.#random = random;
     this.#log = log;
     this.#addresses = new Addresses(options.urls, options.protocolVersion);
-    this.#version = options.protocolVersion;
     const { isSingle, current } = this.#addresses;
     this.#outage = new Outage(
       clock,
@@ -194,22 +106,21 @@ export class Connection {
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     const link = this.#link;
     if (!link) return Promise.reject(new BrokerAway());
-    const { retain, correlationData } = options;
-    const limit = this.#largestPacket;
+    const limit = link.largestPacket;
     // Few brokers have one, and to measure a long message takes almost as long as to send it.
     const isLimited = limit !== Number.POSITIVE_INFINITY;
-    const bytes = isLimited ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData) : 0;
+    const bytes = isLimited ? Buffer.byteLength(payload) + overheadBytes(topic, options.correlationData) : 0;
     if (bytes > limit) {
       return Promise.reject(new Error(`${topic} has ${bytes} bytes; the broker takes ${limit}`));
     }
     this.#published += 1;
-    const properties = correlationData && this.#version === 5 ? { properties: { correlationData } } : {};
-    return link.outbox.publish(topic, payload, { qos: 1, retain, ...properties });
+    return link.publish(topic, payload, options);
   }
 
   /** How many bytes of payload the broker takes at most with this topic. */
   roomFor(topic: string, correlationData?: Buffer): number {
-    return this.#largestPacket - overheadBytes(topic, correlationData);
+    const limit = this.#latest?.largestPacket ?? Number.POSITIVE_INFINITY;
+    return limit - overheadBytes(topic, correlationData);
   }
 
   /**
@@ -234,16 +145,16 @@ export class Connection {
       const requests = filters.map((topic) => ({
         topic,
         qos: 0 as const,
-        ...(this.#version === 5 && { nl: true }),
+        ...(link.version === 5 && { nl: true }),
       }));
-      await this.#subscribe(link.client, requests);
+      await link.subscribe(requests);
       while (this.#clock.monotonic() < Math.min(until, heardAt + time.quietMs)) {
         await sleep(this.#clock, Math.min(50, time.quietMs), this.#stopping.signal);
-        if (this.#link !== link) throw new BrokerAway();
+        if (!link.isLive) throw new BrokerAway();
       }
     } finally {
       this.#scan = null;
-      if (this.#link === link) link.client.unsubscribe([...filters]);
+      if (link.isLive) link.unsubscribe(filters);
     }
   }
 
@@ -255,15 +166,7 @@ export class Connection {
       await Promise.race([Promise.allSettled(said), sleep(this.#clock, 1_000)]);
     }
     this.#stopping.abort(new BrokerAway('the bridge stops'));
-    if (link && this.#link === link && link.outbox.isEmpty) {
-      this.#link = null;
-      // Only now: end() waits for acknowledgements and never returns while one is owed (toolchain 2.4).
-      await Promise.race([
-        new Promise<void>((ended) => link.client.end(false, {}, () => ended())),
-        sleep(this.#clock, 500),
-      ]);
-    }
-    link?.client.stream.destroy();
+    await link?.end();
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }
 
@@ -274,8 +177,8 @@ export class Connection {
       const unfound = find ? await this.#ask(find) : null;
       if (this.#stopping.signal.aborted) return;
       const { url } = this.#addresses.current;
-      const life = unfound ?? (await this.#live(this.#addresses.current));
-      const { livedMs, reason, retryAtOnce } = life;
+      const attempted = unfound ?? (await this.#live(this.#addresses.current));
+      const { livedMs, reason, retryAtOnce } = attempted;
       if (this.#stopping.signal.aborted) return;
       if (livedMs !== null && livedMs >= lastingMs) {
         waits = 0;
@@ -300,7 +203,7 @@ export class Connection {
   }
 
   /** Asks who knows where the broker is; resolves to how that failed, or null. */
-  async #ask(find: BrokerFinder): Promise<Life | null> {
+  async #ask(find: BrokerFinder): Promise<Attempted | null> {
     const { protocolVersion } = this.#options;
     try {
       const url = await find(this.#stopping.signal);
@@ -313,110 +216,50 @@ export class Connection {
   }
 
   /** One connection from its first packet to its end. */
-  #live(address: Address): Promise<Life> {
-    return new Promise((ended) => {
-      this.#version = address.version;
-      let client: MqttClient;
-      try {
-        client = this.#dial(this.#clientOptions(address));
-      } catch (error) {
-        ended({ livedMs: null, reason: wordsOf(error), retryAtOnce: false });
-        return;
-      }
-      let link: Link | null = null;
-      let connectedAt: number | null = null;
-      // Of whoever says nothing.
-      let reception: Reception = 'hungUp';
-      let reason: string | null = null;
-      // Of one that has answered before it is no news what it speaks.
-      const isMute = () => reception === 'hungUp' && !address.hasWelcomed;
-      // Retained messages may come with the answer to the subscription; they are told once it is taken in.
-      const early: BrokerMessage[] = [];
-      // One that is connected says goodbye first, which stop() sees to.
-      const onStop = () => {
-        if (connectedAt === null) client.stream.destroy();
-      };
-      let cancelTimer = () => {};
-      const giveUp = (why: string) => {
-        if (reason !== null) return;
-        reason = why;
-        cancelTimer();
-        sleepWatch.stop();
-        if (this.#link === link) this.#link = null;
-        link?.outbox.close();
-        // Not by its end(): it would stumble over the packets that came before what was wrong.
-        client.stream.destroy();
-      };
-      const sleepWatch = new SleepWatch(this.#clock, () => giveUp(asleepWords));
-      this.#stopping.signal.addEventListener('abort', onStop, { once: true });
-      // The client's own limit ends with any answer, even a torn one.
-      cancelTimer = this.#clock.after(greetingTimeoutMs, () => giveUp(silentWords));
+  async #live(address: Address): Promise<Attempted> {
+    let cancelSaying = () => {};
+    let link: Link;
+    try {
+      link = new Link(this.#linkOptions(address), {
+        live: () => {
+          this.#latest = link;
+          if (this.#relapses <= 1) this.#sayConnected(address);
+          else cancelSaying = this.#clock.after(lastingMs, () => this.#sayConnected(address));
+          this.#events.connected();
+        },
+        message: (message) => this.#take(message),
+      });
+    } catch (error) {
+      return { livedMs: null, reason: wordsOf(error), retryAtOnce: false };
+    }
+    const { livedMs, reason, reception, isRefused } = await link.ended;
+    cancelSaying();
+    if (livedMs !== null) this.#qos = 1;
+    else if (isRefused) this.#qos = this.#qos === 1 ? 0 : 1;
+    if (reception === 'unspoken' && !address.hasRefused)
+      this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
+    return { livedMs, reason, retryAtOnce: address.hasEnded(reception) };
+  }
 
-      client.on('connect', (connack) => {
-        if (reason !== null) return;
-        reception = 'welcomed';
-        if (address.isTrial) {
-          // It was only asked what it speaks.
-          giveUp('');
-          return;
-        }
-        cancelTimer();
-        this.#largestPacket = connack.properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY;
-        this.#subscribe(client, this.#ownSubscriptions()).then(
-          () => {
-            if (reason !== null) return;
-            connectedAt = this.#clock.monotonic();
-            link = { client, outbox: this.#outboxOf(client, connack.properties?.receiveMaximum, giveUp) };
-            this.#link = link;
-            if (this.#relapses <= 1) this.#sayConnected(address);
-            else cancelTimer = this.#clock.after(lastingMs, () => this.#sayConnected(address));
-            this.#events.connected();
-            for (const message of early.splice(0)) this.#tell(message);
-          },
-          (error) => {
-            if (!(error instanceof BrokerAway)) this.#qos = this.#qos === 1 ? 0 : 1;
-            giveUp(wordsOf(error));
-          },
-        );
-      });
-      client.on('message', (topic, payload, packet) => {
-        sleepWatch.check();
-        if (reason !== null) return;
-        const { responseTopic, correlationData } = packet.properties ?? {};
-        const message: BrokerMessage = {
-          topic,
-          payload: payload.toString('utf8'),
-          isRetained: packet.retain === true,
-          isText: isUtf8(payload),
-          ...(responseTopic !== undefined && { responseTopic }),
-          ...(correlationData !== undefined && { correlationData }),
-        };
-        if (this.#scan && !this.#isOwnSubscription(topic)) this.#scan(message);
-        else if (link) this.#tell(message);
-        else early.push(message);
-      });
-      client.on('disconnect', (packet) => giveUp(wordsOfGoodbye(packet, this.#options.clientId)));
-      client.on('error', (error) => {
-        // It has hung up while it was written to: what it may have said before is lost.
-        const isHungUp = 'code' in error && hungUpCodes.has(String(error.code));
-        const words = wordsOfFailure(error, reception !== 'hungUp');
-        const why = isHungUp ? this.#wordsOfClose(isMute(), connectedAt, words) : words;
-        if ('code' in error && reception === 'hungUp') {
-          const isUnspoken = unacceptableProtocol.has(Number(error.code)) && address.version === 5;
-          reception = isUnspoken ? 'unspoken' : 'failed';
-          if (isUnspoken && !address.hasRefused)
-            this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
-        }
-        giveUp(why);
-      });
-      client.on('close', () => {
-        this.#stopping.signal.removeEventListener('abort', onStop);
-        giveUp(this.#wordsOfClose(isMute(), connectedAt, closedWords));
-        if (connectedAt !== null) this.#qos = 1;
-        const livedMs = connectedAt === null ? null : this.#clock.monotonic() - connectedAt;
-        ended({ livedMs, reason: reason ?? '', retryAtOnce: address.hasEnded(reception) });
-      });
-    });
+  #linkOptions(address: Address): LinkOptions {
+    const { clientId, keepaliveS } = this.#options;
+    const { version, isTrial, hasWelcomed } = address;
+    return {
+      client: this.#dial(clientOptions(this.#options, address)),
+      address: { version, isTrial, hasWelcomed },
+      clientId,
+      keepaliveS,
+      subscriptions: this.#subscriptions(version),
+      // Whoever may not read its own topics goes without: commands come all the same.
+      optional: this.#ownTopics,
+      relapseMs: this.#relapses > 0 ? lastingMs : null,
+      signal: this.#stopping.signal,
+      clock: this.#clock,
+    };
+  }
+
+  get #link(): Link | null {
+    return this.#latest?.isLive ? this.#latest : null;
   }
 
   /** In a series of short connections only the first return is told, and then the one that lasts. */
@@ -430,6 +273,11 @@ export class Connection {
     return this.#addresses.isSingle ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
   }
 
+  #take(message: BrokerMessage): void {
+    if (this.#scan && !this.#isOwnSubscription(message.topic)) this.#scan(message);
+    else this.#tell(message);
+  }
+
   /** The will that the broker still keeps is an old one; what comes live is said of this connection. */
   #tell(message: BrokerMessage): void {
     const { will } = this.#options;
@@ -437,27 +285,12 @@ export class Connection {
     else if (message.payload === will.payload && !message.isRetained) this.#events.presumedDead?.();
   }
 
-  #wordsOfClose(isMute: boolean, connectedAt: number | null, words: string): string {
-    if (isMute) return wordsOfSilentEnd(words);
-    const isRelapse = connectedAt !== null && this.#clock.monotonic() - connectedAt < lastingMs;
-    return isRelapse && this.#relapses > 0
-      ? `the connection is closed again and again; maybe ${takenOverWords(this.#options.clientId)}`
-      : words;
-  }
-
-  #outboxOf(client: MqttClient, receiveMaximum: number | undefined, giveUp: (why: string) => void): Outbox {
-    const overdueMs = Math.max(answerTimeoutMs, 1_500 * this.#options.keepaliveS);
-    const limits = { mostInFlight: receiveMaximum ?? mostInFlight, overdueMs };
-    const onOverdue = () => giveUp('it does not acknowledge what it is sent');
-    return new Outbox(client, limits, this.#clock, onOverdue);
-  }
-
-  #ownSubscriptions(): ISubscriptionRequest[] {
+  #subscriptions(version: 4 | 5): ISubscriptionRequest[] {
     // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
     const qos = this.#qos;
     const { subscriptions } = this.#options;
     return [
-      ...subscriptions.map((topic) => ({ topic, qos, ...(this.#version === 5 && { rap: true }) })),
+      ...subscriptions.map((topic) => ({ topic, qos, ...(version === 5 && { rap: true }) })),
       ...this.#ownTopics.map((topic) => ({ topic, qos })),
     ];
   }
@@ -472,82 +305,4 @@ export class Connection {
     const { subscriptions } = this.#options;
     return this.#ownTopics.includes(topic) || subscriptions.some((filter) => matches(filter, topic));
   }
-
-  async #subscribe(client: MqttClient, requests: ISubscriptionRequest[]): Promise<void> {
-    if (requests.length === 0) return;
-    const map = Object.fromEntries(requests.map(({ topic, ...options }) => [topic, options]));
-    const filters = requests.map(({ topic }) => topic);
-    await new Promise<void>((resolve, reject) => {
-      // The client's own promise never settles when the connection ends first, or when no answer comes.
-      const onClose = () => settle(new BrokerAway('the connection was closed'));
-      const cancel = this.#clock.after(answerTimeoutMs, () =>
-        settle(new Error('it does not answer a subscription')),
-      );
-      const settle = (error?: Error) => {
-        cancel();
-        client.off('close', onClose);
-        if (error) reject(error);
-        else resolve();
-      };
-      client.once('close', onClose);
-      client.subscribe(map, (error, _subscriptions, packet) => {
-        if (!error || this.#canDoWithout(refusedFilters(filters, codesOf(packet)))) settle();
-        else
-          settle(
-            new Error(
-              `the broker refused a subscription: ${wordsOfRefusedFilters(filters, codesOf(packet), error)}`,
-            ),
-          );
-      });
-    });
-  }
-
-  /** Whoever may not read its own topics goes without: commands come all the same. */
-  #canDoWithout(filters: readonly string[]): boolean {
-    return filters.length > 0 && filters.every((filter) => this.#ownTopics.includes(filter));
-  }
-
-  #clientOptions({ url, version, isTrial }: Address): IClientOptions {
-    const { clientId, keepaliveS, will } = this.#options;
-    const tls = this.#options.tls();
-    const { username, password, ...destination } = destinationOf(url);
-    const user = username ?? this.#options.username;
-    const secret = password ?? this.#options.password();
-    return {
-      ...destination,
-      clientId,
-      keepalive: keepaliveS,
-      protocolVersion: version,
-      clean: true,
-      reconnectPeriod: 0,
-      connectTimeout: greetingTimeoutMs,
-      resubscribe: false,
-      queueQoSZero: false,
-      // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
-      writeCache: false,
-      outgoingStore: new SlimStore(),
-      ...(user !== undefined && { username: user }),
-      // The library would write nothing at all.
-      ...(user !== undefined && secret !== undefined && { password: secret }),
-      // A trial ends without a goodbye, and nobody has died of it.
-      ...(will &&
-        !isTrial && {
-          will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
-        }),
-      ...(tls.ca !== undefined && { ca: tls.ca }),
-      ...(tls.cert !== undefined && { cert: tls.cert }),
-      ...(tls.key !== undefined && { key: tls.key }),
-      rejectUnauthorized: tls.rejectUnauthorized,
-    };
-  }
-}
-
-/** What a message costs besides its payload, at most. */
-function overheadBytes(topic: string, correlationData: Buffer | undefined): number {
-  return Buffer.byteLength(topic) + 16 + (correlationData ? correlationData.length + 8 : 0);
-}
-
-/** What the broker answered each filter. */
-function codesOf(packet: Packet | undefined): readonly unknown[] {
-  return packet?.cmd === 'suback' ? packet.granted : [];
 }

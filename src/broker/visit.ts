@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { describeUrl } from './addresses.ts';
-import { type BrokerOptions, Connection } from './connection.ts';
+import type { BrokerOptions } from './clientOptions.ts';
+import { Connection } from './connection.ts';
 
 /** The second failure of each address ends a visit: the first may only have been about the version of the protocol. */
 const mostFailures = 2;

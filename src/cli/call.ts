@@ -1,5 +1,5 @@
-import type { Secrets } from '../base/log.ts';
 import { printable } from '../base/printable.ts';
+import type { Secrets } from '../base/secrets.ts';
 import { envelopeOf, type Page } from '../cloud/answer.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';

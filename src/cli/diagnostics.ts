@@ -1,5 +1,5 @@
 import { homedir, hostname, release, type, userInfo } from 'node:os';
-import { Secrets } from '../base/log.ts';
+import { Secrets } from '../base/secrets.ts';
 import { version } from '../base/version.ts';
 import { destinationOf } from '../broker/addresses.ts';
 import type { CloudClient } from '../cloud/client.ts';

@@ -1,5 +1,5 @@
-import { slices } from '../bridge/health.ts';
 import { type CloudDeviceKind, cloudKinds } from '../bridge/readings.ts';
+import { slices } from '../bridge/slices.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Availability } from '../cloud/client.ts';
 import type { OperationName } from '../cloud/operations.ts';

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createLog, type Log, type LogLevel, logLevels, Secrets } from '../base/log.ts';
+import { createLog, type Log, type LogLevel, logLevels } from '../base/log.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import type { BrokerFinder } from '../broker/connection.ts';
+import { Secrets } from '../base/secrets.ts';
+import type { BrokerFinder } from '../broker/clientOptions.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
 import type { App } from '../config/app.ts';
 import { fileVariable } from '../config/environment.ts';

@@ -1,5 +1,5 @@
-import type { Secrets } from '../base/log.ts';
 import { printable } from '../base/printable.ts';
+import type { Secrets } from '../base/secrets.ts';
 import { optionRows } from '../config/schema.ts';
 import { isAtOrBelow } from '../config/tree.ts';
 

@@ -1,5 +1,5 @@
-import type { Secrets } from '../base/log.ts';
 import { isTooDeep } from '../base/nesting.ts';
+import type { Secrets } from '../base/secrets.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
 import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';

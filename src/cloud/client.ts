@@ -1,7 +1,8 @@
 import type { Dispatcher } from 'undici';
 import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Log, Secrets } from '../base/log.ts';
+import type { Log } from '../base/log.ts';
+import type { Secrets } from '../base/secrets.ts';
 import { isAboutRecords, isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
 import { type Crawl, crawlPages, type PageWatcher, type Whole } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';

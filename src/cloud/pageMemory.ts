@@ -1,4 +1,4 @@
-import type { Secrets } from '../base/log.ts';
+import type { Secrets } from '../base/secrets.ts';
 import type { Page } from './answer.ts';
 import type { Whole } from './crawl.ts';
 

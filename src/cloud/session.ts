@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
-import type { Log, Secrets } from '../base/log.ts';
+import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
+import type { Secrets } from '../base/secrets.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { CloudError } from './errors.ts';
 import type { Call } from './operations.ts';

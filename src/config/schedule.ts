@@ -1,10 +1,6 @@
 import { validate } from 'node-cron';
 import { parseDuration } from '../base/duration.ts';
-
-/** When something is done again and again: at an interval in ms, or at the times of a cron expression. */
-export type Schedule =
-  | { readonly kind: 'every'; readonly everyMs: number }
-  | { readonly kind: 'cron'; readonly expression: string };
+import type { Schedule } from '../base/schedule.ts';
 
 /** Reads a duration or a cron expression of 5 or 6 fields (seconds first); null for anything else. */
 export function parseSchedule(text: string): Schedule | null {

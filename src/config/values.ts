@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDuration } from '../base/duration.ts';
 import { emailPattern } from '../base/email.ts';
-import { parseSchedule, type Schedule } from './schedule.ts';
+import type { Schedule } from '../base/schedule.ts';
+import { parseSchedule } from './schedule.ts';
 
 // The kinds of values an option can have. Each message continues "mqtt.keepalive (line 12): ".
 

@@ -1,6 +1,7 @@
 import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Log, Secrets } from '../base/log.ts';
+import type { Log } from '../base/log.ts';
+import type { Secrets } from '../base/secrets.ts';
 import type { Figures } from '../bridge/figures.ts';
 import type { Overview } from '../bridge/overview.ts';
 import type { Wellbeing } from '../bridge/wellbeing.ts';

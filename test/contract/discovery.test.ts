@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { healthPayload, neverPolled, type Slice, type SliceRecord, slices } from '../../src/bridge/health.ts';
+import { healthPayload } from '../../src/bridge/health.ts';
+import { neverPolled, type Slice, type SliceRecord, slices } from '../../src/bridge/slices.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';

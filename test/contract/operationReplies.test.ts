@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Secrets } from '../../src/base/log.ts';
+import { Secrets } from '../../src/base/secrets.ts';
 import { judgeStatus, type Page, readAnswer } from '../../src/cloud/answer.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';

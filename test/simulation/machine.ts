@@ -1,5 +1,6 @@
 import type { Random } from '../../src/base/backoff.ts';
-import { createLog, Secrets } from '../../src/base/log.ts';
+import { createLog } from '../../src/base/log.ts';
+import { Secrets } from '../../src/base/secrets.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon.ts';
 import { demoCredentials, type Simulator } from '../../src/simulator/simulator.ts';

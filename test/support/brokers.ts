@@ -1,12 +1,9 @@
 import { connect } from 'mqtt';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import {
-  type BrokerMessage,
-  type BrokerOptions,
-  Connection,
-  type Dial,
-} from '../../src/broker/connection.ts';
+import type { BrokerOptions } from '../../src/broker/clientOptions.ts';
+import { Connection, type Dial } from '../../src/broker/connection.ts';
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
+import type { BrokerMessage } from '../../src/broker/message.ts';
 import { atTestEnd } from './childProcess.ts';
 import { type LogLines, logLines } from './logLines.ts';
 import { mosquittoAvailable, startMosquitto } from './mosquitto.ts';

@@ -1,5 +1,6 @@
 import { Dispatcher } from 'undici';
-import { createLog, Secrets } from '../../src/base/log.ts';
+import { createLog } from '../../src/base/log.ts';
+import { Secrets } from '../../src/base/secrets.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import { Daemon } from '../../src/daemon.ts';

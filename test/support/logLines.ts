@@ -1,4 +1,5 @@
-import { createLog, type Log, type LogLevel, Secrets } from '../../src/base/log.ts';
+import { createLog, type Log, type LogLevel } from '../../src/base/log.ts';
+import { Secrets } from '../../src/base/secrets.ts';
 
 /** A log that keeps its lines. */
 export interface LogLines {

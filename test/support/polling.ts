@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import type { Fleet } from '../../scripts/docs/requestsPerHour.ts';
 import { parseDuration } from '../../src/base/duration.ts';
+import type { Schedule } from '../../src/base/schedule.ts';
 import { Extras } from '../../src/bridge/extras.ts';
-import { type Slice, slices } from '../../src/bridge/health.ts';
 import { Ledger } from '../../src/bridge/ledger.ts';
 import { Poller } from '../../src/bridge/poller.ts';
-import type { Schedule } from '../../src/bridge/schedule.ts';
+import { type Slice, slices } from '../../src/bridge/slices.ts';
 import { type Happening, Store } from '../../src/bridge/store.ts';
 import { parseSchedule } from '../../src/config/schedule.ts';
 import { optionRows } from '../../src/config/schema.ts';

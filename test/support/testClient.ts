@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { createLog, Secrets } from '../../src/base/log.ts';
+import { createLog } from '../../src/base/log.ts';
+import { Secrets } from '../../src/base/secrets.ts';
 import { CloudClient, type CloudClientOptions } from '../../src/cloud/client.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
 import type { StoredSession } from '../../src/cloud/session.ts';

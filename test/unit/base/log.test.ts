@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createLog, Secrets } from '../../../src/base/log.ts';
+import { createLog } from '../../../src/base/log.ts';
+import { Secrets } from '../../../src/base/secrets.ts';
 import { logLines } from '../../support/logLines.ts';
 
 const password = 'p@ss "wörd" \\ 1';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Secrets } from '../../../src/base/log.ts';
+import { Secrets } from '../../../src/base/secrets.ts';
 
 it('the newest tokens are hidden, those that are worth nothing any more are let go', () => {
   const secrets = new Secrets();

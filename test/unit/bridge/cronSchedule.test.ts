@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
-import { Recurring } from '../../../src/bridge/schedule.ts';
+import { Recurring } from '../../../src/bridge/recurring.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
 

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { flawOf, flawOfList, together } from '../../../src/bridge/flaw.ts';
-import {
-  type Failure,
-  incomplete,
-  judge,
-  neverPolled,
-  type SliceRecord,
-} from '../../../src/bridge/health.ts';
+import { judge } from '../../../src/bridge/health.ts';
+import { type Failure, incomplete, neverPolled, type SliceRecord } from '../../../src/bridge/slices.ts';
 import type { Page } from '../../../src/cloud/answer.ts';
 import { crawlPages } from '../../../src/cloud/crawl.ts';
 import { CloudError } from '../../../src/cloud/errors.ts';

@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  agesUntil,
-  freshUntil,
-  healthFingerprint,
-  healthPayload,
-  judge,
-  neverPolled,
-  type SliceRecord,
-  type Symptoms,
-  slices,
-} from '../../../src/bridge/health.ts';
+import { agesUntil, freshUntil } from '../../../src/bridge/freshness.ts';
+import { healthFingerprint, healthPayload, judge, type Symptoms } from '../../../src/bridge/health.ts';
+import { neverPolled, type SliceRecord, slices } from '../../../src/bridge/slices.ts';
 
 const good: SliceRecord = {
   lastSuccessAt: 1_000,

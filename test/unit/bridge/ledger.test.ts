@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createLog, Secrets } from '../../../src/base/log.ts';
+import { createLog } from '../../../src/base/log.ts';
+import { Secrets } from '../../../src/base/secrets.ts';
 import { Ledger } from '../../../src/bridge/ledger.ts';
 import { type UsageRecord, withReading } from '../../../src/model/usage.ts';
 import { FakeClock } from '../../support/fakeClock.ts';

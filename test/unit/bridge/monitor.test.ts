@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { neverPolled, type Slice, type SliceRecord, slices } from '../../../src/bridge/health.ts';
 import { Ledger } from '../../../src/bridge/ledger.ts';
 import { Monitor } from '../../../src/bridge/monitor.ts';
+import { neverPolled, type Slice, type SliceRecord, slices } from '../../../src/bridge/slices.ts';
 import { Store } from '../../../src/bridge/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';

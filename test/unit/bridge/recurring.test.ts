@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type DueAt, Recurring, type Schedule } from '../../../src/bridge/schedule.ts';
+import type { Schedule } from '../../../src/base/schedule.ts';
+import { type DueAt, Recurring } from '../../../src/bridge/recurring.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 let clock: FakeClock;

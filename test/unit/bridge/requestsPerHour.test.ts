@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fleets, totalPerHour } from '../../../scripts/docs/requestsPerHour.ts';
-import { slices } from '../../../src/bridge/health.ts';
+import { slices } from '../../../src/bridge/slices.ts';
 import { passTime } from '../../support/passTime.ts';
 import { startPolling } from '../../support/polling.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Schedule } from '../../../src/base/schedule.ts';
 import { Rhythm } from '../../../src/bridge/rhythm.ts';
-import type { Schedule } from '../../../src/bridge/schedule.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 const everyMs = 60_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Secrets } from '../../../src/base/log.ts';
+import { Secrets } from '../../../src/base/secrets.ts';
 import { hidePrivateFields, standInForRecords } from '../../../src/cli/privateFields.ts';
 import { StandIns } from '../../../src/cli/standIns.ts';
 

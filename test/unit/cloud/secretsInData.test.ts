@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Secrets } from '../../../src/base/log.ts';
+import { Secrets } from '../../../src/base/secrets.ts';
 import { readAnswer } from '../../../src/cloud/answer.ts';
 import type { OperationName } from '../../../src/cloud/operations.ts';
 

@@ -1,0 +1,77 @@
+import type { IClientOptions } from 'mqtt';
+import { type Address, destinationOf } from './addresses.ts';
+import { SlimStore } from './slimStore.ts';
+
+/** Says where the broker is, as a URL like those of the options; rejects in words. */
+export type BrokerFinder = (signal: AbortSignal) => Promise<string>;
+
+/** Where and how to connect. */
+export interface BrokerOptions {
+  /**
+   * mqtt, mqtts, ws or wss, at least one; of several, the next where one is away. Each may carry a user name and a
+   * password of its own, which go before those below.
+   */
+  readonly urls: readonly string[];
+  /** Asked before each attempt, instead of these. */
+  readonly find?: BrokerFinder | undefined;
+  readonly clientId: string;
+  readonly protocolVersion: 4 | 5;
+  readonly keepaliveS: number;
+  readonly username: string | undefined;
+  /** Read again at each attempt, since it may live in a file; not sent without a user name. Throws in words. */
+  readonly password: () => string | undefined;
+  /** Read again likewise: certificates are renewed while the bridge runs. */
+  readonly tls: () => {
+    readonly ca: string | undefined;
+    readonly cert: string | undefined;
+    readonly key: string | undefined;
+    readonly rejectUnauthorized: boolean;
+  };
+  /** Published by the broker, retained, when the bridge vanishes. */
+  readonly will: { readonly topic: string; readonly payload: string } | null;
+  /** Where others that publish in this one's place are heard; if the broker refuses that, it goes without. */
+  readonly overheard?: string;
+  /** Subscribed to before a connection counts as one. */
+  readonly subscriptions: readonly string[];
+}
+
+/** A node of a cluster may need ten seconds to take a client over from one that has died. */
+export const greetingTimeoutMs = 15_000;
+
+/** How mqtt.js is to connect to an address, with what is in the files now; throws in words where one cannot be read. */
+export function clientOptions(
+  options: BrokerOptions,
+  { url, version, isTrial }: Pick<Address, 'url' | 'version' | 'isTrial'>,
+): IClientOptions {
+  const { clientId, keepaliveS, will } = options;
+  const tls = options.tls();
+  const { username, password, ...destination } = destinationOf(url);
+  const user = username ?? options.username;
+  const secret = password ?? options.password();
+  return {
+    ...destination,
+    clientId,
+    keepalive: keepaliveS,
+    protocolVersion: version,
+    clean: true,
+    reconnectPeriod: 0,
+    connectTimeout: greetingTimeoutMs,
+    resubscribe: false,
+    queueQoSZero: false,
+    // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
+    writeCache: false,
+    outgoingStore: new SlimStore(),
+    ...(user !== undefined && { username: user }),
+    // The library would write nothing at all.
+    ...(user !== undefined && secret !== undefined && { password: secret }),
+    // A trial ends without a goodbye, and nobody has died of it.
+    ...(will &&
+      !isTrial && {
+        will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
+      }),
+    ...(tls.ca !== undefined && { ca: tls.ca }),
+    ...(tls.cert !== undefined && { cert: tls.cert }),
+    ...(tls.key !== undefined && { key: tls.key }),
+    rejectUnauthorized: tls.rejectUnauthorized,
+  };
+}

@@ -1,0 +1,38 @@
+import { isUtf8 } from 'node:buffer';
+import type { IPublishPacket } from 'mqtt';
+
+export interface BrokerMessage {
+  readonly topic: string;
+  readonly payload: string;
+  /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
+  readonly isRetained: boolean;
+  /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
+  readonly isText: boolean;
+  /** Where its sender wants an answer, and what is to go with that (MQTT 5). */
+  readonly responseTopic?: string;
+  readonly correlationData?: Buffer;
+}
+
+export interface PublishOptions {
+  readonly retain: boolean;
+  /** Of the request that this answers; seen with MQTT 5 only. */
+  readonly correlationData?: Buffer | undefined;
+}
+
+/** What mqtt.js hands over as a message. */
+export function messageOf(topic: string, payload: Buffer, packet: IPublishPacket): BrokerMessage {
+  const { responseTopic, correlationData } = packet.properties ?? {};
+  return {
+    topic,
+    payload: payload.toString('utf8'),
+    isRetained: packet.retain === true,
+    isText: isUtf8(payload),
+    ...(responseTopic !== undefined && { responseTopic }),
+    ...(correlationData !== undefined && { correlationData }),
+  };
+}
+
+/** What a message costs besides its payload, in bytes, at most. */
+export function overheadBytes(topic: string, correlationData: Buffer | undefined): number {
+  return Buffer.byteLength(topic) + 16 + (correlationData ? correlationData.length + 8 : 0);
+}
