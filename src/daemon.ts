@@ -16,6 +16,7 @@ import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
+import { webhookAddress } from './config/webhookAddress.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import type { Topics } from './homeassistant/topics.ts';
 import type { Listener } from './http/listener.ts';
@@ -191,7 +192,7 @@ export class Daemon {
     const { webhook, only_from: onlyFrom } = this.#config.http;
     const secret = readSecret(webhook, 'secret');
     const deliveries = secret === undefined ? null : await this.#createDeliveries();
-    this.#bridge.useWebhook(deliveries, webhook.register ? await this.#createRegistration(secret) : null);
+    this.#bridge.useWebhook(deliveries, await this.#createRegistration());
     const signingSecret = readSecret(webhook, 'signing_secret');
     const delivered = () => deliveries?.take();
     this.#http = createHttp(
@@ -224,19 +225,10 @@ export class Daemon {
     return new Deliveries(this.#config.stale_after, events, this.#clock, this.#log);
   }
 
-  async #createRegistration(secret: string | undefined): Promise<WebhookRegistration | null> {
-    const { public_url: written } = this.#config.http.webhook;
-    if (written === null) return null;
-    const endings = secret === undefined ? [] : [secret, encodeURIComponent(secret)];
-    // What is there for a proxy may need its slash; the bridge's own path has none.
-    const bare = written.replace(/\/+$/, '');
-    const isOwnPath = endings.some((each) => bare.endsWith(`/webhook/${each}`));
-    const url = isOwnPath ? bare : written;
-    if (!isOwnPath) {
-      this.#log.warn(
-        'http.webhook.public_url does not end with /webhook/ and http.webhook.secret: unless a proxy sees to that, deliveries find nothing',
-      );
-    }
+  async #createRegistration(): Promise<WebhookRegistration | null> {
+    const address = webhookAddress(this.#config);
+    if (address === null) return null;
+    const { url } = address;
     const { WebhookRegistration } = await import('./bridge/webhookRegistration.ts');
     const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
     return new WebhookRegistration(this.#client, options, this.#clock, this.#log);

@@ -3,6 +3,7 @@ import { missingAuthority } from './certificates.ts';
 import { ingressFrom } from './ingress.ts';
 import type { Config } from './schema.ts';
 import { readBytes } from './textFile.ts';
+import { webhookAddress } from './webhookAddress.ts';
 
 /** What is given in a valid configuration and does not do what it seems to: a line in words for each. */
 export function idleOptions(config: Config): string[] {
@@ -30,8 +31,8 @@ function idleAuthority({ mqtt }: Config): string[] {
     : [`mqtt.ca_file trusts nobody: what it holds was signed by ${signer}, whose own certificate it lacks`];
 }
 
-function idleWebhook({ http }: Config): string[] {
-  const { listen, only_from: onlyFrom, webhook } = http;
+function idleWebhook(config: Config): string[] {
+  const { listen, only_from: onlyFrom, webhook } = config.http;
   const hasSecret = webhook.secret !== null || webhook.secret_file !== null;
   const hasSigningSecret = webhook.signing_secret !== null || webhook.signing_secret_file !== null;
   const isUsed = hasSecret || hasSigningSecret || webhook.public_url !== null || webhook.register;
@@ -39,7 +40,14 @@ function idleWebhook({ http }: Config): string[] {
   if (isUsed && onlyFrom.length > 0 && onlyFrom.every((each) => each === ingressFrom)) {
     return ['http.webhook does nothing while http.only_from lets nobody but Home Assistant in'];
   }
-  return hasSigningSecret && !hasSecret
-    ? ['http.webhook.signing_secret does nothing without http.webhook.secret: there is no webhook']
-    : [];
+  return [
+    ...(hasSigningSecret && !hasSecret
+      ? ['http.webhook.signing_secret does nothing without http.webhook.secret: there is no webhook']
+      : []),
+    ...(webhookAddress(config)?.isOwnPath === false
+      ? [
+          'http.webhook.public_url does not end with /webhook/ and http.webhook.secret: unless a proxy sees to that, deliveries find nothing',
+        ]
+      : []),
+  ];
 }

@@ -17,7 +17,12 @@ describe('options that change nothing', () => {
     { listen: '127.0.0.1:0' },
     { listen: '127.0.0.1:0', webhook: { secret: 'x', signing_secret: 'y' } },
     { listen: '127.0.0.1:0', webhook: { secret_file: 'x', signing_secret_file: 'y' } },
-    { listen: '127.0.0.1:0', webhook: { public_url: 'https://me.example.com', register: true } },
+    { listen: '127.0.0.1:0', webhook: { public_url: 'https://me.example.com' } },
+    { listen: '127.0.0.1:0', webhook: { secret: 'a b', public_url: 'https://me.example.com' } },
+    ...['a b', 'a%20b', 'a b/'].map((end) => ({
+      listen: '127.0.0.1:0',
+      webhook: { secret: 'a b', public_url: `https://me.example.com/webhook/${end}`, register: true },
+    })),
   ])('are none of these: %j', (http) => {
     expect(idle(http)).toEqual([]);
   });
@@ -46,6 +51,16 @@ describe('options that change nothing', () => {
       expect(idle({}, { url: ['mqtt://me@localhost', 'mqtt://other'], ...password })).toEqual(lines);
       expect(idle({}, { url: 'mqtt://me@localhost', ...password })).toEqual([]);
       expect(idle({}, { url: 'mqtt://localhost', username: 'me', ...password })).toEqual([]);
+    },
+  );
+
+  it.each([{}, { secret: 'x' }, { secret: 'x', public_url: 'https://me.example.com/webhook/y' }])(
+    'are an address that leads to no webhook by itself: %j',
+    (webhook) => {
+      const registered = { public_url: 'https://me.example.com', register: true, ...webhook };
+      expect(idle({ listen: '127.0.0.1:0', webhook: registered })).toEqual([
+        'http.webhook.public_url does not end with /webhook/ and http.webhook.secret: unless a proxy sees to that, deliveries find nothing',
+      ]);
     },
   );
 
