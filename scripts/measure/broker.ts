@@ -11,6 +11,7 @@ import { waitUntil } from './waitUntil.ts';
 /** What a broker is called, and which MQTT it speaks: 4 is 3.1.1. */
 export const brokers = {
   mosquitto: { name: 'Mosquitto', protocolVersion: 5 },
+  'mosquitto-default': { name: 'Mosquitto with its own settings', protocolVersion: 5 },
   embedded: { name: 'the embedded broker', protocolVersion: 4 },
 } as const;
 
@@ -42,7 +43,7 @@ export function usualBroker(): BrokerKind {
 
 export async function startBroker(folder: string, kind: BrokerKind = usualBroker()): Promise<Broker> {
   const port = await freePort();
-  const start = kind === 'mosquitto' ? mosquitto(port, folder) : embedded(port);
+  const start = kind === 'embedded' ? embedded(port) : mosquitto(port, folder, kind === 'mosquitto');
   let life = start();
   await reached(port);
   return {
@@ -61,17 +62,22 @@ export async function startBroker(folder: string, kind: BrokerKind = usualBroker
   };
 }
 
-function mosquitto(port: number, folder: string): Start {
+/** So that it is not the limit. */
+const tuning = [
+  // So many unacknowledged messages it takes from a client; by default 20.
+  'max_inflight_messages 64',
+  // By default a message may wait 40 ms for the acknowledgement of the one before.
+  'set_tcp_nodelay true',
+];
+
+function mosquitto(port: number, folder: string, isTuned: boolean): Start {
   const file = join(folder, 'mosquitto.conf');
   const lines = [
     `listener ${port} 127.0.0.1`,
     'allow_anonymous true',
     // Its default drops what goes beyond a thousand messages.
     'max_queued_messages 0',
-    // And so many unacknowledged messages it takes from a client; by default 20.
-    'max_inflight_messages 64',
-    // By default a message may wait 40 ms for the acknowledgement of the one before.
-    'set_tcp_nodelay true',
+    ...(isTuned ? tuning : []),
     'log_dest none',
   ];
   writeFileSync(file, `${lines.join('\n')}\n`);

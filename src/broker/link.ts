@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { IConnackPacket, ISubscriptionRequest, MqttClient, Packet } from 'mqtt';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Address, Reception } from './addresses.ts';
@@ -96,6 +97,8 @@ export class Link {
     // The client's own limit ends with any answer, even a torn one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => this.#giveUp(silentWords));
     signal.addEventListener('abort', this.#onStop, { once: true });
+    // Else a message waits until TCP has acknowledged the one before it, which a broker may delay by 40 ms, again and again.
+    if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.on('connect', (connack) => this.#welcomed(connack));
     client.on('message', (topic, payload, packet) => this.#heard(messageOf(topic, payload, packet)));
     client.on('disconnect', (packet) => this.#giveUp(wordsOfGoodbye(packet, clientId)));

@@ -96,7 +96,7 @@ it('the benchmarks do with the embedded broker where Mosquitto is not installed'
 
 it.each([
   [['--cases', 'start,speed'], 'there is no case speed; there are\n  start'],
-  [['--broker', 'aedes'], '--broker must be mosquitto or embedded; got aedes'],
+  [['--broker', 'aedes'], '--broker must be mosquitto or mosquitto-default or embedded; got aedes'],
 ])('the benchmarks say what there is to whoever asks for another: %j', async (args, words) => {
   const bench = startBench(...args);
   expect(await bench.ended()).toMatchObject({ code: 2 });

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { Socket } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeUrl } from '../../../src/broker/addresses.ts';
 import { brokerKinds, connected } from '../../support/brokers.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
@@ -32,6 +33,18 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
       `info: Connected to the MQTT broker mqtt://127.0.0.1:${port} (${spoken})`,
     );
     expect(lines.text).not.toContain('warn');
+  });
+
+  here('holds no message back until the one before it has arrived', async () => {
+    const { url, port } = await start();
+    const atOnce = vi.spyOn(Socket.prototype, 'setNoDelay');
+    onTestFinished(() => atOnce.mockRestore());
+    const { connection } = await connected(url, { protocolVersion });
+    expect(connection.isConnected).toBe(true);
+    const own = atOnce.mock.contexts.flatMap((socket, index) =>
+      (socket as Socket).remotePort === port ? [atOnce.mock.calls[index]] : [],
+    );
+    expect(own).toEqual([[true]]);
   });
 
   here('tells a stored command from a live one', async () => {
