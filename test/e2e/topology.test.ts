@@ -316,6 +316,9 @@ describe('a selection of properties', () => {
         timeoutMs: 10_000,
       });
     };
+    // Some seconds after its first announcement.
+    const named = () => both.homeAssistant.devices.get(identifier(chosen))?.about['name'];
+    await waitFor(() => named() === 'Cottage', { what: 'the new name', timeoutMs: 10_000 });
     await somePolls();
     expect(devicesShown(both)).toEqual(devicesOf(world, [chosen]));
 
