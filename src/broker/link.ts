@@ -31,6 +31,7 @@ export interface Ending {
   readonly isRefused: boolean;
 }
 
+/** What a link is made from, and what is expected of it. */
 export interface LinkOptions {
   /** Dialled, and not connected yet. */
   readonly client: MqttClient;
@@ -86,6 +87,9 @@ export class Link {
   /** Retained messages may come with the answer to the subscription; they are told once it is taken in. */
   readonly #early: BrokerMessage[] = [];
   readonly #cancelGreeting: () => void;
+  readonly #onStop = () => {
+    if (this.#connectedAt === null) this.#client.stream.destroy();
+  };
 
   constructor(options: LinkOptions, events: LinkEvents) {
     const { client, clock, signal, clientId } = options;
@@ -166,6 +170,7 @@ export class Link {
     });
   }
 
+  /** Wants no more of what is below these filters. */
   unsubscribe(filters: readonly string[]): void {
     this.#client.unsubscribe([...filters]);
   }
@@ -255,10 +260,6 @@ export class Link {
     // Not by its end(): it would stumble over the packets that came before what was wrong.
     this.#client.stream.destroy();
   }
-
-  readonly #onStop = () => {
-    if (this.#connectedAt === null) this.#client.stream.destroy();
-  };
 
   get #livedMs(): number | null {
     return this.#connectedAt === null ? null : this.#clock.monotonic() - this.#connectedAt;

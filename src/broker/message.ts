@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IPublishPacket } from 'mqtt';
 
+/** A message as the broker has brought it. */
 export interface BrokerMessage {
   readonly topic: string;
   readonly payload: string;
@@ -13,6 +14,7 @@ export interface BrokerMessage {
   readonly correlationData?: Buffer;
 }
 
+/** How a message is sent. */
 export interface PublishOptions {
   readonly retain: boolean;
   /** Of the request that this answers; seen with MQTT 5 only. */

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cases } from '../../scripts/bench/cases.ts';
 import type { Report } from '../../scripts/bench/report.ts';
+import { usualBroker } from '../../scripts/measure/broker.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { temporaryFolder } from '../support/program.ts';
 
@@ -80,18 +81,21 @@ it('a quick run of the benchmarks comes to every figure, and compares itself wit
   expect(bench.stdout).toMatch(/^changes +8 +messages +4\.00 +2\.00 +-50\.0 % +1\.00 > 1\.00$/m);
 });
 
-it('the benchmarks do with the embedded broker where Mosquitto is not installed', {
-  timeout: 300_000,
-}, async () => {
-  const file = join(temporaryFolder(), 'bench.json');
-  const bench = startBench(
-    ...['--quick', '--sizes', '8', '--cases', 'refresh,reconnect'],
-    ...['--broker', 'embedded', '--json', file],
-  );
-  expect(await bench.ended()).toMatchObject({ code: 0 });
-  const { broker, figures }: Report = JSON.parse(readFileSync(file, 'utf8'));
-  expect(broker).toBe('the embedded broker');
-  expect(new Set(figures.map((figure) => figure.case))).toEqual(new Set(['refresh', 'reconnect']));
+describe.each([
+  ['embedded', 'the embedded broker', true],
+  ['mosquitto-default', 'Mosquitto with its own settings', usualBroker() === 'mosquitto'],
+] as const)('with another broker, %s,', (kind, name, isHere) => {
+  it.skipIf(!isHere)('the benchmarks come to their figures', { timeout: 300_000 }, async () => {
+    const file = join(temporaryFolder(), 'bench.json');
+    const bench = startBench(
+      ...['--quick', '--sizes', '8', '--cases', 'refresh,reconnect'],
+      ...['--broker', kind, '--json', file],
+    );
+    expect(await bench.ended()).toMatchObject({ code: 0 });
+    const { broker, figures }: Report = JSON.parse(readFileSync(file, 'utf8'));
+    expect(broker).toBe(name);
+    expect(new Set(figures.map((figure) => figure.case))).toEqual(new Set(['refresh', 'reconnect']));
+  });
 });
 
 it.each([
