@@ -1,6 +1,6 @@
 // Measures the built bridge against a raw loop that makes the same requests and publishes, and nothing else:
 //   npm run bench [-- --cases a,b] [--sizes 1,10,1000,10000] [--runs N] [--json FILE] [--against FILE] [--quick]
-//   [--profile FOLDER] [--broker mosquitto|mosquitto-default|embedded].  Exit status: 0 measured, whatever came of it; 1 something went wrong; 2 bad usage.
+//   [--profile FOLDER] [--broker mosquitto|mosquitto-tuned|embedded].  Exit status: 0 measured, whatever came of it; 1 something went wrong; 2 bad usage.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,5 @@
 import type { Case } from './case.ts';
+import { again } from './cases/again.ts';
 import { birth } from './cases/birth.ts';
 import { changes } from './cases/changes.ts';
 import { command } from './cases/command.ts';
@@ -14,6 +15,7 @@ import { start } from './cases/start.ts';
 export const cases: readonly Case[] = [
   start,
   refresh,
+  again,
   quiet,
   changes,
   reconnect,

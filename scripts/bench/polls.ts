@@ -1,7 +1,8 @@
 import { nowMs } from '../measure/now.ts';
 import type { Part } from '../measure/part.ts';
-import { type Heard, Listener } from './listener.ts';
-import { writeScript } from './script.ts';
+import type { NotedRequest } from './cloud.ts';
+import { Listener } from './listener.ts';
+import { type Message, writeScript } from './script.ts';
 import { type Bench, cloudQuiet, onStage, raiseBridge, type Stage, sampleMs, settled } from './stage.ts';
 import { type Mark, type RawDeeds, type Subject, startRaw } from './subjects.ts';
 
@@ -25,8 +26,20 @@ export interface Polling {
   readonly bridge: Subject;
   readonly raw: Part<RawDeeds>;
   readonly listener: Listener;
-  /** The requests of one poll. */
+}
+
+/** What the bridge did in a poll, for the raw loop to do the same. */
+interface Imitable {
   readonly paths: readonly string[];
+  readonly messages: readonly Message[];
+}
+
+/** What goes on in a poll. */
+interface Turn {
+  /** Changes something before it. */
+  readonly change?: () => Promise<void>;
+  /** Resolves once it has begun and the cloud notes what it is asked; the next by the schedules unless given. */
+  readonly begin?: (polling: Polling) => Promise<void>;
 }
 
 /** So long that the raw loop has its turn between two polls. */
@@ -36,6 +49,7 @@ const warmUps = { usually: 3, quickly: 1 };
 /** What a poll has to say is said at once. */
 const publishedMs = 200;
 const firstPage = '/ape/v1/sonics?page=1';
+const refreshTopic = 'sonic2mqtt/bridge/refresh';
 
 /** How the bridge and the raw loop are set up. */
 export interface Setting {
@@ -59,11 +73,10 @@ export function withBoth<T>(
     // One that polls never keeps quiet for long.
     await settled(stage, bridge, 1_000);
     await bridge.ask('lookAway');
-    const paths = lists.length > 0 ? await pathsOfPoll(stage) : [];
     const listener = await Listener.start(stage.broker.url);
     await listener.quiet();
     const raw = await readyRaw(stage, connections);
-    const answer = await act({ stage, bridge, raw, listener, paths });
+    const answer = await act({ stage, bridge, raw, listener });
     await raw.stop();
     await bridge.stop();
     await listener.stop();
@@ -71,20 +84,14 @@ export function withBoth<T>(
   });
 }
 
-/** Polls of both in turn, after some that are not counted; before each something may be changed. */
-export async function pollInTurn(
-  polling: Polling,
-  runs: number,
-  change: () => Promise<void> = async () => {},
-): Promise<Polls> {
+/** Polls of both in turn, after some that are not counted. */
+export async function pollInTurn(polling: Polling, runs: number, turn: Turn = {}): Promise<Polls> {
   const bridge: Polled[] = [];
   const raw: Polled[] = [];
   const { isQuick } = polling.stage.bench;
   for (let run = -(isQuick ? warmUps.quickly : warmUps.usually); run < runs; run++) {
-    await cloudQuiet(polling.stage);
-    await change();
-    const { polled, heard } = await bridgePoll(polling);
-    const imitated = await rawPoll(polling, heard);
+    const { polled, done } = await bridgePoll(polling, turn);
+    const imitated = await rawPoll(polling, done);
     if (run < 0) continue;
     bridge.push(polled);
     raw.push(imitated);
@@ -92,16 +99,15 @@ export async function pollInTurn(
   return { bridge, raw };
 }
 
-/** Resolves to what is asked in the next poll once that is over. */
-async function pathsOfPoll(stage: Stage): Promise<string[]> {
-  await nextPoll(stage);
-  return (await stage.cloud.ask('noted')).flatMap(({ method, path }) => (method === 'GET' ? [path] : []));
-}
-
-/** Resolves once a poll has begun and ended. */
-async function nextPoll(stage: Stage): Promise<void> {
+/** What is asked in the next poll by the schedules, once that is over. */
+export async function pathsOfPoll(stage: Stage): Promise<string[]> {
   await pollBegins(stage);
   await cloudQuiet(stage);
+  return pathsOf(await stage.cloud.ask('noted'));
+}
+
+function pathsOf(requests: readonly NotedRequest[]): string[] {
+  return requests.flatMap(({ method, path }) => (method === 'GET' ? [path] : []));
 }
 
 /** Resolves once the list of sonics begins to be read, which the cloud then notes. */
@@ -111,21 +117,40 @@ export async function pollBegins(stage: Stage): Promise<void> {
   await stage.cloud.ask('nextRequest', 'GET', firstPage);
 }
 
-async function bridgePoll({ stage, bridge, listener }: Polling): Promise<{ polled: Polled; heard: Heard[] }> {
-  listener.heard = [];
-  const before = await bridge.ask('mark');
-  await nextPoll(stage);
-  await listener.quiet(publishedMs);
-  const after = await bridge.ask('mark');
-  const heard = listener.heard;
-  const first = (await stage.cloud.ask('noted')).find(({ path }) => path === firstPage);
-  const { lastAtMs } = await stage.cloud.ask('traffic');
-  const endMs = Math.max(lastAtMs, ...heard.map(({ atMs }) => atMs));
-  return { polled: polledBetween(before, after, first?.atMs ?? lastAtMs, endMs, heard.length), heard };
+/** Tells the bridge to poll everything, which it begins at once. */
+export async function askedToPoll({ stage: { cloud }, listener }: Polling): Promise<void> {
+  await cloud.ask('note');
+  const begun = cloud.ask('nextRequest', 'GET', firstPage);
+  // An answer means that the cloud looks out for it.
+  await cloud.ask('traffic');
+  await listener.publish(refreshTopic, 'now');
+  await begun;
 }
 
-async function rawPoll({ raw, listener, paths }: Polling, heard: readonly Heard[]): Promise<Polled> {
+async function bridgePoll(
+  polling: Polling,
+  { change = async () => {}, begin = ({ stage }) => pollBegins(stage) }: Turn,
+): Promise<{ polled: Polled; done: Imitable }> {
+  const { stage, bridge, listener } = polling;
+  await cloudQuiet(stage);
+  await change();
+  listener.heard = [];
+  const before = await bridge.ask('mark');
+  await begin(polling);
+  await cloudQuiet(stage);
+  await listener.quiet(publishedMs);
+  const after = await bridge.ask('mark');
+  const heard = listener.heard.filter(({ topic }) => topic !== refreshTopic);
+  const requests = await stage.cloud.ask('noted');
+  const { lastAtMs } = await stage.cloud.ask('traffic');
+  const beganAtMs = requests[0]?.atMs ?? lastAtMs;
+  const endMs = Math.max(lastAtMs, heard.at(-1)?.atMs ?? 0);
   const messages = heard.map(({ topic, payload }) => ({ topic, payload }));
+  const done = { paths: pathsOf(requests), messages };
+  return { polled: polledBetween(before, after, beganAtMs, endMs, messages.length), done };
+}
+
+async function rawPoll({ raw, listener }: Polling, { paths, messages }: Imitable): Promise<Polled> {
   const before = await raw.ask('mark');
   const beganAtMs = nowMs();
   await raw.ask('request', paths);

@@ -1,10 +1,11 @@
 // The raw loop: the same requests with undici and the same publishes with mqtt as the bridge makes, and nothing else.
 //   node scripts/bench/raw.mjs [FOLDER ORDER]    does what is written in the folder at once
 // Plain JavaScript, so that it starts as quickly as what is measured against it. It imports the same packages.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { connectAsync } from 'mqtt';
+import { connect as connectTo } from 'mqtt';
 import * as cron from 'node-cron';
 import { destination, pino } from 'pino';
 import { Pool } from 'undici';
@@ -21,6 +22,8 @@ const mostInFlight = 64;
 let script;
 let pool;
 let client;
+/** What the broker takes at a time. */
+let receiveMaximum;
 let headers;
 let loadedMs = 0;
 
@@ -55,7 +58,9 @@ async function connect() {
   const { protocolVersion } = script;
   await client?.endAsync(true);
   const address = { protocol: 'mqtt', host: hostname, port: Number(port) };
-  client = await connectAsync({ ...address, protocolVersion, reconnectPeriod: 0 });
+  client = connectTo({ ...address, protocolVersion, reconnectPeriod: 0 });
+  const [{ properties }] = await once(client, 'connect');
+  ({ receiveMaximum = mostInFlight } = properties ?? {});
   // A broker that is restarted cuts the connection; what is then not acknowledged is not measured either.
   client.on('error', () => {});
   // Else the end of a message waits up to 40 ms for the acknowledgement of its beginning.
@@ -76,7 +81,7 @@ async function requestAll(paths) {
   await Promise.all(Array.from({ length: concurrency }, work));
 }
 
-/** Retained, with so many unacknowledged at a time. */
+/** Retained, with as many unacknowledged at a time as the broker takes, and no more than the bridge has. */
 function publishAll(messages) {
   return new Promise((resolve, reject) => {
     let next = 0;
@@ -90,7 +95,8 @@ function publishAll(messages) {
         else if (acknowledged === messages.length) resolve();
       });
     };
-    for (let count = Math.min(mostInFlight, messages.length); count > 0; count--) publish();
+    const atOnce = Math.min(mostInFlight, receiveMaximum, messages.length);
+    for (let count = atOnce; count > 0; count--) publish();
     if (messages.length === 0) resolve();
   });
 }

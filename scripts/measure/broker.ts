@@ -11,7 +11,7 @@ import { waitUntil } from './waitUntil.ts';
 /** What a broker is called, and which MQTT it speaks: 4 is 3.1.1. */
 export const brokers = {
   mosquitto: { name: 'Mosquitto', protocolVersion: 5 },
-  'mosquitto-default': { name: 'Mosquitto with its own settings', protocolVersion: 5 },
+  'mosquitto-tuned': { name: 'Mosquitto, tuned', protocolVersion: 5 },
   embedded: { name: 'the embedded broker', protocolVersion: 4 },
 } as const;
 
@@ -43,7 +43,7 @@ export function usualBroker(): BrokerKind {
 
 export async function startBroker(folder: string, kind: BrokerKind = usualBroker()): Promise<Broker> {
   const port = await freePort();
-  const start = kind === 'embedded' ? embedded(port) : mosquitto(port, folder, kind === 'mosquitto');
+  const start = kind === 'embedded' ? embedded(port) : mosquitto(port, folder, kind === 'mosquitto-tuned');
   let life = start();
   await reached(port);
   return {

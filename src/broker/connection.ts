@@ -9,7 +9,7 @@ import { type BrokerFinder, type BrokerOptions, clientOptions } from './clientOp
 import { takenOverWords, wordsOf } from './failureWords.ts';
 import { type Ending, Link, type LinkOptions } from './link.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
-import { matches } from './topicFilter.ts';
+import { anyOf } from './topicFilter.ts';
 
 /** Opens a connection, as mqtt.js does. */
 export type Dial = (options: IClientOptions) => MqttClient;
@@ -48,6 +48,8 @@ export class Connection {
   #latest: Link | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
+  /** Whether a topic is among the subscriptions that last as long as a connection. */
+  readonly #isSubscribed: (topic: string) => boolean;
   #addresses: Addresses;
   /**
    * Of the next subscriptions. A cluster that misses a node may be unable to take any but of QoS 0, for as long as it
@@ -74,6 +76,7 @@ export class Connection {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
+    this.#isSubscribed = anyOf([...options.subscriptions, ...this.#ownTopics]);
     this.#addresses = new Addresses(options.urls, options.protocolVersion);
     const { isSingle, current } = this.#addresses;
     this.#outage = new Outage(
@@ -274,7 +277,7 @@ export class Connection {
   }
 
   #take(message: BrokerMessage): void {
-    if (this.#scan && !this.#isOwnSubscription(message.topic)) this.#scan(message);
+    if (this.#scan && !this.#isSubscribed(message.topic)) this.#scan(message);
     else this.#tell(message);
   }
 
@@ -299,10 +302,5 @@ export class Connection {
   get #ownTopics(): string[] {
     const { will, overheard } = this.#options;
     return [...(will ? [will.topic] : []), ...(overheard === undefined ? [] : [overheard])];
-  }
-
-  #isOwnSubscription(topic: string): boolean {
-    const { subscriptions } = this.#options;
-    return this.#ownTopics.includes(topic) || subscriptions.some((filter) => matches(filter, topic));
   }
 }

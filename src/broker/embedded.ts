@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type PublishPacket } from 'aedes';
-import { matches } from './topicFilter.ts';
+import { anyOf } from './topicFilter.ts';
 
 /** Where the embedded broker listens and whom it lets in. */
 export interface EmbeddedOptions {
@@ -78,12 +78,13 @@ function passRetainOn(
   { clientId, filters }: NonNullable<EmbeddedOptions['retainAsPublished']>,
 ): void {
   const { authorizePublish } = broker;
+  const isSubscribed = anyOf(filters);
   broker.authorizePublish = (client, packet, done) => {
     if (packet.retain) packet.properties = sentRetained;
     authorizePublish(client, packet, done);
   };
   broker.authorizeForward = (client, packet) => {
-    const isMeant = client.id === clientId && filters.some((filter) => matches(filter, packet.topic));
+    const isMeant = client.id === clientId && isSubscribed(packet.topic);
     return isMeant && packet.properties === sentRetained ? Object.assign(packet, { retain: true }) : packet;
   };
 }

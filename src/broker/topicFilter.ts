@@ -1,8 +1,13 @@
-/** Whether a filter finds the topic; one that ends with `#` is not understood. */
-export function matches(filter: string, topic: string): boolean {
-  const parts = topic.split('/');
-  const wanted = filter.split('/');
-  return (
-    wanted.length === parts.length && wanted.every((part, index) => part === '+' || part === parts[index])
-  );
+/** Tells whether any of the filters finds a topic; one that ends with `#` is not understood. */
+export function anyOf(filters: readonly string[]): (topic: string) => boolean {
+  // A home is told in thousands of messages: the filters are taken apart once.
+  const wanted = filters.map((filter) => filter.split('/'));
+  return (topic) => {
+    const parts = topic.split('/');
+    return wanted.some((levels) => {
+      return (
+        levels.length === parts.length && levels.every((level, at) => level === '+' || level === parts[at])
+      );
+    });
+  };
 }

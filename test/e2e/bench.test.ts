@@ -19,6 +19,9 @@ function startBench(...args: readonly string[]) {
 const expected: Readonly<Record<string, readonly string[]>> = {
   start: ['first sonic', 'first sonic, raw loop bundled'],
   refresh: ['wall', 'wall to the last answer', 'CPU', 'CPU of the cloud'],
+  again: ['nothing changed', 'every sonic changed'].flatMap((what) =>
+    ['wall', 'CPU', 'messages'].map((measured) => `${what}, ${measured}`),
+  ),
   quiet: ['CPU', 'wall', 'messages'],
   changes: ['CPU', 'wall', 'messages'],
   reconnect: ['wall', 'CPU'],
@@ -83,7 +86,7 @@ it('a quick run of the benchmarks comes to every figure, and compares itself wit
 
 describe.each([
   ['embedded', 'the embedded broker', true],
-  ['mosquitto-default', 'Mosquitto with its own settings', usualBroker() === 'mosquitto'],
+  ['mosquitto-tuned', 'Mosquitto, tuned', usualBroker() === 'mosquitto'],
 ] as const)('with another broker, %s,', (kind, name, isHere) => {
   it.skipIf(!isHere)('the benchmarks come to their figures', { timeout: 300_000 }, async () => {
     const file = join(temporaryFolder(), 'bench.json');
@@ -100,7 +103,7 @@ describe.each([
 
 it.each([
   [['--cases', 'start,speed'], 'there is no case speed; there are\n  start'],
-  [['--broker', 'aedes'], '--broker must be mosquitto or mosquitto-default or embedded; got aedes'],
+  [['--broker', 'aedes'], '--broker must be mosquitto or mosquitto-tuned or embedded; got aedes'],
 ])('the benchmarks say what there is to whoever asks for another: %j', async (args, words) => {
   const bench = startBench(...args);
   expect(await bench.ended()).toMatchObject({ code: 2 });

@@ -11,8 +11,8 @@ export const changes: Case = {
   run: (bench, sonics) =>
     withBoth(bench, sonics, { lists: ['sonics', 'incidents'] }, async (polling) => {
       bench.say(`changes, ${sonics} sonics: polls`);
-      const { bridge, raw } = await pollInTurn(polling, bench.runs(sonics), async () => {
-        await polling.stage.cloud.ask('change', share);
+      const { bridge, raw } = await pollInTurn(polling, bench.runs(sonics), {
+        change: async () => void (await polling.stage.cloud.ask('change', share)),
       });
       const both = (value: (polled: (typeof bridge)[number]) => number) => ({
         bridge: bridge.map(value),

@@ -4,7 +4,7 @@ import { quantile } from '../../measure/statistics.ts';
 import type { Case } from '../case.ts';
 import type { Figure } from '../figures.ts';
 import type { Listener } from '../listener.ts';
-import { type Polling, periodMsOf, pollBegins, withBoth } from '../polls.ts';
+import { type Polling, pathsOfPoll, periodMsOf, pollBegins, withBoth } from '../polls.ts';
 import type { Bench } from '../stage.ts';
 
 /** Whoever carries commands out, by the first part of its topics. */
@@ -126,6 +126,7 @@ function commandsInPolls(bench: Bench, sonics: number): Promise<Times> {
   return withBoth(bench, sonics, { lists: ['sonics'], connections }, async (polling) => {
     await polling.raw.ask('serveCommands');
     const failure = failureOf(polling.listener);
+    const paths = await pathsOfPoll(polling.stage);
     const ids = [...(await polling.stage.cloud.ask('sonicIds'))];
     const wanted = commands[pace(bench)];
     const times: Times = { sonic2mqtt: [], raw: [] };
@@ -137,7 +138,7 @@ function commandsInPolls(bench: Bench, sonics: number): Promise<Times> {
       const begunAtMs = nowMs();
       await commandsOf(polling, 'sonic2mqtt', ids, times, failure);
       while (nowMs() - begunAtMs < periodMsOf(sonics) * rawShare && times.raw.length < wanted) {
-        void polling.raw.ask('request', polling.paths);
+        void polling.raw.ask('request', paths);
         await commandsOf(polling, 'raw', ids, times, failure);
       }
     }
