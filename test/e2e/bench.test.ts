@@ -75,8 +75,11 @@ it('a quick run of the benchmarks comes to every figure, and compares itself wit
         expect(value, `${name}, ${what}`).toBeGreaterThanOrEqual(0);
     }
   }
-  const messagesOf = (name: string) =>
-    figures.find((figure) => figure.case === name && figure.what === 'messages');
+  const messagesOf = (name: string, what = 'messages') =>
+    figures.find((figure) => figure.case === name && figure.what === what);
+  // Whoever asks is answered; the record of each sonic, and the states of its entities.
+  expect(messagesOf('again', 'nothing changed, messages')).toMatchObject({ bridge: [1], raw: [1] });
+  expect(messagesOf('again', 'every sonic changed, messages')).toMatchObject({ bridge: [17], raw: [17] });
   expect(messagesOf('quiet')).toMatchObject({ bridge: [0], raw: null });
   // The record of the one sonic that changed, and the states of its entities.
   expect(messagesOf('changes')).toMatchObject({ bridge: [2], raw: [2] });
