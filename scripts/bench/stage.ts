@@ -42,7 +42,7 @@ export interface Stage {
 
 const seed = 1;
 /** What keeps silent for so long is done: the longest pause is before a second discovery message. */
-const settledMs = { usually: 4_000, quickly: 500 };
+const settledMs = { usually: 4_000, quickly: 1_000 };
 const longestMs = 600_000;
 /** How often sockets are looked at, where that is wanted. */
 export const sampleMs = 5;
