@@ -118,4 +118,25 @@ export const showingMutations: readonly Mutation[] = [
     replacement: 'return gone;',
     tests: ['test/unit/bridge/poller.test.ts'],
   },
+  {
+    promise: 'what hangs leaves a connection to the lists of valves and leaks',
+    file: 'src/cloud/limiter.ts',
+    text: 'this.#singleSlots = Math.max(1, this.#sharedSlots - 1);',
+    replacement: 'this.#singleSlots = this.#sharedSlots;',
+    tests: ['test/unit/cloud/limiter.test.ts'],
+  },
+  {
+    promise: 'a list that hangs leaves a connection to those that are answered',
+    file: 'src/cloud/limiter.ts',
+    text: 'if (isStuck && stuck >= this.#singleSlots) return false;',
+    replacement: '',
+    tests: ['test/unit/cloud/limiter.test.ts'],
+  },
+  {
+    promise: 'what hangs leaves a connection to what is answered',
+    file: 'src/cloud/limiter.ts',
+    text: 'this.#stuckSlots = Math.max(1, this.#singleSlots - 1);',
+    replacement: 'this.#stuckSlots = this.#singleSlots;',
+    tests: ['test/unit/cloud/limiter.test.ts'],
+  },
 ];

@@ -3,7 +3,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { OperationName } from '../cloud/operations.ts';
 
-/** What is asked for device by device; so many at a time leave room for the lists. */
+/** So many devices are asked about at a time: there are slots for two requests, unless the user wants more. */
 const atOnce = 2;
 
 /** A question that is asked for each device by itself; times are ms of the monotonic clock. */

@@ -64,7 +64,7 @@ const mostIncidentsAsked = 20;
 /** So many complete lists in a row that miss an incident are believed, where the cloud does not tell of it by itself. */
 const mostListsDoubted = 3;
 
-/** What is asked for property by property; so many at a time leave room for the lists, should one endpoint hang. */
+/** So many properties are asked about at a time: there are slots for two requests, unless the user wants more. */
 const propertiesAtOnce = 2;
 
 /** How long the first round waits for what is asked for thing by thing. */

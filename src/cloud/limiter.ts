@@ -12,6 +12,8 @@ export interface LimiterOptions {
   /** Requests in flight, whatever their priority. */
   readonly maxConcurrency: number;
   readonly maxRequestsPerMinute: number;
+  /** How long a poll may take once it has its turn. */
+  readonly requestTimeoutMs: number;
 }
 
 /** Who asks for a turn. */
@@ -19,6 +21,8 @@ export interface Turn {
   readonly priority: Priority;
   /** Polls of different lanes take turns, so that a long crawl does not keep the others waiting. */
   readonly lane: string;
+  /** Whether it is for a list of what the account has, and not for what belongs to one thing. */
+  readonly isForList: boolean;
   /** When it is not wanted any more. */
   readonly ending: Ending;
   /** When it is not worth waiting any longer, `ending` unless given: whose turn has come goes on. */
@@ -27,13 +31,25 @@ export interface Turn {
 
 type Start = () => void;
 
+/** The polls of one lane. */
+interface Lane {
+  readonly isForList: boolean;
+  readonly waiting: Set<Start>;
+  inFlight: number;
+  /** Whether the last of them took all of its time, or almost, as where an endpoint hangs. */
+  isStuck: boolean;
+}
+
+/** Timers are not exact to the millisecond, and fire before their time on a busy machine. */
+const stuckShare = 0.9;
+
 /** What commands may take beyond the budget before they should wait, as a share of it. */
 const overdraftShare = 0.25;
 
 /**
  * Who may send a request, and when. Commands go before polls and may overdraw the budget; polls keep to a token bucket
- * that holds one minute's requests. Polls leave a slot free, and commands do not take all, so that what is urgent finds
- * one soon.
+ * that holds one minute's requests. Each leaves a slot to who is before it: commands and lists to what is urgent, what is
+ * asked thing by thing to the lists, which tell of valves and leaks, and of either what is stuck to what is answered.
  */
 export class Limiter {
   readonly #clock: Clock;
@@ -41,9 +57,13 @@ export class Limiter {
   readonly #bucketSize: number;
   /** All but one, where there are several. */
   readonly #sharedSlots: number;
+  readonly #singleSlots: number;
+  readonly #stuckSlots: number;
+  readonly #stuckAfterMs: number;
   readonly #urgent = new Set<Start>();
   readonly #commands = new Set<Start>();
-  readonly #lanes = new Map<string, Set<Start>>();
+  /** The one that had its turn last comes last. */
+  readonly #lanes = new Map<string, Lane>();
   #inFlight = 0;
   #commandsInFlight = 0;
   #tokens: number;
@@ -53,10 +73,13 @@ export class Limiter {
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: (() => void) | undefined;
 
-  constructor({ clock, maxConcurrency, maxRequestsPerMinute }: LimiterOptions) {
+  constructor({ clock, maxConcurrency, maxRequestsPerMinute, requestTimeoutMs }: LimiterOptions) {
     this.#clock = clock;
     this.#maxConcurrency = maxConcurrency;
     this.#sharedSlots = Math.max(1, maxConcurrency - 1);
+    this.#singleSlots = Math.max(1, this.#sharedSlots - 1);
+    this.#stuckSlots = Math.max(1, this.#singleSlots - 1);
+    this.#stuckAfterMs = requestTimeoutMs * stuckShare;
     this.#bucketSize = maxRequestsPerMinute;
     this.#tokens = maxRequestsPerMinute;
     this.#overdraft = this.#mostOverdraft;
@@ -66,17 +89,24 @@ export class Limiter {
   /** Runs the task when its turn comes; rejects with the reason where it is not wanted any more before. */
   async run<T>(turn: Turn, task: () => Promise<T>): Promise<T> {
     await this.#begin(turn);
+    const startedAt = this.#clock.monotonic();
     try {
       if (turn.ending.reason) throw turn.ending.reason;
       return await task();
     } finally {
       this.#inFlight--;
       if (turn.priority === 'command') this.#commandsInFlight--;
+      if (turn.priority === 'poll') {
+        const lane = this.#lane(turn);
+        lane.inFlight--;
+        lane.isStuck = this.#clock.monotonic() - startedAt >= this.#stuckAfterMs;
+      }
       this.#startNext();
     }
   }
 
-  #begin({ priority, lane, ending, patience = ending }: Turn): Promise<void> {
+  #begin(turn: Turn): Promise<void> {
+    const { priority, ending, patience = ending } = turn;
     return new Promise((resolve, reject) => {
       if (patience.reason) {
         reject(patience.reason);
@@ -89,10 +119,11 @@ export class Limiter {
         resolve();
       };
       const letGo = patience.onEnd((reason) => {
-        this.#remove(priority, lane, start);
+        this.#waiting(turn).delete(start);
+        if (this.#isNoPollWaiting) this.#stopTimer();
         reject(reason);
       });
-      this.#queue(priority, lane).add(start);
+      this.#waiting(turn).add(start);
       this.#startNext();
     });
   }
@@ -124,19 +155,21 @@ export class Limiter {
     return Math.max(1, this.#bucketSize * overdraftShare);
   }
 
-  #queue(priority: Priority, lane: string): Set<Start> {
-    if (priority === 'urgent') return this.#urgent;
-    if (priority === 'command') return this.#commands;
-    const queue = this.#lanes.get(lane) ?? new Set();
-    this.#lanes.set(lane, queue);
-    return queue;
+  get #isNoPollWaiting(): boolean {
+    return [...this.#lanes.values()].every(({ waiting }) => waiting.size === 0);
   }
 
-  #remove(priority: Priority, lane: string, start: Start): void {
-    const queue = this.#queue(priority, lane);
-    queue.delete(start);
-    if (priority === 'poll' && queue.size === 0) this.#lanes.delete(lane);
-    if (this.#lanes.size === 0) this.#stopTimer();
+  #waiting(turn: Turn): Set<Start> {
+    if (turn.priority === 'urgent') return this.#urgent;
+    return turn.priority === 'command' ? this.#commands : this.#lane(turn).waiting;
+  }
+
+  #lane({ lane: name, isForList }: Turn): Lane {
+    const known = this.#lanes.get(name);
+    if (known) return known;
+    const lane = { isForList, waiting: new Set<Start>(), inFlight: 0, isStuck: false };
+    this.#lanes.set(name, lane);
+    return lane;
   }
 
   #startNext(): void {
@@ -161,22 +194,42 @@ export class Limiter {
 
   #startPoll(): boolean {
     this.#stopTimer();
-    const [next] = this.#lanes;
+    const next = this.#nextLane();
     if (!next || this.#inFlight >= this.#sharedSlots) return false;
     const waitMs = this.pollWaitMs();
     if (waitMs > 0) {
       this.#cancelTimer = this.#clock.after(waitMs, () => this.#startNext());
       return false;
     }
-    const [lane, queue] = next;
-    const [start] = queue;
-    this.#lanes.delete(lane);
-    if (!start) return true;
-    queue.delete(start);
-    if (queue.size > 0) this.#lanes.set(lane, queue);
+    const [name, lane, start] = next;
+    this.#lanes.delete(name);
+    this.#lanes.set(name, lane);
+    lane.waiting.delete(start);
+    lane.inFlight++;
     this.#tokens -= 1;
     start();
     return true;
+  }
+
+  /** The first in turn that may have a slot, if one is free, and who has waited longest in it. */
+  #nextLane(): [name: string, lane: Lane, start: Start] | null {
+    let singles = 0;
+    let stuck = 0;
+    let stuckSingles = 0;
+    for (const { isForList, isStuck, inFlight } of this.#lanes.values()) {
+      if (!isForList) singles += inFlight;
+      if (isStuck) stuck += inFlight;
+      if (!isForList && isStuck) stuckSingles += inFlight;
+    }
+    const mayStart = ({ isForList, isStuck }: Lane) => {
+      if (isStuck && stuck >= this.#singleSlots) return false;
+      return isForList || (singles < this.#singleSlots && (!isStuck || stuckSingles < this.#stuckSlots));
+    };
+    for (const [name, lane] of this.#lanes) {
+      const [start] = lane.waiting;
+      if (start && mayStart(lane)) return [name, lane, start];
+    }
+    return null;
   }
 
   #fill(): void {

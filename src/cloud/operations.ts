@@ -73,3 +73,9 @@ export function paramNames(path: string): readonly string[] {
   namesIn.set(path, names);
   return names;
 }
+
+/** Whether it lists what the account has, all properties or valves or incidents, and not what belongs to one thing. */
+export function isAccountList(name: OperationName): boolean {
+  const { path, reply } = operationRow(name);
+  return reply.kind === 'page' && paramNames(path).length === 0;
+}

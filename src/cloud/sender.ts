@@ -7,7 +7,7 @@ import { Deadline, type Ending, GivenUp } from './deadline.ts';
 import { HourCount } from './hourCount.ts';
 import { isTooLate } from './lateness.ts';
 import { Limiter, type Priority } from './limiter.ts';
-import { type OperationName, operationRow } from './operations.ts';
+import { isAccountList, type OperationName, operationRow } from './operations.ts';
 import type { HttpRequest } from './request.ts';
 import { RequestCount, type RequestTally } from './requestTally.ts';
 import { type Received, Transport } from './transport.ts';
@@ -118,7 +118,8 @@ export class Sender {
   /** Sends the request when its turn comes; the token is looked up at the last moment. */
   send(sending: Sending, token: () => string | null): Promise<Received> {
     const { name, priority, deadline, patience } = sending;
-    return this.#limiter.run({ priority, lane: name, ending: deadline, patience }, () => {
+    const turn = { priority, lane: name, isForList: isAccountList(name), ending: deadline, patience };
+    return this.#limiter.run(turn, () => {
       if (priority !== 'poll') return this.#exchange(sending, token(), deadline);
       return this.withDeadline(deadline, (own) => {
         own.set(this.#options.requestTimeoutMs);

@@ -147,16 +147,19 @@ describe('a poll', () => {
     await expect(second).resolves.toMatchObject({ id: 's-1' });
   });
 
-  it('stays within the concurrency, leaving a slot for commands', async () => {
+  it.each([
+    ['a list, leaving a slot for commands', 3, { operation: 'list_sonics' }, { json: { data: [] } }],
+    ['one thing, leaving another for lists', 2, readSonic, sonic],
+  ] as const)('stays within the concurrency (%s)', async (_, most, call, answer) => {
     const { client, stub } = await startBench(
       async () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
-        return sonic;
+        return answer;
       },
-      { session, maxConcurrency: 3 },
+      { session, maxConcurrency: 4 },
     );
-    await Promise.all(Array.from({ length: 12 }, () => client.call(readSonic)));
-    expect(stub.mostAtOnce).toBe(2);
+    await Promise.all(Array.from({ length: 12 }, () => client.call(call)));
+    expect(stub.mostAtOnce).toBe(most);
   });
 
   it('ends at once when its caller gives up, waiting or under way', async () => {

@@ -5,6 +5,9 @@ import { Limiter, type Priority } from '../../../src/cloud/limiter.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime, settle } from '../../support/passTime.ts';
 
+/** Short names are those of lists. */
+const isForList = (lane: string) => lane.length === 1 || lane.startsWith('list_');
+
 /** A limiter whose tasks take as long as the test likes. */
 function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
   const clock = new FakeClock();
@@ -22,12 +25,12 @@ function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
     timers.add(cancelAndForget);
     return cancelAndForget;
   };
-  const limiter = new Limiter({ clock, maxConcurrency, maxRequestsPerMinute });
+  const limiter = new Limiter({ clock, maxConcurrency, maxRequestsPerMinute, requestTimeoutMs: 10_000 });
   const started: string[] = [];
   const running: (() => void)[] = [];
   const never = new Deadline(clock);
   const ask = (name: string, priority: Priority = 'poll', lane = 'a', ending = never) =>
-    limiter.run({ priority, lane, ending }, () => {
+    limiter.run({ priority, lane, isForList: isForList(lane), ending }, () => {
       started.push(name);
       return new Promise<string>((resolve) => running.push(() => resolve(name)));
     });
@@ -38,7 +41,9 @@ function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
   /** Asks with tasks that end at once. */
   const askBriefly = (count: number, priority: Priority = 'poll', lane = 'a', ending = never) =>
     Array.from({ length: count }, (_, index) =>
-      limiter.run({ priority, lane, ending }, async () => void started.push(`${lane}${index}`)),
+      limiter.run({ priority, lane, isForList: isForList(lane), ending }, async () => {
+        started.push(`${lane}${index}`);
+      }),
     );
   return { clock, timers, limiter, started, ask, finishOne, askBriefly };
 }
@@ -77,7 +82,12 @@ describe('the slots', () => {
 
   it('a task that fails gives its slot back', async () => {
     const { limiter, started, ask } = bench(1);
-    const turn = { priority: 'poll', lane: 'a', ending: new Deadline(systemClock) } as const;
+    const turn = {
+      priority: 'poll',
+      lane: 'list_sonics',
+      isForList: true,
+      ending: new Deadline(systemClock),
+    } as const;
     await expect(limiter.run(turn, () => Promise.reject(new Error('it failed')))).rejects.toThrow(
       'it failed',
     );
@@ -104,6 +114,77 @@ describe('the slots', () => {
     for (let count = 0; count < 5; count++) await finishOne();
     expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
   });
+});
+
+describe('what is asked thing by thing', () => {
+  /** Each of these is asked for by ten. */
+  async function busy(maxConcurrency: number, lanes: readonly string[]) {
+    const made = bench(maxConcurrency, 1_000);
+    const { clock, started, ask, finishOne } = made;
+    for (const lane of lanes) for (let count = 0; count < 10; count++) void ask(lane, 'poll', lane);
+    await settle();
+    /** Lets those under way end after so long; they are told, and not those that follow them. */
+    const finish = async (tookMs: number) => {
+      const underWay = started.splice(0);
+      await passTime(clock, tookMs, tookMs);
+      for (const _ of underWay) await finishOne();
+      return underWay;
+    };
+    return { ...made, finish };
+  }
+
+  it('leaves a slot to the lists, from the first moment on, whatever becomes of it', async () => {
+    const { started, askBriefly, finish } = await busy(4, ['settings', 'hubs', 'usage']);
+    for (const tookMs of [10, 10, 8_000, 10_000, 10_000, 10_000, 10]) {
+      await Promise.all(askBriefly(20, 'poll', 'list_incidents'));
+      expect(started.splice(-20)).toHaveLength(20);
+      expect((await finish(tookMs)).length).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it('leaves a slot to what is answered, once it has taken all of its time', async () => {
+    const { started, askBriefly, finish } = await busy(4, ['settings', 'hubs', 'usage']);
+    for (let round = 0; round < 3; round++) await finish(9_990);
+    expect(started).toHaveLength(1);
+    await Promise.all(askBriefly(20, 'poll', 'telemetry'));
+  });
+
+  it('has what it had as soon as it is answered again, however slowly', async () => {
+    const { finish } = await busy(4, ['settings']);
+    expect(await finish(10_000)).toHaveLength(2);
+    expect(await finish(10_000)).toHaveLength(1);
+    expect(await finish(8_000)).toHaveLength(1);
+    expect(await finish(8_000)).toHaveLength(2);
+  });
+
+  it('has its turn all the same where there is one slot for everything', async () => {
+    const { started, ask, finish } = await busy(1, ['settings']);
+    void ask('list_incidents', 'poll', 'list_incidents');
+    const seen: string[] = [];
+    for (let round = 0; round < 4; round++) seen.push(...(await finish(10_000)));
+    expect(seen).toEqual(['settings', 'settings', 'list_incidents', 'settings']);
+    expect(started).toEqual(['settings']);
+  });
+
+  it('has all slots but those of the others where there are many', async () => {
+    const { started } = await busy(10, ['settings', 'hubs']);
+    expect(started).toHaveLength(8);
+  });
+});
+
+it('a list that takes all of its time leaves a slot to one that is answered', async () => {
+  const { clock, started, ask, askBriefly, finishOne } = bench(4, 1_000);
+  const hanging = ['list_sonics', 'list_signals', 'list_properties'];
+  for (let round = 0; round < 4; round++) for (const lane of hanging) void ask(lane, 'poll', lane);
+  await settle();
+  for (let round = 0; round < 3; round++) {
+    const underWay = started.splice(0);
+    await passTime(clock, 10_000, 10_000);
+    for (const _ of underWay) await finishOne();
+    expect(started).toHaveLength(2);
+    await Promise.all(askBriefly(20, 'poll', 'list_incidents'));
+    started.splice(-20);
+  }
 });
 
 describe('the budget', () => {

@@ -7,11 +7,16 @@ import { FakeClock } from '../../support/fakeClock.ts';
 /** A limiter with 60 requests a minute, and how to use some. */
 function bench() {
   const clock = new FakeClock();
-  const limiter = new Limiter({ clock, maxConcurrency: 100, maxRequestsPerMinute: 60 });
+  const limiter = new Limiter({
+    clock,
+    maxConcurrency: 100,
+    maxRequestsPerMinute: 60,
+    requestTimeoutMs: 10_000,
+  });
   const ending = new Deadline(systemClock);
   const use = async (count: number, priority: Priority) => {
     const turns = Array.from({ length: count }, () =>
-      limiter.run({ priority, lane: 'a', ending }, async () => undefined),
+      limiter.run({ priority, lane: 'a', isForList: true, ending }, async () => undefined),
     );
     await Promise.all(turns);
   };
@@ -44,9 +49,14 @@ describe('the budget', () => {
 
   it('of one request a minute lets a command through beyond it too', async () => {
     const clock = new FakeClock();
-    const limiter = new Limiter({ clock, maxConcurrency: 1, maxRequestsPerMinute: 1 });
+    const limiter = new Limiter({
+      clock,
+      maxConcurrency: 1,
+      maxRequestsPerMinute: 1,
+      requestTimeoutMs: 10_000,
+    });
     const ending = new Deadline(systemClock);
-    await limiter.run({ priority: 'poll', lane: 'a', ending }, async () => undefined);
+    await limiter.run({ priority: 'poll', lane: 'a', isForList: true, ending }, async () => undefined);
     expect(limiter.isUsedUp()).toBe(false);
   });
 

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { OperationName } from '../../../src/cloud/operations.ts';
+import { Home, hourMs, minuteMs, secondMs } from '../../complaints/home.ts';
+
+/** All that is asked for thing by thing: most of what is asked. */
+const thingByThing = new Set<OperationName | null>([
+  'list_property_signals',
+  'read_property_settings',
+  'read_notification_settings',
+  'read_hub',
+  'read_telemetry',
+  'read_daily_usage',
+  'read_pressure_tests',
+]);
+
+describe('while the cloud leaves everything unanswered', () => {
+  it.each<[string, (operation: OperationName | null) => boolean, boolean]>([
+    ['that is asked thing by thing', (operation) => thingByThing.has(operation), true],
+    ['but leaks and valves', (operation) => !/^list_(incidents|sonics)$/.test(`${operation}`), true],
+    ['but leaks', (operation) => operation !== 'list_incidents', false],
+  ])('%s, these are shown as soon as ever, whenever they come', async (_, hangs, areValvesTold) => {
+    const home = new Home({
+      cloud: { properties: 5, signals: 5, sonics: 10 },
+      config: { schedules: { incidents: '30s', sonics: '1m' } },
+    });
+    await home.start();
+    home.strike = ({ operation }) => (hangs(operation) ? 'hang-before' : null);
+    const { sonicId, world } = home;
+    for (let round = 0; round < 60; round++) {
+      const at = home.time.now;
+      const leak = world.openIncident({ type: 'long_flow_alert', sonicId });
+      const valve = round % 2 === 0 ? 'closed' : 'open';
+      world.setValve(sonicId, valve);
+      await home.pass(5 * minuteMs + round * secondMs);
+      const tookMs = (path: string, isIt: (payload: string) => boolean) =>
+        (home.published(path).find((each) => each.at >= at && isIt(each.payload))?.at ?? Infinity) - at;
+      const leakMs = tookMs(`incident/${leak.id}`, (payload) => payload !== '');
+      const valveMs = tookMs(`sonic/${sonicId}`, (payload) => JSON.parse(payload).valve === valve);
+      expect(leakMs).toBeLessThan(31 * secondMs);
+      if (areValvesTold) expect(valveMs).toBeLessThan(61 * secondMs);
+    }
+    expect(home.requests.filter(({ operation }) => hangs(operation)).length).toBeGreaterThan(100);
+    home.machine.kill();
+  });
+});
+
+it('while the cloud answers but one of the questions that are asked thing by thing, that one is asked as often as ever', async () => {
+  const home = new Home({ cloud: { properties: 5, signals: 5, sonics: 20 } });
+  await home.start();
+  const hourly = async () => {
+    const before = home.asked('read_telemetry').length;
+    await home.pass(hourMs);
+    return home.asked('read_telemetry').length - before;
+  };
+  // Those at rest are asked half as often by then.
+  await home.pass(2 * hourMs);
+  const usual = await hourly();
+  home.strike = ({ operation }) =>
+    operation !== 'read_telemetry' && thingByThing.has(operation) ? 'hang-before' : null;
+  await home.pass(10 * minuteMs);
+  const meanwhile = await hourly();
+  expect(usual).toBeGreaterThan(1_000);
+  expect(meanwhile).toBeGreaterThan(0.95 * usual);
+  home.machine.kill();
+});
