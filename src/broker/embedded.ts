@@ -48,6 +48,8 @@ export class EmbeddedBroker {
     });
     if (retainAsPublished) passRetainOn(broker, retainAsPublished);
     const server = createServer((socket) => {
+      // Or a message waits until the one before it was acknowledged by the receiver's system: up to 40 ms.
+      socket.setNoDelay(true);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
       broker.handle(socket);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import mqtt from 'mqtt';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { EmbeddedBroker, type EmbeddedOptions } from '../../../src/broker/embedded.ts';
 import { connected, openConnection } from '../../support/brokers.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
@@ -23,6 +23,17 @@ describe('the embedded broker', () => {
     await first.publish('kept', 'yes', { retain: true });
     await first.publish('told', 'once');
     expect([...(await watchTopics(url, '#')).last]).toEqual([['kept', 'yes']]);
+  });
+
+  it('holds no message back until the one before it has arrived', async () => {
+    const { url, port } = await startBroker();
+    const atOnce = vi.spyOn(Socket.prototype, 'setNoDelay');
+    onTestFinished(() => atOnce.mockRestore());
+    await watchTopics(url, '#');
+    const own = atOnce.mock.contexts.flatMap((socket, index) =>
+      (socket as Socket).localPort === port ? [atOnce.mock.calls[index]] : [],
+    );
+    expect(own).toEqual([[true]]);
   });
 
   it('keeps nothing for a client that went away, however long it stays away', async () => {
