@@ -284,7 +284,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('says without its script where the same can be read', async () => {
     const { url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     const tab = await openTab(`${url}/`, { ...desktop, isScriptOff: true });
-    await waitInTab(tab, `document.querySelector('noscript a')`);
+    // The words are there before the style is.
+    await waitInTab(tab, `document.readyState === 'complete' && document.querySelector('noscript a')`);
     expect(await text(tab)).toContain('This page needs its script');
     expect(await text(tab)).not.toContain('Connecting');
     expect(await tab.evaluate(`document.querySelector('.dot').checkVisibility()`)).toBe(false);
