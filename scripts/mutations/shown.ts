@@ -99,8 +99,8 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a lost cloud changes no value',
-    file: 'src/bridge/poller.ts',
-    text: 'return isRefusedByCloud(result.reason) ? null : undefined;',
+    file: 'src/bridge/propertyPolls.ts',
+    text: 'return isFinalRefusal(result.reason) ? null : undefined;',
     replacement: 'return null;',
     tests: ['test/unit/bridge/poller.test.ts'],
   },
@@ -113,7 +113,7 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
-    file: 'src/bridge/poller.ts',
+    file: 'src/bridge/missingIncidents.ts',
     text: 'if (isRefusedForGood(kind) || times >= mostListsDoubted) return gone;',
     replacement: 'return gone;',
     tests: ['test/unit/bridge/poller.test.ts'],

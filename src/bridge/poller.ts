@@ -2,14 +2,14 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Schedule } from '../base/schedule.ts';
-import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, type CloudErrorKind, isRefusedForGood } from '../cloud/errors.ts';
+import { CloudError, isFinalRefusal } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
-import type { Incident } from '../model/records.ts';
-import { type Flaw, flawOf, flawOfList, together } from './flaw.ts';
+import { flawOf, flawOfList, together } from './flaw.ts';
 import { agesUntil } from './freshness.ts';
 import type { Ledger } from './ledger.ts';
+import { MissingIncidents } from './missingIncidents.ts';
+import { PropertyPolls } from './propertyPolls.ts';
 import { type DueAt, Recurring } from './recurring.ts';
 import { Rhythm } from './rhythm.ts';
 import {
@@ -58,15 +58,6 @@ export interface PollCounts {
 
 const noPolls: PollCounts = { success: 0, incomplete: 0, failure: 0 };
 
-/** When more incidents vanish from the list at once, the list is believed. */
-const mostIncidentsAsked = 20;
-
-/** So many complete lists in a row that miss an incident are believed, where the cloud does not tell of it by itself. */
-const mostListsDoubted = 3;
-
-/** So many properties are asked about at a time: there are slots for two requests, unless the user wants more. */
-const propertiesAtOnce = 2;
-
 /** How long the first round waits for what is asked for thing by thing. */
 const patienceMs = 2_000;
 
@@ -92,10 +83,10 @@ export class Poller {
   };
   readonly #counts = new Map<Slice, PollCounts>();
   readonly #rhythm: Rhythm;
+  readonly #propertyPolls: PropertyPolls;
   readonly #sonicPolls: SonicPolls;
+  readonly #missingIncidents: MissingIncidents;
   readonly #longestPeriodsMs = new Map<Slice, number>();
-  /** How many complete lists in a row have missed an incident of which the cloud does not tell by itself. */
-  #doubted: ReadonlyMap<string, number> = new Map();
   readonly #stopping = new AbortController();
   #isStarted = false;
   #onReached: () => void = () => {};
@@ -137,13 +128,16 @@ export class Poller {
       },
       clock,
     );
+    const { signal } = this.#stopping;
+    this.#propertyPolls = new PropertyPolls({ client, store, signal, clock });
+    this.#missingIncidents = new MissingIncidents(client, signal);
     this.#sonicPolls = new SonicPolls({
       client,
       store,
       ledger,
       rhythm: this.#rhythm,
       timezone,
-      signal: this.#stopping.signal,
+      signal,
       periodMs: (slice) => this.#periodMs(slice),
       allowedMs: (slice) => this.allowedMs(slice),
       agesUntil: (slice) => agesUntil(slice, this.#records),
@@ -328,7 +322,7 @@ export class Poller {
         this.#store.replaceSignals(reading),
       );
     } catch (error) {
-      if (isRefusedByCloud(error)) this.#store.dropSignals();
+      if (isFinalRefusal(error)) this.#store.dropSignals();
       throw error;
     }
   }
@@ -360,47 +354,17 @@ export class Poller {
   }
 
   /**
-   * An incident that the list of open ones misses is asked for: at first only the cloud's own word closes it. So does
-   * one that an incomplete list misses, once it has been so for too long: it must not stay open for ever.
+   * An incident that the list of open ones misses is asked for. So is one that an incomplete list misses, once it has
+   * been so for too long: it must not stay open for ever.
    */
   async #pollIncidents(): Promise<Outcome> {
     return this.#pollList({ operation: 'list_incidents', query: { open: true } }, async (reading) => {
       const { isComplete } = reading;
       const isAsked = isComplete || !this.#store.areIncidentsKnown;
       const missing = isAsked ? this.#store.incidentsMissingFrom(reading.records) : [];
-      const doubted = new Map<string, number>();
-      const asked = missing
-        .slice(0, mostIncidentsAsked)
-        .map((incident) => this.#readMissing(incident, isComplete ? doubted : null));
-      const found = await Promise.all(asked);
-      if (isComplete) this.#doubted = doubted;
+      const found = await this.#missingIncidents.ask(missing, isComplete);
       return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
     });
-  }
-
-  /**
-   * The incident as it is now; as it was known where the cloud does not tell, and few complete lists in a row have missed
-   * it, which is noted: null, this one is not complete.
-   */
-  async #readMissing(incident: Incident, doubted: Map<string, number> | null): Promise<Incident> {
-    const call = { operation: 'read_incident', params: { incident_id: incident.id } } as const;
-    let kind: CloudErrorKind | null = null;
-    try {
-      const answer = await this.#client.call(call, { signal: this.#stopping.signal });
-      // What is said of another tells nothing of this one.
-      if (answer.id === incident.id) return answer;
-    } catch (error) {
-      if (this.#stopping.signal.aborted) throw error;
-      if (error instanceof CloudError) ({ kind } = error);
-    }
-    const gone = { ...incident, open: false };
-    if (kind === 'notFound') return gone;
-    if (doubted === null) return incident;
-    // Where it cannot be asked for there is only the list.
-    const times = (this.#doubted.get(incident.id) ?? 0) + 1;
-    if (isRefusedForGood(kind) || times >= mostListsDoubted) return gone;
-    doubted.set(incident.id, times);
-    return incident;
   }
 
   async #pollList<Name extends ListName>(
@@ -420,55 +384,15 @@ export class Poller {
     const outcome = await this.#pollList({ operation: 'list_properties' }, (reading) =>
       this.#store.replaceProperties(reading),
     );
-    const flaws = [outcome, ...(await this.#pollOwnedSignals())];
-    this.#onLocated();
-    await severalAtOnce(propertiesAtOnce, this.#store.ids('property'), async (id) => {
-      flaws.push(await this.#pollDetails(id));
-    });
-    this.#sonicPolls.refreshDays();
-    return incomplete(together(flaws));
-  }
-
-  /** Which signals are in which property; of one that is not shown, too, as they and their sonics are another bridge's. */
-  async #pollOwnedSignals(): Promise<(Flaw | null)[]> {
-    const flaws: (Flaw | null)[] = [];
-    let isNews = false;
-    const { neighbourhood } = this.#store;
-    const ids = [...this.#store.ids('property'), ...neighbourhood.unshownPropertyIds()];
-    await severalAtOnce(propertiesAtOnce, ids, async (id) => {
-      const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
-      try {
-        const owned = await this.#client.crawl(call, { signal: this.#stopping.signal });
-        const signalIds = owned.records.map((signal) => signal.id);
-        if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) isNews = true;
-        // What may be another bridge's by now is shown by nobody until the next list tells.
-        if (owned.complete && neighbourhood.isAnyUnsettledIn(id)) this.#recurring.properties.request();
-        flaws.push(flawOfList(owned));
-      } catch (error) {
-        if (!(error instanceof CloudError) || this.#stopping.signal.aborted) throw error;
-        flaws.push(isRefusedByCloud(error) ? null : flawOf(error));
-      }
-    });
-    if (isNews && this.#records.signals.lastSuccessAt !== null) {
+    const owned = await this.#propertyPolls.ownedSignals();
+    if (owned.isAnyUnsettled) this.#recurring.properties.request();
+    if (owned.isNews && this.#records.signals.lastSuccessAt !== null) {
       for (const slice of ['signals', 'sonics'] as const) this.#recurring[slice].request();
     }
-    return flaws;
-  }
-
-  /** A property's settings; a guest may not read all of them, which is no failure. */
-  async #pollDetails(id: string): Promise<Flaw | null> {
-    const { signal } = this.#stopping;
-    const startedAt = this.#clock.monotonic();
-    const params = { property_id: id };
-    const [settings, notifications] = await Promise.allSettled([
-      this.#client.call({ operation: 'read_property_settings', params }, { signal }),
-      this.#client.call({ operation: 'read_notification_settings', params }, { signal }),
-    ]);
-    this.#store.setPropertyDetails(id, shown(settings), shown(notifications), startedAt);
-    const failed = [settings, notifications].find(
-      (each) => each.status === 'rejected' && !isRefusedByCloud(each.reason),
-    );
-    return failed?.status === 'rejected' ? flawOf(failed.reason) : null;
+    this.#onLocated();
+    const details = await this.#propertyPolls.details();
+    this.#sonicPolls.refreshDays();
+    return incomplete(together([outcome, ...owned.flaws, ...details]));
   }
 
   /** From one poll to the next, as far as that has shown: a cron expression tells of no more than the next. */
@@ -479,14 +403,4 @@ export class Poller {
     this.#longestPeriodsMs.set(slice, periodMs);
     return periodMs;
   }
-}
-
-/** What was read; null where the cloud does not show it, undefined where that is not known. */
-function shown<T>(result: PromiseSettledResult<T>): T | null | undefined {
-  if (result.status === 'fulfilled') return result.value;
-  return isRefusedByCloud(result.reason) ? null : undefined;
-}
-
-function isRefusedByCloud(error: unknown): boolean {
-  return error instanceof CloudError && isRefusedForGood(error.kind);
 }

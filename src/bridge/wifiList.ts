@@ -1,5 +1,5 @@
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, isRefusedForGood } from '../cloud/errors.ts';
+import { isFinalRefusal } from '../cloud/errors.ts';
 import type { Sonic } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList } from './flaw.ts';
 
@@ -26,8 +26,7 @@ export async function readWifiSonics(
     const crawl = await client.crawl({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
     return { records: crawl.records, isComplete: crawl.complete, problem: flawOfList(crawl) };
   } catch (error) {
-    const kind = error instanceof CloudError ? error.kind : null;
-    if (isRefusedForGood(kind) && !areSomeKnown()) return none;
+    if (isFinalRefusal(error) && !areSomeKnown()) return none;
     // An outage that has only reached this list is no other one.
     return { records: [], isComplete: false, problem: flawOf(error) };
   }

@@ -57,3 +57,8 @@ export class CloudError extends Error {
     this.timedOut = details.timedOut ?? false;
   }
 }
+
+/** Whether what went wrong is such a last word of the cloud. */
+export function isFinalRefusal(error: unknown): boolean {
+  return error instanceof CloudError && isRefusedForGood(error.kind);
+}
