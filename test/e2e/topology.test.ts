@@ -14,15 +14,13 @@ interface Both {
   readonly homeAssistant: FakeHomeAssistant;
 }
 
-/** A house with two properties in one time zone, and a Home Assistant that was there before the bridge. */
+/** A house with two properties, and a Home Assistant that was there before the bridge. */
 async function startBoth(options: NonNullable<Parameters<typeof startHouse>[0]> = {}): Promise<Both> {
   const house = await startHouse({
     cloud: { properties: 2, signals: 3, sonics: 4, ...options.cloud },
     config: { schedules, ...options.config },
     isStarted: false,
   });
-  const { world } = house.simulator;
-  for (const id of world.properties.ids) world.settings.change(id, { timezone: 'Europe/London' });
   const homeAssistant = await startFakeHomeAssistant(house.broker.url);
   house.startBridge();
   return { house, homeAssistant };
