@@ -4,7 +4,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { OperationName } from '../cloud/operations.ts';
 
 /** So many devices are asked about at a time: there are slots for two requests, unless the user wants more. */
-const atOnce = 2;
+export const devicesAtOnce = 2;
 
 /** A question that is asked for each device by itself; times are ms of the monotonic clock. */
 export interface Question {
@@ -53,7 +53,7 @@ export async function askEach(
   const failures: unknown[] = [];
   const missing: unknown[] = [];
   const isOffered = () => client.availability(operation) === 'available';
-  await severalAtOnce(atOnce, ids, async (id) => {
+  await severalAtOnce(devicesAtOnce, ids, async (id) => {
     if (!isOffered()) return;
     await turn?.();
     const at = monotonic();

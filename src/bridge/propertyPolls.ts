@@ -2,11 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isFinalRefusal } from '../cloud/errors.ts';
+import { devicesAtOnce } from './askEach.ts';
 import { type Flaw, flawOf, flawOfList } from './flaw.ts';
 import type { Store } from './store.ts';
-
-/** So many properties are asked about at a time: there are slots for two requests, unless the user wants more. */
-const propertiesAtOnce = 2;
 
 export interface PropertyPollsOptions {
   readonly client: CloudClient;
@@ -46,7 +44,7 @@ export class PropertyPolls {
     let isAnyUnsettled = false;
     const { neighbourhood } = this.#store;
     const ids = [...this.#store.ids('property'), ...neighbourhood.unshownPropertyIds()];
-    await severalAtOnce(propertiesAtOnce, ids, async (id) => {
+    await severalAtOnce(devicesAtOnce, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
         const owned = await this.#client.crawl(call, { signal: this.#signal });
@@ -65,7 +63,7 @@ export class PropertyPolls {
   /** The settings of each; a guest may not read all of them, which is no failure. */
   async details(): Promise<(Flaw | null)[]> {
     const flaws: (Flaw | null)[] = [];
-    await severalAtOnce(propertiesAtOnce, this.#store.ids('property'), async (id) => {
+    await severalAtOnce(devicesAtOnce, this.#store.ids('property'), async (id) => {
       flaws.push(await this.#detailsOf(id));
     });
     return flaws;
