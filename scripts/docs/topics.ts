@@ -174,7 +174,10 @@ const onOff = '`ON` or `OFF`';
 
 /** What each command topic takes, and what it does. */
 const commandWords: Readonly<Record<string, readonly [payload: string, words: string]>> = {
-  'sonic/{id}/valve/set': ['`OPEN` or `CLOSE`, in any case, or `{"action":"open"}`', 'moves the valve'],
+  'sonic/{id}/valve/set': [
+    '`OPEN` or `CLOSE`, in any case, or `{"action":"open"}` and no other key',
+    'moves the valve',
+  ],
   'sonic/{id}/pressure_test/start': ['anything', 'starts a pressure test'],
   'sonic/{id}/incidents/action': [
     action,

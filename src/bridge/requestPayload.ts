@@ -1,5 +1,7 @@
 import { didYouMean, nearest } from '../base/nearest.ts';
+import { repeatedKey } from '../base/repeatedKey.ts';
 import type { BrokerMessage } from '../broker/message.ts';
+import { repeatedWords } from '../homeassistant/command.ts';
 import { payloadFlaw } from './payloadFlaw.ts';
 
 /** What a request over MQTT says. */
@@ -37,8 +39,12 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
     .filter((key) => !keys.includes(key))
     .slice(0, 5)
     .map((key) => key.slice(0, 80));
-  const problem = strangers.map((key) => `${key} is not known${didYouMean(nearest(key, keys))}`).join('; ');
-  return { parts: { params, query, body }, transaction, problem: problem || null };
+  const repeated = repeatedKey(text);
+  const problems = [
+    ...strangers.map((key) => `${key} is not known${didYouMean(nearest(key, keys))}`),
+    ...(repeated === null ? [] : [repeatedWords(repeated)]),
+  ];
+  return { parts: { params, query, body }, transaction, problem: problems.join('; ') || null };
 }
 
 function refused(problem: string): RequestPayload {

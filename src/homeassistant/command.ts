@@ -1,3 +1,4 @@
+import { repeatedKey } from '../base/repeatedKey.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import { type Call, type OperationName, operationRow } from '../cloud/operations.ts';
 import { checkCall } from '../cloud/request.ts';
@@ -110,9 +111,7 @@ function taken(taker: Taker, view: DeviceView, payload: string): Order | Refusal
   switch (taker.component) {
     case 'valve': {
       const action = valveAction(payload);
-      return action
-        ? taker.command.order(view, action)
-        : { refusal: `must be OPEN or CLOSE, or {"action":"open"}; got ${quote(payload)}` };
+      return typeof action === 'object' ? action : taker.command.order(view, action);
     }
     case 'select': {
       if ('field' in taker.command) return setField(view, taker.command, payload);
@@ -169,19 +168,39 @@ export function forbiddenBy(
   return needed !== undefined && !control[needed] ? needed : null;
 }
 
-function valveAction(payload: string): 'open' | 'close' | null {
+const valveWords = 'OPEN or CLOSE, or {"action":"open"}';
+
+/** What is understood only by half must not move a valve: there is no other key, and none twice. */
+function valveAction(payload: string): 'open' | 'close' | Refusal {
   const text = payload.trim();
-  const word = (text.startsWith('{') ? actionIn(text) : text).toLowerCase();
-  return word === 'open' || word === 'close' ? word : null;
+  const read = text.startsWith('{') ? readObject(text, valveWords) : { object: { action: text } };
+  if ('refusal' in read) return read;
+  const { action, ...others }: Readonly<Record<string, unknown>> = read.object;
+  const word = typeof action === 'string' ? action.toLowerCase() : '';
+  if (word !== 'open' && word !== 'close') return { refusal: `must be ${valveWords}; got ${quote(payload)}` };
+  const [stranger] = Object.keys(others);
+  return stranger === undefined ? word : { refusal: `the only key is action; got ${quote(stranger)} too` };
 }
 
-function actionIn(text: string): string {
+/** The object that a payload is in JSON. */
+function readObject(
+  payload: string,
+  wanted: string,
+): { readonly object: Readonly<Record<string, unknown>> } | Refusal {
+  const refusal = { refusal: `must be ${wanted}; got ${quote(payload)}` };
   try {
-    const { action } = JSON.parse(text);
-    return typeof action === 'string' ? action : '';
+    const object: unknown = JSON.parse(payload);
+    if (typeof object !== 'object' || object === null || Array.isArray(object)) return refusal;
+    const repeated = repeatedKey(payload);
+    return repeated === null ? { object: { ...object } } : { refusal: repeatedWords(repeated) };
   } catch {
-    return '';
+    return refusal;
   }
+}
+
+/** Why an object that has a key twice is refused. */
+export function repeatedWords(key: string): string {
+  return `${key.slice(0, 80)} is named twice`;
 }
 
 // ---- fields -----------------------------------------------------------------------------------------------------
@@ -198,11 +217,11 @@ function setField(
 }
 
 function setFields(view: DeviceView, { operation }: FieldsCommand, payload: string): Call | Refusal {
-  const given = objectIn(payload);
-  if (!given) return { refusal: `must be a JSON object of fields; got ${quote(payload)}` };
+  const given = readObject(payload, 'a JSON object of fields');
+  if ('refusal' in given) return given;
   const values: [field: string, value: unknown][] = [];
   const refusals: string[] = [];
-  for (const [field, value] of Object.entries(given)) {
+  for (const [field, value] of Object.entries(given.object)) {
     const read = readField(view, operation, field, value);
     if ('value' in read) values.push([field, read.value]);
     else if (refusals.length < mostRefusalsTold) refusals.push(read.refusal);
@@ -212,15 +231,6 @@ function setFields(view: DeviceView, { operation }: FieldsCommand, payload: stri
   const call = fieldsCall(view, operation, Object.fromEntries(values));
   const [fault] = checkCall(operationRow(operation), call).faults;
   return fault ? { refusal: `the object ${fault.words}` } : call;
-}
-
-function objectIn(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /**
