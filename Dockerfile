@@ -1,5 +1,6 @@
-# Node 22 is the last major with an official image for 32-bit ARM (linux/arm/v7, older Raspberry Pis).
-ARG NODE=node:22-bookworm-slim
+# Node 22 is the last major with an official image for 32-bit ARM (linux/arm/v7, older Raspberry Pis). The digest names
+# exactly one image for each platform; Dependabot proposes newer ones.
+ARG NODE=node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c
 
 # Nothing that is built or installed here depends on the processor, so it is done on the builder's own.
 FROM --platform=$BUILDPLATFORM ${NODE} AS build

@@ -1,16 +1,22 @@
 // Judges whether a tag can become a release, and writes its notes:  node --import ./scripts/typescript.mjs scripts/release.ts TAG FOLDER
-import { mkdirSync, writeFileSync } from 'node:fs';
+// Writes the version and the image of a release into the Home Assistant app:  … scripts/release.ts app VERSION OWNER/NAME
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { releaseOf } from './release/release.ts';
+import { releasedApp, releaseOf } from './release/release.ts';
 
-const [tag = '', folder = '.'] = process.argv.slice(2);
-const release = releaseOf(tag, process.cwd(), process.env['GITHUB_REPOSITORY'] ?? 'sonic2mqtt/sonic2mqtt');
-if ('problem' in release) {
-  console.error(release.problem);
-  process.exitCode = 1;
+const [first = '', second = '.', repository = ''] = process.argv.slice(2);
+if (first === 'app') {
+  const file = join('home-assistant-app', 'config.yaml');
+  writeFileSync(file, releasedApp(readFileSync(file, 'utf8'), second, repository));
 } else {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'notes.md'), release.notes);
-  // As GitHub wants to be told what later steps may use.
-  console.log(`version=${release.version}\nchannel=${release.channel}`);
+  const release = releaseOf(first, process.cwd());
+  if ('problem' in release) {
+    console.error(release.problem);
+    process.exitCode = 1;
+  } else {
+    mkdirSync(second, { recursive: true });
+    writeFileSync(join(second, 'notes.md'), release.notes);
+    // The form in which GitHub takes values for later steps.
+    console.log(`version=${release.version}\nchannel=${release.channel}`);
+  }
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { version } from '../../src/base/version.ts';
 import { configurationPage, optionTable } from './configuration.ts';
 import { entitiesPage } from './entities.ts';
 import { counterpartTable } from './migration.ts';
@@ -30,7 +29,6 @@ export function writtenDocuments(): readonly Document[] {
     document('docs/entities.md', entitiesPage()),
     document('docs/operations.md', operationsPage()),
     ...Object.keys(parts).map((name) => document(name, withParts(name))),
-    document('home-assistant-app/config.yaml', withVersion(read('home-assistant-app/config.yaml'))),
   ];
 }
 
@@ -39,11 +37,6 @@ function document(name: string, text: string): Document {
 }
 
 const read = (name: string) => readFileSync(fileAt(name), 'utf8').trimEnd();
-
-/** The app of Home Assistant has the version of the image that it runs. */
-function withVersion(app: string): string {
-  return app.replace(/^version: .*$/m, `version: "${version}"`);
-}
 
 function fileAt(name: string): URL {
   return new URL(`../../${name}`, import.meta.url);

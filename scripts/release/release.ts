@@ -10,27 +10,23 @@ export interface Release {
   readonly notes: string;
 }
 
-/** What Home Assistant is to get the app from, if the project in the folder is one of `repository`, as owner/name. */
-export const appImageOf = (repository: string) => `ghcr.io/${repository.toLowerCase()}-home-assistant`;
+/** The image from which Home Assistant gets the app of a repository, which is given as owner/name. */
+const appImageOf = (repository: string) => `ghcr.io/${repository.toLowerCase()}-home-assistant`;
+
+/** The app's config.yaml with the version and the image that a repository has published. */
+export function releasedApp(config: string, version: string, repository: string): string {
+  const image = `image: ${appImageOf(repository)}`;
+  const named = config.replace(/^version: .*$/m, `version: "${version}"`);
+  return /^image: /m.test(named)
+    ? named.replace(/^image: .*$/m, image)
+    : named.replace(/^version: .*$/m, `$&\n${image}`);
+}
 
 /** Reads what the project in a folder makes of a tag; why it is none, in words, where they do not agree. */
-export function releaseOf(
-  tag: string,
-  folder: string,
-  repository: string,
-): Release | { readonly problem: string } {
+export function releaseOf(tag: string, folder: string): Release | { readonly problem: string } {
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   if (tag !== `v${version}`)
     return { problem: `the tag is ${tag}, and package.json has ${version}: v${version}` };
-  const app = readFileSync(join(folder, 'home-assistant-app', 'config.yaml'), 'utf8');
-  const written = (key: string) => new RegExp(`^${key}: *"?([^"\\n]*)"?$`, 'm').exec(app)?.[1];
-  const image = appImageOf(repository);
-  if (written('version') !== version) {
-    return { problem: `home-assistant-app/config.yaml has not the version ${version}: npm run docs` };
-  }
-  if (written('image') !== image) {
-    return { problem: `home-assistant-app/config.yaml names ${written('image')}, and this will be ${image}` };
-  }
   const [, ...sections] = readFileSync(join(folder, 'CHANGELOG.md'), 'utf8').split(/^## /m);
   const named = (heading: string) => sections.find((each) => each.startsWith(`[${heading}]`));
   const section = named(version);

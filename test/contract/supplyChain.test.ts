@@ -1,8 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { createGunzip } from 'node:zlib';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { reachedFrom } from '../../scripts/supplyChain/bundled.ts';
 import {
   idOf,
@@ -12,6 +16,7 @@ import {
   readProject,
 } from '../../scripts/supplyChain/project.ts';
 import { problemsOf, ruleNames } from '../../scripts/supplyChain/rules.ts';
+import { startProcess } from '../support/childProcess.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const folder = fileURLToPath(new URL('../..', import.meta.url));
@@ -255,5 +260,55 @@ describe('the bill of materials', () => {
     const listed = bill.components.map((each) => each['bom-ref']);
     expect(new Set(listed).size).toBe(listed.length);
     expect([...reached].toSorted()).toEqual([bill.metadata.component['bom-ref'], ...listed].toSorted());
+  });
+});
+
+describe('npm run audit', () => {
+  /** A registry that knows one advisory, on every version of a package; and what it was asked about. */
+  async function startRegistry(name: string) {
+    const asked: string[] = [];
+    const version = project.packages.find(({ path }) => path === `node_modules/${name}`)?.version ?? '';
+    const advisory = {
+      id: 1,
+      url: 'https://example.com/1',
+      title: 'Bad',
+      severity: 'low',
+      vulnerable_versions: '*',
+    };
+    const server = createServer(async (request, response) => {
+      response.setHeader('content-type', 'application/json');
+      // npm looks up the versions of a package that has an advisory.
+      if (!request.url?.endsWith('/advisories/bulk')) {
+        const versions = { [version]: { name, version, dist: {} } };
+        return void response.end(JSON.stringify({ name, versions, 'dist-tags': { latest: version } }));
+      }
+      asked.push(...Object.keys((await json(request.pipe(createGunzip()))) as object));
+      response.end(JSON.stringify(asked.includes(name) ? { [name]: [advisory] } : {}));
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    onTestFinished(() => void server.close());
+    return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  }
+
+  async function audit(url: string): Promise<{ code: number | null; output: string }> {
+    const script = ['--import', './scripts/typescript.mjs', 'scripts/audit.ts'];
+    const env = { ...alone, npm_config_cache: temporaryFolder(), npm_config_registry: url };
+    const program = startProcess(process.execPath, script, { cwd: folder, env });
+    const { code } = await program.ended();
+    return { code, output: program.output };
+  }
+
+  it('fails on an advisory on a package that users run, and asks about all of them', async () => {
+    const registry = await startRegistry('undici');
+    const { code, output } = await audit(registry.url);
+    expect(code).toBe(1);
+    expect(output).toContain('undici');
+    const names = productionPackages(project).map(({ path }) => path.split('node_modules/').at(-1));
+    expect(registry.asked.toSorted()).toEqual([...new Set(names)].toSorted());
+  });
+
+  it('does not fail on one that only development runs', async () => {
+    const registry = await startRegistry('vitest');
+    expect(await audit(registry.url)).toMatchObject({ code: 0 });
   });
 });
