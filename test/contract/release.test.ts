@@ -160,8 +160,11 @@ describe.each(files)('%s', (file) => {
 });
 
 describe('the checks of a change', () => {
-  it('run on every major version of Node that is supported', () => {
-    expect(ci?.jobs['test']?.strategy?.matrix.node).toEqual([20, 22, 24, 26]);
+  it('run on the oldest Node that is supported, and those that depend on Node on the others', () => {
+    expect(ci?.jobs['test']?.steps.map((step) => step.with?.['node-version'])).toContain(20);
+    const { compatibility } = ci?.jobs ?? {};
+    expect(compatibility?.strategy?.matrix.node).toEqual([22, 24, 26]);
+    expect(commands(compatibility)).toContain('npm run test:compatibility');
     expect(engines.node).toBe('^20.19.0 || >=22.12.0');
     expect(commands(ci?.jobs['test'])).toEqual(
       expect.arrayContaining(['npm ci', 'npm run check', 'npm test']),
