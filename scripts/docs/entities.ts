@@ -29,7 +29,7 @@ function entityLine(row: EntityRow<never>): string[] {
     row.name ?? '*the name of the device*',
     kinds.filter((kind) => kind !== undefined).join(', '),
     row.category ?? '',
-    row.isDisabledByDefault ? 'no' : 'yes',
+    row.isDisabledByDefault ? 'no' : row.isHiddenByDefault ? 'hidden' : 'yes',
     needs[row.needs],
   ];
 }
@@ -52,7 +52,9 @@ announced with one retained message (device-based discovery; Home Assistant 2024
     `- The **key** never changes: the unique id is \`sonic2mqtt_{id}_{key}\`, for the bridge \`sonic2mqtt_bridge_{key}\`.
 - Home Assistant makes the **entity id** from the names of device and entity: the sensor "Water flow" of the sonic
   "Kitchen" is \`sensor.kitchen_water_flow\`, and its valve is \`valve.kitchen\`. You can rename both there.
-- **Enabled** *no* means that the entity is there and switched off: switch it on in its settings.
+- **Enabled** *no* means that the entity is off by default: enable it in its settings. *Hidden* means that it works, and is not
+  on dashboards that Home Assistant makes by itself: another entity shows nearly the same. Home Assistant applies both only when
+  it first sees an entity. Before 2026 it hides nothing.
 - **Needs** says what must work, or the entity is unavailable: the *bridge* itself, fresh data from the *cloud*, and the
   *link* of the device (a sonic's radio and its signal's connection to the cloud). A lost cloud changes no value.
 - Every \`incident_…\` sensor is on while an incident of that type is open, with the record as its attributes. The

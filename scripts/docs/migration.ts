@@ -20,7 +20,7 @@ const counterparts: readonly Counterpart[] = [
   sonic('Water Pressure', 'sensor', 'pressure'),
   sonic('Water Temperature', 'sensor', 'water_temperature'),
   sonic('Battery', 'sensor', 'battery', '`mid` is `medium`'),
-  sonic('Telemetry Data Timestamp', 'sensor', 'telemetry_time', 'switched off at first'),
+  sonic('Telemetry Data Timestamp', 'sensor', 'telemetry_time'),
   sonic('Sonic Status Message', 'sensor', 'status'),
   sonic('Auto Shut Off Enabled', 'binary_sensor', 'auto_shut_off_enabled'),
   sonic('Auto Shut Off Time Limit', 'sensor', 'auto_shut_off_time_limit', 'seconds, not minutes'),
@@ -68,7 +68,8 @@ export function counterpartTable(): string {
     const row = entityTable(kind).find((each) => each.key === key);
     if (!row) throw new Error(`docs/migration.md: no ${kind} has an entity ${key}`);
     const here = `${row.name ?? '*the name of the device*'} (${row.component})`;
-    return [`${there} (${platform})`, kind, here, code(key), differs ?? ''];
+    const differences = [differs, row.isDisabledByDefault && 'off by default'].filter((each) => each);
+    return [`${there} (${platform})`, kind, here, code(key), differences.join('; ')];
   });
   return table(['There', 'Device', 'Here', 'Key', 'What differs'], rows);
 }

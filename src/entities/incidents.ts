@@ -4,7 +4,13 @@ import { hasOpen, openCount, unknownIncident, type WithIncidents } from '../mode
 import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
 import type { BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
-type Shown = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'category' | 'icon'>;
+type Shown = Pick<
+  BinarySensorRow<unknown>,
+  'name' | 'deviceClass' | 'category' | 'icon' | 'isHiddenByDefault'
+>;
+
+// The connectivity sensor of the device, or of its hub, says nearly the same.
+const doublesConnection = { isHiddenByDefault: true } as const;
 
 // `on` means open, for all of them: an automation need not know which are inverted.
 const shownByType: Readonly<Record<IncidentType, Shown>> = {
@@ -22,12 +28,14 @@ const shownByType: Readonly<Record<IncidentType, Shown>> = {
     deviceClass: 'problem',
     category: 'diagnostic',
     icon: 'mdi:access-point-off',
+    ...doublesConnection,
   },
   cloud_disconnection: {
     name: 'Cloud disconnection',
     deviceClass: 'problem',
     category: 'diagnostic',
     icon: 'mdi:cloud-off-outline',
+    ...doublesConnection,
   },
   pressure_test_failed: { name: 'Pressure test failed', deviceClass: 'problem', icon: 'mdi:gauge-low' },
   pressure_test_skipped: {
@@ -43,7 +51,13 @@ const shownByType: Readonly<Record<IncidentType, Shown>> = {
     icon: 'mdi:gauge-empty',
   },
   health_check_failed: { name: 'Health check failed', deviceClass: 'problem', category: 'diagnostic' },
-  low_battery_level: { name: 'Low battery alert', deviceClass: 'battery', category: 'diagnostic' },
+  // Not of the class battery: Home Assistant takes the sensor of that class for the device's battery, which is battery_low.
+  low_battery_level: {
+    name: 'Low battery alert',
+    deviceClass: 'problem',
+    category: 'diagnostic',
+    icon: 'mdi:battery-alert',
+  },
   legionella_risk: { name: 'Legionella risk', deviceClass: 'safety' },
   legionella_high_risk: { name: 'Legionella high risk', deviceClass: 'safety' },
   low_water_temperature: { name: 'Low water temperature', deviceClass: 'cold' },

@@ -13,6 +13,7 @@ export function nameText<View>(
     needs,
     category: 'config',
     icon: 'mdi:rename-box',
+    isDisabledByDefault: true,
     value,
     command: { path: 'name/set', operation, field: 'name' },
   };

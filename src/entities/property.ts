@@ -41,6 +41,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
     needs: 'cloud',
     category: 'diagnostic',
     icon: 'mdi:map-marker',
+    isDisabledByDefault: true,
     value: ({ property }) =>
       [property.address, property.postcode, property.city].filter((part) => part).join(', ') || null,
   },

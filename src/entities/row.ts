@@ -29,6 +29,8 @@ interface Common<View> {
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
+  /** There for automations, but not among what Home Assistant shows by itself; before 2026 it ignores that. */
+  readonly isHiddenByDefault?: true;
   /** Whether this device has the entity; it has unless this says no. */
   readonly exists?: (view: View) => boolean;
 }
@@ -75,8 +77,7 @@ type Measured =
   | { readonly deviceClass: 'temperature'; readonly unit: '°C'; readonly stateClass: 'measurement' }
   | { readonly deviceClass: 'signal_strength'; readonly unit: 'dBm'; readonly stateClass: 'measurement' }
   | { readonly deviceClass: 'duration'; readonly unit: 's' | 'min'; readonly stateClass?: 'measurement' }
-  | { readonly deviceClass: 'volume_storage'; readonly unit: 'L'; readonly stateClass?: 'measurement' }
-  | { readonly deviceClass: 'water'; readonly unit: 'L'; readonly stateClass?: never }
+  | { readonly deviceClass: 'volume' | 'water'; readonly unit: 'L'; readonly stateClass?: never }
   | { readonly stateClass: 'measurement' };
 /** Water that is counted: from the last reset on, or for ever. At most one row of a table has resets. */
 type Counted<View> = {

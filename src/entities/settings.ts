@@ -73,7 +73,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     icon: 'mdi:clock-outline',
     pattern: '^$|^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$',
   }),
-  settingText('timezone', { name: 'Time zone', icon: 'mdi:map-clock' }),
+  settingText('timezone', { name: 'Time zone', icon: 'mdi:map-clock', isDisabledByDefault: true }),
   { ...nameText<PropertyView>('patch_property', 'cloud', ({ property }) => property.name), exists },
   {
     component: 'switch',

@@ -11,6 +11,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     key: 'cloud_connection',
     name: 'Cloud connection',
     needs: 'cloud',
+    category: 'diagnostic',
     deviceClass: 'connectivity',
     value: ({ signal, isUnread }) => (isUnread ? null : isConnected(signal.cloud_connection)),
   },
@@ -55,6 +56,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:chip',
+    isDisabledByDefault: true,
     value: ({ signal }) => signal.version,
   },
   {
@@ -74,6 +76,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:router-wireless',
+    isDisabledByDefault: true,
     exists: ({ hub }) => hub !== null,
     value: ({ hub }) => hub?.status ?? null,
   },

@@ -202,6 +202,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:valve',
+    isDisabledByDefault: true,
     deviceClass: 'enum',
     options: valveStateOptions,
     value: ({ sonic }) =>
@@ -267,7 +268,6 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:access-point',
-    isDisabledByDefault: true,
     stateClass: 'measurement',
     value: ({ sonic }) => sonic.radio_rssi,
   },
@@ -278,6 +278,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:information-outline',
+    isDisabledByDefault: true,
     value: ({ sonic }) => sonic.status,
   },
   {
@@ -318,7 +319,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     name: 'Automatic shut-off volume limit',
     needs: 'device',
     category: 'diagnostic',
-    deviceClass: 'volume_storage',
+    deviceClass: 'volume',
     unit: 'L',
     exists: ({ sonic }) => sonic.auto_shut_off_volume_limit !== undefined,
     value: ({ sonic }) => litres(sonic.auto_shut_off_volume_limit),

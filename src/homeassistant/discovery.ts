@@ -27,6 +27,9 @@ export const longestState = 255;
 /** A name beyond this is no name. */
 const longestName = 100;
 
+/** Whose the devices are that the cloud knows. */
+const manufacturer = 'Watergate';
+
 /** The id of a view's record; empty for the bridge. */
 export function viewId(view: DeviceView): string {
   switch (view.kind) {
@@ -102,6 +105,7 @@ export function deviceOf(
       return {
         ...about,
         ...named(view.property.name, 'Property'),
+        manufacturer,
         model: 'Property',
         ...parent('bridge', ''),
       };
@@ -109,6 +113,7 @@ export function deviceOf(
       return {
         ...about,
         ...named(view.signal.name, 'Signal'),
+        manufacturer,
         model: 'Signal',
         ...known('serial_number', view.signal.serial_no),
         ...known('sw_version', view.signal.version),
@@ -118,6 +123,7 @@ export function deviceOf(
       return {
         ...about,
         ...named(view.sonic.name, 'Sonic'),
+        manufacturer,
         model: 'Sonic',
         ...known('serial_number', view.sonic.serial_no),
         ...parentOfSonic(parent, view),
@@ -191,6 +197,7 @@ function component(
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),
     ...(row.isDisabledByDefault && { enabled_by_default: false }),
+    ...(row.isHiddenByDefault && { visible_by_default: false }),
     ...(row.needs !== defaultNeed && {
       availability: availability(row.needs, kind, id, topics),
       availability_mode: 'all',

@@ -81,7 +81,11 @@ const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
     ['pressure_test_last_day', 'sensor', { device_class: 'date', state_class: undefined }],
     ['auto_shut_off_enabled', 'binary_sensor', {}],
     ['auto_shut_off_time_limit', 'sensor', { device_class: 'duration', unit_of_measurement: 's' }],
-    ['auto_shut_off_volume_limit', 'sensor', { unit_of_measurement: 'L' }],
+    [
+      'auto_shut_off_volume_limit',
+      'sensor',
+      { device_class: 'volume', unit_of_measurement: 'L', state_class: undefined },
+    ],
     ['valve_travel_time', 'sensor', { device_class: 'duration', unit_of_measurement: 's' }],
     [
       'resolve_incidents',
@@ -152,6 +156,60 @@ const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
   ],
 };
 
+/** The entities that are not among what a device shows first. */
+const rarelyLookedAt: Readonly<
+  Record<
+    DeviceKind,
+    {
+      readonly disabled: readonly string[];
+      readonly hidden: readonly string[];
+      readonly diagnostic: readonly string[];
+    }
+  >
+> = {
+  sonic: {
+    disabled: ['sensor_status', 'sensor_telemetry_time', 'sensor_valve_state', 'text_name'],
+    hidden: ['binary_sensor_incident_cloud_disconnection', 'binary_sensor_incident_radio_disconnection'],
+    diagnostic: [
+      ...['auto_shut_off_enabled', 'battery_low', 'external_power', 'pressure_test_running'].map(
+        (key) => `binary_sensor_${key}`,
+      ),
+      ...['binary_sensor_radio_connection', 'binary_sensor_valve_problem'],
+      ...['sensor_auto_shut_off_time_limit', 'sensor_auto_shut_off_volume_limit', 'sensor_battery'],
+      ...['sensor_pressure_test_last_day', 'sensor_pressure_tests_today', 'sensor_radio_rssi'],
+      ...['sensor_status', 'sensor_telemetry_time', 'sensor_valve_state', 'sensor_valve_travel_time'],
+    ],
+  },
+  signal: {
+    disabled: [
+      ...['sensor_hub_status', 'sensor_modem_boot_time', 'sensor_modem_version', 'sensor_version'],
+      'text_name',
+    ],
+    hidden: ['binary_sensor_incident_cloud_disconnection'],
+    diagnostic: [
+      ...['binary_sensor_cloud_connection', 'sensor_boot_time', 'sensor_hub_status'],
+      ...['sensor_modem_boot_time', 'sensor_modem_version', 'sensor_version', 'sensor_wifi_rssi'],
+    ],
+  },
+  property: {
+    disabled: [
+      ...['sensor_address', 'switch_active', 'switch_high_humidity_threshold'],
+      ...['switch_high_temperature_threshold', 'switch_low_temperature_threshold', 'switch_webhook_enabled'],
+      ...['text_name', 'text_timezone', 'text_webhook_url'],
+    ],
+    hidden: [],
+    diagnostic: ['sensor_address'],
+  },
+  bridge: {
+    disabled: ['sensor_appliance_categories'],
+    hidden: [],
+    diagnostic: [
+      ...['binary_sensor_cloud', 'button_refresh', 'sensor_appliance_categories', 'sensor_last_update'],
+      ...['sensor_requests_last_hour', 'sensor_status', 'sensor_version'],
+    ],
+  },
+};
+
 /** A device's components as they are announced. */
 function componentsOf(kind: DeviceKind): Readonly<Record<string, Component>> {
   const view = wholeHouse.find((each) => each.kind === kind);
@@ -193,11 +251,27 @@ describe.each(deviceKinds)('a %s', (kind) => {
     for (const { key } of entityTable(kind)) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
 
-  it('shows its everyday entities, and keeps what few look at among the diagnostics', () => {
+  it('keeps what few look at among settings and diagnostics', () => {
     for (const [id, component] of Object.entries(components)) {
-      const isHidden = component['enabled_by_default'] === false;
-      expect([id, isHidden && component['entity_category'] === undefined]).toEqual([id, false]);
+      const isRare = component['enabled_by_default'] === false || component['visible_by_default'] === false;
+      expect([id, isRare && component['entity_category'] === undefined]).toEqual([id, false]);
     }
+  });
+
+  it('has no entity enabled, shown or in front that hardly anybody looks at', () => {
+    const idsWhere = (key: string, value: unknown) =>
+      Object.keys(components).filter((id) => components[id]?.[key] === value);
+    const isOwn = (id: string) => !id.startsWith('switch_') && !id.includes('_incident_');
+    expect({
+      disabled: idsWhere('enabled_by_default', false).toSorted(),
+      hidden: idsWhere('visible_by_default', false).toSorted(),
+      diagnostic: idsWhere('entity_category', 'diagnostic').filter(isOwn).toSorted(),
+    }).toEqual(rarelyLookedAt[kind]);
+  });
+
+  it('has at most one sensor of the class battery, which Home Assistant shows as that of the device', () => {
+    const classes = Object.values(components).map((component) => component['device_class']);
+    expect(classes.filter((each) => each === 'battery').length).toBeLessThan(2);
   });
 });
 

@@ -16,6 +16,8 @@ import { type EntityState, type HomeAssistant, startHomeAssistant } from './home
 
 const newestVersion = readFileSync(new URL('newest', import.meta.url), 'utf8').trim();
 const version = process.env['HOME_ASSISTANT_VERSION'] ?? newestVersion;
+// Older versions drop `visible_by_default` and show such an entity.
+const hidesEntities = !version.startsWith('2024.');
 const pictures = fileURLToPath(new URL('pictures/', import.meta.url));
 
 /** Components that may show "unknown" although all is well, and why; a button does until it is pressed. */
@@ -43,6 +45,7 @@ const discovery = z.object({
       unique_id: z.string(),
       name: z.string().nullable(),
       enabled_by_default: z.boolean().optional(),
+      visible_by_default: z.boolean().optional(),
       availability: availability.optional(),
     }),
   ),
@@ -206,6 +209,17 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
     }
   });
 
+  test('has enabled and shown what was announced so', async () => {
+    const registered = new Map((await home.entities()).map((entity) => [entity.unique_id, entity]));
+    for (const component of announced().flatMap(({ components }) => Object.values(components))) {
+      const isHidden = component.visible_by_default === false && hidesEntities;
+      expect(registered.get(component.unique_id)).toMatchObject({
+        disabled_by: component.enabled_by_default === false ? 'integration' : null,
+        hidden_by: isHidden ? 'integration' : null,
+      });
+    }
+  });
+
   test('shows a value for every entity that should have one', async () => {
     expect(await settled(wrongStates)).toEqual([]);
   });
@@ -246,7 +260,9 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
         identifiers.some(([, id]) => id === identifier),
       );
       const names = Object.values(described?.components ?? {})
-        .filter((component) => component.enabled_by_default !== false)
+        .filter(
+          (component) => component.enabled_by_default !== false && component.visible_by_default !== false,
+        )
         .map((component) => component.name ?? device?.name ?? '');
       expect(names).not.toEqual([]);
       mkdirSync(pictures, { recursive: true });
@@ -263,27 +279,26 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
   complainsAboutNothing();
 });
 
-describe('used as a householder uses it', () => {
-  const sonicId = () => cloud.world.sonics.ids[0] ?? '';
-  const propertyId = () => cloud.world.properties.ids[0] ?? '';
+/** Uses an entity and waits until the cloud has it, and then until Home Assistant shows it. */
+async function use(
+  uniqueId: string,
+  [domain, service, data]: readonly [string, string, object?],
+  isDone: () => boolean,
+  shown?: string,
+): Promise<void> {
+  const entity = await entityId(uniqueId);
+  await home.callService(domain, service, entity, data);
+  await waitFor(isDone, { what: `${service} of ${entity} to reach the cloud`, timeoutMs: 10_000 });
+  if (shown === undefined) return;
+  const problem = async () => {
+    const state = (await home.states()).get(entity)?.state;
+    return state === shown ? [] : [`${entity} is ${state}, not ${shown}`];
+  };
+  expect(await settled(problem)).toEqual([]);
+}
 
-  /** Uses an entity and waits until the cloud has it, and then until Home Assistant shows it. */
-  async function use(
-    uniqueId: string,
-    [domain, service, data]: readonly [string, string, object?],
-    isDone: () => boolean,
-    shown?: string,
-  ): Promise<void> {
-    const entity = await entityId(uniqueId);
-    await home.callService(domain, service, entity, data);
-    await waitFor(isDone, { what: `${service} of ${entity} to reach the cloud`, timeoutMs: 10_000 });
-    if (shown === undefined) return;
-    const problem = async () => {
-      const state = (await home.states()).get(entity)?.state;
-      return state === shown ? [] : [`${entity} is ${state}, not ${shown}`];
-    };
-    expect(await settled(problem)).toEqual([]);
-  }
+describe('used as a householder uses it', () => {
+  const propertyId = () => cloud.world.properties.ids[0] ?? '';
 
   test('a switch changes a setting', async () => {
     const isOn = () => cloud.world.settings.get(propertyId())?.auto_shut_off;
@@ -326,19 +341,6 @@ describe('used as a householder uses it', () => {
       what: 'the test to end',
       timeoutMs: 20_000,
     });
-  });
-
-  test('a name that is changed renames the device', async () => {
-    const name = () => cloud.world.sonics.get(sonicId())?.name;
-    const text = `sonic2mqtt_${sonicId()}_name`;
-    for (const value of ['Main valve', 'Kitchen']) {
-      await use(text, ['text', 'set_value', { value }], () => name() === value, value);
-      const renamed = async () => {
-        const names = (await home.devices()).map((device) => device.name);
-        return names.includes(value) ? [] : [`no device is called ${value}`];
-      };
-      expect(await settled(renamed)).toEqual([]);
-    }
   });
 
   test('a sonic that is gone from the account leaves Home Assistant', async () => {
@@ -484,9 +486,23 @@ describe('after a restart of Home Assistant, with all entities enabled', () => {
     });
   });
 
-  test('every entity has a value, also those that are disabled at first', async () => {
+  test('every entity has a value, also those that are off by default', async () => {
     expect((await home.entities()).filter((entity) => entity.disabled_by !== null)).toEqual([]);
     expect(await settled(wrongStates)).toEqual([]);
+  });
+
+  test('a name that is changed renames the device', async () => {
+    const [sonicId = ''] = cloud.world.sonics.ids;
+    const name = () => cloud.world.sonics.get(sonicId)?.name;
+    const text = `sonic2mqtt_${sonicId}_name`;
+    for (const value of ['Main valve', 'Kitchen']) {
+      await use(text, ['text', 'set_value', { value }], () => name() === value, value);
+      const renamed = async () => {
+        const names = (await home.devices()).map((device) => device.name);
+        return names.includes(value) ? [] : [`no device is called ${value}`];
+      };
+      expect(await settled(renamed)).toEqual([]);
+    }
   });
 
   complainsAboutNothing();

@@ -21,6 +21,7 @@ const registeredEntity = z.object({
   unique_id: z.string(),
   platform: z.string(),
   disabled_by: z.string().nullable(),
+  hidden_by: z.string().nullable(),
 });
 const registeredDevice = z.object({
   id: z.string(),

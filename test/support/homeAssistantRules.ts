@@ -1,5 +1,6 @@
 // What Home Assistant accepts by MQTT discovery, from 2024.12 on, as tables. It drops unknown keys of a component
-// without a word, and a fault at the root costs the whole device. Keys newer than 2025.10 are left out on purpose.
+// without a word, and a fault at the root costs the whole device. Keys newer than 2025.10 are left out on purpose, but for
+// visible_by_default, which older versions drop and can do without.
 
 type Check = (value: unknown) => boolean;
 /** What may be said under each key. */
@@ -97,6 +98,7 @@ export const commonFields: Fields = {
   default_entity_id: text,
   entity_category: oneOf('config', 'diagnostic'),
   enabled_by_default: flag,
+  visible_by_default: flag,
   icon,
   entity_picture: url,
   json_attributes_topic: topic,

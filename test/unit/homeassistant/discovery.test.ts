@@ -28,12 +28,14 @@ describe('a device', () => {
     expect(announced(propertyView()).device).toEqual({
       identifiers: ['sonic2mqtt_property-1'],
       name: 'Holiday home',
+      manufacturer: 'Watergate',
       model: 'Property',
       via_device: 'sonic2mqtt_bridge',
     });
     expect(announced(signalView()).device).toEqual({
       identifiers: ['sonic2mqtt_signal-1'],
       name: 'Cellar hub',
+      manufacturer: 'Watergate',
       model: 'Signal',
       serial_number: 'SG-77',
       sw_version: '2.3.4',
@@ -42,6 +44,7 @@ describe('a device', () => {
     expect(announced(sonicView()).device).toEqual({
       identifiers: ['sonic2mqtt_sonic-1'],
       name: 'Kitchen',
+      manufacturer: 'Watergate',
       model: 'Sonic',
       serial_number: 'SN-42',
       via_device: 'sonic2mqtt_signal-1',
@@ -65,7 +68,7 @@ describe('a device', () => {
 
   it.each([null, '', '\ud83d'])('whose serial number and version are %j has none', (text) => {
     const { device } = announced(signalView({ signal: aSignal({ serial_no: text, version: text }) }));
-    expect(Object.keys(device)).toEqual(['identifiers', 'name', 'model', 'via_device']);
+    expect(Object.keys(device)).toEqual(['identifiers', 'name', 'manufacturer', 'model', 'via_device']);
   });
 
   it('is called by the beginning of a very long name', () => {
