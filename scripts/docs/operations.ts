@@ -177,7 +177,11 @@ function overview(): string {
       code(`${method} ${path}`),
       provenances[provenance],
       retry === 'safe' ? 'yes' : 'no',
-      session ? 'the session' : control === undefined ? 'nothing' : code(`control.${control}`),
+      session
+        ? 'the session'
+        : control === undefined
+          ? 'nothing'
+          : control.map((each) => code(`control.${each}`)).join(', '),
     ];
   });
   return table(['Operation', 'No.', 'Route', 'Known from', 'Repeated', 'Changes'], rows);

@@ -38,8 +38,8 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'only OPEN and CLOSE move a valve',
     file: 'src/homeassistant/command.ts',
-    text: "return word === 'open' || word === 'close' ? word : null;",
-    replacement: "return word === 'open' ? word : 'close';",
+    text: "if (word !== 'open' && word !== 'close')",
+    replacement: "if (word === '')",
     tests: ['test/unit/homeassistant/command.test.ts'],
   },
   {
@@ -52,7 +52,7 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'a command keeps to control',
     file: 'src/homeassistant/command.ts',
-    text: 'return needed !== undefined && !control[needed] ? needed : null;',
+    text: 'return needed.find((section) => !control[section]) ?? null;',
     replacement: 'return null;',
     tests: ['test/unit/homeassistant/command.test.ts'],
   },

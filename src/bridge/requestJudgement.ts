@@ -5,7 +5,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { isOperationName, type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
 import type { Traffic } from '../cloud/sender.ts';
-import { forbiddenBy, forbiddenWords } from '../homeassistant/command.ts';
+import { forbiddenWords, forbidding } from '../homeassistant/command.ts';
 import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
 import type { Store } from './store.ts';
 import { moveOf, type ValveCall } from './valveCall.ts';
@@ -33,7 +33,7 @@ export function judgeRequest(
   if (operationRow(name).session) {
     return turnedAway('not_permitted', "not permitted: the session is the bridge's own");
   }
-  const forbidden = forbiddenBy(name, control);
+  const forbidden = forbidding(call, control);
   if (forbidden !== null) return turnedAway('not_permitted', forbiddenWords(forbidden));
   if (problem !== null) return turnedAway('invalid_request', problem);
   try {

@@ -32,8 +32,8 @@ export interface Row<Path extends string, T> {
   readonly reply: Reply<T>;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** Absent for what changes nothing. */
-  readonly control?: Control;
+  /** All of these; absent for what changes nothing. */
+  readonly control?: readonly Control[];
   /** The session operations manage the token themselves and are never callable through MQTT. */
   readonly session?: true;
 }
@@ -69,7 +69,7 @@ function row<const Path extends string, T, Rest extends Omit<Row<Path, T>, 'path
 }
 
 const read = { method: 'GET', provenance: 'public', retry: 'safe' } as const;
-const change = { provenance: 'public', retry: 'never', control: 'settings' } as const;
+const change = { provenance: 'public', retry: 'never', control: ['settings'] } as const;
 const put = { ...change, method: 'PUT' } as const;
 const patch = { ...change, method: 'PATCH' } as const;
 // Routes that nobody has published (cloud-facts 8); a thing's id is its sonic's, a hub's its signal's.
@@ -129,7 +129,7 @@ export const catalogue = {
     path: '/ape/v1/incidents/{incident_id}/action',
     body: bodies.incidentAction,
     reply: record(readers.incident),
-    control: 'incidents',
+    control: ['incidents'],
   }),
   list_property_incidents: row({
     ...read,
@@ -145,7 +145,7 @@ export const catalogue = {
     path: '/iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
     body: bodies.openAction,
     reply: acknowledgement(readers.status),
-    control: 'incidents',
+    control: ['incidents'],
   }),
 
   list_properties: row({
@@ -278,7 +278,7 @@ export const catalogue = {
     path: '/ape/v1/sonics/{sonic_id}/valve',
     body: bodies.valveAction,
     reply: acknowledgement(readers.status),
-    control: 'valves',
+    control: ['valves'],
   }),
   // Moves a valve, as the command does: the status alone is the answer.
   change_thing_state: row({
@@ -288,7 +288,7 @@ export const catalogue = {
     path: '/iot-core/customer_app/things/{thing_id}/state',
     body: bodies.openAction,
     reply: acknowledgement(readers.status),
-    control: 'valves',
+    control: ['valves'],
   }),
 
   create_property: row({
@@ -299,7 +299,7 @@ export const catalogue = {
     path: '/iot-core/customer_app/properties',
     body: bodies.newProperty,
     reply: record(readers.customerProperty),
-    control: 'account',
+    control: ['account'],
   }),
   update_customer_property: row({
     ...put,
@@ -323,7 +323,7 @@ export const catalogue = {
     path: '/user-service/customer_app/users/{user_id}',
     body: bodies.user,
     reply: record(readers.user),
-    control: 'account',
+    control: ['account'],
   }),
   create_invitation: row({
     ...change,
@@ -333,7 +333,7 @@ export const catalogue = {
     path: '/user-service/customer_app/properties/{property_id}/invitations',
     body: bodies.invitation,
     reply: record(readers.invitation),
-    control: 'account',
+    control: ['account'],
   }),
   update_customer_notifications: row({
     ...put,
@@ -352,7 +352,8 @@ export const catalogue = {
     path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
     body: bodies.pressureTest,
     reply: record(readers.pressureTestJob),
-    control: 'pressure_tests',
+    // It closes the valve for a while.
+    control: ['pressure_tests', 'valves'],
   }),
   read_pressure_tests: row({
     ...read,
@@ -416,7 +417,7 @@ export const catalogue = {
     path: '/ape/v1/sonics_wifi/{sonic_id}/valve',
     body: bodies.valveAction,
     reply: acknowledgement(readers.status),
-    control: 'valves',
+    control: ['valves'],
   }),
   read_wifi_telemetry: row({
     ...read,

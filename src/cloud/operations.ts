@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Control, catalogue, type Reply, type Row } from './catalogue.ts';
+import { catalogue, type Reply, type Row } from './catalogue.ts';
 
 type Operations = typeof catalogue;
 export type OperationName = keyof Operations;
@@ -59,7 +59,7 @@ export type ListName = {
 
 /** Names of the operations that change something besides the session. */
 export type ChangeName = {
-  [Name in OperationName]: Operations[Name] extends { readonly control: Control } ? Name : never;
+  [Name in OperationName]: Operations[Name] extends { readonly control: unknown } ? Name : never;
 }[OperationName];
 
 /** Each request asks for those of its path, and there are as many paths as operations. */

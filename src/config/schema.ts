@@ -136,7 +136,11 @@ export const configSchema = section({
     .describe('Which part of the properties is this bridge’s, where several bridges share an account'),
 
   control: section({
-    valves: flag.prefault(true).describe('Open and close valves'),
+    valves: flag
+      .prefault(true)
+      .describe(
+        'Open and close valves; `false` also forbids pressure tests and incident actions that may move one',
+      ),
     incidents: flag.prefault(true).describe('Resolve and snooze incidents'),
     pressure_tests: flag.prefault(true).describe('Start pressure tests'),
     settings: flag.prefault(true).describe('Change property and notification settings, and names'),

@@ -1,7 +1,7 @@
 import { repeatedKey } from '../base/repeatedKey.ts';
 import type { Control } from '../cloud/catalogue.ts';
-import { type Call, type OperationName, operationRow } from '../cloud/operations.ts';
-import { checkCall } from '../cloud/request.ts';
+import { type Call, isOperationName, type OperationName, operationRow } from '../cloud/operations.ts';
+import { checkCall, type UncheckedCall } from '../cloud/request.ts';
 import { type FieldsCommand, plainCommands, type WordCommand } from '../entities/commands.ts';
 import { actOn } from '../entities/incidents.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import { settingReaders } from '../entities/settings.ts';
 import { entityTable } from '../entities/tables.ts';
 import { type DeviceKind, type DeviceView, deviceKinds } from '../model/devices.ts';
-import { offeredAction } from '../model/incidentActions.ts';
+import { mayMoveValve, offeredAction } from '../model/incidentActions.ts';
 import type { Incident } from '../model/records.ts';
 import { viewId } from './discovery.ts';
 import type { TargetKind, Topics } from './topics.ts';
@@ -33,6 +33,8 @@ type Taker =
 
 /** Each field that is read takes its time, and a message has room for thousands that there are not. */
 const mostRefusalsTold = 5;
+
+const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on_property_incident'];
 
 /** Below an incident's topic. */
 const incidentPath = 'action';
@@ -79,7 +81,7 @@ export function parseCommand(
   if (isRefusal(operation)) return operation;
   const forbidden = forbiddenBy(operation, control);
   if (forbidden) return { refusal: forbiddenWords(forbidden) };
-  return ordered(taken(taker, view, payload));
+  return ordered(taken(taker, view, payload), control);
 }
 
 /** What the payload asks of an incident: only what the incident itself offers. */
@@ -91,7 +93,7 @@ export function parseIncidentCommand(
   const forbidden = forbiddenBy('act_on_incident', control);
   if (forbidden) return { refusal: forbiddenWords(forbidden) };
   const action = offeredAction(incident, payload);
-  if (action !== null) return { order: actOn(incident.id, action) };
+  if (action !== null) return ordered(actOn(incident.id, action), control);
   const offered = incident.possible_actions;
   return offered.length === 0
     ? { refusal: 'the incident offers no action' }
@@ -103,8 +105,11 @@ export function forbiddenWords(section: Control): string {
   return `not permitted: control.${section} is off in the configuration`;
 }
 
-function ordered(order: Order | Refusal): ParsedCommand {
-  return 'refusal' in order ? order : { order };
+function ordered(order: Order | Refusal, control: Readonly<Record<Control, boolean>>): ParsedCommand {
+  if ('refusal' in order) return order;
+  const calls = 'order' in order ? [] : [order].flat();
+  const forbidden = calls.map((call) => forbidding(call, control)).find((section) => section !== null);
+  return forbidden === undefined ? { order } : { refusal: forbiddenWords(forbidden) };
 }
 
 function taken(taker: Taker, view: DeviceView, payload: string): Order | Refusal {
@@ -164,8 +169,19 @@ export function forbiddenBy(
   operation: OperationName | null,
   control: Readonly<Record<Control, boolean>>,
 ): Control | null {
-  const needed = operation === null ? undefined : operationRow(operation).control;
-  return needed !== undefined && !control[needed] ? needed : null;
+  const needed = operation === null ? [] : (operationRow(operation).control ?? []);
+  return needed.find((section) => !control[section]) ?? null;
+}
+
+/** The same for a call: what an incident offers may move a valve. */
+export function forbidding(
+  { operation, body }: UncheckedCall,
+  control: Readonly<Record<Control, boolean>>,
+): Control | null {
+  if (!isOperationName(operation)) return null;
+  const { action } = (body ?? {}) as { readonly action?: unknown };
+  const isRisky = incidentOperations.includes(operation) && mayMoveValve(String(action));
+  return forbiddenBy(operation, control) ?? (isRisky && !control.valves ? 'valves' : null);
 }
 
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';

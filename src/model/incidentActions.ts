@@ -3,6 +3,14 @@ import type { Incident } from './records.ts';
 /** The householder's word for ending an incident, and what a cloud may call it (cloud facts 4). */
 const words: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['resolve', 'dismiss']]]);
 
+/** Those in real use (cloud facts 4). */
+const harmless: ReadonlySet<string> = new Set(['dismiss', 'reopen', 'resolve', 'snooze']);
+
+/** Whether an action may move a valve: all may but those that are known to change only the incident. */
+export function mayMoveValve(action: string): boolean {
+  return !harmless.has(action.trim().toLowerCase());
+}
+
 /** The incident's own word for an action, in any case; null if it does not offer it. */
 export function offeredAction({ possible_actions: offered }: Incident, action: string): string | null {
   const wanted = action.trim().toLowerCase();

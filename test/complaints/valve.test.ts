@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { operationRow } from '../../src/cloud/operations.ts';
 import { runNightlyTests } from '../../src/simulator/pressureTests.ts';
 import { between, seededRandom } from '../../src/simulator/random.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
@@ -170,14 +171,45 @@ describe('25: water is one tap from "all switches off", and a missing field remo
     home.machine.kill();
   });
 
-  it('control of valves can be forbidden: then there is no entity, and a command is refused', async () => {
+  it('control of valves can be forbidden: then there is no entity, and whatever may move one is refused', async () => {
     const home = new Home({ config: { control: { valves: false } } });
+    const { broker, world, sonicId, propertyId } = home;
+    const { id } = world.openIncident({ type: 'high_volume_alert', sonicId });
+    world.incidents.change(id, { possible_actions: ['close_valve', 'reopen', 'snooze', 'resolve'] });
     await home.start();
-    expect(home.discovery(home.sonicId).components).not.toHaveProperty('valve_valve');
-    home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    expect(home.discovery(sonicId).components).not.toHaveProperty('valve_valve');
+    expect(home.discovery(sonicId).components).not.toHaveProperty('button_pressure_test_start');
+    const body = { action: 'close_valve' };
+    const ofIncident = { property_id: propertyId, incident_id: id };
+    const forbidden: readonly (readonly [path: string, payload: string | object])[] = [
+      [`sonic/${sonicId}/valve/set`, 'CLOSE'],
+      [`sonic/${sonicId}/pressure_test/start`, 'PRESS'],
+      [`sonic/${sonicId}/incidents/action`, 'close_valve'],
+      [`property/${propertyId}/incidents/action`, 'Close_Valve'],
+      [`incident/${id}/action`, 'close_valve'],
+      ['bridge/request/command_valve', { params: { sonic_id: sonicId }, body: { action: 'close' } }],
+      ['bridge/request/command_wifi_valve', { params: { sonic_id: sonicId }, body: { action: 'close' } }],
+      ['bridge/request/change_thing_state', { params: { thing_id: sonicId }, body: { action: 'close' } }],
+      ['bridge/request/start_pressure_test', { params: { thing_id: sonicId }, body: { source: 'manual' } }],
+      ['bridge/request/act_on_incident', { params: { incident_id: id }, body }],
+      ['bridge/request/act_on_property_incident', { params: ofIncident, body }],
+    ];
+    for (const [path, payload] of forbidden) {
+      const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+      broker.publish(`sonic2mqtt/${path}`, text, false);
+    }
     await home.pass(minuteMs);
-    expect(home.events('command')).toMatchObject([{ status: 'refused' }]);
-    expect(home.valveCommands).toEqual([]);
+    const reason = 'not permitted: control.valves is off in the configuration';
+    // The way there takes some of them longer than others.
+    const told = home.events('command').map(({ topic, status, reason }) => [topic, status, reason]);
+    expect(told.toSorted()).toEqual(
+      forbidden.map(([path]) => [`sonic2mqtt/${path}`, 'refused', reason]).toSorted(),
+    );
+    expect(home.requests.filter(({ operation }) => operation && operationRow(operation).control)).toEqual([]);
+    // What is known to move none is carried out.
+    broker.publish(`sonic2mqtt/sonic/${sonicId}/incidents/action`, 'snooze', false);
+    await home.pass(minuteMs);
+    expect(home.events('command').at(-1)).toMatchObject({ status: 'ok' });
     home.machine.kill();
   });
 

@@ -50,7 +50,8 @@ const routes: Readonly<Record<OperationName, string>> = {
   create_invitation: 'POST /user-service/customer_app/properties/{property_id}/invitations account assumed',
   update_customer_notifications:
     'PUT /iot-core/customer_app/properties/{property_id}/notifications settings assumed',
-  start_pressure_test: 'POST /iot-core/customer_app/things/{thing_id}/pressure_tests pressure_tests assumed',
+  start_pressure_test:
+    'POST /iot-core/customer_app/things/{thing_id}/pressure_tests pressure_tests,valves assumed',
   read_pressure_tests: 'GET /iot-core/customer_app/things/{thing_id}/pressure_tests assumed',
   read_daily_usage: 'GET /iot-core/customer_app/things/{thing_id}/daily_usage assumed',
   read_appliance_categories: 'GET /iot-core/customer_app/appliance_categories assumed',
