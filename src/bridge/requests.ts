@@ -1,12 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import { envelopeOf, type Page } from '../cloud/answer.ts';
 import type { Control } from '../cloud/catalogue.ts';
-import type { CloudClient } from '../cloud/client.ts';
+import type { Answered, CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isTooLate } from '../cloud/lateness.ts';
-import { type Call, operationRow, type RecordOf } from '../cloud/operations.ts';
+import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
 import type { Answers, ReturnAddress } from './answers.ts';
 import type { FollowUp } from './followUp.ts';
@@ -132,7 +131,7 @@ export class Requests {
   }
 
   #valveMoved(errand: Errand, end: ValveEnd): void {
-    if (end.status === 'ok') this.#succeed(errand, end.reply, end.httpStatus);
+    if (end.status === 'ok') this.#succeed(errand, end.answer, end.httpStatus);
     else if (end.status === 'error') this.#fail(errand, failureOf(end.error, end.httpStatus));
     else {
       const { tell, answers } = this.#options;
@@ -189,10 +188,10 @@ export class Requests {
     const onAnswer = (status: number) => {
       httpStatus = status;
     };
-    let reply: unknown;
+    let answer: Answered<OperationName>;
     try {
       const isOneOfMany = namesRecords(call);
-      reply = await client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });
+      answer = await client.ask(call, { signal, timeoutMs, onAnswer, isOneOfMany });
     } catch (error) {
       const isRouteMissing = await followUp.failed(topic, call, error);
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
@@ -203,8 +202,8 @@ export class Requests {
       } else this.#fail(errand, failureOf(error, httpStatus));
       return;
     }
-    this.#noteSonic(call, reply, startedAt);
-    this.#succeed(errand, reply, httpStatus);
+    this.#noteSonic(call, answer.reply, startedAt);
+    this.#succeed(errand, answer, httpStatus);
   }
 
   /** Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others. */
@@ -214,12 +213,16 @@ export class Requests {
     if (sonic.id === params.sonic_id) this.#options.store.setSonic(sonic, startedAt);
   }
 
-  #succeed({ topic, call, address }: Errand, reply: unknown, httpStatus: number | null): void {
+  /** It is answered with what the cloud sent: a key of ours would pass for the cloud's word. */
+  #succeed(
+    { topic, call, address }: Errand,
+    { reply, sent }: Answered<OperationName>,
+    httpStatus: number | null,
+  ): void {
     const { tell, answers, followUp } = this.#options;
     const isPage = operationRow(call.operation).reply.kind === 'page';
-    const data = isPage ? envelopeOf(reply as Page<unknown>) : reply;
     tell({ topic, status: 'ok', reason: null, http_status: httpStatus });
-    answers.send({ status: 'ok', data, isPage }, address);
+    answers.send({ status: 'ok', data: sent, isPage }, address);
     followUp.done(call, reply);
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
-import type { CloudClient } from '../cloud/client.ts';
+import type { Answered, CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isTooLate } from '../cloud/lateness.ts';
 import { plainlyDidNotAct } from '../cloud/retry.ts';
@@ -29,7 +29,7 @@ export interface ValveLanesOptions {
 
 /** How a call for a valve ended, with the cloud's status code if it answered; the valve may still be on its way. */
 export type ValveEnd = { readonly httpStatus: number | null } & (
-  | { readonly status: 'ok'; readonly reason: null; readonly reply: unknown }
+  | { readonly status: 'ok'; readonly reason: null; readonly answer: Answered<ValveCall['operation']> }
   | { readonly status: 'superseded'; readonly reason: string }
   | { readonly status: 'error'; readonly reason: string; readonly error: unknown }
 );
@@ -111,11 +111,11 @@ export class ValveLanes {
     const onAnswer = (status: number) => {
       httpStatus = status;
     };
-    let reply: unknown;
+    let answer: Answered<ValveCall['operation']>;
     try {
       const isOneOfMany = namesRecords(call);
       const options = { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany };
-      reply = await client.call(call, options);
+      answer = await client.ask(call, options);
     } catch (error) {
       // Not waited for: a newer command for the valve must not be.
       void followUp.failed(topic, call, error);
@@ -127,7 +127,7 @@ export class ValveLanes {
       if (mayHaveActed && !signal.aborted) doubtful(id);
       return;
     }
-    onEnd({ status: 'ok', reason: null, reply, httpStatus });
+    onEnd({ status: 'ok', reason: null, answer, httpStatus });
     log.info(`The cloud accepted to ${wanted} the valve of ${store.label('sonic', id)}`);
     confirmations.begin({ topic, call, stateBefore });
   }

@@ -1,6 +1,5 @@
 import { printable } from '../base/printable.ts';
 import type { Secrets } from '../base/secrets.ts';
-import { envelopeOf, type Page } from '../cloud/answer.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, operationRow } from '../cloud/operations.ts';
@@ -52,8 +51,8 @@ function asJson(answer: unknown): string {
 
 async function ask(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
   // Whoever waits for it would rather hear that it failed than wait for the cloud to come back.
-  const reply = await client.call(asked, { priority: 'command', signal });
-  return operationRow(asked.operation).reply.kind === 'page' ? envelopeOf(reply as Page<unknown>) : reply;
+  const { sent } = await client.ask(asked, { priority: 'command', signal });
+  return sent;
 }
 
 async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<Envelope> {
@@ -62,12 +61,12 @@ async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal
     progress.show(pages === null ? `page ${read} …` : `page ${read} of ${pages} …`);
   try {
     // Only lists get here: the command line was checked.
-    const { records, problem } = await client.crawl(asked as Call<ListName>, { signal, onPage });
+    const { records, problem } = await client.crawlAsSent(asked as Call<ListName>, { signal, onPage });
     if (problem !== null) {
       throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
     }
-    const all = { records, dropped: 0, nameless: 0, pageNumber: 1, totalPages: 1 };
-    return envelopeOf({ ...all, pageSize: records.length, totalEntries: records.length });
+    const { length } = records;
+    return { data: records, page_number: 1, page_size: length, total_entries: length, total_pages: 1 };
   } finally {
     progress.erase();
   }

@@ -5,7 +5,7 @@ import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
 import type { Answer } from './transport.ts';
-import { type Envelope, readEnvelope } from './wire.ts';
+import { readEnvelope } from './wire.ts';
 
 /** One page of a list; null where the cloud did not say. */
 export interface Page<T> {
@@ -20,16 +20,15 @@ export interface Page<T> {
   readonly totalPages: number | null;
 }
 
-/** A page in the words of the cloud (interface document 2.1). */
-export function envelopeOf(page: Page<unknown>): Envelope {
-  return {
-    data: page.records,
-    page_number: page.pageNumber,
-    page_size: page.pageSize,
-    total_entries: page.totalEntries,
-    total_pages: page.totalPages,
-  };
+/** A good answer: what the bridge works with, where each field of a record is there, and what the cloud sent. */
+export interface GoodAnswer {
+  /** The record, a `Page`, or null where a change was done and nothing said of it. */
+  readonly reply: unknown;
+  /** The same as it came: no key is added. Of a list, the envelope with the records that can be used. */
+  readonly sent: unknown;
 }
+
+const nothingSaid: GoodAnswer = { reply: null, sent: null };
 
 /** Hears of what is odd in an answer. */
 export type Report = (level: 'info' | 'warn', notice: string) => void;
@@ -101,8 +100,7 @@ export function isAboutRecords({ path, reply }: AnyOperation): boolean {
 }
 
 /**
- * What a good answer holds: the record, a `Page`, or null where a change was done and nothing said of it; throws
- * `unreadable` where it is not as promised. Secrets are hidden in the error and, since it is published, in what it
+ * Takes a good answer apart; throws `unreadable` where it is not as promised. Secrets are hidden in the error and, since it is published, in what it
  * holds; but not in a session, which is one.
  */
 export function readAnswer(
@@ -110,7 +108,7 @@ export function readAnswer(
   answer: Answer,
   report: Report,
   secrets: Pick<Secrets, 'hide' | 'hideInData'>,
-): unknown {
+): GoodAnswer {
   const { reply, session, control, provenance } = operationRow(name);
   const hide = (text: string) => secrets.hide(text);
   const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
@@ -125,7 +123,7 @@ export function readAnswer(
   if (body === undefined) {
     if (answer.body.trim() === '') {
       // Nobody has shown what these answer: 204 and the like mean that it is done.
-      if (control !== undefined && provenance === 'assumed') return null;
+      if (control !== undefined && provenance === 'assumed') return nothingSaid;
       throw unreadable('is empty');
     }
     // Whatever it is, it may hold a token that nobody has been told to hide.
@@ -139,16 +137,18 @@ export function readAnswer(
   const read = reply.read(body);
   if (!read.ok) throw unreadable('is not as promised', hide(read.reason));
   for (const notice of read.notices) report('info', notice);
-  return read.value;
+  return { reply: read.value, sent: body };
 }
 
 function readAcknowledgement(
   read: AnyReader,
   { body, bodyProblem }: Answer,
   parse: (text: string) => unknown,
-): unknown {
-  const acknowledged = bodyProblem ? undefined : read(parse(body));
-  return acknowledged?.ok ? acknowledged.value : null;
+): GoodAnswer {
+  if (bodyProblem) return nothingSaid;
+  const sent = parse(body);
+  const acknowledged = read(sent);
+  return acknowledged.ok ? { reply: acknowledged.value, sent } : nothingSaid;
 }
 
 type AnyReader = AnyOperation['reply'] extends infer Each
@@ -157,16 +157,18 @@ type AnyReader = AnyOperation['reply'] extends infer Each
     : never
   : never;
 
-function readPage(readRecord: AnyReader, body: unknown, report: Report): Page<unknown> | string {
+function readPage(readRecord: AnyReader, body: unknown, report: Report): GoodAnswer | string {
   const envelope = readEnvelope(body);
   if (!envelope.ok) return envelope.reason;
   for (const notice of envelope.notices) report('info', notice);
   const records: unknown[] = [];
+  const usable: unknown[] = [];
   let nameless = 0;
   for (const each of envelope.value.data) {
     const read = readRecord(each);
     if (read.ok) {
       records.push(read.value);
+      usable.push(each);
       for (const notice of read.notices) report('info', notice);
     } else {
       if (!read.unsafeId) nameless++;
@@ -174,7 +176,7 @@ function readPage(readRecord: AnyReader, body: unknown, report: Report): Page<un
     }
   }
   const { data, page_number, page_size, total_entries, total_pages } = envelope.value;
-  return {
+  const page: Page<unknown> = {
     records,
     dropped: data.length - records.length,
     nameless,
@@ -183,6 +185,16 @@ function readPage(readRecord: AnyReader, body: unknown, report: Report): Page<un
     totalEntries: asCount(total_entries),
     totalPages: asCount(total_pages),
   };
+  return { reply: page, sent: envelopeOf(body as object, usable) };
+}
+
+/** The envelope as it came, but for records that cannot be used, and for what is nested too deeply to be written again. */
+function envelopeOf(body: object, usable: readonly unknown[]): object {
+  const entries = Object.entries(body).flatMap(([key, value]): [string, unknown][] => {
+    if (key === 'data') return [[key, usable]];
+    return isTooDeep(value) ? [] : [[key, value]];
+  });
+  return Object.fromEntries(entries);
 }
 
 function asCount(value: number | null): number | null {

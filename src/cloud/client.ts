@@ -3,7 +3,14 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
-import { isAboutRecords, isRouteGone, judgeStatus, type Page, readAnswer } from './answer.ts';
+import {
+  type GoodAnswer,
+  isAboutRecords,
+  isRouteGone,
+  judgeStatus,
+  type Page,
+  readAnswer,
+} from './answer.ts';
 import { type Crawl, crawlPages, type PageWatcher, type Whole } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
 import { type Deadline, endingOf, firstOf, GivenUp, orGivenUp, pause } from './deadline.ts';
@@ -65,6 +72,13 @@ export interface CrawlOptions extends CallOptions {
   readonly onPage?: PageWatcher;
 }
 
+/** What the cloud answered a call: for the bridge to work with, and as it was sent. */
+export interface Answered<Name extends OperationName> {
+  readonly reply: ReplyOf<Name>;
+  /** JSON, without a key that the cloud did not send. */
+  readonly sent: unknown;
+}
+
 /** What a call answers: a record, a page of records, or null where a change was done and nothing said of it. */
 export type ReplyOf<Name extends OperationName> = Name extends ListName
   ? Page<RecordOf<Name>>
@@ -77,6 +91,8 @@ export type Availability = 'available' | 'unavailable' | 'off';
 
 /** One call on its way. */
 interface Errand extends Sending {
+  /** Whether the answer is wanted as it was sent, too: what is remembered of a page is no more than its records. */
+  readonly isSentWanted: boolean;
   readonly isOneOfMany: boolean;
   readonly hearing: Hearing;
   readonly onAnswer: (status: number) => void;
@@ -132,53 +148,27 @@ export class CloudClient {
     call: Call<Name>,
     options: CallOptions = {},
   ): Promise<ReplyOf<Name>> {
-    const hearing = this.#problems.listen(call.operation, (call as UncheckedCall).params);
-    const request = encodeCall(call, this.#options.routes);
-    const reply = await this.#sender.withDeadline(options.signal && endingOf(options.signal), (deadline) =>
-      this.#do(call.operation, request, options, deadline, hearing),
-    );
-    hearing.end();
-    return reply as ReplyOf<Name>;
+    const { reply } = await this.#answer(call, options, false);
+    return reply;
+  }
+
+  /** The same for somebody who is shown what the cloud sent. */
+  ask<Name extends OperationName>(call: Call<Name>, options: CallOptions = {}): Promise<Answered<Name>> {
+    return this.#answer(call, options, true);
   }
 
   /** Reads a whole list; throws only where not even its first page can be read. */
-  async crawl<Name extends ListName>(
-    call: Call<Name>,
-    options: CrawlOptions = {},
-  ): Promise<Crawl<RecordOf<Name>>> {
-    const { operation, query, params } = call as UncheckedCall & { operation: Name };
-    const hearing = this.#problems.listen(operation, params);
-    const { page: _, ...otherQuery } = (query ?? {}) as Record<string, unknown>;
-    const request = encodeCall({ operation, params, query: otherQuery }, this.#options.routes);
-    const joint = request.path.includes('?') ? '&' : '?';
-    let startedAt: number | undefined;
-    const onSend = () => {
-      startedAt ??= this.#clock.now();
-    };
-    type Listed = RecordOf<Name> & { id: string };
-    const { records, problem, gist, notice, whole } = await this.#sender.withDeadline(
-      options.signal && endingOf(options.signal),
-      (deadline) =>
-        crawlPages<Listed>({
-          operation,
-          workers: this.#options.maxConcurrency,
-          ...(options.onPage && { onPage: options.onPage }),
-          before: this.#pages.recallList(request.path) as Whole<Listed> | null,
-          readPage: (page) => {
-            const paged = { ...request, path: `${request.path}${joint}page=${page}` };
-            return this.#do(operation, paged, options, deadline, hearing, onSend) as Promise<Page<Listed>>;
-          },
-        }),
-    );
-    if (whole) this.#pages.keepList(request.path, whole);
-    if (options.signal?.aborted || this.#sender.isClosed) {
-      throw new CloudError('unavailable', operation, 'given up by its caller', { mayHaveActed: false });
-    }
-    if (notice !== null) hearing.report('info', notice);
-    if (problem === null) hearing.end();
-    return { records, complete: problem === null, problem, gist, startedAt: startedAt ?? this.#clock.now() };
+  crawl<Name extends ListName>(call: Call<Name>, options: CrawlOptions = {}): Promise<Crawl<RecordOf<Name>>> {
+    return this.#crawl<Name, RecordOf<Name> & { id: string }>(call, options, false);
   }
 
+  /** The same for somebody who is shown what the cloud sent: no record has a key more. */
+  crawlAsSent<Name extends ListName>(
+    call: Call<Name>,
+    options: CrawlOptions = {},
+  ): Promise<Crawl<{ readonly id: string }>> {
+    return this.#crawl(call, options, true);
+  }
   availability(name: OperationName): Availability {
     if (this.#options.routes[name] === null) return 'off';
     return this.#gone.has(name) ? 'unavailable' : 'available';
@@ -228,14 +218,69 @@ export class CloudClient {
     await this.#sender.close();
   }
 
+  async #answer<Name extends OperationName>(
+    call: Call<Name>,
+    options: CallOptions,
+    isSentWanted: boolean,
+  ): Promise<Answered<Name>> {
+    const hearing = this.#problems.listen(call.operation, (call as UncheckedCall).params);
+    const request = encodeCall(call, this.#options.routes);
+    const answer = await this.#sender.withDeadline(options.signal && endingOf(options.signal), (deadline) =>
+      this.#do(call.operation, request, options, deadline, hearing, isSentWanted),
+    );
+    hearing.end();
+    return answer as Answered<Name>;
+  }
+
+  async #crawl<Name extends ListName, Listed extends { readonly id: string }>(
+    call: Call<Name>,
+    options: CrawlOptions,
+    isSentWanted: boolean,
+  ): Promise<Crawl<Listed>> {
+    const { operation, query, params } = call as UncheckedCall & { operation: Name };
+    const hearing = this.#problems.listen(operation, params);
+    const { page: _, ...otherQuery } = (query ?? {}) as Record<string, unknown>;
+    const request = encodeCall({ operation, params, query: otherQuery }, this.#options.routes);
+    const joint = request.path.includes('?') ? '&' : '?';
+    let startedAt: number | undefined;
+    const onSend = () => {
+      startedAt ??= this.#clock.now();
+    };
+    const { records, problem, gist, notice, whole } = await this.#sender.withDeadline(
+      options.signal && endingOf(options.signal),
+      (deadline) =>
+        crawlPages<Listed>({
+          operation,
+          workers: this.#options.maxConcurrency,
+          ...(options.onPage && { onPage: options.onPage }),
+          before: isSentWanted ? null : (this.#pages.recallList(request.path) as Whole<Listed> | null),
+          readPage: async (number) => {
+            const paged = { ...request, path: `${request.path}${joint}page=${number}` };
+            const answer = await this.#do(operation, paged, options, deadline, hearing, isSentWanted, onSend);
+            const page = answer.reply as Page<Listed>;
+            if (!isSentWanted) return page;
+            return { ...page, records: (answer.sent as { readonly data: readonly Listed[] }).data };
+          },
+        }),
+    );
+    if (whole && !isSentWanted) this.#pages.keepList(request.path, whole);
+    if (options.signal?.aborted || this.#sender.isClosed) {
+      throw new CloudError('unavailable', operation, 'given up by its caller', { mayHaveActed: false });
+    }
+    if (notice !== null) hearing.report('info', notice);
+    if (problem === null) hearing.end();
+    return { records, complete: problem === null, problem, gist, startedAt: startedAt ?? this.#clock.now() };
+  }
+
   async #do(
     name: OperationName,
     request: HttpRequest,
     options: CallOptions,
     caller: Deadline,
     hearing: Hearing,
+    isSentWanted: boolean,
     onSend = () => {},
-  ): Promise<unknown> {
+  ): Promise<GoodAnswer> {
     if (this.#gone.has(name)) {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
@@ -256,6 +301,7 @@ export class CloudClient {
         onSend,
         onAnswer,
         isOneOfMany,
+        isSentWanted,
         ...untried,
       });
     try {
@@ -271,7 +317,7 @@ export class CloudClient {
   }
 
   /** Attempts the errand until it succeeds or the row's rule of retrying says no. */
-  async #persist(errand: Errand): Promise<unknown> {
+  async #persist(errand: Errand): Promise<GoodAnswer> {
     const { name, deadline, patience } = errand;
     let last: CloudError | null = null;
     for (let attempts = 1; ; attempts++) {
@@ -293,7 +339,7 @@ export class CloudClient {
     }
   }
 
-  async #attempt(errand: Errand): Promise<unknown> {
+  async #attempt(errand: Errand): Promise<GoodAnswer> {
     const { name } = errand;
     if (name === 'sign_in') return this.#read(errand, await this.#sender.send(errand, () => null));
 
@@ -313,10 +359,10 @@ export class CloudClient {
       if (answer.status === 401) this.#session.noteFutileRenewal();
     }
     errand.onAnswer(answer.status);
-    const value = this.#read(errand, answer);
-    if (name === 'refresh_token') this.#session.adopt(value as SessionReply);
+    const good = this.#read(errand, answer);
+    if (name === 'refresh_token') this.#session.adopt(good.reply as SessionReply);
     if (name === 'sign_out') this.#session.forget();
-    return value;
+    return good;
   }
 
   /** Waits for a new session; a command is given the time of one sign-in more. */
@@ -347,16 +393,19 @@ export class CloudClient {
           onSend: () => {},
           onAnswer: () => {},
           isOneOfMany: false,
+          isSentWanted: false,
           ...untried,
         };
-        return this.#read(errand, await this.#sender.send(errand, () => token)) as SessionReply;
+        const { reply } = this.#read(errand, await this.#sender.send(errand, () => token));
+        return reply as SessionReply;
       });
     } catch (error) {
       throw toCloudError(name, error);
     }
   }
 
-  #read({ name, request, priority, hearing, isOneOfMany }: Errand, answer: Received): unknown {
+  #read(errand: Errand, answer: Received): GoodAnswer {
+    const { name, request, priority, hearing, isOneOfMany, isSentWanted } = errand;
     const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = judgeStatus(name, answer, this.#clock.now(), hide);
@@ -368,12 +417,12 @@ export class CloudClient {
       throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
     }
     this.#worked.add(name);
-    const isPolledPage =
-      priority === 'poll' && operationRow(name).reply.kind === 'page' && !answer.bodyProblem;
+    const isPage = operationRow(name).reply.kind === 'page' && !answer.bodyProblem;
+    const isPolledPage = priority === 'poll' && isPage && !isSentWanted;
     const known = isPolledPage && this.#pages.recall(request.path, answer.bytes);
-    if (known) return known;
+    if (known) return { reply: known, sent: null };
     let isOdd = false;
-    const value = readAnswer(
+    const good = readAnswer(
       name,
       answer,
       (level, notice) => {
@@ -383,8 +432,8 @@ export class CloudClient {
       secrets,
     );
     // What is odd is told each time.
-    if (isPolledPage && !isOdd) this.#pages.keep(request.path, answer.bytes, value as Page<unknown>);
-    return value;
+    if (isPolledPage && !isOdd) this.#pages.keep(request.path, answer.bytes, good.reply as Page<unknown>);
+    return good;
   }
 
   #noteGone(name: OperationName, status: number | undefined): void {

@@ -150,13 +150,14 @@ describe.each(operationNames)('an answer to %s, however malformed,', (name) => {
       fc.property(text, (body) => {
         const notices: string[] = [];
         try {
-          const value = readAnswer(
+          const { reply, sent } = readAnswer(
             name,
             answerOf(200, body),
             (_, notice) => notices.push(notice),
             new Secrets(),
           );
-          expectPromised(name, value);
+          expectPromised(name, reply);
+          expect(() => JSON.stringify(sent)).not.toThrow();
         } catch (error) {
           if (!(error instanceof CloudError)) throw error;
           expect(error).toMatchObject({ kind: 'unreadable', operation: name, status: 200 });

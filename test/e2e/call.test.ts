@@ -291,6 +291,29 @@ describe('all pages of a list', () => {
   });
 });
 
+describe('an answer', () => {
+  it('is what the cloud sent, page or record: a key of ours would pass for its word', async () => {
+    const user = { id: 'u-1', email: 'ada@example.com', more: { since: 2021 } };
+    const sonics = [
+      { id: 's-1', name: 'Mains' },
+      { id: 's-2', battery: 7 },
+    ];
+    const list = { data: sonics, total_entries: 2, total_pages: 1, links: [] };
+    const stub = await startCloudStub(({ path }) => ({ json: path.includes('/users/') ? user : list }));
+    onTestFinished(() => stub.close());
+    const cloud = { base_url: stub.url, email: stubEmail, password: stub.password };
+    const config = { cloud, mqtt: { url: 'mqtt://127.0.0.1:1' } };
+    const body = JSON.stringify({ first_name: 'Ada' });
+    const [changed, page, all] = await withEach(
+      [['update_user', '--user-id', 'u-1', '--body', body], ['list_sonics'], ['list_sonics', '--all-pages']],
+      (words) => runProgram(['call', ...words], { config }),
+    );
+    expect(JSON.parse(changed?.stdout ?? '')).toEqual(user);
+    expect(JSON.parse(page?.stdout ?? '')).toEqual(list);
+    expect(JSON.parse(all?.stdout ?? '').data).toEqual(sonics);
+  });
+});
+
 describe('a call that fails', () => {
   it('exits with 1 and says why, in words', async () => {
     const cloud = await startCallableCloud();

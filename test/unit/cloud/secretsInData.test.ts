@@ -9,7 +9,8 @@ secrets.add(secret);
 secrets.add('open');
 
 function read(name: OperationName, body: string): unknown {
-  return readAnswer(name, { status: 200, body, bodyProblem: null, header: () => null }, () => {}, secrets);
+  const answer = { status: 200, body, bodyProblem: null, header: () => null };
+  return readAnswer(name, answer, () => {}, secrets).reply;
 }
 
 /** Every character as an escape that it does not need. */
