@@ -23,7 +23,8 @@ const patience = { quietMs: 300, longestMs: 10_000 };
 export class Inventory {
   readonly #topics: Topics;
   readonly #shard: Shard;
-  readonly #states: string[] = [];
+  /** What was read again comes twice. */
+  readonly #states = new Set<string>();
   readonly #discoveries = new Map<string, FoundDiscovery>();
   /** Bridges that say that they are running. */
   readonly #running = new Set<string>();
@@ -49,20 +50,20 @@ export class Inventory {
     }
     const bridge = this.#topics.bridgeNamed(topic);
     if (bridge !== null && bridge !== bridgeName) {
-      this.#states.push(topic);
+      this.#states.add(topic);
       if (topic === this.#topics.ofBridge(bridge, 'state') && payload === 'online') this.#running.add(bridge);
       if (topic === this.#topics.ofBridge(bridge, 'info')) this.#noteCount(bridge, payload);
       return;
     }
     const target = this.#topics.parse(topic);
     if (!target || (target.kind === 'bridge' && topic !== this.#topics.bridge(statesPath))) return;
-    this.#states.push(topic);
+    this.#states.add(topic);
     if (target.path === '') this.#noteRecord(target, payload);
   }
 
   /** State topics that are this bridge's to keep or to delete. */
   states(): string[] {
-    return this.#states.filter((topic) => this.#isOurs(topic));
+    return [...this.#states].filter((topic) => this.#isOurs(topic));
   }
 
   /** Discovery messages that are this bridge's to replace or to delete, by topic. */
@@ -167,12 +168,12 @@ export async function takeInventory(
 }
 
 /** Reads what the broker keeps under the filters; rejects as `Connection.readRetained` does. */
-export function readKept(
+export async function readKept(
   connection: Connection,
   filters: readonly string[],
   found: (topic: string, payload: string) => void,
 ): Promise<void> {
-  return connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
+  await connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
     if (isRetained && payload !== '') found(topic, payload);
   });
 }

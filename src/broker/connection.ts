@@ -29,6 +29,17 @@ const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 /** A connection that lasts as long is no part of a series: the next wait is short again, and the log says it is back. */
 const lastingMs = reconnect.longestMs;
 
+/** So many retained messages a broker sends of one subscription even to a slow reader: Mosquitto as it comes. */
+const mostSurelySent = 1_000;
+
+/** How long reading what the broker keeps may take. */
+export interface ReadingTime {
+  /** It is over once nothing came for so long. */
+  readonly quietMs: number;
+  /** For one subscription. */
+  readonly longestMs: number;
+}
+
 /** How an attempt went. */
 type Attempted = Pick<Ending, 'livedMs' | 'reason'> & { readonly retryAtOnce: boolean };
 
@@ -129,19 +140,39 @@ export class Connection {
   /**
    * What the broker keeps under the filters, as far as it shows within the time: read until no more of it comes,
    * whatever others publish meanwhile. At QoS 0, because a default Mosquitto drops all but a thousand messages of a
-   * QoS 1 subscription.
+   * QoS 1 subscription. At QoS 0 it drops what it cannot write at once beyond a thousand, so where as many came each
+   * filter is read again by itself. Resolves to whether that may be all: false where one filter alone found as many.
    */
   async readRetained(
     filters: readonly string[],
-    time: { readonly quietMs: number; readonly longestMs: number },
+    time: ReadingTime,
     found: (message: BrokerMessage) => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
+    if ((await this.#readAtOnce(filters, time, found)) < mostSurelySent) return true;
+    if (filters.length === 1) return false;
+    let isAll = true;
+    for (const filter of filters) {
+      if ((await this.#readAtOnce([filter], time, found)) >= mostSurelySent) isAll = false;
+    }
+    return isAll;
+  }
+
+  /** Resolves to how many retained messages came. */
+  async #readAtOnce(
+    filters: readonly string[],
+    time: ReadingTime,
+    found: (message: BrokerMessage) => void,
+  ): Promise<number> {
     const link = this.#link;
     if (!link) throw new BrokerAway();
     const until = this.#clock.monotonic() + time.longestMs;
     let heardAt = this.#clock.monotonic();
+    let count = 0;
     this.#scan = (message) => {
-      if (message.isRetained) heardAt = this.#clock.monotonic();
+      if (message.isRetained) {
+        heardAt = this.#clock.monotonic();
+        count += 1;
+      }
       found(message);
     };
     try {
@@ -159,6 +190,7 @@ export class Connection {
       this.#scan = null;
       if (link.isLive) link.unsubscribe(filters);
     }
+    return count;
   }
 
   /** Publishes the last words, if the broker is there to hear them, and disconnects; within two seconds at most. */

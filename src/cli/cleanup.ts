@@ -12,49 +12,52 @@ import { setUp } from './setup.ts';
 /** Slow brokers need a moment before they start to send what they keep. */
 const patience = { quietMs: 1_000, longestMs: 60_000 };
 
-/** What bridges of one base topic have retained on the broker, as far as it tells whose it is. */
+/** Readings in a row that find nothing but what was deleted before: a cluster may need a moment, but not more of them. */
+const mostInVain = 2;
+
+/** What bridges of one base topic have retained on the broker, as far as it was read. */
 interface Kept {
   /** Topics of bridges, devices and incidents, with the devices that an incident there names. */
   readonly states: Map<string, readonly (string | null)[]>;
   /** Discovery messages, with the bridge that made each. */
   readonly makers: Map<string, string>;
-  /** Bridges that say that they are running. */
-  readonly running: Set<string>;
 }
 
 /**
- * `sonic2mqtt cleanup`: deletes every retained message of this bridge from the broker; where several share an account,
- * what it has made and none of the others has taken over.
+ * `sonic2mqtt cleanup`: deletes every retained message of this bridge from the broker, and fails unless none is left;
+ * where several share an account, what it has made and none of the others has taken over.
  */
 export async function cleanup(context: CommandContext): Promise<number> {
   const { config, log, secrets, findBroker } = await setUp(context, { level: 'warn' });
   const topics = topicsOf(config);
+  const isOneOfSeveral = isShared(config.shard);
 
   const deleteAll = async (connection: Connection): Promise<number> => {
-    const retained = new Retained(connection, log);
-    const kept = await readKept(connection, topics);
-    const isOneOfSeveral = isShared(config.shard);
-    for (const name of isOneOfSeveral ? [topics.bridgeName] : kept.running) {
-      if (!kept.running.has(name)) continue;
-      log.warn(
-        `The bridge ${name === 'bridge' ? '' : `${name} `}seems to be running: stop it first, or it publishes again when it reconnects`,
+    const [running] = await runningBridges(connection, topics, isOneOfSeveral);
+    if (running !== undefined && context.options['force'] !== true) {
+      log.error(
+        `The bridge of ${running} says that it is running, so nothing was deleted. Stop it first. If it has crashed, use cleanup --force`,
       );
+      return exitStatus.failed;
     }
+    const kept: Kept = { states: new Map(), makers: new Map() };
+    const isOwn = (topic: string) => !isOneOfSeveral || isMade(topic, kept, topics);
+    const retained = new Retained(connection, log);
+    const deleted = new Set<string>();
+    const left: string[] = [];
     // Devices first: Home Assistant removes them before their states go.
-    const all = [...kept.makers.keys(), ...kept.states.keys()];
-    const found = isOneOfSeveral ? all.filter((topic) => isMade(topic, kept, topics)) : all;
-    for (const topic of found) retained.found(topic);
-    for (const topic of found) {
-      await retained.room();
-      retained.clear(topic);
+    for (const filters of [[topics.discoveryFilter], stateFilters(topics)]) {
+      left.push(...(await deleteUnder(connection, filters, { topics, kept, isOwn, retained, deleted })));
     }
-    await retained.settle();
-    const left = retained.unknownTopics().length;
-    const others = all.length - found.length;
-    const rest = isOneOfSeveral ? `; ${others} that are not of ${topics.bridgeName} stay` : '';
-    context.print(`Deleted ${found.length - left} retained messages${rest}`);
-    if (left > 0) log.error(`${left} could not be deleted`);
-    return left === 0 ? exitStatus.done : exitStatus.failed;
+    for (const topic of left) deleted.delete(topic);
+    const others = [...kept.makers.keys(), ...kept.states.keys()].filter((topic) => !isOwn(topic));
+    const rest = isOneOfSeveral ? [`${others.length} that are not of ${topics.bridgeName} stay`] : [];
+    context.print([`Deleted ${counted(deleted.size)}`, ...rest].join('; '));
+    if (left.length === 0) return exitStatus.done;
+    log.error(
+      `${counted(left.length)} could not be deleted: the broker keeps them, or something publishes them again`,
+    );
+    return exitStatus.failed;
   };
 
   // Why there is no connection is the error's to tell; it is not tried again until it works.
@@ -62,25 +65,72 @@ export async function cleanup(context: CommandContext): Promise<number> {
   return visitBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll);
 }
 
-async function readKept(connection: Connection, topics: Topics): Promise<Kept> {
-  const kept: Kept = { states: new Map(), makers: new Map(), running: new Set() };
-  const filters = [`${topics.base}/#`, topics.discoveryFilter];
-  await connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
-    if (!isRetained || payload === '') return;
-    if (!topic.startsWith(`${topics.base}/`)) {
-      const maker = readDiscovery(topics, payload)?.maker;
-      if (maker) kept.makers.set(topic, maker);
-      return;
+interface Cleaning {
+  readonly topics: Topics;
+  readonly kept: Kept;
+  readonly isOwn: (topic: string) => boolean;
+  readonly retained: Retained;
+  readonly deleted: Set<string>;
+}
+
+/**
+ * Deletes what is found under the filters again and again, since a broker may show only a part at a time. Resolves to
+ * what is still there; nothing, once a reading finds nothing.
+ */
+async function deleteUnder(
+  connection: Connection,
+  filters: readonly string[],
+  { topics, kept, isOwn, retained, deleted }: Cleaning,
+): Promise<readonly string[]> {
+  for (let inVain = 0; ; ) {
+    const found = new Set<string>();
+    await connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
+      if (isRetained && payload !== '' && note(topic, payload, kept, topics)) found.add(topic);
+    });
+    const own = [...found].filter(isOwn);
+    inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
+    if (own.length === 0 || inVain > mostInVain) return own;
+    for (const topic of own) {
+      await retained.room();
+      retained.found(topic);
+      retained.clear(topic);
+      deleted.add(topic);
     }
-    const target = topics.parse(topic);
-    const bridge = topics.bridgeNamed(topic);
-    // Others may keep something below the base topic, be it a bridge whose own base topic is there.
-    if (target === null && bridge === null) return;
-    kept.states.set(topic, target?.kind === 'incident' ? devicesNamedIn(payload) : []);
-    const isRunning = bridge !== null && topic === topics.ofBridge(bridge, 'state') && payload === 'online';
-    if (isRunning) kept.running.add(bridge);
+    await retained.settle();
+  }
+}
+
+/** Where bridges say that they are running: of several only this one counts. */
+async function runningBridges(
+  connection: Connection,
+  topics: Topics,
+  isOneOfSeveral: boolean,
+): Promise<string[]> {
+  const running = new Set<string>();
+  const filter = topics.ofBridge(isOneOfSeveral ? topics.bridgeName : '+', 'state');
+  await connection.readRetained([filter], patience, ({ topic, payload }) => {
+    if (payload === 'online' && topics.bridgeNamed(topic) !== null) running.add(topic);
   });
-  return kept;
+  return [...running];
+}
+
+/** All that may be kept, commands too, kind by kind: others may keep thousands below the base topic. */
+function stateFilters({ base, bridgeName, bridgeFilters }: Topics): string[] {
+  const kinds = ['incident', 'sonic', 'signal', 'property', bridgeName];
+  return [...kinds.map((kind) => `${base}/${kind}/#`), ...bridgeFilters];
+}
+
+/** Keeps in mind what a bridge has retained; false for what others have, be it a bridge whose base topic is below. */
+function note(topic: string, payload: string, kept: Kept, topics: Topics): boolean {
+  if (!topic.startsWith(`${topics.base}/`)) {
+    const maker = readDiscovery(topics, payload)?.maker;
+    if (maker) kept.makers.set(topic, maker);
+    return maker !== undefined;
+  }
+  const target = topics.parse(topic);
+  if (target === null && topics.bridgeNamed(topic) === null) return false;
+  kept.states.set(topic, target?.kind === 'incident' ? devicesNamedIn(payload) : []);
+  return true;
 }
 
 /** Whether this bridge has made it, be it its own, a device's that it has announced, or an incident's of such a device. */
@@ -93,4 +143,8 @@ function isMade(topic: string, { states, makers }: Kept, topics: Topics): boolea
   return devices.some(
     (each) => each !== null && makers.get(topics.discovery('sonic', each)) === topics.bridgeName,
   );
+}
+
+function counted(messages: number): string {
+  return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
 }

@@ -59,8 +59,12 @@ export const commands = {
   },
   cleanup: {
     summary: 'delete every retained message of this bridge from the broker',
-    usage: '',
-    options: {},
+    usage: '[--force]',
+    options: { force: { type: 'boolean' } },
+    details: async () => [
+      'Deletes nothing while the bridge runs, since the bridge would not publish everything again.',
+      '--force    delete even so, for example after a crash that left bridge/state at online',
+    ],
     run: async (context) => (await import('./cleanup.ts')).cleanup(context),
   },
   schema: {

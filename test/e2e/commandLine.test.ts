@@ -5,7 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import { runProgram } from '../support/callProgram.ts';
 import { startProcess } from '../support/childProcess.ts';
-import { fault, startHouse } from '../support/house.ts';
+import { fault, hourly, startHouse } from '../support/house.ts';
+import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
@@ -204,6 +205,59 @@ describe('cleanup', () => {
     const after = await watchTopics(house.broker.url, 'sonic2mqtt/#');
     expect([...after.last.keys()].toSorted()).toEqual(foreign.map((path) => `sonic2mqtt/${path}`).toSorted());
   });
+
+  it('deletes nothing beside a running bridge and exits with 1, unless it is forced', async () => {
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 1 },
+      config: { schedules: hourly },
+    });
+    const [sonic = ''] = house.simulator.world.sonics.ids;
+    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${sonic}/usage`);
+    const picture = async () => {
+      const newcomer = await watchTopics(house.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
+      return [...newcomer.last.keys()];
+    };
+    const before = await picture();
+    const refused = await runProgram(['cleanup'], { config: house.config });
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('nothing was deleted');
+    expect(await picture()).toEqual(expect.arrayContaining(before));
+    // As after a crash whose last will was lost.
+    await house.bridge.stop();
+    await house.watcher.publish('sonic2mqtt/bridge/state', 'online', { retain: true });
+    const forced = await runProgram(['cleanup', '--force'], { config: house.config });
+    expect({ code: forced.code, stderr: forced.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await picture()).toEqual([]);
+  });
+
+  it.skipIf(!mosquittoAvailable())(
+    'goes on until nothing is left, although a broker as it comes shows a part of thousands at a time',
+    async () => {
+      const house = await startHouse({ isStarted: false, broker: { isAsItComes: true } });
+      const padding = 'x'.repeat(20_000);
+      const discovery = JSON.stringify({
+        availability: [{ topic: 'sonic2mqtt/bridge/state' }],
+        components: {},
+        padding,
+      });
+      for (let index = 0; index < 2_000; index += 50) {
+        const ids = Array.from({ length: 50 }, (_, at) => `old-${index + at}`);
+        const messages = ids.flatMap((id) => [
+          [`homeassistant/device/sonic2mqtt_${id}/config`, discovery] as const,
+          [`sonic2mqtt/sonic/${id}`, '{}'] as const,
+          [`sonic2mqtt/sonic/${id}/availability`, 'online'] as const,
+        ]);
+        await Promise.all(
+          messages.map(([topic, text]) => house.watcher.publish(topic, text, { retain: true })),
+        );
+      }
+      const { code, stdout } = await runProgram(['cleanup'], { config: house.config });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'Deleted 6,000 retained messages\n' });
+      const after = await watchTopics(house.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
+      expect([...after.last.keys()]).toEqual([]);
+    },
+    60_000,
+  );
 });
 
 describe('demo', () => {

@@ -159,7 +159,7 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
     const [first = '', second = ''] = (await Promise.all(away)).map((port) => `mqtt://127.0.0.1:${port}`);
     const cleanup = startProgram(['cleanup'], { config: withUrls(house, [first, second, house.broker.url]) });
     expect((await cleanup.ended()).code).toBe(0);
-    expect(cleanup.stdout).toBe('Deleted 1 retained messages\n');
+    expect(cleanup.stdout).toBe('Deleted 1 retained message\n');
     expect((await picture(house.broker.url)).size).toBe(0);
     const nowhere = startProgram(['cleanup'], { config: withUrls(house, [first, second]) });
     expect((await nowhere.ended()).code).toBe(1);

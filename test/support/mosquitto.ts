@@ -21,6 +21,8 @@ export interface MosquittoOptions {
   persistence?: boolean;
   /** The only topics that clients may read and write; all unless given. */
   permitted?: readonly string[];
+  /** Keeps the default limit of messages that wait for a subscriber, a thousand: the rest is dropped without a word. */
+  isAsItComes?: boolean;
   /** Further lines of its configuration. */
   lines?: readonly string[];
 }
@@ -124,7 +126,9 @@ function configuration(
     // on a client after it refused it a message.
     ...(options.permitted
       ? [`acl_file ${join(folder, 'permitted')}`, 'max_queued_messages 100000']
-      : ['max_queued_messages 0']),
+      : options.isAsItComes
+        ? []
+        : ['max_queued_messages 0']),
     'log_dest stdout',
     ...(options.lines ?? []),
   ];
