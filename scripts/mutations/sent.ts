@@ -45,6 +45,13 @@ export const sendingMutations: readonly Mutation[] = [
     tests: transportTests,
   },
   {
+    promise: 'what was given up is not delivered later',
+    file: 'src/cloud/transport.ts',
+    text: 'if (request.isChange) connections.reset();',
+    replacement: '',
+    tests: ['test/e2e/givenUp.test.ts'],
+  },
+  {
     promise: 'no command is sent with too little time left',
     file: 'src/cloud/sender.ts',
     text: "if (isLate && operationRow(name).retry === 'never')",

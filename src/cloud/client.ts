@@ -284,9 +284,8 @@ export class CloudClient {
     if (this.#gone.has(name)) {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
-    const isChange = operationRow(name).retry === 'never';
     const { priority: wanted = 'poll', sendSignal } = options;
-    const priority: Priority = isChange && wanted === 'poll' ? 'command' : wanted;
+    const priority: Priority = request.isChange && wanted === 'poll' ? 'command' : wanted;
     const { onAnswer = () => {}, isOneOfMany = false } = options;
     // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
     const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;

@@ -31,6 +31,8 @@ export interface HttpRequest {
   readonly body: string | null;
   /** Whether the body of a good answer matters. */
   readonly wantsBody: boolean;
+  /** Whether it changes something, and so must not be delivered once it was given up. */
+  readonly isChange: boolean;
 }
 
 /** A call as it may come from outside: nothing in it is to be trusted. */
@@ -106,6 +108,7 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
     path: path + encodeQuery(query),
     body: row.body ? JSON.stringify(body) : null,
     wantsBody: row.reply.kind !== 'acknowledgement',
+    isChange: row.retry === 'never',
   };
 }
 

@@ -1,9 +1,9 @@
-import { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import { version } from '../base/version.ts';
+import { Connections, type Connector } from './connections.ts';
 import type { Ending, GivenUp } from './deadline.ts';
 import { describeFailure, NoAnswer } from './noAnswer.ts';
 import type { HttpRequest } from './request.ts';
@@ -43,27 +43,50 @@ const unpackers = new Map([
   ['br', brotliDecompressSync],
 ]);
 
-/** One pool of kept-alive connections to the cloud. */
+/** The way to the cloud: kept-alive connections that all reads share, and one of its own for each change. */
 export class Transport {
   readonly #url: URL;
   readonly #prefix: string;
   readonly #clock: Clock;
-  /** Open or being opened: closing the pool would wait for those that are still being opened. */
-  readonly #sockets = new Set<Socket>();
-  readonly #dispatcher: Dispatcher;
+  readonly #connector: Connector;
+  /** Takes the place of all connections. */
+  readonly #given: Dispatcher | undefined;
+  readonly #shared: Connections;
+  readonly #ofChanges = new Set<Connections>();
 
   constructor({ baseUrl, connections, connectTimeoutMs, clock, dispatcher }: TransportOptions) {
     this.#url = new URL(baseUrl);
     this.#prefix = this.#url.pathname.replace(/\/+$/, '');
     this.#clock = clock;
-    this.#dispatcher = dispatcher ?? this.#pool(connections, connectTimeoutMs);
+    // Said here, so that no variable of the environment switches it off.
+    this.#connector = buildConnector({ timeout: connectTimeoutMs, rejectUnauthorized: true });
+    this.#given = dispatcher;
+    this.#shared = this.#connections(connections);
   }
 
   /**
    * Sends the request and reads the answer. It can be ended wherever it is: undici itself would ignore a signal while
-   * it waits for a connection. A request that was given up before it was sent is never sent.
+   * it waits for a connection. A request that was given up before it was sent is never sent, and a change that was given
+   * up later is not delivered any more either, unless it has been already.
    */
-  send(request: HttpRequest, token: string | null, ending: Ending): Promise<Received> {
+  async send(request: HttpRequest, token: string | null, ending: Ending): Promise<Received> {
+    if (!request.isChange || this.#given) return this.#exchange(this.#shared, request, token, ending);
+    const own = this.#connections(1);
+    this.#ofChanges.add(own);
+    try {
+      return await this.#exchange(own, request, token, ending);
+    } finally {
+      this.#ofChanges.delete(own);
+      void own.dispatcher.destroy();
+    }
+  }
+
+  #exchange(
+    connections: Connections,
+    request: HttpRequest,
+    token: string | null,
+    ending: Ending,
+  ): Promise<Received> {
     return new Promise((resolve, reject) => {
       let letGo = () => {};
       const exchange = new Exchange(request, this.#url, this.#clock, (outcome) => {
@@ -71,10 +94,13 @@ export class Transport {
         if (outcome instanceof NoAnswer) reject(outcome);
         else resolve(outcome);
       });
-      letGo = ending.onEnd((reason) => exchange.giveUp(reason));
+      letGo = ending.onEnd((reason) => {
+        if (request.isChange) connections.reset();
+        exchange.giveUp(reason);
+      });
       if (ending.reason) return;
       try {
-        this.#dispatcher.dispatch(
+        (this.#given ?? connections.dispatcher).dispatch(
           {
             method: request.method,
             path: this.#prefix + request.path,
@@ -91,28 +117,15 @@ export class Transport {
 
   /** Ends everything that is under way, within milliseconds. */
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await this.#dispatcher.destroy();
+    const all = [this.#shared, ...this.#ofChanges];
+    // The dispatchers would wait for connections that are still being opened.
+    for (const connections of all) connections.reset();
+    await Promise.all(all.map(({ dispatcher }) => dispatcher.destroy()));
+    await this.#given?.destroy();
   }
 
-  #pool(connections: number, connectTimeoutMs: number): Pool {
-    // Said here, so that no variable of the environment switches it off.
-    const open = buildConnector({ timeout: connectTimeoutMs, rejectUnauthorized: true });
-    return new Pool(this.#url.origin, {
-      connections,
-      // Each request has one deadline of its own for everything; undici's partial ones would only blur it.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: (options, callback) => {
-        const socket: unknown = open(options, callback);
-        if (socket instanceof Socket) this.#keep(socket);
-      },
-    });
-  }
-
-  #keep(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+  #connections(count: number): Connections {
+    return new Connections(this.#url.origin, count, this.#connector);
   }
 }
 

@@ -10,8 +10,20 @@ import { Transport } from '../../../src/cloud/transport.ts';
 import { selfSigned } from '../../support/selfSigned.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
-const get: HttpRequest = { method: 'GET', path: '/things?page=1', body: null, wantsBody: true };
-const put: HttpRequest = { method: 'PUT', path: '/valve', body: '{"action":"close"}', wantsBody: false };
+const get: HttpRequest = {
+  method: 'GET',
+  path: '/things?page=1',
+  body: null,
+  wantsBody: true,
+  isChange: false,
+};
+const put: HttpRequest = {
+  method: 'PUT',
+  path: '/valve',
+  body: '{"action":"close"}',
+  wantsBody: false,
+  isChange: true,
+};
 
 /** A server that does as the test says with each connection, and what it heard. */
 async function serve(onConnection: (socket: Socket) => void, server: Server = createServer()) {
@@ -176,7 +188,7 @@ describe('the deadline', () => {
     const transport = connect(`http://127.0.0.1:${port}`, 1);
     const first = send(transport);
     await waitFor(() => heard.text.includes('GET'), { what: 'the first request' });
-    const error = await failure(send(transport, put, 60));
+    const error = await failure(send(transport, { ...get, path: '/second' }, 60));
     expect(error).toMatchObject({ timedOut: true, mayHaveActed: false });
     release();
     expect((await first).status).toBe(200);
@@ -184,12 +196,27 @@ describe('the deadline', () => {
     await waitFor(() => heard.text.includes('/third'), { what: 'the third request' });
     release();
     await third.catch(() => {});
-    expect(heard.text).not.toContain('/valve');
+    expect(heard.text).not.toContain('/second');
+  });
+
+  it('does not wait for the connections of reads where something is to be changed', async () => {
+    const { port, heard } = await serve((socket) => {
+      socket.on('data', (chunk) => {
+        if (chunk.toString().startsWith('PUT')) socket.write(http('200 OK\r\nContent-Length: 2', '{}'));
+      });
+    });
+    const transport = connect(`http://127.0.0.1:${port}`, 1);
+    const read = send(transport).catch(() => {});
+    await waitFor(() => heard.text.includes('GET'), { what: 'a read that hangs' });
+    expect((await send(transport, put)).status).toBe(200);
+    expect(heard.connections).toBe(2);
+    await transport.close();
+    await read;
   });
 
   it('covers a server that never answers', async () => {
     const { port, heard } = await serve(() => {});
-    const error = await failure(send(connect(`http://127.0.0.1:${port}`), put, 60));
+    const error = await failure(send(connect(`http://127.0.0.1:${port}`), put, 300));
     expect(error.message).toMatch(/^timeout: 127\.0\.0\.1:\d+ without an answer after/);
     expect(error).toMatchObject({ timedOut: true, mayHaveActed: true });
     expect(heard.text.match(/PUT/g)).toHaveLength(1);

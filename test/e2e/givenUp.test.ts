@@ -1,0 +1,93 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { authorities, certificates } from '../support/certificates.ts';
+import { startFaultyCloud, type Visit } from '../support/faultyCloud.ts';
+import { type FaultyHouse, startFaultyHouse } from '../support/outageJudge.ts';
+import { temporaryFolder } from '../support/program.ts';
+import { asked } from '../support/requester.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/**
+ * Far longer in the request than in the message, and too long for the window of a receiver that does not read: the end of
+ * the request waits in the kernel of the sender, as a short one does while the network swallows packets.
+ */
+const padding = Array.from({ length: 12_000 }, () => '1e20').join(',');
+
+const operation = 'change_thing_state';
+
+/** A house whose cloud leaves valve commands by request unread until they are let through. */
+async function startStalledHouse(isSecure: boolean) {
+  const authorityFile = join(temporaryFolder(), 'authorities.pem');
+  writeFileSync(authorityFile, authorities);
+  const faulty = await startFaultyHouse({
+    cloud: await startFaultyCloud(isSecure ? certificates.own : null),
+    baseUrl: (port) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`,
+    env: { NODE_EXTRA_CA_CERTS: authorityFile },
+  });
+  const held: Visit[] = [];
+  await faulty.cloud.begin({
+    sparesConnections: true,
+    answer: async (visit) => {
+      if (visit.request.method === 'PUT' && visit.request.url?.includes('/things/')) held.push(visit);
+      else await answer(visit);
+    },
+  });
+  const { watcher } = faulty.house;
+  return {
+    ...faulty,
+    /** Asks for the valve to close, and resolves once the cloud sees that a request begins. */
+    async close() {
+      const content = `{"params":{"thing_id":"${faulty.told}"},"body":{"action":"close","note":[${padding}]}}`;
+      await watcher.publish(`sonic2mqtt/bridge/request/${operation}`, content);
+      await waitFor(() => held.length > 0, { what: 'the command to reach the cloud' });
+    },
+    /** Reads what was left unread, and does what it asks if it is all there. */
+    async letThrough() {
+      await Promise.all(held.splice(0).map((visit) => answer(visit).catch(() => undefined)));
+    },
+  };
+}
+
+async function answer({ response, forward }: Visit): Promise<void> {
+  const { status, headers, body } = await forward();
+  response.writeHead(status, headers).end(body);
+}
+
+const valveRequests = ({ house }: FaultyHouse) =>
+  house.simulator.requests.entries
+    .filter(({ operation: name }) => name === operation || name === 'command_valve')
+    .map(({ operation: name }) => name);
+
+describe.each([
+  ['over plain TCP', false],
+  ['over TLS', true],
+])('a valve command that was given up, %s,', (_way, isSecure) => {
+  let stalled: Awaited<ReturnType<typeof startStalledHouse>>;
+  beforeEach(async () => {
+    stalled = await startStalledHouse(isSecure);
+  });
+
+  it('does not reach the cloud later, and not after a newer one', async () => {
+    const { house, told } = stalled;
+    const { watcher } = house;
+    await stalled.close();
+    await watcher.waitForMessage(({ topic, text }) => topic.endsWith(operation) && text.includes('timeout'), {
+      what: 'the command to be given up',
+    });
+    await watcher.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'OPEN');
+    await waitFor(() => asked(house, 'command_valve').length === 1, { what: 'the newer command' });
+    await stalled.letThrough();
+    expect(valveRequests(stalled)).toEqual(['command_valve']);
+    expect(house.simulator.world.valve(told)?.settled).toBe('open');
+  });
+
+  it('by a stop does not reach the cloud after the end of the bridge', async () => {
+    await stalled.close();
+    expect((await stalled.bridge.stop()).code).toBe(0);
+    await stalled.letThrough();
+    expect(valveRequests(stalled)).toEqual([]);
+  });
+});
