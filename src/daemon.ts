@@ -4,7 +4,6 @@ import { listenProblem } from './base/listenProblem.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import { Bridge } from './bridge/bridge.ts';
-import type { Deliveries } from './bridge/deliveries.ts';
 import type { Disk } from './bridge/disk.ts';
 import { serveHeartbeat, starting } from './bridge/heartbeat.ts';
 import { Ledger } from './bridge/ledger.ts';
@@ -191,10 +190,9 @@ export class Daemon {
     const { createHttp } = await import('./http/service.ts');
     const { webhook, only_from: onlyFrom } = this.#config.http;
     const secret = readSecret(webhook, 'secret');
-    const deliveries = secret === undefined ? null : await this.#createDeliveries();
-    this.#bridge.useWebhook(deliveries, await this.#createRegistration());
+    this.#bridge.useRegistration(await this.#createRegistration());
     const signingSecret = readSecret(webhook, 'signing_secret');
-    const delivered = () => deliveries?.take();
+    const delivered = () => this.#bridge.pollEarly();
     this.#http = createHttp(
       {
         host,
@@ -214,15 +212,6 @@ export class Daemon {
       this.#secrets,
     );
     await this.#http.start();
-  }
-
-  async #createDeliveries(): Promise<Deliveries> {
-    const { Deliveries } = await import('./bridge/deliveries.ts');
-    const events = {
-      poll: () => this.#bridge.pollEarly(),
-      hasten: () => this.#bridge.hastenIncidents(),
-    };
-    return new Deliveries(this.#config.stale_after, events, this.#clock, this.#log);
   }
 
   async #createRegistration(): Promise<WebhookRegistration | null> {

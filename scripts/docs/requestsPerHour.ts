@@ -1,5 +1,3 @@
-import { parseDuration } from '../../src/base/duration.ts';
-import { listPeriodMs, type Mood, telemetryPeriodMs } from '../../src/bridge/tempo.ts';
 import { parseSchedule } from '../../src/config/schedule.ts';
 import { optionRows } from '../../src/config/schema.ts';
 import { table } from './markdown.ts';
@@ -36,18 +34,17 @@ function periodMs(slice: string): number {
   return schedule.everyMs;
 }
 
-/** Requests an hour by the default schedules, by what they are for; all sonics being in the same mood. */
-function requestsPerHour({ properties, signals, sonics }: Fleet, mood: Mood): Record<string, number> {
-  const staleAfterMs = parseDuration(textOf('stale_after')) ?? 0;
+/** Requests an hour by the default schedules, by what they are for. */
+function requestsPerHour({ properties, signals, sonics }: Fleet): Record<string, number> {
   const perHour = (slice: string) => hourMs / periodMs(slice);
   const perProperty = ['settings', 'notification settings', 'its signals'].length;
   // A new day is read as soon as it begins, and with its first reading the month before.
   const usageOfADay = hoursADay * perHour('usage') + 2;
   return {
     'the open incidents': perHour('incidents'),
-    'the list of sonics': (hourMs / listPeriodMs(mood, periodMs('sonics'))) * pages(sonics),
+    'the list of sonics': perHour('sonics') * pages(sonics),
     'the list of signals': perHour('signals') * pages(signals),
-    telemetry: (hourMs / telemetryPeriodMs(mood, periodMs('telemetry'), staleAfterMs)) * sonics,
+    telemetry: perHour('telemetry') * sonics,
     'usage and pressure tests': sonics * (usageOfADay / hoursADay + perHour('pressure_tests')),
     // The hubs and the categories of appliances come with them.
     'properties and hubs':
@@ -56,29 +53,21 @@ function requestsPerHour({ properties, signals, sonics }: Fleet, mood: Mood): Re
 }
 
 /** All of them. */
-export function totalPerHour(fleet: Fleet, mood: Mood): number {
-  return Object.values(requestsPerHour(fleet, mood)).reduce((sum, each) => sum + each, 0);
+export function totalPerHour(fleet: Fleet): number {
+  return Object.values(requestsPerHour(fleet)).reduce((sum, each) => sum + each, 0);
 }
 
 const figure = (requests: number) => Math.round(requests).toLocaleString('en');
 
 /** The table of requests by the size of the fleet, for docs/limits.md. */
 export function requestsTable(): string {
-  const parts = fleets.map((fleet) => requestsPerHour(fleet, 'steady'));
+  const parts = fleets.map(requestsPerHour);
   const kinds = Object.keys(parts[0] ?? {});
-  const totals = {
-    steady: 'in all',
-    calm: 'in all where nothing flows or changes',
-    lively: 'in all while water runs through each sonic',
-  };
   return table(
     ['Requests an hour', ...fleets.map(({ sonics }) => (sonics === 1 ? '1 sonic' : `${sonics} sonics`))],
     [
       ...kinds.map((kind) => [kind, ...parts.map((part) => figure(part[kind] ?? 0))]),
-      ...Object.entries(totals).map(([mood, words]) => [
-        words,
-        ...fleets.map((fleet) => figure(totalPerHour(fleet, mood as Mood))),
-      ]),
+      ['in total', ...fleets.map((fleet) => figure(totalPerHour(fleet)))],
       [
         'properties, and signals (hubs)',
         ...fleets.map(({ properties, signals }) => `${properties}, ${signals}`),

@@ -1,3 +1,4 @@
+import { type Clock, sleep } from '../base/clock.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
@@ -9,8 +10,6 @@ export const devicesAtOnce = 2;
 /** A question that is asked for each device by itself; times are ms of the monotonic clock. */
 export interface Question {
   readonly operation: OperationName;
-  /** Whether others were left out that are not due: what befalls all that are asked need not befall all. */
-  readonly isPart?: boolean;
   /** Asks for one device and takes in the answer. */
   readonly ask: (id: string) => Promise<void>;
   /** The cloud has no such thing of this device. */
@@ -26,9 +25,9 @@ export interface Asking {
   readonly client: CloudClient;
   /** Whether the cloud still knows the device. */
   readonly isThere: (id: string) => Promise<boolean>;
-  /** Waits until the next device's turn; none waits unless given. */
-  readonly turn?: () => Promise<void>;
-  readonly monotonic: () => number;
+  /** The time from one question to the next, at least, in ms; none unless given. */
+  readonly gapMs?: number;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
@@ -45,18 +44,21 @@ export interface Shortfall {
  */
 export async function askEach(
   ids: readonly string[],
-  { operation, isPart = false, ask, without, missed, drop }: Question,
-  { client, isThere, turn, monotonic, signal }: Asking,
+  { operation, ask, without, missed, drop }: Question,
+  { client, isThere, gapMs = 0, clock, signal }: Asking,
 ): Promise<Shortfall | null> {
   const [first] = ids;
   const wanted = ids.length;
   const failures: unknown[] = [];
   const missing: unknown[] = [];
+  let nextAt = clock.monotonic();
   const isOffered = () => client.availability(operation) === 'available';
   await severalAtOnce(devicesAtOnce, ids, async (id) => {
     if (!isOffered()) return;
-    await turn?.();
-    const at = monotonic();
+    const waitMs = nextAt - clock.monotonic();
+    nextAt += gapMs;
+    if (waitMs > 0) await sleep(clock, waitMs, signal).catch(() => {});
+    const at = clock.monotonic();
     try {
       if (!signal.aborted) await ask(id);
     } catch (error) {
@@ -67,18 +69,12 @@ export async function askEach(
     }
   });
   if (signal.aborted) throw signal.reason;
-  const isNobodys = missing.length === wanted && !isPart;
-  if (isNobodys && first !== undefined && (await isThere(first))) client.giveUp(operation);
+  if (missing.length === wanted && first !== undefined && (await isThere(first))) client.giveUp(operation);
   if (!isOffered()) {
     drop();
     return null;
   }
   const isNoneRead = missing.length + failures.length === wanted && wanted > 0;
-  if (isNoneRead && !(isPart && failures.every(isAboutOne))) throw failures[0] ?? missing[0];
+  if (isNoneRead) throw failures[0] ?? missing[0];
   return failures.length === 0 ? null : { failed: failures.length, wanted, error: failures[0] };
-}
-
-/** Whether another device may be answered all the same. */
-function isAboutOne(error: unknown): boolean {
-  return error instanceof CloudError && ['rejected', 'unreadable', 'forbidden'].includes(error.kind);
 }

@@ -16,7 +16,7 @@ import type { Shard } from '../model/shard.ts';
 import { Announcer } from './announcer.ts';
 import { Commands } from './commands.ts';
 import type { CommandTimes } from './confirmations.ts';
-import type { Deliveries } from './deliveries.ts';
+import { EarlyPoll } from './earlyPoll.ts';
 import { EventFeed } from './eventFeed.ts';
 import { Extras } from './extras.ts';
 import type { Figures } from './figures.ts';
@@ -64,6 +64,9 @@ export interface BridgeParts {
   readonly log: Log;
 }
 
+/** The contract of the webhook: so many early polls at most. */
+const earlyPollEveryMs = 5_000;
+
 /** How long the first show of the devices waits for what nothing depends on. */
 const extrasPatienceMs = 1_000;
 
@@ -87,8 +90,8 @@ export class Bridge {
   readonly #selfReport: SelfReport;
   readonly #presence: Presence;
   readonly #events: EventFeed;
+  readonly #earlyPoll: EarlyPoll;
   readonly #stopping = new AbortController();
-  #deliveries: Deliveries | null = null;
   #registration: WebhookRegistration | null = null;
   #trouble: string | null = null;
   #isShown = false;
@@ -113,6 +116,7 @@ export class Bridge {
     const startedAt = () => clock.now() - (clock.monotonic() - begunAt);
     // Two bridges may be started in one moment.
     const instanceId = Math.floor(random() * 2 ** 48).toString(16);
+    this.#earlyPoll = new EarlyPoll(() => this.#pollIncidentsEarly(), earlyPollEveryMs, clock);
     this.#events = new EventFeed(connection, options.topics, clock, log);
     this.#namesakes = new Namesakes(
       (id) => id === instanceId,
@@ -148,12 +152,8 @@ export class Bridge {
       client,
       store: this.#store,
       ledger,
-      happened: (happenings) => {
-        this.#deliveries?.found(happenings);
-        this.#happened(happenings);
-      },
+      happened: (happenings) => this.#happened(happenings),
       polled: (slice) => this.#polled(slice),
-      incidentsPeriodMs: (everyMs) => this.#deliveries?.incidentsPeriodMs(everyMs) ?? everyMs,
       clock,
       random,
       log,
@@ -216,7 +216,6 @@ export class Bridge {
         ordered: (order) => this.#carryOut(order),
         happened: (happenings) => this.#happened(happenings),
         changed: (slice) => this.#poller.request(slice),
-        stirred: (sonicId) => this.#poller.stir(sonicId),
         offersChanged: () => this.#offersChanged(),
         ended: (outcome) => this.#events.tell('command', outcome),
         unchanged: (kind, id) => this.#publisher.showAgain(kind, id),
@@ -301,7 +300,7 @@ export class Bridge {
   /** Stops asking and telling. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#deliveries?.stop();
+    this.#earlyPoll.stop();
     this.#monitor.stop();
     this.#selfReport.stop();
     this.#presence.stop();
@@ -351,7 +350,6 @@ export class Bridge {
       valveCommands: this.#commands.valveOutcomes,
       published: connection.published,
       retainedTopics: retained.size,
-      isWebhookTrusted: this.#deliveries?.isTrusted ?? null,
     };
   }
 
@@ -367,9 +365,8 @@ export class Bridge {
     );
   }
 
-  /** From now on the cloud's calls are counted on, and its settings are looked at after each reading of them. */
-  useWebhook(deliveries: Deliveries | null, registration: WebhookRegistration | null): void {
-    this.#deliveries = deliveries;
+  /** From now on the settings of the properties are looked at after each reading of them. */
+  useRegistration(registration: WebhookRegistration | null): void {
     this.#registration = registration;
   }
 
@@ -379,16 +376,19 @@ export class Bridge {
     this.#lookAnew();
   }
 
-  /** Something may have happened: looks at the incidents, and at the valves where the budget allows it. */
+  /** Something may have happened, as the webhook says: looks at the incidents and the valves soon. */
   pollEarly(): void {
-    if (this.#isStopped) return;
-    this.#poller.request('incidents');
-    if (this.#parts.client.traffic().pollWaitMs === 0) this.#poller.request('sonics');
+    this.#earlyPoll.ask();
   }
 
-  /** Incidents may be due sooner than they were. */
-  hastenIncidents(): void {
-    this.#poller.hasten('incidents');
+  #pollIncidentsEarly(): void {
+    this.#poller.request('incidents');
+    this.#pollValvesEarly();
+  }
+
+  /** Where the budget allows it. */
+  #pollValvesEarly(): void {
+    if (this.#parts.client.traffic().pollWaitMs === 0) this.#poller.request('sonics');
   }
 
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
@@ -459,7 +459,6 @@ export class Bridge {
 
   #polled(slice: Slice): void {
     this.#monitor.look();
-    if (slice === 'incidents' && this.#poller.records.incidents.failure === null) this.#deliveries?.polled();
     if (slice !== 'properties') return;
     void this.#extras.read();
     void this.#registration?.look(this.#store);
@@ -468,8 +467,12 @@ export class Bridge {
   #happened(happenings: readonly Happening[]): void {
     const isNew = happenings.some(({ event }) => event === 'device_added');
     if (isNew && this.#store.neighbourhood.isShared) void this.#parts.ledger.lookAround();
+    const isIncident = happenings.some(
+      ({ event }) => event === 'incident_opened' || event === 'incident_closed',
+    );
+    // A leak may have closed its valve. What is there at the start happened before.
+    if (isIncident && this.#isFirstRoundDone) this.#pollValvesEarly();
     for (const happening of happenings) {
-      if (!('kind' in happening)) this.#poller.stir(happening.record.sonic_id);
       if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
       else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record);
       else if (happening.event === 'incident_moved') this.#announcer.takeOver([happening.record.id]);

@@ -40,8 +40,6 @@ export interface CommandsEvents {
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A slice may show something new: worth an early poll. */
   readonly changed: (slice: Slice) => void;
-  /** A valve moves, or may: worth a closer look. */
-  readonly stirred: (sonicId: string) => void;
   /** An operation is offered no more, or again. */
   readonly offersChanged: () => void;
   readonly ended: (outcome: Outcome) => void;
@@ -73,7 +71,6 @@ export class Commands {
     });
     this.#confirmations = new Confirmations({
       ...options,
-      accepted: events.stirred,
       tell: (outcome) => this.#tell(outcome),
     });
     const valveLanes = new ValveLanes({
@@ -81,10 +78,7 @@ export class Commands {
       signal,
       confirmations: this.#confirmations,
       followUp,
-      doubtful: (sonicId) => {
-        events.stirred(sonicId);
-        events.changed('sonics');
-      },
+      doubtful: () => events.changed('sonics'),
     });
     const changes = new Changes({ ...options, signal, followUp });
     this.#commander = new Commander({

@@ -20,8 +20,6 @@ export interface CommandTimes {
 export interface ConfirmationsOptions extends CommandTimes {
   readonly client: CloudClient;
   readonly store: Store;
-  /** The cloud accepted to move a valve. */
-  readonly accepted: (sonicId: string) => void;
   /** Told of a valve that did not follow. */
   readonly tell: (outcome: Outcome) => void;
   readonly clock: Clock;
@@ -54,12 +52,11 @@ export class Confirmations {
 
   /** Awaits what a command asked for, where anybody can see it. */
   begin(command: Accepted): void {
-    const { store, clock, accepted } = this.#options;
+    const { store, clock } = this.#options;
     const { id, action } = moveOf(command.call);
     const reading = readingOf(command.call, store);
     if (action === null || reading === null) return;
     store.noteAccepted(id, action, clock.monotonic());
-    accepted(id);
     this.#watches.get(id)?.abort();
     const watch = new AbortController();
     this.#watches.set(id, watch);

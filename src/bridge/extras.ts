@@ -83,7 +83,7 @@ export class Extras {
     const shortfall = await askEach(ids, this.#hubQuestion(), {
       client: this.#client,
       isThere: (id) => isStillThere(this.#client, 'signal', id, signal),
-      monotonic: () => this.#clock.monotonic(),
+      clock: this.#clock,
       signal,
     });
     if (shortfall) this.#noteFailure('hubs', shortfall.error);

@@ -25,6 +25,4 @@ export interface Figures {
   /** Messages that were given to the broker. */
   readonly published: number;
   readonly retainedTopics: number;
-  /** Whether the webhook is counted on to tell of incidents; null without one. */
-  readonly isWebhookTrusted: boolean | null;
 }

@@ -10,8 +10,7 @@ import { agesUntil } from './freshness.ts';
 import type { Ledger } from './ledger.ts';
 import { MissingIncidents } from './missingIncidents.ts';
 import { PropertyPolls } from './propertyPolls.ts';
-import { type DueAt, Recurring } from './recurring.ts';
-import { Rhythm } from './rhythm.ts';
+import { Recurring } from './recurring.ts';
 import {
   type Failure,
   incomplete,
@@ -42,8 +41,6 @@ export interface PollerOptions extends PollerTimes {
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A slice was polled, well or not. */
   readonly polled: (slice: Slice) => void;
-  /** How often incidents are read instead of so often. */
-  readonly incidentsPeriodMs: (everyMs: number) => number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -64,7 +61,10 @@ const patienceMs = 2_000;
 /** How a poll went: null is well; what is incomplete was still taken in as far as it could be read. */
 type Outcome = Failure | null;
 
-/** Asks the cloud, slice by slice, each by its own schedule; the only one that takes in lists. What is heard singly is weighed by age. */
+/**
+ * Asks the cloud, slice by slice, each by the schedule that the user wrote: nothing makes it slower or faster, and what
+ * happens only adds single early polls. The only one that takes in lists; what is heard singly is weighed by age.
+ */
 export class Poller {
   readonly #options: PollerOptions;
   readonly #client: CloudClient;
@@ -82,7 +82,6 @@ export class Poller {
     pressure_tests: neverPolled,
   };
   readonly #counts = new Map<Slice, PollCounts>();
-  readonly #rhythm: Rhythm;
   readonly #propertyPolls: PropertyPolls;
   readonly #sonicPolls: SonicPolls;
   readonly #missingIncidents: MissingIncidents;
@@ -111,23 +110,11 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    const { client, store, ledger, schedules, timezone, staleAfterMs, clock, random, log } = options;
+    const { client, store, ledger, schedules, timezone, clock, random, log } = options;
     this.#client = client;
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#rhythm = new Rhythm(
-      {
-        schedules,
-        staleAfterMs,
-        isBudgetShort: () => client.traffic().pollWaitMs > 0,
-        onStir: () => {
-          this.#recurring.sonics.hasten();
-          this.#recurring.telemetry.hasten();
-        },
-      },
-      clock,
-    );
     const { signal } = this.#stopping;
     this.#propertyPolls = new PropertyPolls({ client, store, signal, clock });
     this.#missingIncidents = new MissingIncidents(client, signal);
@@ -135,7 +122,6 @@ export class Poller {
       client,
       store,
       ledger,
-      rhythm: this.#rhythm,
       timezone,
       signal,
       periodMs: (slice) => this.#periodMs(slice),
@@ -145,16 +131,14 @@ export class Poller {
       clock,
       log,
     });
-    const recurring = (slice: Slice, dueAt?: DueAt) =>
-      new Recurring(() => this.#poll(slice), schedules[slice], timezone, clock, random, dueAt);
+    const recurring = (slice: Slice) =>
+      new Recurring(() => this.#poll(slice), schedules[slice], timezone, clock, random);
     this.#recurring = {
       properties: recurring('properties'),
       signals: recurring('signals'),
-      sonics: recurring('sonics', (...run) => this.#rhythm.nextListAt(...run)),
-      incidents: recurring('incidents', (startedAt, everyMs) => {
-        return startedAt + options.incidentsPeriodMs(everyMs);
-      }),
-      telemetry: recurring('telemetry', (...run) => this.#rhythm.nextTelemetryAt(...run)),
+      sonics: recurring('sonics'),
+      incidents: recurring('incidents'),
+      telemetry: recurring('telemetry'),
       usage: recurring('usage'),
       pressure_tests: recurring('pressure_tests'),
     };
@@ -208,7 +192,6 @@ export class Poller {
 
   /** Polls everything as soon as it can. */
   refresh(): void {
-    this.#sonicPolls.hurry();
     for (const slice of slices) this.#recurring[slice].request();
   }
 
@@ -220,17 +203,6 @@ export class Poller {
   /** Polls one slice as soon as it can, resolving after that, well or not. */
   read(slice: Slice): Promise<void> {
     return this.#recurring[slice].run();
-  }
-
-  /** Polls one slice sooner, where it is due sooner by now. */
-  hasten(slice: Slice): void {
-    this.#recurring[slice].hasten();
-  }
-
-  /** Something happened at a sonic, or at what nobody knows the sonic of: looks there more often for a while. */
-  stir(sonicId: string | null): void {
-    // What is there at the start happened before.
-    if (this.#isStarted) this.#rhythm.stir(sonicId);
   }
 
   /** Polls no more; what is under way is given up. */

@@ -3,9 +3,6 @@ import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Schedule } from '../base/schedule.ts';
 
-/** When the next run is due after one that was begun at that time; both in ms of the monotonic clock. */
-export type DueAt = (startedAt: number, everyMs: number) => number;
-
 const retry: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 const clockJumpMs = 1_500;
 
@@ -15,13 +12,9 @@ const mostLateMs = 5_000;
 /** By so much clocks are put back. */
 const putBackMs = 3_600_000;
 
-/** A timer may go off a little before its time. */
-const timerToleranceMs = 2;
-
 /**
  * Runs a task by its schedule, one run at a time. After a failure it runs again sooner than scheduled, with growing
  * waits. Asking for an early run coalesces; asked during a run, it runs once more, as that run may have read too soon.
- * A cron expression is kept to the letter; a period may be told to be shorter or longer for a while.
  */
 export class Recurring {
   readonly #task: () => Promise<boolean>;
@@ -29,10 +22,7 @@ export class Recurring {
   readonly #timezone: string;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #dueAt: DueAt;
   #startedAt = 0;
-  /** When a timer is to go off, in ms of the monotonic clock; null while none is set. */
-  #armedFor: number | null = null;
   #cron: ScheduledTask | null = null;
   /** What the cron expression names next, seen from any time since `from`; both in ms since 1970. */
   #next = { from: 0, at: 0 };
@@ -51,14 +41,12 @@ export class Recurring {
     timezone: string,
     clock: Clock,
     random: Random,
-    dueAt: DueAt = (startedAt, everyMs) => startedAt + everyMs,
   ) {
     this.#task = task;
     this.#schedule = schedule;
     this.#timezone = timezone;
     this.#clock = clock;
     this.#random = random;
-    this.#dueAt = dueAt;
   }
 
   /** Runs at once, resolving after that first run, and from then on by the schedule. */
@@ -84,17 +72,10 @@ export class Recurring {
     if (!this.#isRunning) this.#idle = this.#run();
   }
 
-  /** Runs sooner than it would have, where it is due sooner by now. */
-  hasten(): void {
-    if (this.#isRunning || this.#isStopped || this.#armedFor === null) return;
-    const dueAt = this.#scheduledAt();
-    if (dueAt !== null && dueAt < this.#armedFor) this.#armFor(dueAt);
-  }
-
   /** Runs no more; a run that is under way ends by itself. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#disarm();
+    this.#cancelTimer();
     this.#cancelClockCheck();
     await this.#cron?.destroy();
   }
@@ -111,7 +92,7 @@ export class Recurring {
     let isGood = true;
     while (this.#isWanted && !this.#isStopped) {
       this.#isWanted = false;
-      this.#disarm();
+      this.#cancelTimer();
       this.#startedAt = this.#clock.monotonic();
       isGood = await this.#task();
     }
@@ -121,32 +102,15 @@ export class Recurring {
   }
 
   #arm(isGood: boolean): void {
-    const retryMs = isGood ? null : backoffMs(retry, this.#failures, this.#random);
-    const retryAt = retryMs === null ? null : this.#clock.monotonic() + retryMs;
-    const times = [this.#scheduledAt(), retryAt].filter((time) => time !== null);
-    if (times.length > 0) this.#armFor(Math.min(...times));
-  }
-
-  #armFor(time: number): void {
-    this.#disarm();
-    this.#armedFor = time;
-    this.#cancelTimer = this.#clock.after(Math.max(0, time - this.#clock.monotonic()), () => this.#ring());
-  }
-
-  #disarm(): void {
-    this.#cancelTimer();
-    this.#armedFor = null;
-  }
-
-  /** What made it due so soon may be over. */
-  #ring(): void {
-    const dueAt = this.#failures === 0 ? this.#scheduledAt() : null;
-    if (dueAt !== null && dueAt > this.#clock.monotonic() + timerToleranceMs) this.#armFor(dueAt);
-    else this.request();
-  }
-
-  #scheduledAt(): number | null {
-    return this.#schedule.kind === 'every' ? this.#dueAt(this.#startedAt, this.#schedule.everyMs) : null;
+    const retryMs = isGood ? Number.POSITIVE_INFINITY : backoffMs(retry, this.#failures, this.#random);
+    const scheduledMs =
+      this.#schedule.kind === 'every'
+        ? this.#startedAt + this.#schedule.everyMs - this.#clock.monotonic()
+        : Number.POSITIVE_INFINITY;
+    const waitMs = Math.max(0, Math.min(scheduledMs, retryMs));
+    if (waitMs < Number.POSITIVE_INFINITY) {
+      this.#cancelTimer = this.#clock.after(waitMs, () => this.request());
+    }
   }
 
   /**

@@ -9,21 +9,17 @@ import { type Flaw, flawOf, together } from './flaw.ts';
 import type { Ledger } from './ledger.ts';
 import { LocalDays } from './localDays.ts';
 import { Midnight } from './midnight.ts';
-import { Pace } from './pace.ts';
 import { PressureTestBook } from './pressureTestBook.ts';
-import type { Rhythm } from './rhythm.ts';
 import { type Failure, incomplete, type SonicSlice } from './slices.ts';
 import { SonicDays } from './sonicDays.ts';
 import { isStillThere } from './stillThere.ts';
 import type { Store } from './store.ts';
-import { listPeriodMs } from './tempo.ts';
 import { UsageBook } from './usageBook.ts';
 
 export interface SonicPollsOptions {
   readonly client: CloudClient;
   readonly store: Store;
   readonly ledger: Ledger;
-  readonly rhythm: Rhythm;
   /** Counts where the time zone of a property is not known. */
   readonly timezone: string;
   /** Gives up what is under way. */
@@ -52,8 +48,14 @@ const earliestTime = Date.UTC(2024, 0);
 /** A clock that is months ahead would close months that are not over, and one that is behind shows past days as today. */
 const mostAheadMs = 24 * 3_600_000;
 
-/** Two at a time, fewer sonics than that have told their telemetry within two seconds or so. */
+/** Fewer sonics than that are asked without a pause. */
 const fewestSpread = 20;
+
+/** Between the questions about two of more sonics, so that the cloud is not asked hundreds at once. */
+const longestGapMs = 100;
+
+/** The last is asked before the first is due again, even if there are as many Wi-Fi sonics, which come after them. */
+const shareOfPeriod = 0.4;
 
 /** Polls what is asked for sonic by sonic, and knows what of it belongs to which day. */
 export class SonicPolls {
@@ -63,7 +65,6 @@ export class SonicPolls {
   readonly #usage: UsageBook;
   readonly #pressureTests: PressureTestBook;
   readonly #midnight: Midnight;
-  readonly #paces: Readonly<Record<SonicSlice, Pace>>;
 
   constructor(options: SonicPollsOptions) {
     this.#options = options;
@@ -74,11 +75,6 @@ export class SonicPolls {
     this.#usage = new UsageBook(store, ledger, days, () => allowedMs('usage'), clock);
     this.#pressureTests = new PressureTestBook(store, days, () => allowedMs('pressure_tests'), clock);
     this.#midnight = new Midnight(localDays, timezones, () => this.#newDay(), clock);
-    this.#paces = {
-      telemetry: new Pace(clock, fewestSpread),
-      usage: new Pace(clock),
-      pressure_tests: new Pace(clock),
-    };
   }
 
   /** Watches the calendar from now on. */
@@ -89,13 +85,6 @@ export class SonicPolls {
   /** Watches it no more. */
   stop(): void {
     this.#midnight.stop();
-    this.hurry();
-  }
-
-  /** Lets the polls be quick, those under way and the next. */
-  hurry(): void {
-    this.#options.rhythm.hurry();
-    for (const pace of Object.values(this.#paces)) pace.hurry();
   }
 
   /** Polls a slice; null is well. Rejects where nothing could be read. */
@@ -104,8 +93,6 @@ export class SonicPolls {
     if (isByDay && this.#isClockWrong) return wrongClock(this.#options.clock.now());
     if (slice === 'usage') this.#usage.refresh();
     const inquiries = this.#inquiries(slice);
-    const count = inquiries.reduce((sum, { ids }) => sum + ids.length, 0);
-    this.#paces[slice].begin(count, this.#spreadOverMs(slice));
     const ends: PromiseSettledResult<Flaw | null>[] = [];
     for (const inquiry of inquiries) ends.push(...(await Promise.allSettled([this.#ask(slice, inquiry)])));
     if (this.#options.signal.aborted) throw this.#options.signal.reason;
@@ -120,19 +107,17 @@ export class SonicPolls {
   }
 
   async #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
-    const { client, rhythm, agesUntil, clock, signal } = this.#options;
-    const missed: Question['missed'] = (id, at) => {
-      if (slice === 'telemetry') rhythm.missed(id);
-      question.missed(id, Math.min(at, agesUntil(slice)));
-    };
+    const { client, periodMs, agesUntil, clock, signal } = this.#options;
+    const missed: Question['missed'] = (id, at) => question.missed(id, Math.min(at, agesUntil(slice)));
+    const gapMs = Math.min(longestGapMs, (shareOfPeriod * periodMs(slice)) / ids.length);
     const shortfall = await askEach(
       ids,
       { ...question, missed },
       {
         client,
         isThere: (id) => this.#isThere(id),
-        turn: () => this.#paces[slice].turn(),
-        monotonic: () => clock.monotonic(),
+        gapMs: ids.length < fewestSpread ? 0 : gapMs,
+        clock,
         signal,
       },
     );
@@ -153,21 +138,17 @@ export class SonicPolls {
 
   /** Each kind of sonic has a route of its own. */
   #telemetryInquiries(sonicIds: readonly string[]): Inquiry[] {
-    const { store, rhythm } = this.#options;
-    rhythm.keepOnly(sonicIds);
+    const { store } = this.#options;
     const linked = sonicIds.filter((id) => this.#isLinked(id));
     this.#keepOutdated(linked);
-    const due = rhythm.due(linked);
-    return [false, true].map((isWifi) => {
-      const isOfKind = (id: string) => store.isWifi(id) === isWifi;
-      const ids = due.filter(isOfKind);
-      const isPart = ids.length < linked.filter(isOfKind).length;
-      return { ids, question: { ...this.#telemetryQuestion(isWifi), isPart } };
-    });
+    return [false, true].map((isWifi) => ({
+      ids: linked.filter((id) => store.isWifi(id) === isWifi),
+      question: this.#telemetryQuestion(isWifi),
+    }));
   }
 
   #telemetryQuestion(isWifi: boolean): Question {
-    const { client, store, rhythm, clock } = this.#options;
+    const { client, store, clock } = this.#options;
     const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
     return {
       operation,
@@ -176,7 +157,6 @@ export class SonicPolls {
         const telemetry = await client.call(call, this.#oneOfMany);
         store.setTelemetry(id, telemetry, clock.monotonic());
         this.#lookAtAge(id, telemetry);
-        rhythm.measured(id, telemetry);
       },
       without: (id, at) => store.setTelemetry(id, null, at),
       missed: (id, at) => store.missedTelemetry(id, at),
@@ -250,12 +230,6 @@ export class SonicPolls {
   #newFirst(ids: readonly string[], key: 'usage' | 'pressureTests'): string[] {
     const news = new Set(ids.filter((id) => this.#options.store.sonicView(id)?.[key] === undefined));
     return [...news, ...ids.filter((id) => !news.has(id))];
-  }
-
-  /** Telemetry is through in time for those that are lively, who are asked twice in a period. */
-  #spreadOverMs(slice: SonicSlice): number {
-    const periodMs = this.#options.periodMs(slice);
-    return slice === 'telemetry' ? listPeriodMs('lively', periodMs) : periodMs;
   }
 
   get #isClockWrong(): boolean {

@@ -22,7 +22,7 @@ export interface ValveLanesOptions {
   /** Ends what is under way; nothing is sent after that. */
   readonly signal: AbortSignal;
   /** The cloud may have taken a command of which nobody knows. */
-  readonly doubtful: (sonicId: string) => void;
+  readonly doubtful: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -124,7 +124,7 @@ export class ValveLanes {
       if (isOvertaken) onEnd(superseded);
       else onEnd({ status: 'error', reason: reasonOf(error), error, httpStatus });
       const mayHaveActed = error instanceof CloudError && error.mayHaveActed;
-      if (mayHaveActed && !signal.aborted) doubtful(id);
+      if (mayHaveActed && !signal.aborted) doubtful();
       return;
     }
     onEnd({ status: 'ok', reason: null, answer, httpStatus });

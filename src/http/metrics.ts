@@ -149,12 +149,6 @@ export const metricRows: readonly MetricRow[] = [
     read: ({ deliveries }) => by('outcome', deliveries ?? {}),
   },
   {
-    kind: 'gauge',
-    name: 'sonic2mqtt_webhook_trusted',
-    help: '1 while the webhook is counted on, and incidents are polled less often; missing without a webhook',
-    read: ({ figures }) => one(figures.isWebhookTrusted),
-  },
-  {
     kind: 'counter',
     name: 'process_cpu_seconds_total',
     help: 'Processor time of the process, user and system',

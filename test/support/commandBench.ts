@@ -51,8 +51,8 @@ export async function startCommands(
   const outcomes: Outcome[] = [];
   /** What was asked of the bridge itself. */
   const orders: string[] = [];
-  /** Sonics whose valves move, or may. */
-  const stirred: string[] = [];
+  /** What is worth an early poll. */
+  const polledEarly: string[] = [];
   const commands = new Commands(
     {
       topics,
@@ -71,8 +71,7 @@ export async function startCommands(
     {
       ordered: ({ order }) => void orders.push(order),
       happened: () => {},
-      changed: () => {},
-      stirred: (sonicId) => void stirred.push(sonicId),
+      changed: (slice) => void polledEarly.push(slice),
       offersChanged: () => {},
       ended: (outcome) => void outcomes.push(outcome),
       unchanged: () => {},
@@ -91,7 +90,7 @@ export async function startCommands(
     take,
     outcomes,
     orders,
-    stirred,
+    polledEarly,
     /** Changes that reached the cloud: their paths and bodies. */
     get changes() {
       return stub.requests.filter(isChange).map(({ path, body }) => [path, body] as const);

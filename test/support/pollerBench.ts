@@ -61,7 +61,6 @@ export async function startPoller(
     requestTimeoutMs: 5_000,
     happened: (happenings) => void happened.push(...happenings),
     polled: () => {},
-    incidentsPeriodMs: (everyMs) => everyMs,
     clock,
     random: Math.random,
     log: logLines('error').log,

@@ -6,13 +6,14 @@ import { Extras } from '../../src/bridge/extras.ts';
 import { Ledger } from '../../src/bridge/ledger.ts';
 import { Poller } from '../../src/bridge/poller.ts';
 import { type Slice, slices } from '../../src/bridge/slices.ts';
-import { type Happening, Store } from '../../src/bridge/store.ts';
+import { Store } from '../../src/bridge/store.ts';
 import { parseSchedule } from '../../src/config/schedule.ts';
 import { optionRows } from '../../src/config/schema.ts';
 import type { Telemetry } from '../../src/model/records.ts';
 import { CountingCloud, type Offer } from './countingCloud.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
+import { withTime } from './passTime.ts';
 import { temporaryFolder } from './program.ts';
 import { aProperty, aSignal, aSonic, someSettings } from './views.ts';
 
@@ -30,7 +31,6 @@ export async function startPolling(
   { properties, signals, sonics }: Fleet,
   telemetry: (now: number, sonicId: string) => Partial<Telemetry>,
   otherLists: Offer['lists'] = {},
-  incidentsPeriodMs = (everyMs: number) => everyMs,
 ) {
   const clock = new FakeClock(Date.parse('2026-11-20T09:00:00Z'));
   const signalsOf = (index: number) =>
@@ -80,12 +80,6 @@ export async function startPolling(
     log,
   );
   const polled = (slice: Slice) => void (slice === 'properties' && extras.read());
-  // As the bridge does.
-  const happened = (happenings: readonly Happening[]) => {
-    for (const happening of happenings) {
-      if (!('kind' in happening)) poller.stir(happening.record.sonic_id);
-    }
-  };
   const poller: Poller = new Poller({
     client: cloud.client,
     store,
@@ -94,15 +88,14 @@ export async function startPolling(
     timezone: 'UTC',
     staleAfterMs,
     requestTimeoutMs: 10_000,
-    happened,
+    happened: () => {},
     polled,
-    incidentsPeriodMs,
     clock,
     random: () => 0.5,
     log,
   });
   onTestFinished(() => poller.stop());
-  await poller.start();
+  await withTime(clock, poller.start());
   await extras.settled();
   return { clock, cloud, poller, store, lines };
 }

@@ -309,14 +309,14 @@ describe('an accepted command', () => {
 
 describe('a valve command that fails', () => {
   it.each([
-    ['is looked after where the cloud may have taken it', { fault: 'cut' }, ['sonic-1']],
+    ['is looked after where the cloud may have taken it', { fault: 'cut' }, ['sonics']],
     ['is not where the cloud refused it', { status: 422 }, []],
-  ] as const)('%s', async (_, answer, stirred) => {
+  ] as const)('%s', async (_, answer, polledEarly) => {
     const bench = await startCommands(() => answer);
     bench.take(valve, 'CLOSE');
     await bench.told(1);
     expect(bench.outcomes).toMatchObject([{ status: 'error' }]);
-    expect(bench.stirred).toEqual(stirred);
+    expect(bench.polledEarly).toEqual(polledEarly);
   });
 });
 

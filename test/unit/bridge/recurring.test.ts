@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Schedule } from '../../../src/base/schedule.ts';
-import { type DueAt, Recurring } from '../../../src/bridge/recurring.ts';
+import { Recurring } from '../../../src/bridge/recurring.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 let clock: FakeClock;
 let runs: number[];
 let outcome: boolean | Promise<boolean>;
 
-function recurring(schedule: Schedule, dueAt?: DueAt): Recurring {
+function recurring(schedule: Schedule): Recurring {
   const task = () => {
     runs.push(clock.monotonic());
     return Promise.resolve(outcome);
   };
-  return new Recurring(task, schedule, 'UTC', clock, () => 0.5, dueAt);
+  return new Recurring(task, schedule, 'UTC', clock, () => 0.5);
 }
 
 /** Lets time pass in small steps, and what it sets off run. */
@@ -80,65 +80,5 @@ describe('a task that recurs', () => {
 
   it('is due again after its period', () => {
     expect(recurring({ kind: 'every', everyMs: 7_000 }).dueAfter(1_000)).toBe(8_000);
-  });
-
-  describe('whose period changes', () => {
-    let periodMs: number;
-    const dueAt: DueAt = (startedAt) => startedAt + periodMs;
-    const every = { kind: 'every', everyMs: 10_000 } as const;
-
-    beforeEach(() => {
-      periodMs = 10_000;
-    });
-
-    it('runs sooner when it is hastened, counted from the start of its last run, and then by the new period', async () => {
-      const task = recurring(every, dueAt);
-      await task.start();
-      await pass(6_000);
-      periodMs = 5_000;
-      task.hasten();
-      await pass(6_000);
-      expect(runs).toEqual([0, 6_000, 11_000]);
-      await task.stop();
-    });
-
-    it('goes back to its old one as soon as the reason is over', async () => {
-      const task = recurring(every, dueAt);
-      periodMs = 5_000;
-      await task.start();
-      await pass(4_000);
-      periodMs = 10_000;
-      await pass(16_000);
-      expect(runs).toEqual([0, 10_000, 20_000]);
-      await task.stop();
-    });
-
-    it('is not put off by being hastened while it retries', async () => {
-      outcome = false;
-      const task = recurring(every, dueAt);
-      await task.start();
-      for (let second = 0; second < 4; second++) {
-        await pass(1_000);
-        task.hasten();
-      }
-      expect(runs).toEqual([0, 3_750]);
-      periodMs = 60_000;
-      await pass(8_000);
-      expect(runs).toEqual([0, 3_750, 11_250]);
-      await task.stop();
-    });
-
-    it('stays still when it is hastened after it was stopped, or before it was started', async () => {
-      const task = recurring(every, dueAt);
-      task.hasten();
-      await pass(1_000);
-      expect(runs).toEqual([]);
-      await task.start();
-      await task.stop();
-      periodMs = 0;
-      task.hasten();
-      await pass(20_000);
-      expect(runs).toHaveLength(1);
-    });
   });
 });

@@ -185,13 +185,13 @@ describe('what is asked for sonic by sonic', () => {
     await waitFor(() => store.sonicView('two')?.usage && store.sonicView('two')?.pressureTests, {
       what: 'the figures of the new sonic',
     });
-    const asked = stub.requests.slice(before).filter(({ path }) => path.includes('/things/'));
-    expect(new Set(asked.slice(0, 2).map(({ path }) => path))).toEqual(
-      new Set(['daily_usage', 'pressure_tests'].map((path) => `/iot-core/customer_app/things/two/${path}`)),
-    );
+    for (const figure of ['daily_usage', 'pressure_tests']) {
+      const asked = stub.requests.slice(before).find(({ path }) => path.endsWith(figure));
+      expect(asked?.path).toBe(`/iot-core/customer_app/things/two/${figure}`);
+    }
   });
 
-  it('is asked for of all at once when everything is polled anew', async () => {
+  it('is asked for without a pause of few, when everything is polled anew', async () => {
     const sonics = Array.from({ length: 6 }, (_, index) => ({ id: `sonic-${index}` }));
     const answer: StubHandler = ({ path }) =>
       path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
@@ -287,9 +287,12 @@ describe('what is asked for sonic by sonic', () => {
     const clock = noon();
     const answer: StubHandler = ({ path }) =>
       path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
-    const { stub, poller } = await startPoller(cloudOf(linked, answer), clock);
-    clock.advance(3_600_000);
-    await waitFor(() => stub.requests.filter(({ path }) => path.endsWith('daily_usage')).length === 5, {
+    const sonics = [{ id: 'sonic-0' }];
+    const { stub, poller } = await startPoller(cloudOf(sonics, answer), clock);
+    // So many that the clock, which stands still, holds all but the first back.
+    for (let index = 1; index < 30; index++) sonics.push({ id: `sonic-${index}` });
+    poller.request('sonics');
+    await waitFor(() => stub.requests.filter(({ path }) => path.endsWith('daily_usage')).length > 2, {
       what: 'the first of the next round',
     });
     const before = stub.requests.length;

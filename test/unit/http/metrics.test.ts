@@ -16,7 +16,6 @@ const figures: Figures = {
   valveCommands: { ok: 5, error: 0, refused: 0, superseded: 0, not_confirmed: 1 },
   published: 80,
   retainedTopics: 60,
-  isWebhookTrusted: null,
 };
 const linesOf = async (
   changes: Partial<Figures> = {},
@@ -86,9 +85,8 @@ describe('the metrics', () => {
 
   it('tell of the webhook where there is one', async () => {
     const deliveries = { accepted: 2, not_found: 3, unauthorized: 1, too_large: 0 };
-    expect(await linesOf({ isWebhookTrusted: true }, deliveries)).toEqual(
+    expect(await linesOf({}, deliveries)).toEqual(
       expect.arrayContaining([
-        'sonic2mqtt_webhook_trusted 1',
         'sonic2mqtt_webhook_deliveries_total{outcome="accepted"} 2',
         'sonic2mqtt_webhook_deliveries_total{outcome="not_found"} 3',
         'sonic2mqtt_webhook_deliveries_total{outcome="too_large"} 0',
