@@ -38,6 +38,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       notifications: present(world.notifications.get(propertyId)),
       accepted: {},
       incidents,
+      possibleIncidents: [],
       areIncidentsKnown: true,
     },
     signal: {
@@ -47,6 +48,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       isUnread: false,
       hub: null,
       incidents: [],
+      possibleIncidents: [],
       areIncidentsKnown: true,
     },
     sonic: {
@@ -63,6 +65,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       pressureTests: examplePressureTests(world, sonic.id),
       pressureTestJobId: null,
       incidents,
+      possibleIncidents: [],
       areIncidentsKnown: true,
     },
   };

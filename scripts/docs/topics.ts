@@ -24,6 +24,8 @@ const retainedWords: Readonly<Record<string, string>> = {
     'how the bridge fares: `status` is `ok`, `degraded`, `cloud_unreachable` or `auth_failed`, and `reason` says why; published when the status or the outcome of a schedule changes',
   'bridge/info':
     'version, figures (renewed every 15 minutes), the operations of the cloud, and the configuration without secrets',
+  'bridge/incidents':
+    'the open incidents that name no known device, where the account has several properties, newest first, at most 50; with one property they are at that property',
   'sonic/{id}':
     'the record of the cloud, with `property_id` and `valve`: `open`, `opening`, `closing`, `closed` or null',
   'sonic/{id}/availability':
@@ -35,7 +37,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}/pressure_tests':
     'its pressure tests, where the cloud tells: `last_day` with a test, `today_count`, the ids of the tests of the last 60 days by date, and `job_id` of the last test that the bridge has started',
   'sonic/{id}/incidents':
-    'its open incidents: the newest of each type, or null; types beyond the known twenty are added; `open_count` is null while not all open incidents could be read',
+    'its open incidents: the newest of each type, or null; types beyond the known twenty are added; `open_count` is null while not all open incidents could be read, or one names no known device',
   'signal/{id}': 'the record of the cloud, with `property_id`',
   'signal/{id}/availability': '`online` or `offline`: its connection to the cloud',
   'signal/{id}/incidents': 'as for a sonic: the incidents of this signal that name no known sonic',
@@ -66,6 +68,9 @@ const bridge: BridgeView = {
   lastUpdate: exampleTime,
   requestsLastHour: 296,
   applianceCategories: null,
+  incidents: [],
+  possibleIncidents: [],
+  areIncidentsKnown: true,
 };
 
 function health(): object {

@@ -1,3 +1,5 @@
+import { incidentName } from '../entities/incidents.ts';
+import { unknownIncident } from '../model/incidents.ts';
 import type { Store } from './store.ts';
 
 // What is to be said of the account as a whole. `isAsked`: the cloud was asked which signals are in which property.
@@ -22,6 +24,16 @@ export function wordsOfEmptiness(store: Store, isAsked: boolean): string | null 
       ? 'the account has a property, but no signal (hub) in it'
       : 'the account has a signal (hub), but no sonic (valve) on it';
   return store.neighbourhood.isShared ? words.replace('the account', 'this part of the account') : words;
+}
+
+/** Which alerts are unknown, as nobody knows where an open incident is; said once the lists were read that may have its device. */
+export function wordsOfUnassigned(store: Store): string[] {
+  const incidents = store.isWhole ? store.devicelessIncidents : [];
+  const names = new Set(incidents.map((incident) => incidentName(incident) ?? unknownIncident));
+  return [...names].map(
+    (name) =>
+      `an open incident names no known device: ${name}. This alert shows as unknown wherever it may belong to`,
+  );
 }
 
 /** They work until the next start: that one knows nothing of the old names, and deletes what is not selected. */

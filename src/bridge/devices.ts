@@ -22,6 +22,8 @@ export interface DevicesEvents<T> {
   /** Its record is another. */
   readonly changed: (id: string) => void;
   readonly added: (id: string) => void;
+  /** It is listed for the first time, and not wanted. */
+  readonly passed: (id: string) => void;
   readonly removed: (id: string) => void;
 }
 
@@ -219,7 +221,9 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     const { id } = listed;
     const home = this.#events.homeOf(listed);
     const known = this.#records.get(id);
+    const isNews = !known && !this.#unwanted.has(id);
     this.#unwanted.set(id, home);
+    if (isNews) this.#events.passed(id);
     if (!known) this.#absences.forget(id);
     if (!known || home === null || !this.#events.isElsewhere(home)) return [];
     this.#events.crossed(home);

@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts';
 import { Outage } from '../base/outage.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus } from '../model/devices.ts';
-import { accountNotes, wordsOfEmptiness, wordsOfOutdatedFilters } from './accountWords.ts';
+import { accountNotes, wordsOfEmptiness, wordsOfOutdatedFilters, wordsOfUnassigned } from './accountWords.ts';
 import { freshUntil } from './freshness.ts';
 import { healthFingerprint, healthPayload, type Judgement, judge, type Symptoms } from './health.ts';
 import type { Ledger } from './ledger.ts';
@@ -159,7 +159,12 @@ export class Monitor {
       slices: records(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
-      dataProblems: [...troubles(), ...wordsOfOutdatedFilters(store), ...wordsOf('warn')],
+      dataProblems: [
+        ...troubles(),
+        ...wordsOfUnassigned(store),
+        ...wordsOfOutdatedFilters(store),
+        ...wordsOf('warn'),
+      ],
       ledgerProblem: ledger.problem,
       emptiness,
       notes: [...accountNotes(store, isAsked).filter((words) => words !== emptiness), ...wordsOf('info')],

@@ -27,14 +27,20 @@ export class Neighbourhood {
     return propertyId !== null && this.#lists.property.has(propertyId);
   }
 
-  /** One that names no device at all has no property; one bridge shows it all the same. */
+  /** One that is in no property, and names no device that the account has, is shown all the same: by one bridge. */
   isIncidentHere(incident: Incident): boolean {
-    const { isShared, isFiltered } = this.#territory;
-    const isHomeless = incident.sonic_id === null && incident.signal_id === null;
-    if (isShared && !isFiltered && isHomeless) return this.#territory.isOurs(incident.id);
     const home = this.#whereabouts.propertyOf(incident);
+    if (home === null && this.isDeviceless(incident) && this.#areDevicesKnownFor(incident)) {
+      return this.#territory.isOurs(incident.id);
+    }
     // It leaves with the device that shows it, and not before: that would look as if it had closed.
     return this.isHere(home) || (this.#isAtShown(incident) && (home === null || !this.isHomeElsewhere(home)));
+  }
+
+  /** Whether the incident names no device that the account has, as far as is known. */
+  isDeviceless({ sonic_id: sonicId, signal_id: signalId }: Incident): boolean {
+    const { sonic, signal } = this.#lists;
+    return !isListed(sonic, sonicId) && !isListed(signal, signalId);
   }
 
   /** Whether it is known of each signal in which property it is: in one that is shown, and where bridges share, in any. */
@@ -128,6 +134,12 @@ export class Neighbourhood {
     if (this.isShared) this.#remembered = homes;
   }
 
+  /** What names no device at all is looked for in no list. */
+  #areDevicesKnownFor({ sonic_id: sonicId, signal_id: signalId }: Incident): boolean {
+    const { sonic, signal } = this.#lists;
+    return (sonicId === null && signalId === null) || (sonic.isWhole && signal.isWhole);
+  }
+
   /** Whether the incident names a device that is shown. */
   #isAtShown({ sonic_id: sonicId, signal_id: signalId }: Incident): boolean {
     const { sonic, signal } = this.#lists;
@@ -141,4 +153,9 @@ export class Neighbourhood {
     if (listed !== undefined || areWhole(this.#lists)) return listed ?? null;
     return this.#remembered.get(`${kind}/${id}`) ?? null;
   }
+}
+
+/** Whether the account has such a device, be it shown here or not. */
+function isListed(devices: Lists['signal' | 'sonic'], id: string | null): boolean {
+  return id !== null && (devices.has(id) || devices.unwantedIn(id) !== undefined);
 }

@@ -19,6 +19,8 @@ export interface Surroundings {
   /** The property in which it is; null while that is not known. */
   readonly propertyOf: (incident: Incident) => string | null;
   readonly isSelected: (incident: Incident) => boolean;
+  /** Whether it names no device that the account has, as far as is known. */
+  readonly isDeviceless: (incident: Incident) => boolean;
   /** Whether it is known of everything in which property it is, as far as that matters. */
   readonly arePlacesKnown: () => boolean;
   /** Whether what is in that property is shown by another bridge, or may be; null, in none that is known. */
@@ -27,6 +29,20 @@ export interface Surroundings {
   readonly touch: (kind: PlannedKind, id: string) => void;
   /** Whether all are known is no longer what it was. */
   readonly touchAll: () => void;
+}
+
+/** An open incident that names no device that the account has, and the property in which it is; null, in none that is known. */
+interface Deviceless {
+  readonly incident: Incident;
+  readonly home: string | null;
+}
+
+/** What is derived from the incidents and what is around them. */
+interface Index {
+  /** Those that each device shows, by `kind/id`. */
+  readonly shown: ReadonlyMap<string, readonly Incident[]>;
+  /** Also those that another bridge shows: they may be at a device of this one all the same. */
+  readonly deviceless: readonly Deviceless[];
 }
 
 /** The incidents that are open; all times are ms of the monotonic clock. */
@@ -42,7 +58,9 @@ export class OpenIncidents {
   #readAt: number | null = null;
   #isWhole = false;
   #isPlaced = false;
-  #index: ReadonlyMap<string, readonly Incident[]> | null = null;
+  #cachedIndex: Index | null = null;
+  /** The deviceless ones as they were when everything that they may belong to was marked last. */
+  #markedDeviceless = '';
 
   constructor(precedence: Precedence, around: Surroundings) {
     this.#precedence = precedence;
@@ -62,6 +80,8 @@ export class OpenIncidents {
       happenings.push({ event: before ? 'incident_changed' : this.#newsOf(incident), record: incident });
     }
     const openIds = new Set(open.map(({ id }) => id));
+    // Others may be unwanted now.
+    this.#cachedIndex = null;
     if (isComplete) this.#unwanted.clear();
     for (const incident of listed) {
       if (openIds.has(incident.id)) this.#unwanted.delete(incident.id);
@@ -147,16 +167,42 @@ export class OpenIncidents {
 
   /** Those that a device shows. */
   shownBy(kind: CloudDeviceKind, id: string): readonly Incident[] {
-    this.#index ??= this.#indexed();
-    return this.#index.get(`${kind}/${id}`) ?? [];
+    return this.#index.shown.get(`${kind}/${id}`) ?? [];
+  }
+
+  /** Those that may be at a device in this property, or at any; null, it is in none that is known. */
+  possibleAt(home: string | null): readonly Incident[] {
+    return this.#index.deviceless
+      .filter((each) => each.home === null || home === null || each.home === home)
+      .map(({ incident }) => incident);
+  }
+
+  /** Those that name no device that the account has, and are in no property that is known. */
+  get unassigned(): readonly Incident[] {
+    return this.#index.deviceless.filter(({ home }) => home === null).map(({ incident }) => incident);
+  }
+
+  /** Those that name no device that the account has, in a property that is shown or in none that is known. */
+  get deviceless(): readonly Incident[] {
+    const isElsewhere = ({ incident, home }: Deviceless) => home !== null && !this.#open.has(incident.id);
+    return this.#index.deviceless.filter((each) => !isElsewhere(each)).map(({ incident }) => incident);
+  }
+
+  /** Marks all, where what may belong anywhere is no longer what it was. */
+  markDeviceless(): void {
+    const present = this.#index.deviceless.map(({ incident: { id, type }, home }) => [id, type, home]);
+    const words = JSON.stringify(present);
+    if (words === this.#markedDeviceless) return;
+    this.#markedDeviceless = words;
+    this.#around.touchAll();
   }
 
   /** Which device shows which incident is no longer what it was. */
   surroundingsChanged(): void {
-    this.#index = null;
+    this.#cachedIndex = null;
   }
 
-  /** A device that comes or goes takes its incidents along, also those that were read before it. */
+  /** A device that comes, here or elsewhere, or goes takes its incidents along, also those that were read before it. */
   touchNaming(deviceId: string): void {
     const isNaming = (incident: Incident) =>
       incident.sonic_id === deviceId || incident.signal_id === deviceId;
@@ -206,7 +252,7 @@ export class OpenIncidents {
   }
 
   #touch(incident: Incident): void {
-    this.#index = null;
+    this.#cachedIndex = null;
     const { propertyOf, touch } = this.#around;
     touch('incident', incident.id);
     // Both: one that has just become known takes it from the other.
@@ -216,12 +262,17 @@ export class OpenIncidents {
     if (property !== null) touch('property', property);
   }
 
-  #indexed(): Map<string, Incident[]> {
-    const index = new Map<string, Incident[]>();
+  get #index(): Index {
+    this.#cachedIndex ??= this.#indexed();
+    return this.#cachedIndex;
+  }
+
+  #indexed(): Index {
+    const shown = new Map<string, Incident[]>();
     const add = (key: string, incident: Incident) => {
-      const list = index.get(key);
+      const list = shown.get(key);
       if (list) list.push(incident);
-      else index.set(key, [incident]);
+      else shown.set(key, [incident]);
     };
     for (const incident of this.#open.values()) {
       const announcer = this.#around.announcerOf(incident);
@@ -229,6 +280,10 @@ export class OpenIncidents {
       const property = this.#around.propertyOf(incident);
       if (property !== null) add(`property/${property}`, incident);
     }
-    return index;
+    const unwanted = [...this.#unwanted.values()].map(({ incident }) => incident);
+    const deviceless = [...this.#open.values(), ...unwanted]
+      .filter((incident) => this.#around.isDeviceless(incident))
+      .map((incident) => ({ incident, home: this.#around.propertyOf(incident) }));
+    return { shown, deviceless };
   }
 }

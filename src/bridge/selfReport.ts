@@ -63,9 +63,12 @@ export class SelfReport {
   }
 
   get view(): BridgeView {
-    const { monitor, extras, log } = this.#options;
+    const { monitor, store, extras, log } = this.#options;
     return {
       kind: 'bridge',
+      incidents: store.unassignedIncidents,
+      possibleIncidents: [],
+      areIncidentsKnown: store.areIncidentsKnown && monitor.isCloudFresh,
       version,
       status: monitor.status,
       isCloudFresh: monitor.isCloudFresh,

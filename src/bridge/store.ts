@@ -60,6 +60,7 @@ export class Store {
   readonly #precedence = new Precedence();
   readonly #whereabouts = new Whereabouts({
     hasProperty: (id) => this.#properties.has(id) || this.#properties.unwantedIn(id) !== undefined,
+    onlyProperty: () => this.#onlyProperty,
     sonic: (id) => this.#sonics.get(id),
     propertyOfUnshown: (id) => this.#sonics.unwantedIn(id) ?? null,
     sonics: () => this.#sonics.all,
@@ -92,6 +93,7 @@ export class Store {
       announcerOf: (incident) => this.announcerOf(incident),
       propertyOf: (incident) => this.#whereabouts.propertyOf(incident),
       isSelected: (incident) => this.neighbourhood.isIncidentHere(incident),
+      isDeviceless: (incident) => this.neighbourhood.isDeviceless(incident),
       // One that names a sonic is where that is.
       arePlacesKnown: () => this.neighbourhood.arePlacesKnown && this.#sonics.isPlaced,
       isElsewhere: (home) => this.neighbourhood.isHomeElsewhere(home),
@@ -273,6 +275,7 @@ export class Store {
   replaceIncidents(reading: Reading<Incident>): Happening[] {
     const happenings = this.#incidents.replace(reading);
     if (!reading.isComplete) this.missed('incidents', reading.startedAt);
+    this.#incidents.markDeviceless();
     return happenings;
   }
 
@@ -352,6 +355,7 @@ export class Store {
       notifications: this.#details.notifications(id),
       accepted: this.#details.accepted(id),
       incidents: this.#incidents.shownBy('property', id),
+      possibleIncidents: this.#incidents.unassigned,
       // One at a signal of which nobody knows that it is here would be missed.
       areIncidentsKnown: this.#incidents.areKnown && this.#whereabouts.signals.isWhole([id]),
     };
@@ -361,13 +365,15 @@ export class Store {
   signalView(id: string): SignalView | null {
     const signal = this.#signals.get(id);
     if (!signal) return null;
+    const propertyId = this.#whereabouts.signals.of(id);
     return {
       kind: 'signal',
       signal,
-      propertyId: this.#whereabouts.signals.of(id),
+      propertyId,
       isUnread: this.#signals.isUnread(id),
       hub: this.#hubs.of(id),
       incidents: this.#incidents.shownBy('signal', id),
+      possibleIncidents: this.#incidents.possibleAt(propertyId),
       areIncidentsKnown: this.#incidents.areKnown,
     };
   }
@@ -377,17 +383,19 @@ export class Store {
     const sonic = this.#sonics.get(id);
     if (!sonic) return null;
     const isWifi = this.isWifi(id);
+    const propertyId = this.#whereabouts.propertyOfSonic(sonic);
     return {
       kind: 'sonic',
       sonic,
       isWifi,
       signal: isWifi ? null : this.#signalOf(sonic),
-      propertyId: this.#whereabouts.propertyOfSonic(sonic),
+      propertyId,
       isUnread: this.#sonics.isUnread(id),
       valve: this.#valves.shown(sonic),
       travelTimeS: this.#valves.travelTimeS(id),
       ...this.#figures.of(id, isWifi),
       incidents: this.#incidents.shownBy('sonic', id),
+      possibleIncidents: this.#incidents.possibleAt(propertyId),
       areIncidentsKnown: this.#incidents.areKnown,
     };
   }
@@ -434,6 +442,16 @@ export class Store {
   /** Incidents that were open and that this list does not name. */
   incidentsMissingFrom(listed: readonly Incident[]): Incident[] {
     return this.#incidents.missingFrom(listed);
+  }
+
+  /** Open incidents that name no device that the account has: they may be at any of what they may belong to. */
+  get devicelessIncidents(): readonly Incident[] {
+    return this.#incidents.deviceless;
+  }
+
+  /** Those of them that no property shows, as far as this bridge is the one that shows them. */
+  get unassignedIncidents(): readonly Incident[] {
+    return this.#incidents.unassigned.filter(({ id }) => this.#incidents.get(id) !== null);
   }
 
   /** Whether no other incident is open: all were read, and not too long ago. */
@@ -521,6 +539,7 @@ export class Store {
 
   /** What changed since the last time this was asked. */
   takeDirty(): Dirty {
+    this.#incidents.markDeviceless();
     return this.#ripples.take();
   }
 
@@ -535,6 +554,12 @@ export class Store {
   }
 
   // ---- inside -------------------------------------------------------------------------------------------------
+
+  get #onlyProperty(): string | null {
+    const { isWhole, size, ids, unwanted } = this.#properties;
+    if (!isWhole || size + unwanted.size !== 1) return null;
+    return [...ids, ...unwanted.keys()][0] ?? null;
+  }
 
   #allowedMs(slice: Slice): number {
     return this.#options.allowedMs?.(slice) ?? this.#options.staleAfterMs;
@@ -561,6 +586,7 @@ export class Store {
         this.#ripples.changed(kind, id);
         this.#incidents.touchNaming(id);
       },
+      passed: (id) => this.#incidents.touchNaming(id),
       removed: (id) => {
         this.#ripples.mark(kind, id);
         this.#ripples.changed(kind, id);

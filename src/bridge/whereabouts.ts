@@ -7,6 +7,8 @@ import { WifiSonics } from './wifiSonics.ts';
 export interface Listed {
   /** Whether there is such a property, be it shown or not. */
   readonly hasProperty: (id: string) => boolean;
+  /** The property if the account has no other; null with several, or while not all are known. */
+  readonly onlyProperty: () => string | null;
   /** One that is shown. */
   readonly sonic: (id: string | null) => Sonic | undefined;
   /** The property of a sonic that is not shown; null while that is not known. */
@@ -35,12 +37,12 @@ export class Whereabouts {
     return id !== null && this.#listed.hasProperty(id) ? id : null;
   }
 
-  /** The property in which an incident is; null while that is not known. */
+  /** The property in which an incident is, also if the account has no other; null while that is not known. */
   propertyOf(incident: Incident): string | null {
     const { sonic_id: sonicId, signal_id: signalId } = incident;
     const ofSonic = this.propertyOfSonic(this.#listed.sonic(sonicId));
     const ofUnshown = sonicId === null ? null : this.#listed.propertyOfUnshown(sonicId);
-    return ofSonic ?? ofUnshown ?? this.signals.of(signalId);
+    return ofSonic ?? ofUnshown ?? this.signals.of(signalId) ?? this.#listed.onlyProperty();
   }
 
   /** The properties that a sonic has left and entered since the last time that this was asked. */

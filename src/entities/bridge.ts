@@ -1,4 +1,6 @@
 import { type BridgeView, healthStatuses } from '../model/devices.ts';
+import { hasOpen } from '../model/incidents.ts';
+import { newestAttributes } from './incidents.ts';
 import type { EntityRow } from './row.ts';
 
 /** The levels that can be set while the bridge runs. */
@@ -29,6 +31,16 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
       path: 'health',
       expression: "{'reason': value_json.reason, 'schedules': value_json.schedules}",
     },
+  },
+  {
+    // A leak of which nobody knows where it is must not look like none.
+    component: 'binary_sensor',
+    key: 'unassigned_incidents',
+    name: 'Unassigned incidents',
+    needs: 'bridge',
+    deviceClass: 'problem',
+    value: (view) => hasOpen(view),
+    attributes: newestAttributes,
   },
   {
     component: 'button',

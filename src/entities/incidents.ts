@@ -2,7 +2,7 @@ import type { Call } from '../cloud/operations.ts';
 import { endingAction, offeredActions } from '../model/incidentActions.ts';
 import { hasOpen, openCount, unknownIncident, type WithIncidents } from '../model/incidents.ts';
 import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
-import type { BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
+import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
 type Shown = Pick<
   BinarySensorRow<unknown>,
@@ -108,6 +108,13 @@ export const incidentEvent: EventRow<WithIncidents> = {
   eventTypes: [...incidentTypes, unknownIncident],
 };
 
+/** The newest of the document of a property or of the bridge. */
+export const newestAttributes: Attributes = {
+  path: 'incidents',
+  // The recorder refuses attributes above 16 KB; twenty records stay well below.
+  expression: "{'open': value_json.open[:20]}",
+};
+
 /** How many incidents are open. */
 export const openIncidents: SensorRow<WithIncidents> = {
   component: 'sensor',
@@ -127,7 +134,7 @@ export const incidentCommand: Command<WithIncidents, string> = {
 };
 
 function actOnAll(
-  { incidents, areIncidentsKnown }: WithIncidents,
+  { incidents, possibleIncidents, areIncidentsKnown }: WithIncidents,
   action: string,
 ): readonly Call[] | Refusal {
   const calls = incidents.flatMap((incident): Call[] => {
@@ -139,6 +146,11 @@ function actOnAll(
   if (offered.length > 0)
     return { refusal: `no open incident offers that; offered are ${offered.join(', ')}` };
   if (incidents.length > 0) return { refusal: 'the open incidents offer no action' };
+  if (possibleIncidents.length > 0) {
+    return {
+      refusal: 'the open incident names no known device: act on it by its own topic, incident/{id}/action',
+    };
+  }
   return {
     refusal: areIncidentsKnown
       ? 'there is no open incident'

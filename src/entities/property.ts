@@ -1,7 +1,7 @@
 import type { PropertyView } from '../model/devices.ts';
 import { hasOpen, highestSeverity } from '../model/incidents.ts';
 import { severities } from '../model/records.ts';
-import { openIncidents, resolveIncidents } from './incidents.ts';
+import { newestAttributes, openIncidents, resolveIncidents } from './incidents.ts';
 import { notificationEntities } from './notifications.ts';
 import type { EntityRow } from './row.ts';
 import { settingEntities } from './settings.ts';
@@ -16,11 +16,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
     deviceClass: 'problem',
     value: (view) => hasOpen(view),
   },
-  {
-    ...openIncidents,
-    // The recorder refuses attributes above 16 KB; twenty records stay well below.
-    attributes: { path: 'incidents', expression: "{'open': value_json.open[:20]}" },
-  },
+  { ...openIncidents, attributes: newestAttributes },
   {
     component: 'sensor',
     key: 'highest_severity',

@@ -47,11 +47,11 @@ export interface DevicePlan {
   readonly undecided: readonly string[];
 }
 
-/** A property keeps at most so many open incidents in one message. */
+/** So many open incidents at most are in one message. */
 const mostOpenIncidents = 50;
 
 const paths: Readonly<Record<DeviceKind, readonly string[]>> = {
-  bridge: [statesPath],
+  bridge: ['incidents', statesPath],
   property: ['', 'settings', 'notifications', 'incidents', statesPath],
   signal: ['', 'availability', 'incidents', statesPath],
   sonic: ['', 'availability', 'telemetry', 'usage', 'pressure_tests', 'incidents', statesPath],
@@ -97,20 +97,13 @@ type Document = readonly [path: string, content: string | object | null | undefi
 function documents(view: DeviceView): readonly Document[] {
   switch (view.kind) {
     case 'bridge':
-      return [];
+      return [['incidents', newestOpen(view)]];
     case 'property':
       return [
         ['', view.property],
         ['settings', view.settings],
         ['notifications', view.notifications],
-        [
-          'incidents',
-          {
-            open_count: openCount(view),
-            highest_severity: highestSeverity(view.incidents),
-            open: newestFirst(view.incidents).slice(0, mostOpenIncidents),
-          },
-        ],
+        ['incidents', newestOpen(view)],
       ];
     case 'signal':
       return [
@@ -133,6 +126,14 @@ function documents(view: DeviceView): readonly Document[] {
 function linkWord(isReachable: boolean | undefined): string | undefined {
   if (isReachable === undefined) return undefined;
   return isReachable ? 'online' : 'offline';
+}
+
+function newestOpen(view: WithIncidents) {
+  return {
+    open_count: openCount(view),
+    highest_severity: highestSeverity(view.incidents),
+    open: newestFirst(view.incidents).slice(0, mostOpenIncidents),
+  };
 }
 
 function openByType(view: WithIncidents) {

@@ -143,7 +143,7 @@ const bridgePattern = /^bridge(_\d+)?$/;
 /** The path below a device of the document that holds its entities' states. */
 export const statesPath = 'homeassistant';
 
-const bridgeDocuments = ['state', 'cloud', 'health', 'info', statesPath];
+const bridgeDocuments = ['state', 'cloud', 'health', 'info', 'incidents', statesPath];
 
 const propertyDocuments = ['settings', 'notifications', 'incidents', statesPath];
 

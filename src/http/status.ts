@@ -3,7 +3,7 @@ import type { Overview } from '../bridge/overview.ts';
 import type { Half } from '../bridge/wellbeing.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { isConnected, isSonicReachable, type SignalView, type SonicView } from '../model/devices.ts';
-import { newestFirst } from '../model/incidents.ts';
+import { newestFirst, openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
@@ -189,11 +189,11 @@ function householdsOf({ wellbeing, properties, signals, sonics }: Overview): Hou
   const devicesIn = (id: string | null) => (inside.get(id) ?? []).toSorted(hubsFirst);
   const isFresh = wellbeing.cloud.isWorking;
   const homes = properties.map(
-    ({ property, incidents, areIncidentsKnown }): Household => ({
-      id: property.id,
-      name: nameOf(property),
-      openIncidents: isFresh && areIncidentsKnown ? incidents.length : null,
-      devices: devicesIn(property.id),
+    (view): Household => ({
+      id: view.property.id,
+      name: nameOf(view.property),
+      openIncidents: isFresh ? openCount(view) : null,
+      devices: devicesIn(view.property.id),
     }),
   );
   homes.sort((one, other) => byName(one.name ?? '', other.name ?? ''));

@@ -1,8 +1,8 @@
+import type { WithIncidents } from './incidents.ts';
 import type { PressureTestDays } from './pressureTests.ts';
 import type {
   ApplianceCategories,
   HubDetail,
-  Incident,
   NotificationSettings,
   Property,
   PropertySettings,
@@ -19,7 +19,7 @@ export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
 /** A sonic with all that is known around it. */
-export interface SonicView {
+export interface SonicView extends WithIncidents {
   readonly kind: 'sonic';
   readonly sonic: Sonic;
   /** Whether it has no signal at all: the cloud has routes of their own for those. */
@@ -39,42 +39,34 @@ export interface SonicView {
   readonly pressureTests: PressureTestDays | null | undefined;
   /** Of the last pressure test that this bridge has started; null before the first. */
   readonly pressureTestJobId: string | null;
-  /** Open ones only. */
-  readonly incidents: readonly Incident[];
-  /** Whether no other incident is open: all were read, and not too long ago. */
-  readonly areIncidentsKnown: boolean;
 }
 
 /** A signal, with the open incidents that name it and no known sonic. */
-export interface SignalView {
+export interface SignalView extends WithIncidents {
   readonly kind: 'signal';
   readonly signal: Signal;
   readonly propertyId: string | null;
   readonly isUnread: boolean;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly hub: HubDetail | null | undefined;
-  readonly incidents: readonly Incident[];
-  readonly areIncidentsKnown: boolean;
 }
 
 /** A property, with the open incidents of everything in it. */
-export interface PropertyView {
+export interface PropertyView extends WithIncidents {
   readonly kind: 'property';
   readonly property: Property;
   /** Null where the cloud does not show them, undefined as long as it could not be asked. */
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
   readonly accepted: AcceptedSettings;
-  readonly incidents: readonly Incident[];
-  readonly areIncidentsKnown: boolean;
 }
 
 /** How the bridge fares, worst last. */
 export const healthStatuses = ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] as const;
 export type HealthStatus = (typeof healthStatuses)[number];
 
-/** The bridge itself. */
-export interface BridgeView {
+/** The bridge itself, with the open incidents that are in no property that is known. */
+export interface BridgeView extends WithIncidents {
   readonly kind: 'bridge';
   readonly version: string;
   /** Null until the cloud has answered, or has had the time to. */

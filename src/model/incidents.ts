@@ -43,21 +43,28 @@ export function newestByType(incidents: readonly Incident[]): Readonly<Record<st
 
 /** What is known of the open incidents of something. */
 export interface WithIncidents {
+  /** Open ones only. */
   readonly incidents: readonly Incident[];
+  /** Open ones that name no device of the account, so that they may belong here. */
+  readonly possibleIncidents: readonly Incident[];
+  /** Whether no other incident is open: all were read, and not too long ago. */
   readonly areIncidentsKnown: boolean;
 }
 
-/** How many incidents are open; null while not all of them are known. */
-export function openCount({ incidents, areIncidentsKnown }: WithIncidents): number | null {
-  return areIncidentsKnown ? incidents.length : null;
+/** How many incidents are open; null while not all of them are known, or one may belong here. */
+export function openCount({ incidents, possibleIncidents, areIncidentsKnown }: WithIncidents): number | null {
+  return areIncidentsKnown && possibleIncidents.length === 0 ? incidents.length : null;
 }
 
 /** Whether an incident like this is open; null where none is known, but one may be. */
 export function hasOpen(
-  { incidents, areIncidentsKnown }: WithIncidents,
+  { incidents, possibleIncidents, areIncidentsKnown }: WithIncidents,
   isLike: (incident: Incident) => boolean = () => true,
 ): boolean | null {
-  return incidents.some(isLike) || (areIncidentsKnown ? false : null);
+  if (incidents.some(isLike)) return true;
+  // One without a type may be of any.
+  const mayBeLike = possibleIncidents.some((incident) => incident.type === null || isLike(incident));
+  return areIncidentsKnown && !mayBeLike ? false : null;
 }
 
 /** The highest of the known severities; null when none is known. */

@@ -147,6 +147,7 @@ const promised: Readonly<Record<DeviceKind, readonly Promised[]>> = {
       'sensor',
       { device_class: 'enum', options: ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] },
     ],
+    ['unassigned_incidents', 'binary_sensor', { device_class: 'problem' }],
     ['last_update', 'sensor', { device_class: 'timestamp' }],
     ['requests_last_hour', 'sensor', {}],
     ['version', 'sensor', {}],
@@ -325,6 +326,7 @@ describe('the documents of a device', () => {
       planDevice(view, { ...context, isDiscoveryOn: false }).messages.map(({ topic }) => topic),
     );
     expect(topics).toEqual([
+      'sonic2mqtt/bridge/incidents',
       'sonic2mqtt/property/property-1',
       'sonic2mqtt/property/property-1/settings',
       'sonic2mqtt/property/property-1/notifications',

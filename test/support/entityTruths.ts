@@ -92,6 +92,7 @@ type Flag = Extract<keyof NonNullable<ReturnType<typeof notifications>>, (typeof
 export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>>> = {
   bridge: {
     binary_sensor_cloud: () => 'ON',
+    binary_sensor_unassigned_incidents: () => 'OFF',
     sensor_status: () => 'ok',
     // The simulator's record of them goes on while the bridge tells of its own now and then.
     sensor_last_update: () => (shown) => Date.parse(String(shown)) <= Date.now(),

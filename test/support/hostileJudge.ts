@@ -4,7 +4,7 @@ import { type HostileHouse, houseSecrets, type Publication, type SeenRequest } f
 const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(
   `^(homeassistant/device/sonic2mqtt_(bridge|${id})/config|sonic2mqtt/(${[
-    'bridge/(state|cloud|info|health|homeassistant)',
+    'bridge/(state|cloud|info|health|incidents|homeassistant)',
     `property/${id}(/(settings|notifications|incidents|homeassistant))?`,
     `signal/${id}(/(availability|incidents|homeassistant))?`,
     `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|homeassistant))?`,
@@ -126,7 +126,7 @@ const passing = new Set([
   ],
   ...['leak_protection', 'push'],
 ]);
-const passingTopics = /^sonic2mqtt\/bridge\/(info|health|homeassistant)$|\/(usage|telemetry)$/;
+const passingTopics = /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry)$/;
 
 /** What is retained, without what passes: the same of the same cloud, whatever happened before. */
 export function picture({ retained }: HostileHouse): Map<string, string> {

@@ -167,6 +167,7 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     pressureTests: somePressureTests(),
     pressureTestJobId: 'job-1',
     incidents: [anIncident()],
+    possibleIncidents: [],
     areIncidentsKnown: true,
     ...changes,
   };
@@ -182,6 +183,7 @@ export function signalView(changes: Partial<SignalView> = {}): SignalView {
     isUnread: false,
     hub: { id: 'signal-1', serial_no: 'SG-77', status: 'up to date' },
     incidents: [incident],
+    possibleIncidents: [],
     areIncidentsKnown: true,
     ...changes,
   };
@@ -196,6 +198,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     notifications: someNotifications(),
     accepted: { leak_protection_enabled: true, push_enabled: false },
     incidents: [anIncident()],
+    possibleIncidents: [],
     areIncidentsKnown: true,
     ...changes,
   };
@@ -211,6 +214,9 @@ export function bridgeView(changes: Partial<BridgeView> = {}): BridgeView {
     logLevel: 'info',
     lastUpdate: '2025-01-15T12:00:00.000Z',
     requestsLastHour: 321,
+    incidents: [],
+    possibleIncidents: [],
+    areIncidentsKnown: true,
     applianceCategories: [
       { id: 'shower', name: 'Shower' },
       { id: 'dishwasher', name: null },
@@ -291,6 +297,7 @@ export const situations: readonly Situation[] = [
         lastUpdate: null,
         requestsLastHour: 0,
         applianceCategories: null,
+        areIncidentsKnown: false,
       }),
       propertyView({
         property: nothingKnown(aProperty()),

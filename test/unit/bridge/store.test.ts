@@ -421,10 +421,12 @@ describe('incidents in the store', () => {
     expect(store.sonicView('kitchen')?.incidents.map(({ id }) => id)).toEqual(['of-sonic']);
     expect(store.signalView('hub')?.incidents.map(({ id }) => id)).toEqual(['of-signal']);
     expect(store.propertyView('home')?.incidents.map(({ id }) => id)).toEqual(['of-sonic', 'of-signal']);
+    // That of nobody may belong to anything.
+    expect(store.propertyView('shop')?.possibleIncidents.map(({ id }) => id)).toEqual(['of-nobody']);
     expect(store.takeDirty()).toEqual({
-      property: new Set(['home']),
-      signal: new Set(['hub']),
-      sonic: new Set(['kitchen']),
+      property: new Set(['home', 'shop']),
+      signal: new Set(['hub', 'stray']),
+      sonic: new Set(['kitchen', 'bath', 'shed']),
       incident: new Set(['of-sonic', 'of-signal', 'of-nobody']),
     });
   });
@@ -498,9 +500,10 @@ describe('incidents in the store', () => {
     const listed = [sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')];
     store.replaceSonics(complete([...listed, sonic('attic', 'hub')]));
     expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak' }]);
+    // As long as it was not, it might belong to anything.
     expect(store.takeDirty()).toMatchObject({
-      property: new Set(['home']),
-      sonic: new Set(['attic']),
+      property: new Set(['home', 'shop']),
+      sonic: new Set(['attic', 'kitchen', 'bath', 'shed']),
       incident: new Set(['leak']),
     });
   });

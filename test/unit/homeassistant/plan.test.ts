@@ -249,6 +249,7 @@ describe('the states of entities', () => {
     });
     expect(states(bridgeView())).toEqual({
       cloud: 'ON',
+      unassigned_incidents: 'OFF',
       status: 'degraded',
       log_level: 'info',
       last_update: '2025-01-15T12:00:00.000Z',
