@@ -21,10 +21,11 @@ export const commands = {
   demo: {
     isLasting: true,
     summary: 'try it: a simulated cloud, a broker and the bridge, without any configuration',
-    usage: '[--port N]',
-    options: { port: { type: 'string' } },
+    usage: '[--port N] [--http-port N]',
+    options: { port: { type: 'string' }, 'http-port': { type: 'string' } },
     details: async () => [
-      '--port N   port of the MQTT broker on 127.0.0.1 (1883, or any other if that is taken)',
+      '--port N        port of the MQTT broker on 127.0.0.1 (1883, or any other if that is taken)',
+      '--http-port N   port of the status page on 127.0.0.1 (8099, or any other if that is taken)',
     ],
     run: async (context) => (await import('./demo.ts')).demo(context),
   },

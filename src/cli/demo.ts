@@ -2,40 +2,52 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sleep, systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
 import { Secrets } from '../base/secrets.ts';
 import { configSchema } from '../config/schema.ts';
 import { Daemon } from '../daemon.ts';
+import type { ShownSonic, StatusDocument } from '../http/status.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus, UsageError } from './command.ts';
 import { logLevelOption } from './setup.ts';
 
 const usualPort = 1883;
+const usualHttpPort = 8099;
+
+/** How many times as often as usual something happens by itself, so that a minute of watching is enough. */
+const speed = 12;
+
+/** How often the terminal shows the valves and their water. */
+const showEveryMs = 5_000;
 
 /** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
 export async function demo({ options, print, signal }: CommandContext): Promise<number> {
-  const wantedPort = portOption(options['port']);
+  const wantedPort = portOption('port', options['port']);
+  const wantedHttpPort = portOption('http-port', options['http-port']);
   const level = logLevelOption(options['log-level']) ?? 'info';
   const secrets = new Secrets();
   const log = createLog({ level, format: 'pretty', secrets });
-  const simulator = new Simulator();
+  const simulator = new Simulator({ speed });
   await simulator.start();
-  const port = await freePort(wantedPort);
+  const port = await freePort('port', wantedPort, usualPort);
+  const httpPort = await freePort('http-port', wantedHttpPort, usualHttpPort);
   const directory = mkdtempSync(join(tmpdir(), 'sonic2mqtt-demo-'));
   try {
     const config = configSchema.parse({
       cloud: { base_url: simulator.url, ...demoCredentials },
       mqtt: { embedded: { enabled: true, port } },
-      schedules: { incidents: '5s', sonics: '5s', telemetry: '10s', signals: '10s' },
+      schedules: { incidents: '5s', sonics: '5s', telemetry: '5s', signals: '5s' },
       valve: { confirm_interval: '500ms' },
-      http: { listen: '127.0.0.1:0' },
+      http: { listen: `127.0.0.1:${httpPort}` },
       data_dir: directory,
     });
     const daemon = new Daemon(config, log, secrets);
     await Promise.race([daemon.start().then(() => daemon.shown), aborted(signal)]);
     const [sonic] = simulator.world.sonics.values();
     if (!signal.aborted && sonic) {
-      print(welcome(port, daemon.httpPort, sonic.id, sonic.name ?? 'its first'));
+      print(welcome(port, httpPort, sonic.id, sonic.name ?? ''));
+      await showValves(httpPort, print, signal);
     }
     await aborted(signal);
     await daemon.stop();
@@ -43,18 +55,44 @@ export async function demo({ options, print, signal }: CommandContext): Promise<
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+  print('Demo stopped');
   return exitStatus.done;
 }
 
-async function freePort(wanted: number | null): Promise<number> {
+/** Prints a line with every valve and its water, again and again, as the status page has them. */
+async function showValves(
+  httpPort: number,
+  print: CommandContext['print'],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(systemClock, showEveryMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    const { properties } = await readStatus(httpPort);
+    print(`Valves: ${properties.flatMap(({ sonics }) => sonics.map(inWords)).join(', ')}`);
+  }
+}
+
+async function readStatus(httpPort: number): Promise<StatusDocument> {
+  const answer = await fetch(`http://127.0.0.1:${httpPort}/status.json`);
+  return ((await answer.json()) as { status: StatusDocument }).status;
+}
+
+/** As in "Kitchen open 4.2 L/min"; without its water while none flows. */
+function inWords({ name, valve, flowLMin }: ShownSonic): string {
+  const flow = flowLMin ? ` ${flowLMin.toFixed(1)} L/min` : '';
+  return `${name} ${valve ?? 'unknown'}${flow}`;
+}
+
+/** The wanted port, or the usual one, or any other if that is taken; throws in words if the wanted one is taken. */
+async function freePort(option: string, wanted: number | null, usual: number): Promise<number> {
   try {
-    return await tried(wanted ?? usualPort);
+    return await tried(wanted ?? usual);
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     if (!isTaken) throw error;
     if (wanted !== null)
-      throw new Error(`Port ${wanted} is in use by another program; choose another with --port`);
-    // A broker of one's own on the usual port must not stand in the way of trying this one out.
+      throw new Error(`Port ${wanted} is in use by another program. Choose another with --${option}.`);
     return tried(0);
   }
 }
@@ -71,29 +109,32 @@ async function tried(port: number): Promise<number> {
   return found;
 }
 
-function welcome(port: number, httpPort: number | null, sonicId: string, name: string): string {
+function welcome(port: number, httpPort: number, sonicId: string, name: string): string {
   const topic = `sonic2mqtt/sonic/${sonicId}`;
   const at = `-h 127.0.0.1 -p ${port}`;
-  const page = httpPort === null ? '' : `\nSee the homes in a browser:\n  http://127.0.0.1:${httpPort}/\n`;
   return `
-The demo runs: a simulated cloud with a few homes, bridged to an MQTT broker on 127.0.0.1:${port}.
-${page}
-Watch the valves, in another terminal:
-  mosquitto_sub ${at} -v -t 'sonic2mqtt/sonic/+' -t 'sonic2mqtt/bridge/event'
+The demo is running: a simulated cloud with a few homes, sonic2mqtt, and an MQTT broker on 127.0.0.1:${port}.
 
-Close the valve of sonic "${name}":
+Open the status page:
+  http://127.0.0.1:${httpPort}/
+
+Watch the valves, in another terminal:
+  mosquitto_sub ${at} -v -t 'sonic2mqtt/sonic/+' -t 'sonic2mqtt/sonic/+/telemetry' -t 'sonic2mqtt/bridge/event'
+
+Close the valve "${name}":
   mosquitto_pub ${at} -t ${topic}/valve/set -m CLOSE
 
-It goes through "valve":"closing" to "valve":"closed" within some seconds. Without your doing, incidents open and
-resolve, radio links drop and return, and water flows. Everything is under sonic2mqtt/#, and what Home Assistant is
-told of the devices under homeassistant/#. Where Mosquitto's clients are not installed, "npx mqtt sub" and "npx mqtt
-pub" take the same options. Ctrl+C ends it.
+It shows "valve":"closing", and about 6 seconds later "valve":"closed". The demo also simulates water flow, incidents
+and lost radio links by itself. All topics are under sonic2mqtt/#, and Home Assistant discovery is under
+homeassistant/#. If you do not have the Mosquitto clients, "npx mqtt sub" and "npx mqtt pub" take the same options.
+Press Ctrl+C to stop.
 `;
 }
 
-function portOption(value: unknown): number | null {
+/** The port that an option names; null without one. Throws UsageError. */
+function portOption(name: string, value: unknown): number | null {
   if (value === undefined) return null;
   const port = Number(value);
   if (/^\d+$/.test(String(value)) && port <= 65_535) return port;
-  throw new UsageError(`--port must be a number from 0 to 65535; got ${String(value)}`, 'demo --help');
+  throw new UsageError(`--${name} must be a number from 0 to 65535; got ${String(value)}`, 'demo --help');
 }

@@ -3,12 +3,15 @@ import { runNightlyTests } from './pressureTests.ts';
 import { between, pick } from './random.ts';
 import type { World } from './world.ts';
 
-const minuteMs = 60_000;
+/** A minute, or less of it where things happen faster. */
+interface Pace {
+  readonly minuteMs: number;
+}
 
 /** Something that happens by itself; the larger its weight, the more often. */
 interface Happening {
   readonly weight: number;
-  readonly happen: (world: World, random: Random) => void;
+  readonly happen: (world: World, random: Random, pace: Pace) => void;
 }
 
 const happenings: readonly Happening[] = [
@@ -37,12 +40,16 @@ const happenings: readonly Happening[] = [
 
 const allWeights = happenings.reduce((sum, { weight }) => sum + weight, 0);
 
-/** Lets the world live: something every minute or two in a small one, more often in a large one, tests at night. */
-export function bringToLife(world: World, random: Random): void {
+/**
+ * Lets the world live: something every minute or two in a small one, more often in a large one, tests at night; `speed`
+ * times as often.
+ */
+export function bringToLife(world: World, random: Random, speed: number): void {
+  const minuteMs = 60_000 / speed;
   const meanMs = (1.5 * minuteMs) / Math.sqrt(Math.max(1, world.thingIds.length / 4));
   const wait = () => {
     world.agenda.after(meanMs * (0.5 + random()), () => {
-      choose(random).happen(world, random);
+      choose(random).happen(world, random, { minuteMs });
       wait();
     });
   };
@@ -64,7 +71,7 @@ function choose(random: Random): Happening {
 const spared = (ids: readonly string[]) => ids.slice(1);
 
 function passingIncident(types: readonly string[]) {
-  return (world: World, random: Random) => {
+  return (world: World, random: Random, { minuteMs }: Pace) => {
     const type = pick(random, types);
     const sonicId = pick(random, world.thingIds);
     if (!type || !sonicId || world.openIncidentOf(type, sonicId)) return;
@@ -73,14 +80,14 @@ function passingIncident(types: readonly string[]) {
   };
 }
 
-function radioDrops(world: World, random: Random): void {
+function radioDrops(world: World, random: Random, { minuteMs }: Pace): void {
   const sonicId = pick(random, spared(world.thingIds));
   if (!sonicId) return;
   world.dropRadio(sonicId);
   world.agenda.after(between(random, 1, 4) * minuteMs, () => world.connectRadio(sonicId));
 }
 
-function hubLosesCloud(world: World, random: Random): void {
+function hubLosesCloud(world: World, random: Random, { minuteMs }: Pace): void {
   const signalId = pick(random, spared(world.signals.ids));
   if (!signalId) return;
   world.dropCloud(signalId);
@@ -88,7 +95,7 @@ function hubLosesCloud(world: World, random: Random): void {
 }
 
 /** Somebody closes the valve at its handle, and opens it again some minutes later. */
-function handIsLaidOn(world: World, random: Random): void {
+function handIsLaidOn(world: World, random: Random, { minuteMs }: Pace): void {
   const sonicId = pick(random, spared(world.thingIds));
   if (!sonicId) return;
   const valve = world.valve(sonicId);
@@ -102,7 +109,7 @@ function handIsLaidOn(world: World, random: Random): void {
 }
 
 /** One step down; a low one is an incident, sometimes too weak for the handle, and is replaced after a while. */
-function batteryRunsDown(world: World, random: Random): void {
+function batteryRunsDown(world: World, random: Random, { minuteMs }: Pace): void {
   const sonicId = pick(random, spared(world.thingIds));
   if (!sonicId) return;
   const valve = world.valve(sonicId);

@@ -36,6 +36,8 @@ export interface SimulatorOptions {
   readonly tokenLifetimeMs?: number;
   /** What webhooks are signed with; unsigned unless given. */
   readonly signingSecret?: string;
+  /** How many times as often as usual things happen by themselves; 1 unless given. */
+  readonly speed?: number;
   /** Nothing happens by itself, for tests: only commands and the world's methods change anything. */
   readonly quiet?: boolean;
 }
@@ -71,7 +73,7 @@ export class Simulator {
     const { sonics = signals === 0 ? 0 : Math.max(4, signals) } = options;
     const { wifiSonics = 0, pressureTestMs = 3 * 60_000 } = options;
     const { email = demoCredentials.email, password = demoCredentials.password } = options;
-    const { tokenLifetimeMs = twoWeeksMs, faults = [] } = options;
+    const { tokenLifetimeMs = twoWeeksMs, faults = [], speed = 1 } = options;
     this.#options = options;
     this.#clock = clock;
     this.#epochMs = clock.now() - clock.monotonic();
@@ -86,12 +88,13 @@ export class Simulator {
       now,
       valveTravelMs,
       pressureTestMs,
+      probeMs: 60_000 / speed,
       quiet,
     });
     this.#sessions = new Sessions(email, password, tokenLifetimeMs, () => this.#now());
     this.#faults = new Faults(seededRandom(seed + 2), () => this.#now());
     this.#webhooks = new Webhooks(this.#world, options.signingSecret, this.#stopping.signal);
-    if (!quiet) bringToLife(this.#world, seededRandom(seed + 3));
+    if (!quiet) bringToLife(this.#world, seededRandom(seed + 3), speed);
     this.setFaults(faults);
   }
 

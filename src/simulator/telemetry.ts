@@ -10,23 +10,25 @@ export interface Water {
   readonly valveIsOpen: boolean;
   /** Whether a leak or a forgotten tap lets water run all the time. */
   readonly isLeaking: boolean;
+  /** How often a reading is taken. */
+  readonly probeMs: number;
 }
 
-const habitMs = 4 * 60 * 1_000;
-const probeMs = 60 * 1_000;
+/** Water starts or stops running after so many readings. */
+const probesPerHabit = 4;
 
-/** When the newest reading was taken: about once a minute, at another second for each sonic. */
-export function lastProbe(seed: number, now: number): number {
+/** When the newest reading was taken: once in `probeMs`, at another moment for each sonic. */
+export function lastProbe(seed: number, now: number, probeMs: number): number {
   const offsetMs = seed % probeMs;
   return Math.floor((now - offsetMs) / probeMs) * probeMs + offsetMs;
 }
 
 /** A reading; the same for the same water. Behind a closed valve nothing flows and the pressure stays. */
-export function reading({ seed, probedAt, valveIsOpen, isLeaking }: Water): Telemetry {
+export function reading({ seed, probedAt, valveIsOpen, isLeaking, probeMs }: Water): Telemetry {
   const house = seededRandom(seed);
   const restingMbar = 2_800 + house() * 800;
   const temperature = 9 + house() * 6;
-  const habit = seededRandom(seed + Math.floor(probedAt / habitMs) * 31);
+  const habit = seededRandom(seed + Math.floor(probedAt / (probesPerHabit * probeMs)) * 31);
   const probe = seededRandom(seed + Math.floor(probedAt / probeMs) * 37);
   const runs = isLeaking || habit() < 0.25;
   const flow = valveIsOpen && runs ? 2_000 + habit() * 8_000 + probe() * 400 : 0;

@@ -55,6 +55,8 @@ export interface WorldOptions {
   readonly now: number;
   readonly valveTravelMs: number;
   readonly pressureTestMs: number;
+  /** How often a sonic takes a reading of its water. */
+  readonly probeMs: number;
   /** Nothing happens by itself: readings are taken only when a valve has moved. */
   readonly quiet: boolean;
 }
@@ -104,6 +106,7 @@ export class World {
   readonly agenda: Agenda;
   readonly quiet: boolean;
   readonly pressureTestMs: number;
+  readonly probeMs: number;
   /** Told of each incident that opens or closes. */
   onIncident: (event: IncidentEvent, incident: Incident) => void = () => {};
   readonly #random: Random;
@@ -118,13 +121,14 @@ export class World {
   /** Ids that exist in other people's accounts. */
   readonly #foreign = new Set<string>();
 
-  constructor({ seed, email, now, quiet, valveTravelMs, pressureTestMs }: WorldOptions) {
+  constructor({ seed, email, now, quiet, valveTravelMs, pressureTestMs, probeMs }: WorldOptions) {
     this.agenda = new Agenda(now);
     this.#random = seededRandom(seed);
     this.#laterRandom = seededRandom(seed + 4);
     this.quiet = quiet;
     this.#valveTravelMs = valveTravelMs;
     this.pressureTestMs = pressureTestMs;
+    this.probeMs = probeMs;
     const user = newUser(email, seededRandom(seed + 1), now);
     this.users.set(user.id, user);
     this.strangerId = this.nextId();
@@ -293,10 +297,10 @@ export class World {
     const heardAt = lostAt ?? this.now;
     const probedAt = this.quiet
       ? valve.changedAt
-      : Math.max(lastProbe(seed, heardAt), Math.min(valve.changedAt, heardAt));
+      : Math.max(lastProbe(seed, heardAt, this.probeMs), Math.min(valve.changedAt, heardAt));
     const isLeaking = leakTypes.some((type) => this.openIncidentOf(type, sonicId));
     const valveIsOpen = valve.settled === 'open' && !valve.testing;
-    return reading({ seed, probedAt, valveIsOpen, isLeaking });
+    return reading({ seed, probedAt, valveIsOpen, isLeaking, probeMs: this.probeMs });
   }
 
   /** What ran through a sonic on each day of a month; the present one unless given. */

@@ -31,6 +31,7 @@ describe('the command line', () => {
     [['--prot', '1'], 'no option --prot'],
     [['demo', '--prot', '1'], 'did you mean --port?'],
     [['demo', '--port', 'many'], '--port must be a number'],
+    [['demo', '--http-port', 'many'], '--http-port must be a number'],
     [['run', '--log-level', 'loud'], 'trace, debug, info'],
     [['simulate', '--fault', 'latncy=1'], 'latency'],
   ])('explains %j and exits with 2', async (args, words) => {
@@ -146,9 +147,11 @@ describe('a command that is interrupted', () => {
 
   it('by two signals at once, as npm passes on the Ctrl+C of a terminal, ends as after one', async () => {
     const [port, folder] = [await freePort(), temporaryFolder()];
-    const demo = startProgram(['demo', '--port', String(port)], { env: { TMPDIR: folder } });
+    const demo = startProgram(['demo', '--port', String(port), '--http-port', '0'], {
+      env: { TMPDIR: folder },
+    });
     const watcher = await demo
-      .waitForOutput(/Ctrl\+C ends it/, 15_000)
+      .waitForOutput(/Press Ctrl\+C to stop/, 15_000)
       .then(() => watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/bridge/state'));
     demo.signal('SIGINT');
     expect((await demo.stop('SIGTERM')).code).toBe(0);
@@ -263,8 +266,8 @@ describe('cleanup', () => {
 describe('demo', () => {
   it('shows retained sonics, and a published CLOSE closes the valve that it names', async () => {
     const port = await freePort();
-    const demo = startProgram(['demo', '--port', String(port)]);
-    await demo.waitForOutput(/Ctrl\+C ends it/, 15_000);
+    const demo = startProgram(['demo', '--port', String(port), '--http-port', '0']);
+    await demo.waitForOutput(/Press Ctrl\+C to stop/, 15_000);
     const [, topic, payload] = /-t (\S+) -m (\S+)/.exec(demo.stdout) ?? [];
     const sonic = (topic ?? '').replace('/valve/set', '');
     const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/sonic/+');
@@ -278,10 +281,20 @@ describe('demo', () => {
     expect((await demo.stop('SIGINT')).code).toBe(0);
   });
 
+  it('has its page at the port that was asked for, keeps showing the valves, and says that it stopped', async () => {
+    const port = await freePort();
+    const demo = startProgram(['demo', '--port', '0', '--http-port', String(port)]);
+    await demo.waitForOutput(new RegExp(`^  http://127.0.0.1:${port}/$`, 'm'), 15_000);
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+    await demo.waitForOutput(/Valves: .*Kitchen open[\s\S]*Valves: .*Kitchen open/, 15_000);
+    expect(await demo.stop('SIGINT')).toMatchObject({ code: 0 });
+    expect(demo.stdout).toMatch(/\nDemo stopped\n$/);
+  });
+
   it('refuses a retained command, which would move the valve again at each start', async () => {
     const port = await freePort();
-    const demo = startProgram(['demo', '--port', String(port)]);
-    await demo.waitForOutput(/Ctrl\+C ends it/, 15_000);
+    const demo = startProgram(['demo', '--port', String(port), '--http-port', '0']);
+    await demo.waitForOutput(/Press Ctrl\+C to stop/, 15_000);
     const [, topic = ''] = /-t (\S+) -m (\S+)/.exec(demo.stdout) ?? [];
     const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/bridge/event');
     await watcher.publish(topic, 'CLOSE', { retain: true });
@@ -293,7 +306,7 @@ describe('demo', () => {
 
   it('ends with the shell of npm, which passes no signal on', async () => {
     const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-    const script = `"${process.execPath}" "${main}" demo --port 0; exit`;
+    const script = `"${process.execPath}" "${main}" demo --port 0 --http-port 0; exit`;
     const shell = startProcess('sh', ['-c', script], {
       env: { ...process.env, npm_lifecycle_event: 'demo' },
     });
