@@ -56,9 +56,15 @@ export class PropertyDetails {
     this.#accepted.set(id, { ...this.#accepted.get(id), ...settings });
   }
 
-  /** Null where the cloud shows none, undefined as long as that is not known. */
+  /**
+   * Null where the cloud shows none, undefined as long as that is not known. A webhook's address that it does not show
+   * is the one that it accepted last.
+   */
   settings(id: string): PropertySettings | null | undefined {
-    return this.#settings.get(id);
+    const settings = this.#settings.get(id);
+    const webhook_url = this.#accepted.get(id)?.webhook_url;
+    if (!settings || settings.webhook_url !== null || webhook_url === undefined) return settings;
+    return { ...settings, webhook_url };
   }
 
   /** Null where the cloud shows none, undefined as long as that is not known. */

@@ -34,12 +34,10 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
       break;
     case 'update_property_settings': {
       const { property_id: id } = call.params;
-      const settings = reply as RecordOf<typeof call.operation>;
-      store.setSettings(id, settings, now);
+      store.setSettings(id, reply as RecordOf<typeof call.operation>, now);
       const { webhook_url } = call.body;
-      if (settings.webhook_url === null && webhook_url !== undefined) {
-        store.noteAcceptedSettings(id, { webhook_url });
-      }
+      // Whether readings will show it is not known yet.
+      if (webhook_url !== undefined) store.noteAcceptedSettings(id, { webhook_url });
       break;
     }
     case 'update_property_configuration': {

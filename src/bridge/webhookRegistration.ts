@@ -95,8 +95,6 @@ export class WebhookRegistration {
       // As the cloud would show it: the topics are no place for a secret.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
       takeReply(store, shownCall, reply, this.#clock.monotonic());
-      // It may show it in this answer alone.
-      store.noteAcceptedSettings(id, { webhook_url: shownUrl });
       if (before !== null && before !== '' && !this.#isOurs(before)) {
         this.#log.warn(
           `Webhook: ${label} had another, at ${originOf(before)}; http.webhook.public_url has taken its place`,
@@ -128,7 +126,7 @@ export class WebhookRegistration {
 
 /** The address that the cloud shows, or that it has accepted and does not show; null where neither is known. */
 function shownUrlOf(view: PropertyView | null): string | null {
-  return view?.settings?.webhook_url ?? view?.accepted.webhook_url ?? null;
+  return view?.settings?.webhook_url ?? null;
 }
 
 /** The cloud may write it in another way: the host in small letters, a slash at its end. */

@@ -43,8 +43,7 @@ function settingText(
     key: field,
     ...shownSetting,
     ...shown,
-    value: ({ settings, accepted }) =>
-      settings?.[field] ?? (field === 'webhook_url' ? accepted.webhook_url : null) ?? null,
+    value: ({ settings }) => settings?.[field] ?? null,
     command: setting(field),
   };
 }

@@ -19,8 +19,13 @@ export interface Listing<T = unknown> {
   readonly records: { get(id: string): T | undefined };
 }
 
+/** All of a record but the webhook's address, which is taken and never shown (interface document 2.5). */
+type Shown<T> = T extends { readonly webhook_url: unknown } ? Omit<T, 'webhook_url'> : T;
+
 /** What a handler gives: the listing of a list operation, a record, or null for an answer without a body. */
-type Given<Name extends OperationName> = Name extends ListName ? Listing<RecordOf<Name>> : RecordOf<Name>;
+type Given<Name extends OperationName> = Name extends ListName
+  ? Listing<RecordOf<Name>>
+  : Shown<RecordOf<Name>>;
 
 /** A handler for each of the operations. */
 export type Handlers<Name extends OperationName> = {

@@ -67,7 +67,7 @@ export const handlers: Handlers<OperationName> = {
   },
   read_property_settings: ({ world, params }) => {
     found(world, world.properties, params.property_id);
-    return found(world, world.settings, params.property_id);
+    return shownSettings(world, params.property_id);
   },
   update_property_settings: ({ world, params: { property_id }, body }) => {
     found(world, world.properties, property_id);
@@ -76,7 +76,7 @@ export const handlers: Handlers<OperationName> = {
       throw new Refusal(422, 'timezone is not the name of a time zone');
     }
     world.settings.change(property_id, body);
-    return found(world, world.settings, property_id);
+    return shownSettings(world, property_id);
   },
 
   list_property_signals: ({ world, params: { property_id } }) => {
@@ -122,6 +122,11 @@ export const handlers: Handlers<OperationName> = {
 function session(world: World, token: string | null) {
   if (token === null) throw new Refusal(401, 'access denied');
   return { token_details: token, user_details: world.user };
+}
+
+function shownSettings(world: World, propertyId: string) {
+  const { webhook_url: _, ...shown } = found(world, world.settings, propertyId);
+  return shown;
 }
 
 function changeProperty({

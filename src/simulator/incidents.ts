@@ -8,8 +8,8 @@ export interface IncidentCause {
   readonly severity?: string;
 }
 
-/** What the cloud tells webhooks of. */
-export type IncidentEvent = 'incident_created' | 'incident_dismissed' | 'incident_resolved';
+/** What the cloud tells webhooks of (cloud facts 5). */
+export type IncidentEvent = 'incident.created' | 'incident.closed';
 
 /** The types during which water runs all the time. */
 export const leakTypes: readonly string[] = ['high_volume_alert', 'long_flow_alert'];

@@ -360,13 +360,13 @@ export class World {
     this.incidents.set(incident.id, incident);
     this.agenda.after(contactAfterMs, () => this.#contact(incident.id));
     if (this.incidents.size > mostIncidents) this.#forgetOldestResolved();
-    this.onIncident('incident_created', incident);
+    this.onIncident('incident.created', incident);
     return incident;
   }
 
   /** Closes an incident because its cause is gone. */
   closeIncident(id: string): void {
-    this.#change(id, resolved, 'incident_resolved');
+    this.#change(id, resolved);
   }
 
   /** Does what a user asks of an incident; false if it does not offer that. */
@@ -374,16 +374,16 @@ export class World {
     const incident = this.incidents.get(id);
     const changes = incident && afterAction(incident, action, this.now);
     if (!changes) return false;
-    this.#change(id, changes, action === 'dismiss' ? 'incident_dismissed' : 'incident_resolved');
+    this.#change(id, changes);
     return true;
   }
 
-  #change(id: string, changes: Partial<Incident>, eventOfClosing: IncidentEvent): void {
+  #change(id: string, changes: Partial<Incident>): void {
     const wasOpen = this.incidents.get(id)?.open;
     this.incidents.change(id, changes);
     const incident = this.incidents.get(id);
     if (!incident || incident.open === wasOpen) return;
-    this.onIncident(incident.open ? 'incident_created' : eventOfClosing, incident);
+    this.onIncident(incident.open ? 'incident.created' : 'incident.closed', incident);
   }
 
   /** Cuts a sonic's radio link, which is an incident. */

@@ -143,7 +143,7 @@ describe('every operation of the catalogue', () => {
     const { reply } = operationRow(name);
     if (reply.kind !== 'page') {
       const isEmpty = reply.kind === 'acknowledgement' && answer === null;
-      if (!isEmpty) expect(reply.read(answer)).toEqual({ ok: true, notices: [], value: answer });
+      if (!isEmpty) expect(reply.read(answer)).toMatchObject({ ok: true, notices: [], value: answer });
       return;
     }
     const envelope = readEnvelope(answer);

@@ -119,10 +119,15 @@ describe('every operation', () => {
     else expect(answer.data === null || answer.data.status === 'ok').toBe(true);
   });
 
-  it('shows records with all that the cloud says of them', async () => {
+  it('shows records with all that the cloud says of them, and no more', async () => {
     const id = sonicId(house);
     const { data } = await request(house, 'read_sonic', { params: { sonic_id: id } });
     expect(data).toMatchObject({ ...house.simulator.world.sonics.get(id) });
+    const [property_id = ''] = house.simulator.world.properties.ids;
+    const { webhook_url: _, ...settings } = house.simulator.world.settings.get(property_id) ?? {};
+    expect((await request(house, 'read_property_settings', { params: { property_id } })).data).toEqual(
+      settings,
+    );
     const list = await request(house, 'list_sonics');
     expect(list.data.data.map((sonic: { id: string }) => sonic.id)).toEqual(house.simulator.world.sonics.ids);
     expect(list.data).toMatchObject({ page_number: 1, total_entries: 4, total_pages: 1 });
@@ -386,6 +391,7 @@ describe('a request', () => {
       expect((await request(calm, name, { params: { property_id }, body })).status).toBe('ok');
       await shown(key, key === 'webhook_url' ? 'https://example.com/x' : 'ON');
     }
+    expect(calm.json(`property/${property_id}/settings`).webhook_url).toBe('https://example.com/x');
     const thing_id = sonicId(calm);
     const test = { params: { thing_id }, body: { source: 'flow' } };
     const { data } = await request(calm, 'start_pressure_test', test);

@@ -81,7 +81,9 @@ describe('a setting', () => {
     await untilStates(house, ({ auto_shut_off: shown }) => shown === 'ON');
     expect(house.simulator.world.settings.get(property)).toMatchObject({ auto_shut_off: true });
     expect(bodies(house, 'update_property_settings')).toEqual([{ auto_shut_off: true }]);
-    expect(house.json(`property/${property}/settings`)).toEqual(house.simulator.world.settings.get(property));
+    // The cloud does not show the webhook's address, and nothing was accepted yet.
+    const held = house.simulator.world.settings.get(property);
+    expect(house.json(`property/${property}/settings`)).toEqual({ ...held, webhook_url: null });
     expect(house.events('command').at(-1)).toMatchObject({
       topic: `sonic2mqtt/property/${property}/settings/auto_shut_off/set`,
       status: 'ok',

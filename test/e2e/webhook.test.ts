@@ -34,7 +34,7 @@ describe('a delivery to the webhook', () => {
     const before = polls();
     house.simulator.world.openIncident({ type: 'water_presence_detected' });
     // What it says is not believed.
-    const lie = JSON.stringify({ type: 'incident_created', data: { incident_type: 'low_temperature' } });
+    const lie = JSON.stringify({ type: 'incident.created', data: { incident_type: 'low_temperature' } });
     expect(await deliver(lie)).toMatchObject({ status: 202, text: '{"status":"accepted"}' });
     const incidents = () => house.json(`sonic/${sonic}/incidents`);
     await waitFor(() => incidents()?.open.water_presence_detected, { what: 'the incident' });
@@ -103,7 +103,7 @@ describe('a delivery to the webhook', () => {
 
 describe('the registration of the webhook', () => {
   /** A house whose bridge puts the webhook's address into the settings. */
-  async function startRegistering(options: { before?: object; isGuest?: boolean } = {}) {
+  async function startRegistering(options: { isGuest?: boolean } = {}) {
     const port = await freePort();
     const public_url = `http://127.0.0.1:${port}/webhook/${secret}`;
     const house = await startHouse({
@@ -119,7 +119,6 @@ describe('the registration of the webhook', () => {
     });
     const { world } = house.simulator;
     const [first = '', second = ''] = world.properties.ids;
-    if (options.before) world.settings.change(first, options.before);
     if (options.isGuest) world.setRole(first, 'guest');
     house.startBridge();
     await portOf(house);
@@ -139,7 +138,7 @@ describe('the registration of the webhook', () => {
     await waitFor(() => house.json(`sonic/${sonic}/incidents`)?.open.high_temperature, {
       what: 'the incident',
     });
-    expect(house.simulator.deliveries).toEqual([{ url: public_url, event: 'incident_created', status: 202 }]);
+    expect(house.simulator.deliveries).toEqual([{ url: public_url, event: 'incident.created', status: 202 }]);
     expect(house.simulator.requests.count('list_incidents')).toBe(before + 1);
 
     const polls = () => house.simulator.requests.count('list_properties');
@@ -150,13 +149,13 @@ describe('the registration of the webhook', () => {
     for (const { text } of house.watcher.messages) expect(text).not.toContain(secret);
     expect(house.bridge.output).not.toContain(secret);
 
-    // Nor after a restart.
+    // Which address it holds the cloud does not show: after a restart it is told once more.
     await house.bridge.stop();
     house.startBridge();
     await house.bridge.waitForOutput(/HTTP: listening/);
     const then = polls();
     await waitFor(() => polls() > then + 3, { what: 'looks after the restart', timeoutMs: 10_000 });
-    expect(changes()).toHaveLength(2);
+    expect(changes()).toHaveLength(4);
   });
 
   it.each([
@@ -173,24 +172,6 @@ describe('the registration of the webhook', () => {
     const registered = () => world.settings.get(world.properties.ids[0] ?? '')?.webhook_url;
     await waitFor(registered, { what: 'the registration' });
     expect(registered()?.endsWith(ending)).toBe(true);
-  });
-
-  it('takes the place of another only with a word, and leaves it to who insists', async () => {
-    const other = { webhook_enabled: true, webhook_url: 'https://hooks.example.com/of-somebody' };
-    const { house, world, first, public_url, changes } = await startRegistering({ before: other });
-    const words = new RegExp(
-      `Webhook: property ".*" \\(${first}\\) had another, at https://hooks.example.com; `,
-    );
-    await house.bridge.waitForOutput(words);
-    expect(house.bridge.output).not.toContain('of-somebody');
-    expect(world.settings.get(first)).toMatchObject({ webhook_url: public_url });
-    for (const times of [3, 4]) {
-      world.settings.change(first, other);
-      await waitFor(() => changes().length === times, { what: `change ${times}` });
-    }
-    world.settings.change(first, other);
-    await house.bridge.waitForOutput(/is changed again and again by others: it is left as it is/);
-    expect(world.settings.get(first)).toMatchObject(other);
   });
 
   it('that a guest may not do is said once, and done where it may be', async () => {

@@ -164,10 +164,16 @@ describe('the answer to a change', () => {
     expect(store.incident('incident-1')).toEqual(snoozed);
   });
 
-  it('that does not show the address of the webhook leaves what was accepted', async () => {
+  it('that does not show the address of the webhook leaves what was accepted, unless a reading shows another', async () => {
     const { store, run } = await startChanges(() => ({ json: { ...someSettings(), webhook_url: null } }));
+    const shown = (webhook_url: string | null) => {
+      store.setPropertyDetails('property-1', someSettings({ webhook_url }), null, performance.now());
+      return store.propertyView('property-1')?.settings?.webhook_url;
+    };
     await run(setting({ webhook_url: 'https://example.com/new' }));
-    expect(store.propertyView('property-1')?.accepted).toEqual({ webhook_url: 'https://example.com/new' });
+    expect(shown(null)).toBe('https://example.com/new');
+    expect(shown('https://example.com/other')).toBe('https://example.com/other');
+    expect(shown('')).toBe('');
   });
 
   it('about leak protection and push is kept, even where it says nothing', async () => {

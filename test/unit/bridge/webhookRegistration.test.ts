@@ -89,7 +89,7 @@ describe('the registration', () => {
       read();
     }
     expect(stub.requests).toHaveLength(2);
-    expect(store.propertyView('one')?.accepted).toEqual({ webhook_url: shownUrl });
+    expect(store.propertyView('one')?.settings?.webhook_url).toBe(shownUrl);
   });
 
   it('is done once where only the answer shows the address', async () => {

@@ -4,7 +4,7 @@ import { isSameSecret, signatureProblem } from '../../../src/http/signature.ts';
 
 const now = Date.parse('2026-11-20T09:00:00Z');
 const seconds = now / 1_000;
-const body = Buffer.from('{"type":"incident_created"}');
+const body = Buffer.from('{"type":"incident.created"}');
 const sign = (at: number | string, secret = 'hush', signed: string | Buffer = body) =>
   createHmac('sha256', secret).update(`${at}.`).update(signed).digest('hex');
 const problem = (header: string | undefined, given = body) => signatureProblem(header, given, 'hush', now);

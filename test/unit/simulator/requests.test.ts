@@ -195,9 +195,13 @@ describe('a change', () => {
     const [id = ''] = simulator.world.properties.ids;
     const path = `/ape/v1/properties/${id}/settings`;
     const before = await get(path);
-    const body = { webhook_url: 'https://example.com/hook', pressure_tests_enabled: false };
-    expect(read(await visitor.ask('PUT', path, { body }))).toEqual({ ...before, ...body });
+    const body = { pressure_tests_enabled: false };
+    const webhook_url = 'https://example.com/hook';
+    expect(before).not.toHaveProperty('webhook_url');
+    const answer = await visitor.ask('PUT', path, { body: { ...body, webhook_url } });
+    expect(read(answer)).toEqual({ ...before, ...body });
     expect(await get(path)).toEqual({ ...before, ...body });
+    expect(simulator.world.settings.get(id)).toMatchObject({ webhook_url });
   });
 
   it('of the thresholds takes the published values only', async () => {

@@ -45,10 +45,10 @@ describe('a webhook', () => {
     await waitFor(() => simulator.deliveries.length === 4, { what: 'four calls' });
     const told = calls.map(({ body }) => JSON.parse(body));
     expect(told.map(({ type }) => type).toSorted()).toEqual([
-      'incident_created',
-      'incident_created',
-      'incident_dismissed',
-      'incident_resolved',
+      'incident.closed',
+      'incident.closed',
+      'incident.created',
+      'incident.created',
     ]);
     const data = { incident_id: id, incident_type: 'high_humidity', property_id: propertyId, sonic_id };
     expect(told[0].data).toEqual({ ...data, details: expect.any(String) });
@@ -82,6 +82,6 @@ describe('a webhook', () => {
     world.settings.change(propertyId, { webhook_enabled: true, webhook_url: 'http://127.0.0.1:1/' });
     world.openIncident({ type: 'high_humidity' });
     await waitFor(() => simulator.deliveries.length === 1, { what: 'the attempt' });
-    expect(simulator.deliveries[0]).toMatchObject({ status: null, event: 'incident_created' });
+    expect(simulator.deliveries[0]).toMatchObject({ status: null, event: 'incident.created' });
   });
 });
