@@ -86,7 +86,12 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
   const hasOwnUser = ['mqtt.username', 'mqtt.password'].some((path) => isGiven(tree, path));
   const value = hasUrl ? tree : withValueAt(tree, ['mqtt', 'url'], brokerOfSupervisor);
   return {
-    given: { file, parsed: { value, problems, lineOf: numberOf }, tell, inWords },
+    given: {
+      file,
+      parsed: { value, problems, lineOf: numberOf, lineCutShort: () => undefined },
+      tell,
+      inWords,
+    },
     broker: { isWanted: !hasUrl, hasOwnUser },
   };
 }

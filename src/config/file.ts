@@ -8,6 +8,11 @@ export interface ParsedFile {
   readonly problems: readonly Problem[];
   /** The line of an option, or of the nearest section around it; undefined when none of it is in the file. */
   lineOf(path: Path): number | undefined;
+  /**
+   * The line of an option whose value is not in quotes and ends at a #, which YAML takes for the beginning of a comment;
+   * undefined for any other.
+   */
+  lineCutShort(path: Path): number | undefined;
 }
 
 // The parser's own sentences are for people who know YAML; those that users meet most are put in other words.
@@ -35,7 +40,7 @@ export function parseFile(source: string): ParsedFile {
   if (depths) {
     const line = source.slice(0, depths.index).split('\n').length;
     const problem = { path: [], line, what: 'what begins here is nested too deeply' };
-    return { value: undefined, problems: [problem], lineOf: () => undefined };
+    return { value: undefined, problems: [problem], lineOf: () => undefined, lineCutShort: () => undefined };
   }
   const lineCounter = new LineCounter();
   const document = parseDocument(source, {
@@ -87,6 +92,14 @@ export function parseFile(source: string): ParsedFile {
     });
   }
 
+  function lineCutShort(path: Path): number | undefined {
+    const node = document.getIn(path, true);
+    if (!isScalar(node) || node.type !== 'PLAIN' || !node.comment) return undefined;
+    // Without a value it is a comment on an empty option, unless it looks like one.
+    const isCut = node.value !== null || /^\S/.test(node.comment);
+    return isCut ? lineAt(startOf(node)) : undefined;
+  }
+
   function lineOf(path: Path): number | undefined {
     let node: unknown = document.contents;
     let line: number | undefined;
@@ -106,20 +119,20 @@ export function parseFile(source: string): ParsedFile {
   if (document.errors.length > 0) {
     // One slip makes the parser stumble several times in its line.
     const firstOfLine = faults.filter((each, index) => each.line !== faults[index - 1]?.line);
-    return { value: undefined, problems: firstOfLine, lineOf };
+    return { value: undefined, problems: firstOfLine, lineOf, lineCutShort };
   }
   const problems = [...faults, ...structuralFaults(document.contents, [])];
   try {
     const value: unknown = document.toJS();
     // Throws where an alias stands in what it names, and the value never ends.
     JSON.stringify(value);
-    return { value, problems, lineOf };
+    return { value, problems, lineOf, lineCutShort };
   } catch {
     const refused =
       problems.length > 0
         ? problems
         : [{ path: [], what: 'the aliases (*name) in the file cannot be followed' }];
-    return { value: undefined, problems: refused, lineOf };
+    return { value: undefined, problems: refused, lineOf, lineCutShort };
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { reasonOf } from '../base/reason.ts';
 import { crossProblems, type OperationParams } from './checks.ts';
 import { fileVariable, readEnvironment, type Setting, variableOf } from './environment.ts';
@@ -38,7 +38,7 @@ export interface LoadOptions {
   /** As `--config` names it; it must exist then. */
   readonly file?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
-  /** Where relative paths begin, in the options too. */
+  /** Where the path of the file begins, and those in variables; those in the file begin in its folder. */
   readonly cwd: string;
   /** What `cloud.routes` may name; unchecked unless given. */
   readonly operations?: OperationParams | undefined;
@@ -50,6 +50,8 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly file: string | null;
+  /** What the file may not mean as it is read, a line in words for each. */
+  readonly warnings: readonly string[];
 }
 
 /** Reads file and environment, which goes before the file; throws a ConfigError that names every problem. */
@@ -59,6 +61,14 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const source = given ? '' : readSource(path, namedBy);
   const parsed = given?.parsed ?? parseFile(source ?? '');
   const { settings, unknown } = readEnvironment(env);
+  if (!given && settings.length + unknown.length + parsed.problems.length === 0) {
+    if (source === null) {
+      throw new ConfigError([`No configuration found. Copy config.example.yaml to ${path} and fill it in`]);
+    }
+    if (parsed.value === null) {
+      throw new ConfigError([`${path} is empty. Fill it in; config.example.yaml shows every option`]);
+    }
+  }
   const describe = describer(parsed, settings, given);
 
   const fileTree = parsed.value ?? {};
@@ -68,7 +78,10 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     throw new ConfigError([...describe(faults), ...unknown]);
   }
 
-  const tree = withOwnClientId(withAbsolutePaths(merge(fileTree, settings), cwd));
+  const isSet = (option: string) => settings.some((each) => each.path.join('.') === option);
+  const folder = source === null ? cwd : folderOf(path, cwd);
+  const folderFor = (option: string) => (isSet(option) ? cwd : folder);
+  const tree = withOwnClientId(withAbsolutePaths(merge(fileTree, settings), folderFor));
   const result = configSchema.safeParse(tree);
   const found = [
     ...(result.error ? schemaProblems(result.error, tree) : []),
@@ -79,16 +92,15 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     valueAt(tree, path) === undefined && parsed.problems.some((each) => isWithin(each.path, path));
   const problems = [...parsed.problems, ...found.filter((each) => !isExplained(each))];
   if (result.success && problems.length === 0 && unknown.length === 0) {
-    return { config: result.data, file: source === null ? null : path };
+    const warnings = secretPaths.flatMap((option) => {
+      const line = isSet(option) ? undefined : parsed.lineCutShort(option.split('.'));
+      return line === undefined
+        ? []
+        : [`${option} (line ${line}) ends before the #: if that belongs to it, put it in quotes`];
+    });
+    return { config: result.data, file: source === null ? null : path, warnings };
   }
-  const isIncomplete = problems.some((each) => valueAt(tree, each.path) === undefined);
-  const lack = source === null ? `there is no ${path}: write one` : `${path} sets nothing: fill it in`;
-  const advice = `${lack} (config.example.yaml shows every option) or set variables`;
-  throw new ConfigError([
-    ...((source === null || parsed.value === null) && isIncomplete ? [advice] : []),
-    ...describe(problems),
-    ...unknown,
-  ]);
+  throw new ConfigError([...describe(problems), ...unknown]);
 }
 
 /** Whether a path is that of a section that is named, or of something in it. */
@@ -133,14 +145,19 @@ function merge(fileTree: Tree, settings: readonly Setting[]): Tree {
 
 const pathRows = optionRows.filter((row) => /_(file|dir)$/.test(row.path));
 
-function withAbsolutePaths(tree: Tree, cwd: string): Tree {
+function withAbsolutePaths(tree: Tree, folderFor: (option: string) => string): Tree {
   return pathRows.reduce((reached, row) => {
     const path = row.path.split('.');
     const value = valueAt(tree, path) ?? row.default;
     return typeof value === 'string' && value !== ''
-      ? withValueAt(reached, path, resolve(cwd, value))
+      ? withValueAt(reached, path, resolve(folderFor(row.path), value))
       : reached;
   }, tree);
+}
+
+/** Where relative paths in the file begin; a pipe is in no folder that anybody means. */
+function folderOf(file: string, cwd: string): string {
+  return /^\/(dev|proc)\//.test(file) ? cwd : dirname(file);
 }
 
 /** Bridges that share an account share a broker, where one client id would push the other out. */

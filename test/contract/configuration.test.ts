@@ -186,26 +186,60 @@ describe('the file', () => {
     expect(file).toBeNull();
   });
 
-  it('or else both ways to configure the bridge are told', () => {
+  it('or else the one thing that is missing is told, in one line', () => {
     const cwd = join(folder, 'empty');
-    const required = [
-      'cloud.base_url (SONIC2MQTT_CLOUD__BASE_URL): is required',
-      'cloud.email (SONIC2MQTT_CLOUD__EMAIL): is required',
-      'cloud.password (SONIC2MQTT_CLOUD__PASSWORD): is required (or cloud.password_file)',
-      'mqtt.url (SONIC2MQTT_MQTT__URL): is required, unless mqtt.embedded.enabled is true',
-    ];
     expect(problemsOf(() => loadConfig({ env: {}, cwd }))).toEqual([
-      `there is no ${join(cwd, 'config.yaml')}: write one (config.example.yaml shows every option) or set variables`,
-      ...required,
+      `No configuration found. Copy config.example.yaml to ${join(cwd, 'config.yaml')} and fill it in`,
     ]);
     for (const text of ['', '# nothing yet\n']) {
       const file = join(folder, 'nothing.yaml');
       writeFileSync(file, text);
       expect(problemsOf(() => loadConfig({ file, env: {}, cwd }))).toEqual([
-        `${file} sets nothing: fill it in (config.example.yaml shows every option) or set variables`,
-        ...required,
+        `${file} is empty. Fill it in; config.example.yaml shows every option`,
       ]);
     }
+  });
+
+  it('or else what the variables lack is told', () => {
+    const { SONIC2MQTT_MQTT__URL, ...env } = requiredEnv;
+    expect(problemsOf(() => loadConfig({ env, cwd: join(folder, 'empty') }))).toEqual([
+      'mqtt.url (SONIC2MQTT_MQTT__URL): is required, unless mqtt.embedded.enabled is true',
+    ]);
+  });
+
+  it('has paths that begin in its folder, and in variables those that begin where the program was started', () => {
+    const elsewhere = join(folder, 'elsewhere');
+    const file = join(folder, 'config.yaml');
+    writeFileSync(join(folder, 'secret'), 'from the file');
+    const text = required.join('\n').replace('password: secret', 'password_file: secret');
+    writeFileSync(file, text);
+    const env = { SONIC2MQTT_DATA_DIR: 'kept' };
+    const load = (env: NodeJS.ProcessEnv) => loadConfig({ file, env, cwd: elsewhere }).config;
+    expect(load({}).data_dir).toBe(join(folder, 'data'));
+    expect(load({}).cloud.password_file).toBe(join(folder, 'secret'));
+    expect(load(env).data_dir).toBe(join(elsewhere, 'kept'));
+    expect(loadConfig({ env: requiredEnv, cwd: elsewhere }).config.data_dir).toBe(join(elsewhere, 'data'));
+  });
+
+  it('is warned of where a comment may have cut off a part of a secret, which is not repeated', () => {
+    const warnings = (password: string, env: NodeJS.ProcessEnv = {}) => {
+      const cloud = `cloud:\n  base_url: https://x.org\n  email: a@x.org\n  password: ${password}\n`;
+      return load(`${cloud}${required[1]}\n`, env).warnings;
+    };
+    expect(warnings('demo #1')).toEqual([
+      'cloud.password (line 4) ends before the #: if that belongs to it, put it in quotes',
+    ]);
+    for (const well of ['"demo #1"', "'demo' # mine", 'demo#1', 'demo\n# a line of its own']) {
+      expect(warnings(well), well).toEqual([]);
+    }
+    expect(warnings('demo #1', { SONIC2MQTT_CLOUD__PASSWORD: 'another' })).toEqual([]);
+    const optional = load(
+      [...required.slice(0, 1), 'mqtt:', '  url: mqtt://x', '  password: #hush'].join('\n'),
+    );
+    expect(optional.warnings).toEqual([
+      'mqtt.password (line 4) ends before the #: if that belongs to it, put it in quotes',
+    ]);
+    expect(load(example).warnings).toEqual([]);
   });
 
   it('may leave sections and values empty, which means their defaults', () => {
