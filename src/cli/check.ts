@@ -1,13 +1,12 @@
 import { CloudError } from '../cloud/errors.ts';
-import { idleOptions } from '../config/idle.ts';
 import { ConfigError } from '../config/load.ts';
-import { risksOf } from '../config/risks.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { examineBroker, examineCloud, type Reporter } from './examination.ts';
+import { examineMachine } from './examineMachine.ts';
 import { leave, ownClient } from './ownSession.ts';
 import { type Setup, setUp } from './setup.ts';
 
-/** `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each. */
+/** `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; lines that begin with OK, WARN or FAIL. */
 export async function check(context: CommandContext): Promise<number> {
   const report = reporter(context);
   let setup: Setup;
@@ -21,13 +20,11 @@ export async function check(context: CommandContext): Promise<number> {
     report.failed('configuration', words ?? error.message);
     return exitStatus.badUsage;
   }
-  const { config, file, inWords } = setup;
-  const words = [
-    file ?? 'from the environment',
-    ...[...risksOf(config), ...idleOptions(config)].map(inWords),
-  ];
-  report.passed('configuration', words.join('; '));
+  const { config, file, warnings } = setup;
+  report.passed('configuration', file ?? 'from the environment');
+  for (const words of warnings) report.warned('configuration', words);
 
+  const isMachineWell = await examineMachine(config, report);
   const client = ownClient(setup);
   client.start(context.signal);
   const cloud = await examineCloud(config, client, report);
@@ -35,7 +32,7 @@ export async function check(context: CommandContext): Promise<number> {
   if (context.signal.aborted) return exitStatus.failed;
   const isBrokerWell = await examineBroker(setup, 'check', context.signal, report);
   if (cloud instanceof CloudError && cloud.kind === 'auth') return exitStatus.rejected;
-  return cloud === null && isBrokerWell ? exitStatus.done : exitStatus.failed;
+  return isMachineWell && cloud === null && isBrokerWell ? exitStatus.done : exitStatus.failed;
 }
 
 /** One line per step; on a terminal the running step shows until its line replaces it. */
@@ -44,10 +41,11 @@ function reporter({ print, signal }: CommandContext): Reporter {
   const clear = isTerminal ? '\r\x1b[2K' : '';
   return {
     started: (name) => {
-      if (isTerminal) process.stdout.write(`…      ${name}`);
+      if (isTerminal) process.stdout.write(`…    ${name}`);
     },
-    passed: (name, words) => print(`${clear}ok     ${name}: ${words}`),
+    passed: (name, words) => print(`${clear}OK   ${name}: ${words}`),
+    warned: (name, words) => print(`${clear}WARN ${name}: ${words}`),
     // Of a step that was stopped nothing is known.
-    failed: (name, words) => print(`${clear}FAILED ${name}: ${signal.aborted ? 'interrupted' : words}`),
+    failed: (name, words) => print(`${clear}FAIL ${name}: ${signal.aborted ? 'interrupted' : words}`),
   };
 }

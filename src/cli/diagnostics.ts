@@ -138,7 +138,7 @@ async function reportOn(setup: Setup, seen: Seen, context: CommandContext): Prom
     data_dir: kept,
     last_errors: [
       ...check
-        .filter(({ outcome }) => outcome !== 'ok')
+        .filter(({ outcome }) => outcome === 'failed' || outcome === 'unfinished')
         .map(({ step, words }) => ({ from: `check, ${step}`, words })),
       ...lastErrorsOf(bridge),
       ...('problem' in kept ? [{ from: 'data_dir', words: kept.problem }] : []),

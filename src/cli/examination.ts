@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import { reasonOf } from '../base/reason.ts';
 import { readWifiSonics } from '../bridge/wifiList.ts';
@@ -19,18 +20,29 @@ import { namedProperty } from '../model/devices.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { isOurs, isShared } from '../model/shard.ts';
 import { brokerOptions } from '../partOptions.ts';
+import { portProblem } from './port.ts';
 import type { Setup } from './setup.ts';
 
 /** One thing to look at: what it says when it is well, or the error that it throws. */
-interface Step {
+export interface Step {
   readonly name: string;
-  readonly run: () => Promise<string>;
+  readonly run: () => Promise<string | Result>;
 }
 
-/** Hears how the steps fare. */
+/** What a step has found, where that is more than that all is well. */
+interface Result {
+  readonly words: string;
+  /** What may be worth a thought. */
+  readonly warnings: readonly string[];
+  /** What does not do what it should. */
+  readonly failures: readonly string[];
+}
+
+/** Hears how the steps fare; what a step warns of comes after it has passed. */
 export interface Reporter {
   readonly started: (name: string) => void;
   readonly passed: (name: string, words: string) => void;
+  readonly warned: (name: string, words: string) => void;
   readonly failed: (name: string, words: string) => void;
 }
 
@@ -80,9 +92,20 @@ function brokerSteps(
   const parts = { clock: systemClock, log, signal };
   if (addresses.length === 0) {
     const words = 'the embedded one, which starts with the bridge';
-    if (!work) return [{ name: 'MQTT broker', run: async () => words }];
-    const look = () => visitBroker(brokerOptions(config, secrets), visitor, parts, work);
-    return [{ name: 'MQTT broker', run: () => look().then(() => `${words} and runs`) }];
+    const { host, port } = config.mqtt.embedded;
+    const look = async () => {
+      const problem = work ? null : await portProblem(host, port);
+      if (problem === null && !work) return words;
+      try {
+        await visitBroker(brokerOptions(config, secrets), visitor, parts, async (connection) => {
+          await work?.(connection);
+        });
+        return `${words} and runs`;
+      } catch (error) {
+        throw problem === null ? error : new Error(`mqtt.embedded: ${problem}`);
+      }
+    };
+    return [{ name: 'MQTT broker', run: look }];
   }
   return addresses.map((url) => ({
     name: 'MQTT broker',
@@ -150,7 +173,7 @@ async function examineAccount(
   { filters, shard }: Config,
   client: CloudClient,
   account: Account,
-): Promise<string> {
+): Promise<Result> {
   const list = async <Name extends ListName>(call: Call<Name>) => {
     const { records, problem } = await client.crawl(call);
     if (problem) throw new Error(`${call.operation}: ${problem}`);
@@ -177,13 +200,16 @@ async function examineAccount(
   const supplied = new Set(wifi.records.map(namedProperty));
   const unsupplied = properties.filter(({ id }) => !supplied.has(id));
   const empty = await propertiesWithoutSignals(client, unsupplied);
-  const notes = [
-    ...(sonics.length + wifi.records.length === 0 ? ['there is no valve to show'] : []),
-    ...empty.map((name) => `no signal (hub) in ${name}`),
-    ...selectionNotes(filters.properties, properties),
-    ...shardNotes(shard, properties),
-  ];
-  return [found, ...notes].join('; ');
+  return {
+    words: [found, ...selectionNotes(filters.properties, properties), ...shardNotes(shard, properties)].join(
+      '; ',
+    ),
+    warnings: [
+      ...(sonics.length + wifi.records.length === 0 ? ['there is no valve to show'] : []),
+      ...empty.map((name) => `no signal (hub) in ${name}`),
+    ],
+    failures: strangers(filters.properties, properties),
+  };
 }
 
 /** Whether the cloud has answered, if only to say no. */
@@ -191,18 +217,27 @@ function wasAnswered(error: unknown): boolean {
   return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
 }
 
-/** What filters.properties makes of the account. */
+/** How many properties filters.properties selects. */
 function selectionNotes(selection: readonly string[], properties: readonly Property[]): string[] {
   if (selection.length === 0) return [];
-  const isNamed = (word: string) => properties.some(({ id, name }) => word === id || word === name);
-  const strangers = selection.filter((word) => !isNamed(word));
   const selected = properties.filter(({ id, name }) =>
     [id, name ?? id].some((word) => selection.includes(word)),
   );
   return [
     `filters.properties selects ${selected.length} of ${counted(properties.length, 'property', 'properties')}`,
-    ...strangers.map((word) => `filters.properties: the account has no property ${word}`),
   ];
+}
+
+/** Words of filters.properties that no property has. */
+function strangers(selection: readonly string[], properties: readonly Property[]): string[] {
+  const words = properties.flatMap(({ id, name }) => (name ? [name, id] : [id]));
+  return selection
+    .filter((word) => !words.includes(word))
+    .map((word) => {
+      const near = nearest(word, words);
+      const problem = `filters.properties: the account has no property ${word}`;
+      return problem + didYouMean(near && printable(near));
+    });
 }
 
 /** Which part of the account is this bridge's. */
@@ -263,11 +298,17 @@ function reachSocket(url: URL, host: string, port: number, timeoutMs: number): P
 }
 
 /** Runs the steps until one fails; resolves to its error, null when all pass. */
-async function runInTurn(steps: readonly Step[], report: Reporter): Promise<unknown> {
+export async function runInTurn(steps: readonly Step[], report: Reporter): Promise<unknown> {
   for (const { name, run } of steps) {
     report.started(name);
     try {
-      report.passed(name, await run());
+      const found = await run();
+      const { words, warnings, failures } =
+        typeof found === 'string' ? { words: found, warnings: [], failures: [] } : found;
+      report.passed(name, words);
+      for (const each of warnings) report.warned(name, each);
+      for (const each of failures) report.failed(name, each);
+      if (failures.length > 0) return new Error(failures.join('; '));
     } catch (error) {
       report.failed(name, wordsOf(error));
       return error;

@@ -3,7 +3,7 @@ import type { Reporter } from './examination.ts';
 /** How a step of an examination has fared. */
 export interface Finding {
   readonly step: string;
-  readonly outcome: 'ok' | 'failed' | 'unfinished';
+  readonly outcome: 'ok' | 'warning' | 'failed' | 'unfinished';
   readonly words: string;
 }
 
@@ -22,6 +22,7 @@ export function findings(limitMs: number): Reporter & { end(): readonly Finding[
       running = name;
     },
     passed: (name, words) => note(name, 'ok', words),
+    warned: (name, words) => note(name, 'warning', words),
     failed: (name, words) => note(name, 'failed', words),
     end: () => {
       if (running !== null) note(running, 'unfinished', `not done within ${limitMs / 1_000} s`);

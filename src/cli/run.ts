@@ -1,17 +1,15 @@
 import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
 import { version } from '../base/version.ts';
-import { idleOptions } from '../config/idle.ts';
-import { risksOf } from '../config/risks.ts';
 import { Daemon } from '../daemon.ts';
 import { aborted, type CommandContext, exitStatus } from './command.ts';
 import { setUp } from './setup.ts';
 
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
-  const { config, file, log, secrets, findBroker, inWords } = await setUp(context);
+  const { config, file, log, secrets, findBroker, warnings } = await setUp(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
-  for (const words of [...risksOf(config), ...idleOptions(config)]) log.warn(inWords(words));
+  for (const words of warnings) log.warn(words);
   endOnMistake(log);
   const daemon = new Daemon(config, log, secrets, { findBroker });
   try {

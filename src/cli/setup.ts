@@ -7,7 +7,9 @@ import type { BrokerFinder } from '../broker/clientOptions.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
 import type { App } from '../config/app.ts';
 import { fileVariable } from '../config/environment.ts';
+import { idleOptions } from '../config/idle.ts';
 import { loadConfig } from '../config/load.ts';
+import { risksOf } from '../config/risks.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { type CommandContext, UsageError } from './command.ts';
@@ -21,8 +23,8 @@ export interface Setup {
   readonly secrets: Secrets;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
-  /** Words about options, with their names as the user knows them. */
-  readonly inWords: (words: string) => string;
+  /** What is valid and may not be meant so, a line in words for each, with options as the user knows them. */
+  readonly warnings: readonly string[];
 }
 
 const operations = Object.fromEntries(
@@ -46,7 +48,9 @@ export async function setUp(
     log: createLog({ level: level ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
-    inWords: app?.given.inWords ?? ((words) => words),
+    warnings: [...loaded.warnings, ...risksOf(loaded.config), ...idleOptions(loaded.config)].map(
+      app?.given.inWords ?? ((words) => words),
+    ),
   };
 }
 

@@ -266,7 +266,7 @@ describe.skipIf(!mosquittoAvailable())('a broker that wants a client certificate
       const cloud = { base_url: 'http://127.0.0.1:9', email: 'a@example.com', password: 'secret' };
       const check = startProgram(['check'], { config: { cloud, mqtt: { url, ca_file: caFile, ...files } } });
       await check.ended();
-      expect(check.stdout).toContain(`FAILED MQTT broker: ${url}: ${words}\n`);
+      expect(check.stdout).toContain(`FAIL MQTT broker: ${url}: ${words}\n`);
     }
   });
 });

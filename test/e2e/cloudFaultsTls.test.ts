@@ -82,7 +82,7 @@ describe('TLS', () => {
     const check = startProgram(['check'], { config });
     await check.ended();
     expect(check.stdout).toMatch(
-      /^FAILED cloud: TLS: no answer from 127\.0\.0\.1:\d+: it takes connections but does not answer$/m,
+      /^FAIL cloud: TLS: no answer from 127\.0\.0\.1:\d+: it takes connections but does not answer$/m,
     );
   });
 

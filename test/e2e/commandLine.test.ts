@@ -1,4 +1,6 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -77,21 +79,56 @@ describe('check', () => {
       stdout
         .trimEnd()
         .split('\n')
-        .map((line) => line.slice(0, 7)),
-    ).toEqual(Array(7).fill('ok     '));
+        .map((line) => line.slice(0, 5)),
+    ).toEqual(Array(8).fill('OK   '));
     expect(stdout).toContain('2 sonics');
     expect(code).toBe(0);
     expect(house.simulator.requests.count('sign_out')).toBe(1);
   });
 
-  it('says what filters.properties makes of the account', async () => {
+  it('fails where the bridge would complain: a filter that matches nothing, a folder, a port', async () => {
     const house = await startHouse({ isStarted: false, cloud: { properties: 2 } });
-    const [id = ''] = house.simulator.world.properties.ids;
-    const config = { ...house.config, filters: { properties: [id, 'Atlantis'] } };
-    const { stdout } = await runProgram(['check'], { config });
+    const [property] = house.simulator.world.properties.values();
+    const taken = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void taken.close());
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const file = join(temporaryFolder(), 'file');
+    writeFileSync(file, '');
+    const config = {
+      ...house.config,
+      filters: { properties: [property?.id, `${property?.name}x`] },
+      data_dir: join(file, 'data'),
+      http: { listen: `127.0.0.1:${port}` },
+      mqtt: { url: house.broker.url, password: 'of nobody' },
+    };
+    const { code, stdout } = await runProgram(['check'], { config });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^OK {3}configuration: .*config\.yaml$/m);
+    expect(stdout).toMatch(/^WARN configuration: mqtt\.password is not sent without mqtt\.username$/m);
+    expect(stdout).toMatch(/^FAIL data_dir: cannot write to /m);
+    expect(stdout).toMatch(/^FAIL HTTP: port \d+ of 127\.0\.0\.1 is in use by another program$/m);
+    expect(stdout).toMatch(/^OK {3}account: .*; filters\.properties selects 1 of 2 properties$/m);
     expect(stdout).toContain(
-      'filters.properties selects 1 of 2 properties; filters.properties: the account has no property Atlantis',
+      `\nFAIL account: filters.properties: the account has no property ${property?.name}x; did you mean ${property?.name}?\n`,
     );
+    expect(stdout).toMatch(/^OK {3}MQTT broker/m);
+  });
+
+  it('passes beside the bridge that it is about, and leaves no folder behind', async () => {
+    const port = await freePort();
+    const house = await startHouse({
+      cloud: { properties: 1, signals: 1, sonics: 1 },
+      config: { http: { listen: `127.0.0.1:${port}` } },
+    });
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/info');
+    const folder = join(temporaryFolder(), 'data');
+    const { code, stdout } = await runProgram(['check'], { config: { ...house.config, data_dir: folder } });
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('OK   HTTP: '),
+    });
+    expect(existsSync(folder)).toBe(false);
   });
 
   it('exits with 3 when the cloud rejects the password, which it does not print', async () => {
@@ -99,7 +136,7 @@ describe('check', () => {
     house.simulator.setPassword('another');
     const { code, stdout, stderr } = await runProgram(['check'], { config: house.config });
     expect(code).toBe(3);
-    expect(stdout).toMatch(/ok {5}cloud: HTTP: .* answers\nFAILED sign-in: .*password/);
+    expect(stdout).toMatch(/OK {3}cloud: HTTP: .* answers\nFAIL sign-in: .*password/);
     expect(stdout + stderr).not.toContain('another');
   });
 
@@ -114,23 +151,23 @@ describe('check', () => {
       tryAddress(`http://127.0.0.1:${await freePort()}`),
       tryAddress(house.simulator.url.replace('http:', 'https:')),
     ]);
-    expect(dns).toMatchObject({ code: 1, stdout: expect.stringContaining('FAILED cloud: DNS') });
-    expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('FAILED cloud: TCP') });
-    expect(tls).toMatchObject({ code: 1, stdout: expect.stringContaining('FAILED cloud: TLS') });
+    expect(dns).toMatchObject({ code: 1, stdout: expect.stringContaining('FAIL cloud: DNS') });
+    expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('FAIL cloud: TCP') });
+    expect(tls).toMatchObject({ code: 1, stdout: expect.stringContaining('FAIL cloud: TLS') });
   });
 
   it('exits with 1 when the broker is away, and says so', async () => {
     const house = await startHouse({ isStarted: false });
     await house.broker.stop();
     const { code, stdout } = await runProgram(['check'], { config: house.config });
-    expect(stdout).toContain(`FAILED MQTT broker: ${house.broker.url}: connection refused`);
+    expect(stdout).toContain(`FAIL MQTT broker: ${house.broker.url}: connection refused`);
     expect(code).toBe(1);
   });
 
   it('exits with 2 when the configuration is wrong', async () => {
     expect(await runProgram(['check'])).toMatchObject({
       code: 2,
-      stdout: expect.stringContaining('FAILED configuration'),
+      stdout: expect.stringContaining('FAIL configuration'),
     });
   });
 });
@@ -142,7 +179,7 @@ describe('a command that is interrupted', () => {
     await checking.waitForOutput(/cloud: TCP/);
     const { code, durationMs } = await checking.stop('SIGINT');
     expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 1, isQuick: true });
-    expect(checking.stdout).toMatch(/\nFAILED cloud: HTTP: interrupted\n$/);
+    expect(checking.stdout).toMatch(/\nFAIL cloud: HTTP: interrupted\n$/);
   });
 
   it('by two signals at once, as npm passes on the Ctrl+C of a terminal, ends as after one', async () => {

@@ -47,7 +47,7 @@ describe('a stranger in the place of the cloud', () => {
     const house = await startHouse({ config: { cloud: cloudAt(stranger.url) }, isStarted: false });
     const check = startProgram(['check'], { config: house.config, env: careless });
     expect((await check.ended()).code).toBe(1);
-    expect(check.stdout).toMatch(/^FAILED cloud: TLS: self-signed certificate$/m);
+    expect(check.stdout).toMatch(/^FAIL cloud: TLS: self-signed certificate$/m);
     expect(stranger.heard).toEqual([]);
   });
 });
