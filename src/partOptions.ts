@@ -57,6 +57,8 @@ export function brokerOptions(
     clientId: mqtt.client_id,
     protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
     keepaliveS: Math.round(mqtt.keepalive / 1_000),
+    // Most of a command's time is left for the cloud.
+    pingEveryMs: config.cloud.request_timeout / 4,
     username: (isOwn ? embedded.username : mqtt.username) ?? undefined,
     password: () => {
       const password = isOwn ? readSecret(embedded, 'password') : readSecret(mqtt, 'password');

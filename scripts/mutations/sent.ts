@@ -59,6 +59,20 @@ export const sendingMutations: readonly Mutation[] = [
     tests: clientTests,
   },
   {
+    promise: 'no message that was under way too long is a command',
+    file: 'src/bridge/messageAge.ts',
+    text: 'return isTooLate(',
+    replacement: 'return false && isTooLate(',
+    tests: commanderTests,
+  },
+  {
+    promise: 'a message is as old as the last ping that was answered',
+    file: 'src/broker/pings.ts',
+    text: 'this.#unanswered.shift() ?? this.#sentAfter',
+    replacement: 'this.#clock.monotonic()',
+    tests: ['test/unit/broker/messageAge.test.ts'],
+  },
+  {
     promise: 'no valve command that waited too long is sent',
     file: valveLanes,
     text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
@@ -124,15 +138,15 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a command that comes during the stop is refused',
     file: commander,
-    text: 'signal.aborted ? stoppedWords : words;',
-    replacement: 'words;',
+    text: 'signal.aborted ? stoppedWords : (old ?? words);',
+    replacement: 'old ?? words;',
     tests: commanderTests,
   },
   {
     promise: 'a request that comes during the stop is refused',
     file: 'src/bridge/requests.ts',
-    text: ': signal.aborted\n',
-    replacement: ': false\n',
+    text: 'if (signal.aborted) return',
+    replacement: 'if (false) return',
     tests: requestTests,
   },
   {

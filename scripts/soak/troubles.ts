@@ -164,7 +164,7 @@ async function command(
   happened.commands += 1;
   await watcher.publish(topic, payload, options);
   await waitUntil(`the end of ${topic} ${payload}`, missing, longestEndMs);
-  // A machine that was held up for long makes the bridge give up its connection, and what had come by it.
+  // A connection of the bridge that ends may take the message or its outcome along.
   if (!isHeard()) happened.unheard += 1;
 }
 

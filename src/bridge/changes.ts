@@ -37,6 +37,8 @@ export type ChangeEnd = (status: Outcome['status'], reason: string | null, httpS
 export interface ChangeErrand {
   /** Where it was asked for. */
   readonly topic: string;
+  /** Its time starts then, in ms of the monotonic clock. */
+  readonly sentAfter: number;
   /** What it is about: commands to one target run one after the other. */
   readonly target: string;
   readonly calls: readonly ChangeCall[];
@@ -52,10 +54,6 @@ export interface ChangesOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-interface Waiting extends ChangeErrand {
-  readonly arrivedAt: number;
 }
 
 /** How one call ended; the reason is null where it went well. */
@@ -77,7 +75,7 @@ const callsAtOnce = 4;
 export class Changes {
   readonly #options: ChangesOptions;
   /** By target, while a command is being sent: those that wait behind it. */
-  readonly #lanes = new Map<string, Waiting[]>();
+  readonly #lanes = new Map<string, ChangeErrand[]>();
 
   constructor(options: ChangesOptions) {
     this.#options = options;
@@ -86,39 +84,38 @@ export class Changes {
   /** Runs a command when those before it have ended; its end is told in any case. */
   take(errand: ChangeErrand): void {
     const { target } = errand;
-    const waiting = { ...errand, arrivedAt: this.#options.clock.monotonic() };
     const lane = this.#lanes.get(target);
     if (!lane) {
       this.#lanes.set(target, []);
-      void this.#drain(target, waiting);
+      void this.#drain(target, errand);
       return;
     }
     const subjects = new Set(subjectsOf(errand));
-    const isCovered = (each: Waiting) => subjectsOf(each).every((subject) => subjects.has(subject));
+    const isCovered = (each: ChangeErrand) => subjectsOf(each).every((subject) => subjects.has(subject));
     const left = lane.filter((each) => !isCovered(each));
     if (left.length >= mostWaiting) {
       errand.onEnd('refused', `${mostWaiting} commands are waiting for this one's turn already`, null);
       return;
     }
-    this.#lanes.set(target, [...left, waiting]);
+    this.#lanes.set(target, [...left, errand]);
     for (const each of lane.filter(isCovered)) {
       each.onEnd('superseded', 'a newer command for the same arrived', null);
     }
   }
 
-  async #drain(target: string, first: Waiting): Promise<void> {
-    for (let next: Waiting | undefined = first; next; next = this.#lanes.get(target)?.shift()) {
+  async #drain(target: string, first: ChangeErrand): Promise<void> {
+    for (let next: ChangeErrand | undefined = first; next; next = this.#lanes.get(target)?.shift()) {
       await this.#run(next);
     }
     this.#lanes.delete(target);
   }
 
-  async #run({ topic, calls, arrivedAt, onEnd }: Waiting): Promise<void> {
+  async #run({ topic, calls, sentAfter, onEnd }: ChangeErrand): Promise<void> {
     const left = [...calls];
     const ends: CallEnd[] = [];
     const next = async () => {
       for (let call = left.shift(); call; call = left.shift())
-        ends.push(await this.#send(topic, call, arrivedAt));
+        ends.push(await this.#send(topic, call, sentAfter));
     };
     await Promise.all(Array.from({ length: callsAtOnce }, next));
     const failures = ends.filter(({ reason }) => reason !== null);
@@ -129,9 +126,9 @@ export class Changes {
     else onEnd('error', `${failures.length} of ${calls.length} failed: ${reason}`, httpStatus);
   }
 
-  async #send(topic: string, call: ChangeCall, arrivedAt: number): Promise<CallEnd> {
+  async #send(topic: string, call: ChangeCall, sentAfter: number): Promise<CallEnd> {
     const { client, followUp, requestTimeoutMs, signal, clock, log } = this.#options;
-    const timeoutMs = arrivedAt + requestTimeoutMs - clock.monotonic();
+    const timeoutMs = sentAfter + requestTimeoutMs - clock.monotonic();
     if (isTooLate(timeoutMs, requestTimeoutMs)) {
       return { reason: 'timeout: what came before it took too long; it was not sent', httpStatus: null };
     }

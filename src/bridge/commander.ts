@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Control } from '../cloud/catalogue.ts';
@@ -12,6 +13,7 @@ import type { Target, Topics } from '../homeassistant/topics.ts';
 import type { BridgeView } from '../model/devices.ts';
 import { type ChangeEnd, type ChangeErrand, isChange } from './changes.ts';
 import type { PlannedKind } from './dirty.ts';
+import { isTooOld, tooOldWords } from './messageAge.ts';
 import { type Outcome, retainedWords, stoppedWords } from './outcome.ts';
 import { payloadFlaw } from './payloadFlaw.ts';
 import type { Store } from './store.ts';
@@ -23,6 +25,8 @@ export interface CommanderOptions {
   readonly control: Readonly<Record<Control, boolean>>;
   readonly store: Store;
   readonly bridgeView: () => BridgeView;
+  /** How long a command may take from when it was sent, in ms. */
+  readonly requestTimeoutMs: number;
   /** Once it has aborted, commands are refused. */
   readonly signal: AbortSignal;
   /** What is asked of the bridge itself. */
@@ -31,6 +35,7 @@ export interface CommanderOptions {
   /** Changes that move no valve. */
   readonly change: (errand: ChangeErrand) => void;
   readonly tell: (outcome: Outcome) => void;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -75,14 +80,15 @@ export class Commander {
     }
     const isDoubtful = payload === '' && this.#kept.size >= mostKept;
     const words = isDoubtful ? doubtfulWords : payloadFlaw(message);
-    const flaw = signal.aborted ? stoppedWords : words;
+    const old = isTooOld(message, this.#options) ? tooOldWords : null;
+    const flaw = signal.aborted ? stoppedWords : (old ?? words);
     if (flaw !== null) {
       this.#end(topic, 'refused', flaw);
       return;
     }
     const parsed = this.#understand(target, payload);
     if ('refusal' in parsed) this.#end(topic, 'refused', parsed.refusal);
-    else this.#handOn(topic, target, parsed.order);
+    else this.#handOn(message, target, parsed.order);
   }
 
   /** Several bridges hear of each command: one of them answers. */
@@ -109,7 +115,7 @@ export class Commander {
     return { refusal: `there is no ${what} ${id.slice(0, 80)}${yet}` };
   }
 
-  #handOn(topic: string, { kind, id }: Target, order: Order): void {
+  #handOn({ topic, sentAfter }: BrokerMessage, { kind, id }: Target, order: Order): void {
     const { carryOut, moveValve, change } = this.#options;
     if ('order' in order) {
       carryOut(order);
@@ -117,11 +123,11 @@ export class Commander {
     } else if ('operation' in order && isValveCall(order)) {
       const onEnd = ({ status, reason, httpStatus }: ValveEnd) =>
         this.#end(topic, status, reason, httpStatus);
-      moveValve({ topic, call: order, priority: 'urgent', onEnd });
+      moveValve({ topic, sentAfter, call: order, priority: 'urgent', onEnd });
     } else {
       const calls = [order].flat();
       const onEnd: ChangeEnd = (...end) => this.#end(topic, ...end);
-      if (calls.every(isChange)) change({ topic, target: `${kind}/${id}`, calls, onEnd });
+      if (calls.every(isChange)) change({ topic, sentAfter, target: `${kind}/${id}`, calls, onEnd });
       else
         this.#end(topic, 'refused', `${calls.map(({ operation }) => operation).join(', ')} is not a command`);
     }

@@ -10,7 +10,7 @@ import { moveOf, type ValveCall } from './valveCall.ts';
 
 /** The times of commands, in ms. */
 export interface CommandTimes {
-  /** How long a command may wait before it is sent; it is never sent later. */
+  /** How long a command may take from when it was sent; it is never carried out later. */
   readonly requestTimeoutMs: number;
   /** How long an accepted command may take to show. */
   readonly confirmTimeoutMs: number;

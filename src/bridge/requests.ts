@@ -6,9 +6,11 @@ import type { Answered, CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isTooLate } from '../cloud/lateness.ts';
 import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
+import type { UncheckedCall } from '../cloud/request.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
 import type { Answers, ReturnAddress } from './answers.ts';
 import type { FollowUp } from './followUp.ts';
+import { isTooOld, tooOldWords } from './messageAge.ts';
 import { namesRecords } from './missingRoute.ts';
 import { type Outcome, retainedWords, stoppedWords } from './outcome.ts';
 import { failureOf, type RequestFailure, turnedAway, unsentFailure } from './requestFailure.ts';
@@ -28,7 +30,7 @@ export interface RequestsOptions {
   readonly answers: Answers;
   readonly followUp: FollowUp;
   readonly moveValve: (errand: ValveErrand) => void;
-  /** How long a request may take from when it came, in ms. */
+  /** How long a request may take from when it was sent, in ms. */
   readonly requestTimeoutMs: number;
   /** Ends what is under way; once it has aborted, requests are refused. */
   readonly signal: AbortSignal;
@@ -42,7 +44,8 @@ interface Errand {
   readonly topic: string;
   readonly call: Call;
   readonly address: ReturnAddress;
-  readonly arrivedAt: number;
+  /** Its time starts then, in ms of the monotonic clock. */
+  readonly sentAfter: number;
 }
 
 const mostUnderWay = 4;
@@ -67,20 +70,15 @@ export class Requests {
 
   /** Takes a message; if it is a request, it is answered in any case. */
   take(message: BrokerMessage): void {
-    const { topics, control, client, signal, clock } = this.#options;
-    const { topic, payload, isRetained } = message;
-    const operation = topics.operationOf(topic);
+    const { topic, payload, isRetained, sentAfter } = message;
+    const operation = this.#options.topics.operationOf(topic);
     if (operation === null || (isRetained && payload === '')) return;
     const { parts, transaction, problem } = readRequest(message);
     const address = { ...this.#replyTo(message, operation), transaction };
     const call = { operation, ...parts };
-    const failure = isRetained
-      ? turnedAway('invalid_request', retainedWords)
-      : signal.aborted
-        ? turnedAway('cloud_unavailable', stoppedWords)
-        : judgeRequest(call, problem, { control, availability: (name) => client.availability(name) });
+    const failure = this.#refusal(message, call, problem);
     // What was judged well is the call of an operation.
-    const errand = { topic, call: call as Call, address, arrivedAt: clock.monotonic() };
+    const errand = { topic, call: call as Call, address, sentAfter };
     if (failure) this.#fail(errand, failure);
     else if (isValveCall(errand.call)) this.#moveValve(errand, errand.call);
     else this.#queue(errand);
@@ -94,6 +92,15 @@ export class Requests {
       this.#fail(errand, failureOf(error, null));
     }
     this.#waiting.clear();
+  }
+
+  /** Why a request is refused; null where it is carried out. */
+  #refusal(message: BrokerMessage, call: UncheckedCall, problem: string | null): RequestFailure | null {
+    const { control, client, signal } = this.#options;
+    if (message.isRetained) return turnedAway('invalid_request', retainedWords);
+    if (signal.aborted) return turnedAway('cloud_unavailable', stoppedWords);
+    if (isTooOld(message, this.#options)) return turnedAway('timeout', tooOldWords);
+    return judgeRequest(call, problem, { control, availability: (name) => client.availability(name) });
   }
 
   #replyTo(
@@ -121,6 +128,7 @@ export class Requests {
     this.#valveErrands += 1;
     moveValve({
       topic: errand.topic,
+      sentAfter: errand.sentAfter,
       call,
       priority: 'command',
       onEnd: (end) => {
@@ -148,7 +156,7 @@ export class Requests {
       const words = `${mostUnderWay} requests are under way and ${mostWaiting} wait already`;
       this.#fail(errand, turnedAway('rate_limited', words));
     } else {
-      const cancel = clock.after(requestTimeoutMs, () => {
+      const cancel = clock.after(errand.sentAfter + requestTimeoutMs - clock.monotonic(), () => {
         this.#waiting.delete(errand);
         this.#fail(errand, unsentFailure(errand.call, client.traffic()));
       });
@@ -171,9 +179,9 @@ export class Requests {
   /** Never rejects. */
   async #carryOut(errand: Errand): Promise<void> {
     const { client, followUp, requestTimeoutMs, signal, clock } = this.#options;
-    const { topic, call, arrivedAt } = errand;
+    const { topic, call, sentAfter } = errand;
     const isChange = operationRow(call.operation).retry === 'never';
-    const timeoutMs = arrivedAt + requestTimeoutMs - clock.monotonic();
+    const timeoutMs = sentAfter + requestTimeoutMs - clock.monotonic();
     if (isTooLate(timeoutMs, requestTimeoutMs)) {
       this.#fail(errand, unsentFailure(call, client.traffic()));
       return;

@@ -44,14 +44,12 @@ const superseded: ValveEnd = {
 export interface ValveErrand {
   /** Where it was asked for. */
   readonly topic: string;
+  /** Its time starts then, in ms of the monotonic clock. */
+  readonly sentAfter: number;
   readonly call: ValveCall;
   /** What came by the valve's own topic goes before requests of any number. */
   readonly priority: 'urgent' | 'command';
   readonly onEnd: (end: ValveEnd) => void;
-}
-
-interface Waiting extends ValveErrand {
-  readonly arrivedAt: number;
 }
 
 /**
@@ -61,7 +59,7 @@ interface Waiting extends ValveErrand {
 export class ValveLanes {
   readonly #options: ValveLanesOptions;
   /** By sonic, while a command is being sent: the one that waits behind it, if any. */
-  readonly #waiting = new Map<string, Waiting | null>();
+  readonly #waiting = new Map<string, ValveErrand | null>();
   /** By sonic, while a command is being sent: aborts when a newer one waits, so that it is not sent any more. */
   readonly #sending = new Map<string, AbortController>();
 
@@ -71,7 +69,7 @@ export class ValveLanes {
 
   /** Sends a good call when those for the same valve let it: one at a time, and the newest of those that wait. */
   move(errand: ValveErrand): void {
-    const { store, clock, log } = this.#options;
+    const { store, log } = this.#options;
     const { id, wanted } = moveOf(errand.call);
     log.info(`Asked by ${errand.topic} to ${wanted} the valve of ${store.label('sonic', id)}`);
     // A cloud may take two spellings of an id for one valve.
@@ -79,7 +77,7 @@ export class ValveLanes {
     this.#waiting.get(lane)?.onEnd(superseded);
     this.#sending.get(lane)?.abort();
     const isBusy = this.#waiting.has(lane);
-    this.#waiting.set(lane, { ...errand, arrivedAt: clock.monotonic() });
+    this.#waiting.set(lane, errand);
     if (!isBusy) void this.#drain(lane);
   }
 
@@ -94,11 +92,14 @@ export class ValveLanes {
     this.#sending.delete(lane);
   }
 
-  async #send({ topic, call, priority, onEnd, arrivedAt }: Waiting, sendSignal: AbortSignal): Promise<void> {
+  async #send(
+    { topic, call, priority, onEnd, sentAfter }: ValveErrand,
+    sendSignal: AbortSignal,
+  ): Promise<void> {
     const { client, store, confirmations, followUp, clock, log } = this.#options;
     const { requestTimeoutMs, signal, doubtful } = this.#options;
     const { id, wanted } = moveOf(call);
-    const timeoutMs = arrivedAt + requestTimeoutMs - clock.monotonic();
+    const timeoutMs = sentAfter + requestTimeoutMs - clock.monotonic();
     if (isTooLate(timeoutMs, requestTimeoutMs)) {
       const words = 'timeout: the command before it took too long; it was not sent';
       const details = { timedOut: true, mayHaveActed: false };

@@ -17,6 +17,8 @@ export interface BrokerOptions {
   readonly clientId: string;
   readonly protocolVersion: 4 | 5;
   readonly keepaliveS: number;
+  /** How often the broker is pinged, which bounds how old a message can be that passes for new. */
+  readonly pingEveryMs: number;
   readonly username: string | undefined;
   /** Read again at each attempt, since it may live in a file; not sent without a user name. Throws in words. */
   readonly password: () => string | undefined;

@@ -62,11 +62,6 @@ export class Connection {
   /** Whether a topic is among the subscriptions that last as long as a connection. */
   readonly #isSubscribed: (topic: string) => boolean;
   #addresses: Addresses;
-  /**
-   * Of the next subscriptions. A cluster that misses a node may be unable to take any but of QoS 0, for as long as it
-   * does; with a clean session that is hardly less.
-   */
-  #qos: 0 | 1 = 1;
   #scan: ((message: BrokerMessage) => void) | null = null;
   #published = 0;
   #trouble: string | null = null;
@@ -267,23 +262,22 @@ export class Connection {
     } catch (error) {
       return { livedMs: null, reason: wordsOf(error), retryAtOnce: false };
     }
-    const { livedMs, reason, reception, isRefused } = await link.ended;
+    const { livedMs, reason, reception } = await link.ended;
     cancelSaying();
-    if (livedMs !== null) this.#qos = 1;
-    else if (isRefused) this.#qos = this.#qos === 1 ? 0 : 1;
     if (reception === 'unspoken' && !address.hasRefused)
       this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
     return { livedMs, reason, retryAtOnce: address.hasEnded(reception) };
   }
 
   #linkOptions(address: Address): LinkOptions {
-    const { clientId, keepaliveS } = this.#options;
+    const { clientId, keepaliveS, pingEveryMs } = this.#options;
     const { version, isTrial, hasWelcomed } = address;
     return {
       client: this.#dial(clientOptions(this.#options, address)),
       address: { version, isTrial, hasWelcomed },
       clientId,
       keepaliveS,
+      pingEveryMs,
       subscriptions: this.#subscriptions(version),
       // Whoever may not read its own topics goes without: commands come all the same.
       optional: this.#ownTopics,
@@ -320,9 +314,13 @@ export class Connection {
     else if (message.payload === will.payload && !message.isRetained) this.#events.presumedDead?.();
   }
 
+  /**
+   * At QoS 0, which with a clean session is hardly less: of more, a broker sends some, keeps the rest until these are
+   * acknowledged, and answers pings meanwhile, so that a message could be older than it seems. It also sends none twice.
+   */
   #subscriptions(version: 4 | 5): ISubscriptionRequest[] {
+    const qos = 0 as const;
     // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
-    const qos = this.#qos;
     const { subscriptions } = this.#options;
     return [
       ...subscriptions.map((topic) => ({ topic, qos, ...(version === 5 && { rap: true }) })),

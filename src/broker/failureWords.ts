@@ -40,9 +40,6 @@ const untrusted = new Set([
 /** What takes connections and says nothing. */
 export const silentWords = 'it takes connections but does not answer';
 
-/** Why a connection is given up after the process was held up. */
-export const asleepWords = 'the bridge was held up: what the broker had for it meanwhile comes too late';
-
 const wordsByMessage: Readonly<Record<string, string>> = {
   'connack timeout': silentWords,
   'Keepalive timeout': 'it does not answer any more',

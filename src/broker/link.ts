@@ -5,7 +5,6 @@ import type { Address, Reception } from './addresses.ts';
 import { BrokerAway } from './brokerAway.ts';
 import { greetingTimeoutMs } from './clientOptions.ts';
 import {
-  asleepWords,
   closedWords,
   refusedFilters,
   silentWords,
@@ -18,7 +17,7 @@ import {
 } from './failureWords.ts';
 import { type BrokerMessage, messageOf, type PublishOptions } from './message.ts';
 import { Outbox } from './outbox.ts';
-import { SleepWatch } from './sleepWatch.ts';
+import { Pings } from './pings.ts';
 
 /** How one connection went. */
 export interface Ending {
@@ -27,8 +26,6 @@ export interface Ending {
   readonly reception: Reception;
   /** In words; empty of a trial. */
   readonly reason: string;
-  /** Whether the broker did not take a subscription that is needed. */
-  readonly isRefused: boolean;
 }
 
 /** What a link is made from, and what is expected of it. */
@@ -38,6 +35,7 @@ export interface LinkOptions {
   readonly address: Pick<Address, 'version' | 'isTrial' | 'hasWelcomed'>;
   readonly clientId: string;
   readonly keepaliveS: number;
+  readonly pingEveryMs: number;
   /** Made before it counts as a connection. */
   readonly subscriptions: readonly ISubscriptionRequest[];
   /** Of these, those that the broker may refuse. */
@@ -74,12 +72,11 @@ export class Link {
   readonly #events: LinkEvents;
   readonly #client: MqttClient;
   readonly #clock: Clock;
-  readonly #sleepWatch: SleepWatch;
+  readonly #pings: Pings;
   /** Of whoever says nothing. */
   #reception: Reception = 'hungUp';
   /** Why it is over; null until it is. */
   #reason: string | null = null;
-  #isRefused = false;
   #isSayingGoodbye = false;
   #connectedAt: number | null = null;
   #outbox: Outbox | null = null;
@@ -97,14 +94,16 @@ export class Link {
     this.#events = events;
     this.#client = client;
     this.#clock = clock;
-    this.#sleepWatch = new SleepWatch(clock, () => this.#giveUp(asleepWords));
+    this.#pings = new Pings(client, options.pingEveryMs, clock);
     // The client's own limit ends with any answer, even a torn one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => this.#giveUp(silentWords));
     signal.addEventListener('abort', this.#onStop, { once: true });
     // Else a message waits until TCP has acknowledged the one before it, which a broker may delay by 40 ms, again and again.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.on('connect', (connack) => this.#welcomed(connack));
-    client.on('message', (topic, payload, packet) => this.#heard(messageOf(topic, payload, packet)));
+    client.on('message', (topic, payload, packet) =>
+      this.#heard(messageOf(topic, payload, packet, this.#pings.sentAfter)),
+    );
     client.on('disconnect', (packet) => this.#giveUp(wordsOfGoodbye(packet, clientId)));
     client.on('error', (error) => this.#failed(error));
     this.ended = new Promise((ended) => {
@@ -197,14 +196,12 @@ export class Link {
       return;
     }
     this.#cancelGreeting();
+    this.#pings.start();
     this.#largestPacket = properties.maximumPacketSize ?? Number.POSITIVE_INFINITY;
     const { subscriptions, optional } = this.#options;
     this.subscribe(subscriptions, optional).then(
       () => this.#subscribed(properties.receiveMaximum),
-      (error) => {
-        this.#isRefused = !(error instanceof BrokerAway);
-        this.#giveUp(wordsOf(error));
-      },
+      (error) => this.#giveUp(wordsOf(error)),
     );
   }
 
@@ -221,7 +218,6 @@ export class Link {
   }
 
   #heard(message: BrokerMessage): void {
-    this.#sleepWatch.check();
     if (this.#reason !== null) return;
     if (this.#connectedAt === null) this.#early.push(message);
     else this.#events.message(message);
@@ -246,7 +242,6 @@ export class Link {
       livedMs: this.#livedMs,
       reception: this.#reception,
       reason: this.#reason ?? '',
-      isRefused: this.#isRefused,
     };
   }
 
@@ -255,7 +250,7 @@ export class Link {
     if (this.#reason !== null) return;
     this.#reason = why;
     this.#cancelGreeting();
-    this.#sleepWatch.stop();
+    this.#pings.stop();
     this.#outbox?.close();
     // Not by its end(): it would stumble over the packets that came before what was wrong.
     this.#client.stream.destroy();

@@ -5,6 +5,8 @@ import type { IPublishPacket } from 'mqtt';
 export interface BrokerMessage {
   readonly topic: string;
   readonly payload: string;
+  /** The broker sent it after this moment, in ms of the monotonic clock; it may have been under way since then. */
+  readonly sentAfter: number;
   /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
   readonly isRetained: boolean;
   /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
@@ -22,11 +24,17 @@ export interface PublishOptions {
 }
 
 /** What mqtt.js hands over as a message. */
-export function messageOf(topic: string, payload: Buffer, packet: IPublishPacket): BrokerMessage {
+export function messageOf(
+  topic: string,
+  payload: Buffer,
+  packet: IPublishPacket,
+  sentAfter: number,
+): BrokerMessage {
   const { responseTopic, correlationData } = packet.properties ?? {};
   return {
     topic,
     payload: payload.toString('utf8'),
+    sentAfter,
     isRetained: packet.retain === true,
     isText: isUtf8(payload),
     ...(responseTopic !== undefined && { responseTopic }),

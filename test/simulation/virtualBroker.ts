@@ -146,6 +146,11 @@ class VirtualClient extends EventEmitter {
     });
   }
 
+  sendPing(): void {
+    this.emit('packetsend', { cmd: 'pingreq' });
+    this.#answerPing();
+  }
+
   unsubscribe(filters: readonly string[]): void {
     for (const filter of filters) this.#filters.delete(filter);
   }
@@ -224,6 +229,16 @@ class VirtualClient extends EventEmitter {
       this.#clock.after(there, () => {
         if (this.#isOpen && this.#owed.delete(done)) done(...(error ? [error] : []));
       });
+    });
+  }
+
+  /** None gets lost: while nothing passes, it waits in the way. */
+  #answerPing(): void {
+    const { fault } = this.#broker;
+    this.#clock.after(fault === 'frozen' || fault === 'slow' ? 3_000 : 5, () => {
+      if (!this.#isOpen) return;
+      if (this.#broker.fault === 'frozen') this.#answerPing();
+      else this.emit('packetreceive', { cmd: 'pingresp' });
     });
   }
 

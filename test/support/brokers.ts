@@ -19,6 +19,7 @@ export function brokerOptions(
     clientId: 'bridge-under-test',
     protocolVersion: 5,
     keepaliveS: 60,
+    pingEveryMs: 2_500,
     username: undefined,
     password: () => undefined,
     tls: () => ({ ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: true }),

@@ -24,6 +24,8 @@ export const everything: Readonly<Record<Control, boolean>> = {
 interface Circumstances {
   readonly isRetained?: boolean;
   readonly isText?: boolean;
+  /** How long it may have been under way. */
+  readonly ageMs?: number;
 }
 
 /**
@@ -78,8 +80,11 @@ export async function startCommands(
     },
   );
   onTestFinished(() => commands.stop());
-  const take = (topic: string, payload: string, { isRetained = false, isText = true }: Circumstances = {}) =>
-    commands.take({ topic, payload, isRetained, isText });
+  const take = (
+    topic: string,
+    payload: string,
+    { isRetained = false, isText = true, ageMs = 0 }: Circumstances = {},
+  ) => commands.take({ topic, payload, isRetained, isText, sentAfter: clock.monotonic() - ageMs });
   const isChange = ({ method }: StubRequest) => method !== 'GET';
   return {
     clock,

@@ -58,7 +58,13 @@ async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
   onTestFinished(stop);
   const ends: unknown[][] = [];
   const take = (calls: readonly ChangeCall[], target = 'property/property-1') =>
-    changes.take({ topic: 'a/topic', target, calls, onEnd: (...end) => void ends.push(end) });
+    changes.take({
+      topic: 'a/topic',
+      sentAfter: systemClock.monotonic(),
+      target,
+      calls,
+      onEnd: (...end) => void ends.push(end),
+    });
   /** Runs a command to its end. */
   const run = async (...calls: readonly ChangeCall[]) => {
     const before = ends.length;

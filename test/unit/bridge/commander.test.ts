@@ -96,6 +96,15 @@ describe.each(commands)('a message on $topic', ({ topic }) => {
     await pause(toReachMs);
     expect([...orders, ...stub.requests]).toEqual([]);
   });
+
+  it('is refused where it may have been under way for as long as a command may take', async () => {
+    const { take, outcomes, orders, stub } = await startCommands();
+    take(topic, 'CLOSE', { ageMs: 1_000 });
+    const reason = expect.stringContaining('may be older than cloud.request_timeout');
+    expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
+    await pause(toReachMs);
+    expect([...orders, ...stub.requests]).toEqual([]);
+  });
 });
 
 describe('commands to one valve', () => {

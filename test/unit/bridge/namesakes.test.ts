@@ -17,7 +17,7 @@ describe('another bridge at the same topics', () => {
     namesakes = new Namesakes((id) => id === own, events, clock);
   });
   const hear = (payload: string, { isRetained = false, isFirst = false } = {}) =>
-    namesakes.take({ topic: 'info', payload, isRetained, isText: true }, isFirst);
+    namesakes.take({ topic: 'info', payload, isRetained, isText: true, sentAfter: 0 }, isFirst);
   /** All of them were started in one moment. */
   const info = (id: unknown) => JSON.stringify({ instance_id: id, started_at: startedAt });
 

@@ -280,6 +280,7 @@ describe('a connection', () => {
         payload: '{}',
         isRetained: false,
         isText: true,
+        sentAfter: expect.any(Number),
         responseTopic: 'answer',
         correlationData,
       });

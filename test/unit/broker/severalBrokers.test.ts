@@ -164,12 +164,11 @@ describe('a connection with several addresses', () => {
     await waitFor(() => opened.heard.length === 1, { what: 'the command' });
   });
 
-  it('asks for less where no node takes subscriptions that are acknowledged, as while one is missing', async () => {
-    const urls = [await startRefusing(['set'], [1]), await startRefusing(['set'], [1])];
-    const opened = await connected(urls, { protocolVersion: 4, subscriptions: ['set'] });
-    expect(opened.waits).toBe(0);
-    expect(opened.happenings).toEqual([expect.stringContaining('refused a subscription'), 'connected']);
-    const somebody = await watchTopics(urls[1] ?? '', 'none');
+  it('takes a node that takes no subscriptions that are acknowledged, as while another is missing', async () => {
+    const url = await startRefusing(['set'], [1]);
+    const opened = await connected(url, { protocolVersion: 4, subscriptions: ['set'] });
+    expect(opened.happenings).toEqual(['connected']);
+    const somebody = await watchTopics(url, 'none');
     await somebody.publish('set', 'heard');
     await waitFor(() => opened.heard.length === 1, { what: 'the command' });
   });

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import type { Clock } from '../../../src/base/clock.ts';
+import { openConnection, startEmbedded } from '../../support/brokers.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { watchTopics } from '../../support/mqttWatcher.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+it('a message was sent after the last ping that was answered, also where the machine has slept since', async () => {
+  const { url } = await startEmbedded();
+  const awake = new FakeClock();
+  let sleptMs = 0;
+  const clock: Clock = {
+    now: () => awake.now(),
+    monotonic: () => awake.monotonic() + sleptMs,
+    after: (delayMs, callback) => awake.after(delayMs, callback),
+  };
+  const options = { protocolVersion: 4, subscriptions: ['set'], pingEveryMs: 1_000 } as const;
+  const { connection, heard } = openConnection(url, options, clock);
+  await waitFor(() => connection.isConnected, { what: 'the connection' });
+  const watcher = await watchTopics(url, 'none');
+  const nextSentAfter = async () => {
+    const count = heard.length;
+    await watcher.publish('set', 'OPEN');
+    await waitFor(() => heard.length > count, { what: 'the message' });
+    return heard.at(-1)?.sentAfter;
+  };
+  expect(await nextSentAfter()).toBe(0);
+  awake.advance(1_000);
+  await waitFor(async () => (await nextSentAfter()) === 1_000, { what: 'the answer to a ping' });
+  sleptMs = 60_000;
+  expect(await nextSentAfter()).toBe(1_000);
+  awake.advance(1_000);
+  await waitFor(async () => (await nextSentAfter()) === 62_000, { what: 'the answer to the next ping' });
+});
