@@ -7,7 +7,7 @@ import { singleFlight } from '../base/singleFlight.ts';
 import { CloudError } from './errors.ts';
 import type { Call } from './operations.ts';
 import { automaticAttemptAt, earliestAttemptAt, type Rejections, withRejection } from './signInLimits.ts';
-import type { SessionReply } from './wire.ts';
+import { isToken, type SessionReply } from './wire.ts';
 
 /** A token and when it was given. */
 export interface StoredSession {
@@ -70,10 +70,12 @@ export class Session {
     this.#clock = options.clock;
   }
 
-  /** Takes up the session of the last run. */
+  /** Takes up the session of the last run; a damaged one has as good as expired. */
   start(): void {
-    this.#stored = this.#options.memory.load();
-    if (this.#stored) this.#options.secrets.addToken(this.#stored.token);
+    const stored = this.#options.memory.load();
+    if (!stored || !isToken(stored.token)) return;
+    this.#stored = stored;
+    this.#options.secrets.addToken(stored.token);
   }
 
   /** Looks for no other password any more. */

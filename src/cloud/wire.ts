@@ -149,7 +149,8 @@ const dayOfUsage = z.looseObject({ date: day, liters: z.number().nonnegative() }
 const category = z.looseObject({ id: z.string(), name: text });
 
 // No header can carry anything else.
-const session = z.looseObject({ token_details: z.string().regex(/^[!-~]{1,8192}$/) });
+const token = z.string().regex(/^[!-~]{1,8192}$/);
+const session = z.looseObject({ token_details: token });
 
 /** Longer texts are cut where they are shown to people. */
 const longestText = 1_000;
@@ -340,3 +341,8 @@ const envelope = z.looseObject({
 
 /** Reads the envelope of a list. */
 export const readEnvelope: Reader<Envelope> = tolerantReader<Envelope>(envelope);
+
+/** Whether it can be a session token, wherever it comes from. */
+export function isToken(value: unknown): boolean {
+  return token.safeParse(value).success;
+}

@@ -48,6 +48,14 @@ const cases: Readonly<Record<string, Case>> = {
     damage: (file) => writeFileSync(file, '\0'.repeat(statSync(file).size)),
     words: isTakenFromCopy,
   },
+  'has a token that no header can carry': {
+    damage: (file) => {
+      const ledger = JSON.parse(readFileSync(file, 'utf8'));
+      const session = { ...ledger.session, token: `${ledger.session.token}\r\nx: \u0000ż` };
+      writeFileSync(file, JSON.stringify({ ...ledger, session }));
+    },
+    words: null,
+  },
   'is 200 MB large': { damage: (file) => truncateSync(file, 200_000_000), words: isTakenFromCopy },
   'is gone': {
     damage: (file) => rmSync(file),

@@ -119,6 +119,18 @@ describe('a client with the session of its last run', () => {
     expect(names(bench.stub.sessionRequests)).toEqual(['refresh_token', 'sign_in']);
     expect(bench.memory.session?.token).toBe('token-1');
   });
+
+  it.each(['to\u0000ken', 'to\r\nken: x', 'tokeń', ' ', ''])(
+    'signs in when no header can carry its token: %j',
+    async (token) => {
+      const { client, memory, stub } = await startBench(() => sonic, {
+        session: { token, since: Date.now() },
+      });
+      await client.call(readSonic);
+      expect(names(stub.sessionRequests)).toEqual(['sign_in']);
+      expect(memory.session?.token).toBe('token-1');
+    },
+  );
 });
 
 describe('a token', () => {
