@@ -15,6 +15,7 @@ import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
+import { statusPageUrl } from './config/statusPage.ts';
 import { webhookAddress } from './config/webhookAddress.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import type { Topics } from './homeassistant/topics.ts';
@@ -103,6 +104,7 @@ export class Daemon {
         selection: config.filters.properties,
         shard: config.shard,
         isHomeAssistantOn: config.homeassistant.enabled,
+        statusPage: statusPageUrl(config),
         statusTopic: config.homeassistant.status_topic,
         shownConfiguration: redactedConfig(config),
         poller: {

@@ -119,6 +119,8 @@ export function retainedTopics(): readonly PublishedTopic[] {
     topics: topicsUnder(base, 'homeassistant'),
     offers: () => true,
     version,
+    statusPage: null,
+    homepage: null,
     isDiscoveryOn: true,
   };
   const messages = [

@@ -1,7 +1,7 @@
 import type { Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { version } from '../base/version.ts';
+import { homepage, version } from '../base/version.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Retained } from '../broker/retained.ts';
@@ -45,6 +45,7 @@ export interface BridgeOptions {
   /** Which part of the properties is this bridge's. */
   readonly shard: Shard;
   readonly isHomeAssistantOn: boolean;
+  readonly statusPage: string | null;
   /** Where Home Assistant says that it has started. */
   readonly statusTopic: string;
   /** Shown in `bridge/info`: the configuration without its secrets. */
@@ -228,6 +229,8 @@ export class Bridge {
       context: {
         topics: options.topics,
         version,
+        homepage,
+        statusPage: options.statusPage,
         isDiscoveryOn: options.isHomeAssistantOn,
         offers: (operation) => this.#offers(operation),
       },

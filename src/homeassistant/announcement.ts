@@ -1,8 +1,16 @@
 import { hasEntity, type Offers } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import type { DeviceView } from '../model/devices.ts';
-import { type Component, componentId, deviceOf, optionsOf, platformOf, restOf, viewId } from './discovery.ts';
-import type { Topics } from './topics.ts';
+import {
+  type Component,
+  componentId,
+  deviceOf,
+  type Maker,
+  optionsOf,
+  platformOf,
+  restOf,
+  viewId,
+} from './discovery.ts';
 
 /** A device's discovery message, which is long and seldom new: written only when it is wanted. */
 export interface Announcement {
@@ -23,64 +31,32 @@ interface Template {
   readonly componentIds: readonly string[];
   /** Between them comes the device's id. */
   readonly pieces: readonly string[];
-  /** The one that was used last: the ids of an account are of one length. */
-  cast: Cast;
 }
 
-/** The pieces with room between them for ids of one length. */
-interface Cast {
-  readonly idLength: number;
-  readonly bytes: Buffer;
-  readonly idsAt: readonly number[];
-}
-
-const templates = new WeakMap<Topics, Map<string, Template>>();
+const templates = new WeakMap<Maker, Map<string, Template>>();
 
 /**
  * What is announced of a device. All sonics with the same entities differ in nothing but id, name and the like: the rest
- * of their messages, 30 KB each, is made once for all of them.
+ * of their messages is made once for all of them.
  */
-export function announcementOf(
-  view: DeviceView,
-  topics: Topics,
-  offers: Offers,
-  version: string,
-): Announcement {
-  const template = templateFor(view, topics, offers, version);
-  const { number, componentIds } = template;
-  const device = JSON.stringify(deviceOf(view, topics, version));
+export function announcementOf(view: DeviceView, offers: Offers, maker: Maker): Announcement {
+  const { number, componentIds, pieces } = templateFor(view, offers, maker);
+  const device = JSON.stringify(deviceOf(view, maker));
   return {
     gist: `${number} ${device}`,
     componentIds,
-    bytes: (withdrawn) => withWithdrawn(messageOf(template, device, viewId(view)), componentIds, withdrawn),
+    bytes: (withdrawn) => {
+      const message = `{"device":${device},${pieces.join(viewId(view))}`;
+      return Buffer.from(withWithdrawn(message, componentIds, withdrawn));
+    },
   };
 }
 
-/** A copy of the cast with the ids set in: put together as a text, and only then made bytes, it takes twice as long. */
-function messageOf(template: Template, device: string, id: string): Buffer {
-  if (template.cast.idLength !== id.length) template.cast = castOf(template.pieces, id.length);
-  const { bytes, idsAt } = template.cast;
-  const start = Buffer.from(`{"device":${device},`);
-  const message = Buffer.concat([start, bytes]);
-  const idBytes = Buffer.from(id);
-  for (const at of idsAt) message.set(idBytes, start.length + at);
-  return message;
-}
-
-function castOf(pieces: readonly string[], idLength: number): Cast {
-  let end = -idLength;
-  const ends = pieces.map((piece) => {
-    end += idLength + Buffer.byteLength(piece);
-    return end;
-  });
-  return { idLength, bytes: Buffer.from(pieces.join(' '.repeat(idLength))), idsAt: ends.slice(0, -1) };
-}
-
-function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: string): Template {
-  const known = templates.get(topics) ?? new Map<string, Template>();
-  templates.set(topics, known);
+function templateFor(view: DeviceView, offers: Offers, maker: Maker): Template {
+  const known = templates.get(maker) ?? new Map<string, Template>();
+  templates.set(maker, known);
   const allRows = entityTable(view.kind);
-  let shape = `${version} ${view.kind} `;
+  let shape = `${view.kind} `;
   for (const row of allRows) {
     const isThere = hasEntity(row, view, offers);
     shape += isThere ? '+' : '-';
@@ -89,24 +65,21 @@ function templateFor(view: DeviceView, topics: Topics, offers: Offers, version: 
   const found = known.get(shape);
   if (found) return found;
   const rows = allRows.filter((row) => hasEntity(row, view, offers));
-  const text = JSON.stringify(restOf(rows, view, placeholder, topics, version));
-  const pieces = text.slice('{'.length).split(placeholder);
+  const text = JSON.stringify(restOf(rows, view, placeholder, maker));
   const template = {
     number: known.size,
     componentIds: rows.map(componentId),
-    pieces,
-    cast: castOf(pieces, viewId(view).length),
+    pieces: text.slice('{'.length).split(placeholder),
   };
   known.set(shape, template);
   return template;
 }
 
 /** Withdrawn components stand behind the others. */
-function withWithdrawn(message: Buffer, present: readonly string[], withdrawn: readonly string[]): Buffer {
+function withWithdrawn(message: string, present: readonly string[], withdrawn: readonly string[]): string {
   if (withdrawn.length === 0) return message;
   const components: Record<string, Component> = {};
   for (const id of withdrawn) components[id] = { platform: platformOf(id) ?? 'sensor' };
   const added = JSON.stringify(components).slice('{'.length, -'}'.length);
-  const end = `${present.length > 0 ? ',' : ''}${added}}}`;
-  return Buffer.concat([message.subarray(0, -'}}'.length), Buffer.from(end)]);
+  return `${message.slice(0, -'}}'.length)}${present.length > 0 ? ',' : ''}${added}}}`;
 }

@@ -5,18 +5,40 @@ import { statesPath, type Topics } from './topics.ts';
 /** One entity in a discovery message. */
 export type Component = Readonly<Record<string, unknown>>;
 
-/** A device's discovery message (Home Assistant's device-based discovery). */
+/**
+ * A device's discovery message (Home Assistant's device-based discovery). A component has each of the availability, its
+ * mode and the state topic from the root, unless it has its own.
+ */
 export interface Discovery {
   readonly device: Readonly<Record<string, unknown>>;
   readonly origin: Readonly<Record<string, unknown>>;
   readonly availability: readonly Availability[];
   readonly availability_mode: 'all';
+  readonly state_topic: string;
   readonly components: Readonly<Record<string, Component>>;
 }
 
 interface Availability {
   readonly topic: string;
 }
+
+/** The bridge that makes a message. */
+export interface Maker {
+  readonly topics: Topics;
+  readonly version: string;
+  /** The address of the status page, where a browser on another machine can open it. */
+  readonly statusPage: string | null;
+  /** Where the project has a page. */
+  readonly homepage: string | null;
+}
+
+/** What the root of a device's message says for all of its entities: what makes the message shortest. */
+const needOfRoot: Readonly<Record<DeviceKind, Need>> = {
+  bridge: 'bridge',
+  property: 'cloud',
+  signal: 'device',
+  sonic: 'device',
+};
 
 /** The key, among the states, of the time from which on a row counts. */
 export const lastResetKey = 'last_reset';
@@ -49,15 +71,15 @@ export function restOf(
   rows: readonly EntityRow<DeviceView>[],
   view: DeviceView,
   id: string,
-  topics: Topics,
-  version: string,
+  { topics, version, homepage }: Maker,
 ): Omit<Discovery, 'device'> {
-  const defaultNeed = view.kind === 'bridge' ? 'bridge' : 'cloud';
-  const components = rows.map((row) => [componentId(row), component(row, view, id, topics, defaultNeed)]);
+  const { kind } = view;
+  const components = rows.map((row) => [componentId(row), component(row, view, id, topics)]);
   return {
-    origin: { name: 'sonic2mqtt', sw_version: version },
-    availability: availability(defaultNeed, view.kind, id, topics),
+    origin: { name: 'sonic2mqtt', sw_version: version, ...(homepage !== null && { support_url: homepage }) },
+    availability: availability(needOfRoot[kind], kind, id, topics),
     availability_mode: 'all',
+    state_topic: topics.below(kind, id, statesPath),
     components: Object.fromEntries(components),
   };
 }
@@ -86,8 +108,7 @@ export function platformOf(id: string): string | null {
 /** The device in its message. */
 export function deviceOf(
   view: DeviceView,
-  topics: Topics,
-  version: string,
+  { topics, version, statusPage }: Maker,
 ): Readonly<Record<string, unknown>> {
   const about = { identifiers: [topics.identifier(view.kind, viewId(view))] };
   const parent: Parent = (kind, id) => ({ via_device: topics.identifier(kind, id) });
@@ -100,6 +121,7 @@ export function deviceOf(
         manufacturer: 'sonic2mqtt',
         model: 'Bridge',
         sw_version: version,
+        ...(statusPage !== null && { configuration_url: statusPage }),
       };
     case 'property':
       return {
@@ -178,18 +200,8 @@ export function optionsOf({ options, value }: SelectRow<DeviceView>, view: Devic
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
-function component(
-  row: EntityRow<DeviceView>,
-  view: DeviceView,
-  id: string,
-  topics: Topics,
-  defaultNeed: Need,
-): Component {
+function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, topics: Topics): Component {
   const { kind } = view;
-  const state = {
-    state_topic: topics.below(kind, id, statesPath),
-    value_template: `{{ value_json.${row.key} }}`,
-  };
   return {
     platform: row.component,
     unique_id: `${topics.identifier(kind, id)}_${row.key}`,
@@ -198,11 +210,8 @@ function component(
     ...(row.icon && { icon: row.icon }),
     ...(row.isDisabledByDefault && { enabled_by_default: false }),
     ...(row.isHiddenByDefault && { visible_by_default: false }),
-    ...(row.needs !== defaultNeed && {
-      availability: availability(row.needs, kind, id, topics),
-      availability_mode: 'all',
-    }),
-    ...('value' in row && state),
+    ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, id, topics) }),
+    ...('value' in row && { value_template: `{{ value_json.${row.key} }}` }),
     ...('path' in row && { state_topic: topics.below(kind, id, row.path), event_types: row.eventTypes }),
     ...('command' in row && { command_topic: topics.below(kind, id, row.command.path), retain: false }),
     ...('payload' in row && { payload_press: row.payload }),
@@ -222,6 +231,7 @@ function component(
         json_attributes_topic: topics.below(kind, id, row.attributes.path),
         json_attributes_template: `{{ (${row.attributes.expression}) | tojson }}`,
       }),
+    // Home Assistant takes none from the root before 2026.
     qos: 1,
   };
 }

@@ -18,7 +18,7 @@ import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import { type Announcement, announcementOf } from './announcement.ts';
-import { lastResetKey, longestState, shortened, viewId } from './discovery.ts';
+import { lastResetKey, longestState, type Maker, shortened, viewId } from './discovery.ts';
 import { statesPath, type Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
@@ -28,10 +28,8 @@ export interface Message {
 }
 
 /** What the plan needs to know besides the device. */
-export interface PlanContext {
-  readonly topics: Topics;
+export interface PlanContext extends Maker {
   readonly offers: Offers;
-  readonly version: string;
   readonly isDiscoveryOn: boolean;
 }
 
@@ -85,7 +83,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const discovery = isDiscoveryOn
     ? {
         topic: topics.discovery(kind, id),
-        announcement: announcementOf(view, topics, context.offers, context.version),
+        announcement: announcementOf(view, context.offers, context),
       }
     : null;
   return { discovery, messages, unwanted, undecided };

@@ -6,6 +6,7 @@ import { VirtualBroker } from '../simulation/virtualBroker.ts';
 import type { RequestFault, SeenRequest } from '../simulation/virtualCloud.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
 import { VirtualTime } from '../simulation/virtualTime.ts';
+import { withRoot } from '../support/homeAssistantRules.ts';
 
 // Weeks pass in seconds, but on a busy machine in more of them.
 vi.setConfig({ testTimeout: 120_000 });
@@ -233,9 +234,10 @@ export class Home {
   /** What Home Assistant, having just read what the broker keeps, makes of an entity; throws where there is none. */
   entity(deviceId: string, componentId: string): SeenEntity {
     const discovery = this.discovery(deviceId);
-    const component = discovery?.components[componentId];
-    if (!component?.unique_id) throw new Error(`${deviceId} has no entity ${componentId}`);
-    const availability: { readonly topic: string }[] = component.availability ?? discovery.availability;
+    const own = discovery?.components[componentId];
+    if (!own?.unique_id) throw new Error(`${deviceId} has no entity ${componentId}`);
+    const component = withRoot(discovery, own) as typeof own;
+    const availability: { readonly topic: string }[] = component.availability;
     const [, key = ''] = /^\{\{ value_json\.(\w+) \}\}$/.exec(component.value_template ?? '') ?? [];
     const document = this.broker.retained.get(component.state_topic);
     return {

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { healthPayload } from '../../src/bridge/health.ts';
 import { neverPolled, type Slice, type SliceRecord, slices } from '../../src/bridge/slices.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
-import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
+import type { Component } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
-import { discoveryIn, discoveryOf } from '../support/discoveries.ts';
+import { componentsIn, discoveryIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryJudge.ts';
 import {
   attributesShown,
@@ -15,6 +15,10 @@ import {
 } from '../support/stateJudge.ts';
 import {
   anIncident,
+  aProperty,
+  aSignal,
+  aSonic,
+  bridgeView,
   context,
   propertyView,
   type Situation,
@@ -66,13 +70,13 @@ function isTaken(filter: string, topic: string): boolean {
 }
 
 /** The topics that decide whether an entity is available. */
-function availabilityTopics(discovery: Discovery, component: Component): string[] {
-  const list = (component['availability'] ?? discovery.availability) as { topic: string }[];
+function availabilityTopics(component: Component): string[] {
+  const list = component['availability'] as { topic: string }[];
   return list.map(({ topic }) => topic);
 }
 
 everyCase('%s', (_name, { discovery, retained, topic }) => {
-  const components = Object.entries(discovery.components);
+  const components = Object.entries(componentsIn(discovery));
 
   it('is announced by the rules of Home Assistant', () => {
     expect(discoveryViolations(topic, JSON.stringify(discovery))).toEqual([]);
@@ -87,7 +91,7 @@ everyCase('%s', (_name, { discovery, retained, topic }) => {
   });
 
   it('depends on nothing that is not retained as online or offline', () => {
-    const needed = components.flatMap(([, component]) => availabilityTopics(discovery, component));
+    const needed = components.flatMap(([, component]) => availabilityTopics(component));
     for (const each of new Set(needed)) expect(retained.get(each)).toMatch(/^(online|offline)$/);
   });
 });
@@ -95,9 +99,8 @@ everyCase('%s', (_name, { discovery, retained, topic }) => {
 describe('all discovery messages together', () => {
   const components = wholeHouse.flatMap((view) => {
     const { discovery } = planned(view, context);
-    return Object.entries(discovery.components).map(([id, component]) => ({
+    return Object.entries(componentsIn(discovery)).map(([id, component]) => ({
       view,
-      discovery,
       id,
       component,
     }));
@@ -129,22 +132,22 @@ describe('all discovery messages together', () => {
           /incident|problem_?$|severity/.test(id.replace('valve_problem', ''))),
     );
     expect(independent.length).toBeGreaterThan(25);
-    for (const { id, discovery, component } of independent) {
-      expect([id, availabilityTopics(discovery, component)]).toEqual([id, ofCloud]);
+    for (const { id, component } of independent) {
+      expect([id, availabilityTopics(component)]).toEqual([id, ofCloud]);
     }
   });
 
   it('keep the entities of the bridge independent of the cloud', () => {
     const own = components.filter(({ view }) => view.kind === 'bridge');
-    for (const { discovery, component } of own) {
-      expect(availabilityTopics(discovery, component)).toEqual(ofBridge);
+    for (const { component } of own) {
+      expect(availabilityTopics(component)).toEqual(ofBridge);
     }
   });
 
   it('let measured values and controls of a device go with its link', () => {
     const topicsOf = (wanted: string) => {
       const found = components.find(({ id }) => id === wanted);
-      return found ? availabilityTopics(found.discovery, found.component) : [];
+      return found ? availabilityTopics(found.component) : [];
     };
     for (const id of [
       ...['valve_valve', 'sensor_flow', 'sensor_battery', 'binary_sensor_valve_problem'],
@@ -167,8 +170,8 @@ describe('all discovery messages together', () => {
   it('have buttons and switches that work wherever the cloud does', () => {
     const ofProperty = components.filter(({ view }) => view.kind === 'property');
     expect(ofProperty.length).toBeGreaterThan(30);
-    for (const { id, discovery, component } of ofProperty) {
-      expect([id, availabilityTopics(discovery, component)]).toEqual([id, ofCloud]);
+    for (const { id, component } of ofProperty) {
+      expect([id, availabilityTopics(component)]).toEqual([id, ofCloud]);
     }
   });
 
@@ -229,10 +232,40 @@ describe('all discovery messages together', () => {
 
   it('offer no control where nothing may be changed, but still what the bridge is asked itself', () => {
     const left = wholeHouse.flatMap((view) => {
-      const { components: offered } = discoveryOf(view, topics, () => false, '1.2.3');
+      const { components: offered } = discoveryOf(view, { offers: () => false });
       return Object.keys(offered).filter((id) => 'command_topic' in (offered[id] ?? {}));
     });
     expect(left).toEqual(['button_refresh', 'select_log_level']);
+  });
+});
+
+describe('a discovery message', () => {
+  // As long as those of the cloud.
+  const id = '6f3c2a1e-5b0d-4c3e-9a7f-0d1e2f3a4b5c';
+  const messages = [
+    { view: bridgeView(), bytes: 4_000 },
+    { view: propertyView({ property: aProperty({ id }) }), bytes: 16_000 },
+    { view: signalView({ signal: aSignal({ id }) }), bytes: 6_000 },
+    { view: sonicView({ sonic: aSonic({ id }) }), bytes: 23_000 },
+  ];
+
+  it.each(messages)('of a $view.kind has less than $bytes bytes', ({ view, bytes }) => {
+    expect(Buffer.byteLength(JSON.stringify(planned(view, context).discovery))).toBeLessThan(bytes);
+  });
+
+  it.each(messages)('of a $view.kind says at its root what is said most often', ({ view }) => {
+    const { discovery } = planned(view, context);
+    for (const key of ['availability', 'availability_mode', 'state_topic'] as const) {
+      const atRoot = JSON.stringify(discovery[key]);
+      const own = Object.values(discovery.components)
+        .filter((component) => key in component)
+        .map((component) => JSON.stringify(component[key]));
+      expect(own).not.toContain(atRoot);
+      const saved = (Object.keys(discovery.components).length - own.length) * atRoot.length;
+      for (const value of own) {
+        expect(own.filter((each) => each === value).join('').length).toBeLessThan(saved);
+      }
+    }
   });
 });
 
@@ -351,7 +384,7 @@ describe('the judge of discovery messages', () => {
   it('notices what is not published, not read by the one template, or retained though it is an event', () => {
     const { retained } = planned(sonicView(), context);
     const read = (changes: Component, id = 'sensor_status') =>
-      stateViolations(id, { ...discovery.components[id], ...changes }, retained);
+      stateViolations(id, { ...componentsIn(discovery)[id], ...changes }, retained);
     expect(read({ state_topic: 'elsewhere' })).toHaveLength(1);
     expect(read({ value_template: '{{ value }}' })).toHaveLength(1);
     expect(read({ value_template: '{{ value_json.missing }}' })).toEqual([

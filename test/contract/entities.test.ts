@@ -4,7 +4,7 @@ import type { Component } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import { type DeviceKind, type DeviceView, deviceKinds } from '../../src/model/devices.ts';
 import { incidentTypes } from '../../src/model/records.ts';
-import { discoveryIn } from '../support/discoveries.ts';
+import { componentsIn, discoveryIn } from '../support/discoveries.ts';
 import {
   aSonic,
   bridgeView,
@@ -215,7 +215,7 @@ const rarelyLookedAt: Readonly<
 function componentsOf(kind: DeviceKind): Readonly<Record<string, Component>> {
   const view = wholeHouse.find((each) => each.kind === kind);
   const discovery = view && planDevice(view, context).discovery;
-  return discovery ? discoveryIn(discovery.announcement).components : {};
+  return discovery ? componentsIn(discoveryIn(discovery.announcement)) : {};
 }
 
 describe.each(deviceKinds)('a %s', (kind) => {

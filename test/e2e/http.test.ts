@@ -147,6 +147,15 @@ describe('an address at which nothing can listen', () => {
     await waitFor(() => health()?.status === 'ok', { what: 'good health' });
   });
 
+  it('is linked from the device of the bridge, where another machine could open the page there', async () => {
+    const links = ['192.0.2.1:8099', '127.0.0.1:0'].map(async (listen) => {
+      const house = await startHouse({ cloud: small, config: { http: { listen } } });
+      const discovery = 'homeassistant/device/sonic2mqtt_bridge/config';
+      return JSON.parse(await house.watcher.waitForTopic(discovery)).device.configuration_url;
+    });
+    expect(await Promise.all(links)).toEqual(['http://192.0.2.1:8099/', undefined]);
+  });
+
   it.each([
     ['192.0.2.1:8099', /http\.listen: 192\.0\.2\.1 is not an address of this machine/],
     ['nowhere.invalid:8099', /http\.listen: there is no host nowhere\.invalid/],

@@ -63,11 +63,11 @@ describe('three bridges that share an account and a broker', () => {
 
   it('have a device each, with entities and topics of its own', () => {
     for (const name of names) {
-      const { device, components } = JSON.parse(
+      const { device, state_topic, components } = JSON.parse(
         house.watcher.last.get(`homeassistant/device/sonic2mqtt_${name}/config`) ?? '',
       );
       expect(device.identifiers).toEqual([`sonic2mqtt_${name}`]);
-      const { unique_id, command_topic, state_topic } = components.select_log_level;
+      const { unique_id, command_topic } = components.select_log_level;
       expect([unique_id, command_topic, state_topic]).toEqual([
         `sonic2mqtt_${name}_log_level`,
         `sonic2mqtt/${name}/log_level/set`,

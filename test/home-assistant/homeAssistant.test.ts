@@ -343,6 +343,27 @@ describe('used as a householder uses it', () => {
     });
   });
 
+  test('a sonic that the hub cannot reach keeps what does not need its link', async () => {
+    const [sonicId = ''] = cloud.world.sonics.ids;
+    const availabilityTopic = `sonic2mqtt/sonic/${sonicId}/availability`;
+    cloud.world.changeSonic(sonicId, { radio_connection: 'disconnected' });
+    await watcher.waitForTopic(availabilityTopic, (text) => text === 'offline', 20_000);
+    expect(await settled(wrongStates)).toEqual([]);
+    const states = [
+      `${sonicId}_valve`,
+      `${sonicId}_radio_connection`,
+      `${sonicId}_incident_high_volume_alert`,
+    ];
+    expect(await Promise.all(states.map(async (id) => (await stateOf(`sonic2mqtt_${id}`))?.state))).toEqual([
+      'unavailable',
+      'off',
+      'off',
+    ]);
+    cloud.world.changeSonic(sonicId, { radio_connection: 'connected' });
+    await watcher.waitForTopic(availabilityTopic, (text) => text === 'online', 20_000);
+    expect(await settled(wrongStates)).toEqual([]);
+  });
+
   test('a sonic that is gone from the account leaves Home Assistant', async () => {
     const gone = cloud.world.addSonic().id;
     const isThere = async () => (await registeredIds()).some((id) => id.includes(gone));

@@ -1,15 +1,25 @@
-import type { Offers } from '../../src/entities/row.ts';
 import { type Announcement, announcementOf } from '../../src/homeassistant/announcement.ts';
-import type { Discovery } from '../../src/homeassistant/discovery.ts';
-import type { Topics } from '../../src/homeassistant/topics.ts';
+import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
+import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
+import { withRoot } from './homeAssistantRules.ts';
+import { context } from './views.ts';
 
 /** What an announcement says to Home Assistant. */
 export function discoveryIn({ bytes }: Announcement, withdrawn: readonly string[] = []): Discovery {
   return JSON.parse(bytes(withdrawn).toString());
 }
 
+/** The components of a message by id, each with what it takes from the root. */
+export function componentsIn(discovery: Discovery): Readonly<Record<string, Component>> {
+  const { components, ...root } = discovery;
+  return Object.fromEntries(
+    Object.entries(components).map(([id, component]) => [id, withRoot(root, component)]),
+  );
+}
+
 /** A device's discovery message. */
-export function discoveryOf(view: DeviceView, topics: Topics, offers: Offers, version: string): Discovery {
-  return discoveryIn(announcementOf(view, topics, offers, version));
+export function discoveryOf(view: DeviceView, changes: Partial<PlanContext> = {}): Discovery {
+  const { offers, ...maker } = { ...context, ...changes };
+  return discoveryIn(announcementOf(view, offers, maker));
 }

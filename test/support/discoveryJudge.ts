@@ -11,6 +11,7 @@ import {
   rootFields,
   sensorClasses,
   type Values,
+  withRoot,
 } from './homeAssistantRules.ts';
 
 /** Names each rule that a device's discovery message breaks. */
@@ -36,7 +37,7 @@ export function discoveryViolations(configTopic: string, payload: string): strin
   if (!isObject(components)) return found;
   for (const [id, component] of Object.entries(components)) {
     if (!/^[a-z0-9_-]+$/.test(id)) found.push(`components.${id} is no component id`);
-    if (isObject(component)) found.push(...componentViolations(id, component, root));
+    if (isObject(component)) found.push(...componentViolations(id, withRoot(root, component), root));
     else found.push(`components.${id} is no object`);
   }
   return found;
@@ -70,7 +71,7 @@ function componentViolations(id: string, component: Values, root: Values): strin
   found.push(...availabilityViolations(at, component));
   fail(
     (component['availability'] ?? component['availability_topic']) !== undefined &&
-      (component['availability_mode'] ?? root['availability_mode']) !== 'all',
+      component['availability_mode'] !== 'all',
     'availability_mode must be all',
   );
   if (name === 'sensor' || name === 'number')

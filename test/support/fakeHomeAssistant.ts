@@ -1,7 +1,7 @@
 import { connectAsync, type MqttClient } from 'mqtt';
 import { atTestEnd } from './childProcess.ts';
 import { discoveryViolations } from './discoveryJudge.ts';
-import { isObject, type Values } from './homeAssistantRules.ts';
+import { isObject, type Values, withRoot } from './homeAssistantRules.ts';
 import { oneByOne } from './slowDay.ts';
 import { attributesShown, attributeViolations, stateViolations, wordViolation } from './stateJudge.ts';
 import { waitFor } from './waitFor.ts';
@@ -187,8 +187,7 @@ class Registry implements FakeHomeAssistant {
     }
     for (const [id, component] of Object.entries(kept)) {
       if (!isObject(component)) continue;
-      const root = { availability: message['availability'], availability_mode: message['availability_mode'] };
-      this.#setUp(identifier, device, id, { ...root, ...component });
+      this.#setUp(identifier, device, id, withRoot(message, component));
     }
   }
 

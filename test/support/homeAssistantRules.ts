@@ -261,6 +261,16 @@ export const platforms: Readonly<Record<string, Platform>> = {
   },
 };
 
+const sharedKeys = [...Object.keys(availabilityFields), 'state_topic', 'command_topic'];
+
+/** A component with what it takes from the root of its message: what it does not say itself and its platform knows. */
+export function withRoot(root: Values, component: Values): Values {
+  const name = String(component['platform']);
+  const known = { ...commonFields, ...(Object.hasOwn(platforms, name) && platforms[name]?.fields) };
+  const taken = sharedKeys.filter((key) => key in root && key in known);
+  return { ...Object.fromEntries(taken.map((key) => [key, root[key]])), ...component };
+}
+
 /** What Home Assistant drops from an entity's attributes without a word. */
 export const blockedAttributes: readonly string[] = [
   ...['assumed_state', 'available', 'device_class', 'device_info', 'entity_category', 'entity_id'],

@@ -232,6 +232,8 @@ export const context: PlanContext = {
   topics,
   offers: () => true,
   version: '1.2.3',
+  statusPage: null,
+  homepage: null,
   isDiscoveryOn: true,
 };
 

@@ -3,20 +3,18 @@ import { hasEntity } from '../../../src/entities/row.ts';
 import { entityTable } from '../../../src/entities/tables.ts';
 import { announcementOf } from '../../../src/homeassistant/announcement.ts';
 import { componentId, deviceOf, restOf, viewId } from '../../../src/homeassistant/discovery.ts';
-import { topicsUnder } from '../../../src/homeassistant/topics.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
 import { discoveryIn } from '../../support/discoveries.ts';
-import { aSonic, sonicView, wholeHouse } from '../../support/views.ts';
+import { aSonic, context, sonicView, wholeHouse } from '../../support/views.ts';
 
-const topics = topicsUnder('sonic2mqtt', 'homeassistant');
-const announced = (view: DeviceView, offers = () => true) => announcementOf(view, topics, offers, '1.2.3');
+const announced = (view: DeviceView, offers = () => true) => announcementOf(view, offers, context);
 
 /** The message written out for this device alone. */
 function writtenOut(view: DeviceView): string {
   const rows = entityTable(view.kind).filter((row) => hasEntity(row, view, () => true));
   return JSON.stringify({
-    device: deviceOf(view, topics, '1.2.3'),
-    ...restOf(rows, view, viewId(view), topics, '1.2.3'),
+    device: deviceOf(view, context),
+    ...restOf(rows, view, viewId(view), context),
   });
 }
 

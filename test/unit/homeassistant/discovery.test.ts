@@ -10,11 +10,10 @@ import {
   propertyView,
   signalView,
   sonicView,
-  topics,
   wholeHouse,
 } from '../../support/views.ts';
 
-const announced = (view: DeviceView) => discoveryOf(view, topics, () => true, '1.2.3');
+const announced = (view: DeviceView) => discoveryOf(view);
 
 describe('a device', () => {
   it('is described with what is known of it, below the one above it', () => {
@@ -76,8 +75,33 @@ describe('a device', () => {
     expect(device['name']).toBe('tap '.repeat(25));
   });
 
+  it('of the bridge leads to the status page, and each message to the project, where there is one', () => {
+    const links = { statusPage: 'http://192.168.1.5:8099/', homepage: 'https://example.com/sonic2mqtt' };
+    for (const view of wholeHouse) {
+      const { device, origin } = discoveryOf(view, links);
+      const page = view.kind === 'bridge' ? links.statusPage : undefined;
+      expect([device['configuration_url'], origin['support_url']]).toEqual([page, links.homepage]);
+      const without = announced(view);
+      expect(without.device).not.toHaveProperty('configuration_url');
+      expect(without.origin).not.toHaveProperty('support_url');
+    }
+  });
+
   it('is known by the id of its record', () => {
     expect(wholeHouse.map(viewId)).toEqual(['', 'property-1', 'signal-1', 'sonic-1']);
+  });
+});
+
+it('the root of a message says for all components what they have in common', () => {
+  const { availability, availability_mode, state_topic } = announced(sonicView());
+  expect({ availability, availability_mode, state_topic }).toEqual({
+    availability: [
+      { topic: 'sonic2mqtt/bridge/state' },
+      { topic: 'sonic2mqtt/bridge/cloud' },
+      { topic: 'sonic2mqtt/sonic/sonic-1/availability' },
+    ],
+    availability_mode: 'all',
+    state_topic: 'sonic2mqtt/sonic/sonic-1/homeassistant',
   });
 });
 
@@ -88,16 +112,9 @@ describe('a component', () => {
       unique_id: 'sonic2mqtt_sonic-1_valve',
       name: null,
       device_class: 'water',
-      state_topic: 'sonic2mqtt/sonic/sonic-1/homeassistant',
       value_template: '{{ value_json.valve }}',
       command_topic: 'sonic2mqtt/sonic/sonic-1/valve/set',
       retain: false,
-      availability: [
-        { topic: 'sonic2mqtt/bridge/state' },
-        { topic: 'sonic2mqtt/bridge/cloud' },
-        { topic: 'sonic2mqtt/sonic/sonic-1/availability' },
-      ],
-      availability_mode: 'all',
       qos: 1,
     });
   });
@@ -108,7 +125,7 @@ describe('a component', () => {
       unique_id: 'sonic2mqtt_sonic-1_incident_low_temperature',
       name: 'Low temperature',
       device_class: 'cold',
-      state_topic: 'sonic2mqtt/sonic/sonic-1/homeassistant',
+      availability: [{ topic: 'sonic2mqtt/bridge/state' }, { topic: 'sonic2mqtt/bridge/cloud' }],
       value_template: '{{ value_json.incident_low_temperature }}',
       json_attributes_topic: 'sonic2mqtt/sonic/sonic-1/incidents',
       json_attributes_template: '{{ (value_json.open.low_temperature or {}) | tojson }}',

@@ -92,7 +92,7 @@ describe('what is looked for at the start', () => {
 describe('a discovery message that was found', () => {
   it('tells its components when this base topic made it', () => {
     for (const view of wholeHouse) {
-      const discovery = discoveryOf(view, topics, () => true, '1.2.3');
+      const discovery = discoveryOf(view, { topics });
       expect(readDiscovery(topics, JSON.stringify(discovery))).toEqual({
         maker: 'bridge',
         componentIds: Object.keys(discovery.components),
@@ -102,7 +102,7 @@ describe('a discovery message that was found', () => {
 
   it('of another bridge is not touched', () => {
     for (const view of wholeHouse) {
-      const others = discoveryOf(view, topicsUnder('other', 'ha'), () => true, '1.2.3');
+      const others = discoveryOf(view, { topics: topicsUnder('other', 'ha') });
       expect(readDiscovery(topics, JSON.stringify(others))).toBeNull();
     }
   });

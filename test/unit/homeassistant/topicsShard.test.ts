@@ -51,7 +51,7 @@ describe('topics of one of several bridges', () => {
     expect(topics.discovered('ha/device/sonic2mqtt_a-1/config')).toBe('a-1');
     expect(topics.discovered('ha/device/other_a-1/config')).toBeNull();
     for (const view of wholeHouse) {
-      const payload = JSON.stringify(discoveryOf(view, topics, () => true, '1'));
+      const payload = JSON.stringify(discoveryOf(view, { topics }));
       expect(readDiscovery(alone, payload)?.maker).toBe('bridge_2');
       expect(readDiscovery(topicsUnder('other', 'ha'), payload)).toBeNull();
     }
@@ -62,16 +62,16 @@ describe('topics of one of several bridges', () => {
 
 describe('discovery of one of several bridges', () => {
   const ids = (view: Parameters<typeof discoveryOf>[0], of = topics) =>
-    Object.values(discoveryOf(view, of, () => true, '1').components).map((each) => Object(each).unique_id);
+    Object.values(discoveryOf(view, { topics: of }).components).map((each) => Object(each).unique_id);
 
   it('has entities of the bridge by its name, and those of the cloud’s devices as ever', () => {
     expect(ids(bridgeView()).every((each) => each.startsWith('sonic2mqtt_bridge_2_'))).toBe(true);
     expect(ids(sonicView())).toEqual(ids(sonicView(), alone));
-    expect(discoveryOf(bridgeView(), topics, () => true, '1').device).toMatchObject({
+    expect(discoveryOf(bridgeView(), { topics }).device).toMatchObject({
       identifiers: ['sonic2mqtt_bridge_2'],
       name: 'sonic2mqtt 2',
     });
-    expect(discoveryOf(propertyView(), topics, () => true, '1').device).toMatchObject({
+    expect(discoveryOf(propertyView(), { topics }).device).toMatchObject({
       via_device: 'sonic2mqtt_bridge_2',
     });
   });
