@@ -81,6 +81,8 @@ const words: Readonly<Record<OperationName, readonly [Group, string, string]>> =
   read_telemetry: ['Sonics', 'reads flow, pressure and temperature', 'ml/min, mbar and °C, with the time'],
   list_wifi_sonics: ['Sonics', 'lists sonics that need no signal', 'a page of sonics'],
   read_wifi_sonic: ['Sonics', 'reads one of them', 'the sonic'],
+  update_wifi_sonic: ['Sonics', 'renames one of them', 'the sonic'],
+  patch_wifi_sonic: ['Sonics', 'renames one of them', 'the sonic'],
   command_wifi_valve: ['Sonics', 'moves its valve', '`status`, or nothing'],
   read_wifi_telemetry: ['Sonics', 'reads its flow, pressure and temperature', 'as `read_telemetry`'],
 

@@ -15,6 +15,7 @@ const changeNames = [
   'patch_property',
   'patch_signal',
   'patch_sonic',
+  'patch_wifi_sonic',
   'start_pressure_test',
   'update_customer_notifications',
   'update_notification_settings',

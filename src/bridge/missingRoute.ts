@@ -16,7 +16,13 @@ const namedBy: Readonly<Record<string, 'property' | 'signal' | 'sonic' | 'incide
 };
 
 /** The operations of sonics without a hub; those of a thing are of either kind. */
-const wifiNames: readonly OperationName[] = ['read_wifi_sonic', 'command_wifi_valve', 'read_wifi_telemetry'];
+const wifiNames: readonly OperationName[] = [
+  'read_wifi_sonic',
+  'update_wifi_sonic',
+  'patch_wifi_sonic',
+  'command_wifi_valve',
+  'read_wifi_telemetry',
+];
 
 /** Whether a call names records that can be asked for by themselves: then a 404 of it speaks of them. */
 export function namesRecords({ params }: Call): boolean {

@@ -16,6 +16,8 @@ const shownIn: Readonly<Record<Exclude<ChangeName, ValveName>, Slice | null>> = 
   patch_signal: 'signals',
   update_sonic: 'sonics',
   patch_sonic: 'sonics',
+  update_wifi_sonic: 'sonics',
+  patch_wifi_sonic: 'sonics',
   create_property: 'properties',
   update_customer_property: 'properties',
   update_property_configuration: 'properties',

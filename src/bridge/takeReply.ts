@@ -22,6 +22,8 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
       break;
     case 'update_sonic':
     case 'patch_sonic':
+    case 'update_wifi_sonic':
+    case 'patch_wifi_sonic':
       store.setChangedSonic(call.params.sonic_id, reply as RecordOf<typeof call.operation>, now);
       break;
     case 'start_pressure_test': {

@@ -411,6 +411,20 @@ export const catalogue = {
     path: '/ape/v1/sonics_wifi/{sonic_id}',
     reply: record(readers.sonic),
   }),
+  update_wifi_sonic: row({
+    ...put,
+    number: null,
+    path: '/ape/v1/sonics_wifi/{sonic_id}',
+    body: bodies.name,
+    reply: record(readers.sonic),
+  }),
+  patch_wifi_sonic: row({
+    ...patch,
+    number: null,
+    path: '/ape/v1/sonics_wifi/{sonic_id}',
+    body: bodies.name,
+    reply: record(readers.sonic),
+  }),
   command_wifi_valve: row({
     ...put,
     number: null,

@@ -35,8 +35,8 @@ interface Common<View> {
   readonly exists?: (view: View) => boolean;
 }
 
-/** The operation that a command needs: the same for all devices, or by the device, of which some can have none. */
-export type Needed<View, Name> = Name | ((view: View) => Name | Refusal);
+/** The operation that a command needs: the same for all devices, or by the device. */
+export type Needed<View, Name> = Name | ((view: View) => Name);
 
 /** A command: its topic below the device's, and what it comes to. */
 export interface Command<View, Input> {
@@ -59,6 +59,7 @@ export type FieldOperation =
   | 'patch_property'
   | 'patch_signal'
   | 'patch_sonic'
+  | 'patch_wifi_sonic'
   | 'update_customer_notifications'
   | 'update_notification_settings'
   | 'update_property_configuration'
@@ -184,21 +185,16 @@ export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow
 /** What can be offered: operations that `control` permits and the cloud has. */
 export type Offers = (operation: OperationName) => boolean;
 
-/** The operation that a command needs on this device, or why there is none. */
-export function neededOn<View, Name>(operation: Needed<View, Name>, view: View): Name | Refusal {
-  return typeof operation === 'function' ? (operation as (view: View) => Name | Refusal)(view) : operation;
-}
-
-/** Whether that is a refusal and no name. */
-export function isRefusal(needed: string | Refusal | null): needed is Refusal {
-  return typeof needed === 'object' && needed !== null;
+/** The operation that a command needs on this device. */
+export function neededOn<View, Name>(operation: Needed<View, Name>, view: View): Name {
+  return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }
 
 /** Whether the device has the entity, by the row and by what is offered. */
 export function hasEntity<View>(row: EntityRow<View>, view: View, offers: Offers): boolean {
   if ('command' in row) {
     const needed = neededOn<View, OperationName | null>(row.command.operation, view);
-    if (isRefusal(needed) || (needed !== null && !offers(needed))) return false;
+    if (needed !== null && !offers(needed)) return false;
   }
   return row.exists?.(view) ?? true;
 }

@@ -26,10 +26,7 @@ function measured<Name extends keyof Measurement>(view: SonicView, name: Name): 
 
 const valveOperation = ({ isWifi }: SonicView) => (isWifi ? 'command_wifi_valve' : 'command_valve');
 
-const renaming = ({ isWifi }: SonicView) =>
-  isWifi
-    ? { refusal: 'a Wi-Fi sonic cannot be renamed here: the cloud has no operation for that' }
-    : ('patch_sonic' as const);
+const renaming = ({ isWifi }: SonicView) => (isWifi ? 'patch_wifi_sonic' : 'patch_sonic');
 
 /** THE TABLE of a sonic's entities, in the order in which a person reads them. */
 export const sonicEntities: readonly EntityRow<SonicView>[] = [

@@ -8,7 +8,6 @@ import {
   type CommandRow,
   type FieldCommand,
   type FieldOperation,
-  isRefusal,
   neededOn,
   type Order,
   type Refusal,
@@ -78,7 +77,6 @@ export function parseCommand(
   const taker = takerOf(view.kind, path);
   if (!taker) return { refusal: `there is no command ${path}` };
   const operation = neededOn<DeviceView, OperationName | null>(taker.command.operation, view);
-  if (isRefusal(operation)) return operation;
   const forbidden = forbiddenBy(operation, control);
   if (forbidden) return { refusal: forbiddenWords(forbidden) };
   return ordered(taken(taker, view, payload), control);
@@ -227,7 +225,6 @@ function setField(
   payload: string,
 ): Call | Refusal {
   const operation = neededOn(needed, view);
-  if (isRefusal(operation)) return operation;
   const read = readField(view, operation, field, payload);
   return 'refusal' in read ? read : fieldsCall(view, operation, { [field]: read.value });
 }

@@ -108,6 +108,8 @@ export const handlers: Handlers<OperationName> = {
 
   list_wifi_sonics: ({ world, query: { name } }) => listing(world.wifiSonics, named(name)),
   read_wifi_sonic: ({ world, params }) => found(world, world.wifiSonics, params.sonic_id),
+  update_wifi_sonic: renameWifiSonic,
+  patch_wifi_sonic: renameWifiSonic,
   command_wifi_valve: ({ world, params: { sonic_id }, body: { action } }) => {
     found(world, world.wifiSonics, sonic_id);
     moveValve(world, sonic_id, action);
@@ -152,6 +154,17 @@ function renameSonic({ world, params: { sonic_id }, body }: Asked<'update_sonic'
   mustNotBeGuest(world, world.propertyOf(sonic_id));
   world.sonics.change(sonic_id, body);
   return found(world, world.sonics, sonic_id);
+}
+
+function renameWifiSonic({
+  world,
+  params: { sonic_id },
+  body,
+}: Asked<'update_wifi_sonic' | 'patch_wifi_sonic'>) {
+  found(world, world.wifiSonics, sonic_id);
+  mustNotBeGuest(world, world.propertyOf(sonic_id));
+  world.wifiSonics.change(sonic_id, body);
+  return found(world, world.wifiSonics, sonic_id);
 }
 
 function telemetry(world: World, sonicId: string) {

@@ -153,6 +153,8 @@ const known: Readonly<Record<OperationName, { readonly query?: Known; readonly b
   read_telemetry: nothing,
   list_wifi_sonics: byName,
   read_wifi_sonic: nothing,
+  update_wifi_sonic: name,
+  patch_wifi_sonic: name,
   command_wifi_valve: valve,
   read_wifi_telemetry: nothing,
 };

@@ -60,6 +60,8 @@ const routes: Readonly<Record<OperationName, string>> = {
   read_telemetry: 'GET /ape/v1/sonics/{sonic_id}/telemetry beyond',
   list_wifi_sonics: 'GET /ape/v1/sonics_wifi beyond',
   read_wifi_sonic: 'GET /ape/v1/sonics_wifi/{sonic_id} beyond',
+  update_wifi_sonic: 'PUT /ape/v1/sonics_wifi/{sonic_id} settings beyond',
+  patch_wifi_sonic: 'PATCH /ape/v1/sonics_wifi/{sonic_id} settings beyond',
   command_wifi_valve: 'PUT /ape/v1/sonics_wifi/{sonic_id}/valve valves beyond',
   read_wifi_telemetry: 'GET /ape/v1/sonics_wifi/{sonic_id}/telemetry beyond',
 };

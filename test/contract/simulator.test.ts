@@ -38,6 +38,8 @@ const goodBodies: { readonly [Name in OperationName]?: unknown } = {
   create_invitation: { email: 'guest@example.com', role: 'guest' },
   update_customer_notifications: { push_enabled: false },
   start_pressure_test: { source: 'app' },
+  update_wifi_sonic: { name: 'Barn' },
+  patch_wifi_sonic: { name: 'Barn' },
   command_wifi_valve: { action: 'close' },
 };
 

@@ -84,6 +84,8 @@ function samplesOf(world: World): Samples {
     read_telemetry: sonic,
     list_wifi_sonics: { query: {} },
     read_wifi_sonic: wifiSonic,
+    update_wifi_sonic: { ...wifiSonic, body: { name: 'Barn' } },
+    patch_wifi_sonic: { ...wifiSonic, body: { name: 'Barn' } },
     command_wifi_valve: { ...wifiSonic, body: { action: 'close' } },
     read_wifi_telemetry: wifiSonic,
   };

@@ -81,6 +81,8 @@ describe('every operation', () => {
       read_telemetry: sonic,
       list_wifi_sonics: {},
       read_wifi_sonic: { sonic_id: wifi },
+      update_wifi_sonic: { sonic_id: wifi },
+      patch_wifi_sonic: { sonic_id: wifi },
       command_wifi_valve: { sonic_id: wifi },
       read_wifi_telemetry: { sonic_id: wifi },
     };

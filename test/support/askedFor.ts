@@ -3,6 +3,7 @@ import type { HostileMessage } from './hostileLink.ts';
 
 const asking: Readonly<Record<string, RegExp>> = {
   patch_sonic: /^sonic2mqtt\/sonic\/[^/]+\/name\/set$/,
+  patch_wifi_sonic: /^sonic2mqtt\/sonic\/[^/]+\/name\/set$/,
   patch_signal: /^sonic2mqtt\/signal\/[^/]+\/name\/set$/,
   patch_property: /^sonic2mqtt\/property\/[^/]+\/(name\/|active\/)?set$/,
   update_property_settings: /^sonic2mqtt\/property\/[^/]+\/settings\/([^/]*\/)?set$/,

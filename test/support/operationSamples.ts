@@ -121,6 +121,8 @@ export const operationSamples: { readonly [Name in OperationName]: OperationSamp
   read_telemetry: { reply: telemetry },
   list_wifi_sonics: { query: byName, reply: list(sonic) },
   read_wifi_sonic: { reply: sonic },
+  update_wifi_sonic: { body: { name: 'Barn' }, reply: sonic },
+  patch_wifi_sonic: { body: { name: 'Barn' }, reply: sonic },
   command_wifi_valve: { body: { action: 'open' }, reply: accepted },
   read_wifi_telemetry: { reply: telemetry },
 };

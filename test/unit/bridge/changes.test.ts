@@ -119,6 +119,7 @@ describe('the answer to a change', () => {
     ['patch_property', 'property_id', 'property', aProperty()],
     ['patch_signal', 'signal_id', 'signal', aSignal()],
     ['patch_sonic', 'sonic_id', 'sonic', aSonic()],
+    ['patch_wifi_sonic', 'sonic_id', 'sonic', aSonic()],
   ] as const)('of %s is not undone by an older list either', async (operation, param, kind, record) => {
     const { store, run } = await startChanges(() => ({ json: { ...record, name: 'Attic' } }));
     const call = {
