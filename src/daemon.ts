@@ -89,6 +89,7 @@ export class Daemon {
       },
       {
         connected: () => this.#bridge.brokerConnected(),
+        lost: () => this.#bridge.brokerLost(),
         message: (message) => this.#bridge.brokerMessage(message),
         presumedDead: () => this.#bridge.presumedDead(),
       },

@@ -89,6 +89,7 @@ function health(): object {
     limitedUntil: null,
     dataProblems: [],
     ledgerProblem: null,
+    brokerProblem: null,
     emptiness: null,
     notes: [],
   });

@@ -165,6 +165,7 @@ export class Bridge {
         ledger,
         store: this.#store,
         records: () => this.#poller.records,
+        brokerProblem: () => this.#brokerProblem,
         troubles: () => this.#troubles(),
       },
       {
@@ -328,7 +329,7 @@ export class Bridge {
     const { connection } = this.#parts;
     return wellbeingOf({
       isCloudFresh: this.#monitor.isCloudFresh,
-      cloudReason: this.#monitor.reason,
+      cloudReason: this.#monitor.cloudReason,
       isConnected: connection.isConnected,
       brokerReason: connection.trouble,
       isShown: this.#isShown,
@@ -398,8 +399,15 @@ export class Bridge {
   brokerConnected(): void {
     this.#connections += 1;
     this.#commands.forgetKept();
+    // Before anything is said of how the bridge does.
+    this.#lookAnew();
     this.#publisher.publishAll();
     void this.#stocktaking.take();
+  }
+
+  /** There is no connection, and why is known by now. */
+  brokerLost(): void {
+    this.#lookAnew();
   }
 
   /** The broker has said `offline` of a bridge that is here. */
@@ -436,6 +444,12 @@ export class Bridge {
   /** A selection of nothing is out of date, or misspelt: whoever mends it wants to find everything as it was. */
   get #isFilterInVain(): boolean {
     return this.#store.isFiltered && !this.#store.isFilterMatched;
+  }
+
+  get #brokerProblem(): string | null {
+    const { connection } = this.#parts;
+    if (connection.isConnected) return null;
+    return `no connection to the MQTT broker: ${connection.trouble ?? 'none was made yet'}`;
   }
 
   /** What is wrong beside the cloud, in words. */

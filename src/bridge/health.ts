@@ -15,6 +15,8 @@ export interface Symptoms {
   readonly ledgerProblem: string | null;
   /** In words; null when there is something to show. */
   readonly emptiness: string | null;
+  /** Why there is no connection to the broker, in words; null while there is one. */
+  readonly brokerProblem: string | null;
   /** Said, though nothing is wrong. */
   readonly notes: readonly string[];
 }
@@ -23,7 +25,9 @@ export interface Symptoms {
 export interface Judgement {
   readonly status: HealthStatus;
   readonly reason: string | null;
-  /** What is wrong, one thing each, without naming the schedules that it befell; the same while it is no news. */
+  /** The reason without what is wrong with the broker. */
+  readonly cloudReason: string | null;
+  /** What is wrong with the cloud, one thing each, without naming the schedules that it befell; the same while it is no news. */
   readonly problems: readonly string[];
   /** What is worth knowing besides, one thing each. */
   readonly notes: readonly string[];
@@ -34,6 +38,18 @@ const mostProblemsShown = 10;
 
 /** Judges the symptoms; the gravest gives the status and the words. */
 export function judge(symptoms: Symptoms): Judgement {
+  const { brokerProblem } = symptoms;
+  const cloud = judgeCloud(symptoms);
+  const { status, reason } = cloud;
+  // Where the cloud is away that is graver, and the broker's own lines are in the log.
+  if (brokerProblem === null || (status !== 'ok' && status !== 'degraded')) {
+    return { ...cloud, cloudReason: reason };
+  }
+  const words = [brokerProblem, reason].filter((each) => each !== null).join('; ');
+  return { ...cloud, status: 'degraded', reason: words, cloudReason: reason };
+}
+
+function judgeCloud(symptoms: Symptoms): Omit<Judgement, 'cloudReason'> {
   const failing = failuresByGist(symptoms);
   const shown = failing.map(([{ words }, befallen]) => `${befallen.join(', ')}: ${words}`);
   const problems = failing.map(([{ gist }]) => gist);
@@ -119,6 +135,7 @@ export function healthFingerprint(symptoms: Symptoms): string {
     status,
     problems,
     notes,
+    symptoms.brokerProblem,
     outcomes,
     iso(symptoms.rejectedUntil),
     iso(symptoms.limitedUntil),

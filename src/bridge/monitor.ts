@@ -26,6 +26,8 @@ export interface Watched {
   readonly ledger: Ledger;
   readonly store: Store;
   readonly records: () => Readonly<Record<Slice, SliceRecord>>;
+  /** Why there is no connection to the broker, in words; null while there is one. */
+  readonly brokerProblem: () => string | null;
   /** What else is wrong, in words. */
   readonly troubles: () => readonly string[];
 }
@@ -39,6 +41,7 @@ export class Monitor {
   readonly #cloudOutage: Outage;
   /** Problems and notes that the log has of late. */
   readonly #said = new Set<string>();
+  /** Whether the log has a problem, and not yet that all is well again. */
   #isWrong = false;
   #judgement: Judgement | null = null;
   #payload: object | null = null;
@@ -69,6 +72,11 @@ export class Monitor {
   /** How the bridge fares, in words; null where there is nothing to say. */
   get reason(): string | null {
     return this.#judgement?.reason ?? null;
+  }
+
+  /** What is said of the cloud alone; null where there is nothing to say. */
+  get cloudReason(): string | null {
+    return this.#judgement?.cloudReason ?? null;
   }
 
   /** The payload of `bridge/health`; the same until an outcome changes, null while there is nothing to say. */
@@ -124,31 +132,38 @@ export class Monitor {
 
   /** Why the cloud's data is not fresh; a record that is amiss, or a note, is no reason for that. */
   #wordsOfSilence(): string {
-    const { status, reason } = this.#judgement ?? {};
+    const { status, cloudReason: reason } = this.#judgement ?? {};
     const isOutage = status === 'cloud_unreachable' || status === 'auth_failed';
     return (isOutage && reason) || 'the cloud has said nothing new for too long';
   }
 
-  /** What is wrong or worth knowing is said when it comes, and once more when all is well; an outage as a whole. */
-  #sayInLog({ status, reason, problems, notes }: Judgement): void {
-    const news = [...problems, ...notes].filter((words) => !this.#said.has(words));
-    const isOver = problems.length === 0 && this.#isWrong;
+  /**
+   * What is wrong or worth knowing is said when it comes, and once more when all is well, which takes the broker, and
+   * that everything was read; an outage as a whole. Of the broker the connection tells by itself.
+   */
+  #sayInLog({ status, cloudReason, problems, notes }: Judgement): void {
+    const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
+    const isWrong = isAway || problems.length > 0;
+    if (!isAway) this.#cloudOutage.recovered();
+    if (!isWrong && (status !== 'ok' || !this.#isAllRead)) return;
+    const isOver = !isWrong && this.#isWrong;
     if (isOver) this.#said.clear();
+    const news = [...problems, ...notes].filter((words) => !this.#said.has(words));
     for (const words of [...problems, ...notes]) this.#said.add(words);
-    this.#isWrong = problems.length > 0;
-    if (status === 'cloud_unreachable' || status === 'auth_failed') {
-      this.#cloudOutage.failed(reason ?? status, [status, problems[0]].join(' '));
-      return;
-    }
-    this.#cloudOutage.recovered();
-    if (status !== 'ok' && news.length > 0) this.#log.warn(`Not all is well: ${reason}`);
-    else if (isOver || news.length > 0) {
-      this.#log.info(reason === null ? 'Everything works' : `Everything works; ${reason}`);
+    this.#isWrong = isWrong;
+    if (isAway) this.#cloudOutage.failed(cloudReason ?? status, [status, problems[0]].join(' '));
+    else if (isWrong && news.length > 0) this.#log.warn(`Not all is well: ${cloudReason}`);
+    else if (isOver || (!isWrong && news.length > 0)) {
+      this.#log.info(cloudReason === null ? 'Everything works' : `Everything works; ${cloudReason}`);
     }
   }
 
+  get #isAllRead(): boolean {
+    return Object.values(this.#watched.records()).every(({ lastSuccessAt }) => lastSuccessAt !== null);
+  }
+
   #symptoms(): Symptoms {
-    const { client, ledger, store, records, troubles } = this.#watched;
+    const { client, ledger, store, records, brokerProblem, troubles } = this.#watched;
     const isAsked = records().properties.lastSuccessAt !== null;
     const { status, nextAttemptAt } = client.sessionState();
     const problems = client.problems();
@@ -167,6 +182,7 @@ export class Monitor {
       ],
       ledgerProblem: ledger.problem,
       emptiness,
+      brokerProblem: brokerProblem(),
       notes: [...accountNotes(store, isAsked).filter((words) => words !== emptiness), ...wordsOf('info')],
     };
   }

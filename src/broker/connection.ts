@@ -17,6 +17,8 @@ export type Dial = (options: IClientOptions) => MqttClient;
 /** What a connection tells its owner. */
 export interface BrokerEvents {
   readonly connected: () => void;
+  /** A connection has ended, and why is known. */
+  readonly lost?: () => void;
   readonly message: (message: BrokerMessage) => void;
   /** An attempt at an address failed, with the reason in words; the next one follows by itself. */
   readonly failed?: (reason: string, url: string) => void;
@@ -222,6 +224,7 @@ export class Connection {
       this.#trouble = told;
       this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
       if (livedMs === null) this.#events.failed?.(reason, url);
+      else this.#events.lost?.();
       if (this.#addresses.goOn()) continue;
       waits += 1;
       try {

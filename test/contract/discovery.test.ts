@@ -37,6 +37,7 @@ const health = JSON.stringify(
     limitedUntil: null,
     dataProblems: [],
     ledgerProblem: null,
+    brokerProblem: null,
     emptiness: null,
     notes: [],
   }),

@@ -39,6 +39,40 @@ describe('the health over HTTP', () => {
     expect((await ask(`${url}/healthz`)).status).toBe(200);
   });
 
+  it('is not well while the broker is away, though the cloud is back; then everything works', async () => {
+    const { house, url } = await startHttpHouse({}, { cloud: small });
+    await waitFor(async () => (await ask(`${url}/readyz`)).status === 200, { what: 'readiness' });
+    const status = async () => (await json(`${url}/status.json`)).status;
+    await house.broker.stop();
+    house.simulator.setFaults([fault('error=503')]);
+    await waitFor(async () => (await status()).health.status === 'cloud_unreachable', {
+      what: 'the outage of the cloud',
+      timeoutMs: 15_000,
+    });
+    house.simulator.setFaults([]);
+    await house.bridge.waitForOutput(/Cloud: back after/);
+    const oneSided = await waitFor(
+      async () => {
+        const document = await status();
+        return document.polls.every(({ failure }: { failure: unknown }) => failure === null) && document;
+      },
+      { what: 'a good poll of everything', timeoutMs: 15_000 },
+    );
+    expect(oneSided).toMatchObject({
+      health: { status: 'degraded', reason: expect.stringMatching(/^no connection to the MQTT broker: ./) },
+      cloud: { isUp: true, reason: null },
+      broker: { isUp: false },
+    });
+    expect((await ask(`${url}/readyz`)).status).toBe(503);
+    expect(house.bridge.output).not.toMatch(/Everything works/);
+
+    await house.broker.restart();
+    await house.bridge.waitForOutput(/Everything works/, 45_000);
+    await waitFor(async () => (await status()).health.status === 'ok', { what: 'a healthy bridge' });
+    expect(house.bridge.output.match(/Everything works/g)).toHaveLength(1);
+    await waitFor(() => house.json('bridge/health')?.status === 'ok', { what: 'the health at the broker' });
+  });
+
   it('is not ready any more once the data of the cloud is too old', async () => {
     const { house, url } = await startHttpHouse(
       {},

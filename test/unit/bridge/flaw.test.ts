@@ -59,6 +59,7 @@ describe('what could not be read', () => {
       limitedUntil: null,
       dataProblems: [],
       ledgerProblem: null,
+      brokerProblem: null,
       emptiness: null,
       notes: [],
     });

@@ -29,6 +29,7 @@ const well: Symptoms = {
   limitedUntil: null,
   dataProblems: [],
   ledgerProblem: null,
+  brokerProblem: null,
   emptiness: null,
   notes: [],
 };
@@ -39,7 +40,21 @@ const withSlices = (slices: Partial<Symptoms['slices']>): Symptoms => ({
 
 describe('health', () => {
   it('is ok when everything was read', () => {
-    expect(judge(well)).toEqual({ status: 'ok', reason: null, problems: [], notes: [] });
+    expect(judge(well)).toEqual({ status: 'ok', reason: null, cloudReason: null, problems: [], notes: [] });
+  });
+
+  it('is degraded by a broker that is away, unless the cloud is away too', () => {
+    const brokerProblem = 'no connection to the MQTT broker: refused';
+    expect(judge({ ...well, brokerProblem })).toMatchObject({
+      status: 'degraded',
+      reason: brokerProblem,
+      cloudReason: null,
+    });
+    const away = { sonics: bad('unavailable', '503'), incidents: bad('unavailable', '503') };
+    expect(judge({ ...withSlices(away), brokerProblem })).toMatchObject({
+      status: 'cloud_unreachable',
+      reason: '503',
+    });
   });
 
   it('is degraded by one failing schedule, and names it', () => {
@@ -78,6 +93,7 @@ describe('health', () => {
     expect(judge(withSlices(nothing))).toEqual({
       status: 'degraded',
       reason: 'waiting for the cloud to answer',
+      cloudReason: 'waiting for the cloud to answer',
       problems: [],
       notes: [],
     });

@@ -28,14 +28,23 @@ async function startMonitor(notes: object) {
   onTestFinished(() => ledger.flush());
   const store = new Store({ selection: [], staleAfterMs: 1_000 }, () => {});
   const records = Object.fromEntries(slices.map((slice) => [slice, good])) as Record<Slice, SliceRecord>;
+  const broker: { problem: string | null } = { problem: null };
   const monitor = new Monitor(
-    { client, ledger, store, records: () => records, troubles: () => [] },
+    {
+      client,
+      ledger,
+      store,
+      records: () => records,
+      brokerProblem: () => broker.problem,
+      troubles: () => [],
+    },
     { changed: () => {}, tell: () => {} },
     clock,
     log,
   );
   onTestFinished(() => monitor.stop());
-  const said = (record: SliceRecord) => {
+  const said = (record: SliceRecord, brokerProblem: string | null = null) => {
+    broker.problem = brokerProblem;
     const before = lines.messages.length;
     records.signals = record;
     monitor.look();
@@ -64,3 +73,14 @@ it.each([
     }
   },
 );
+
+it('the log says that everything works only once the broker is there and everything was read', async () => {
+  const { said } = await startMonitor({});
+  expect(said(failing)).toEqual(['warn: Not all is well: signals: the cloud answered 422']);
+  expect(said(good, 'no connection to the MQTT broker: refused')).toEqual([]);
+  expect(said(neverPolled)).toEqual([]);
+  expect(said(good)).toEqual(['info: Everything works']);
+  // Of the broker the connection tells.
+  expect(said(good, 'no connection to the MQTT broker: refused')).toEqual([]);
+  expect(said(good)).toEqual([]);
+});
