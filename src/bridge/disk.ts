@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   chmod,
   type FileHandle,
+  lstat,
   mkdir,
   open,
   readdir,
@@ -72,7 +73,8 @@ export const systemDisk: Disk = patient({
   },
   async putAside(path, aside) {
     await rename(path, aside);
-    const isFile = (await stat(aside).catch(() => null))?.isFile();
+    // Not of what a link leads to: that may be somebody else's.
+    const isFile = (await lstat(aside).catch(() => null))?.isFile();
     // A file of another user has the mode that its owner gave it.
     if (isFile) await chmod(aside, 0o600).catch(() => {});
   },

@@ -152,6 +152,16 @@ describe('what is no file to be read', () => {
     expect(modeOf(join(folder, 'file.aside'))).toBe(0o600);
   });
 
+  it('leaves the mode of a file that it is only a link to', async () => {
+    const folder = temporaryFolder();
+    const theirs = join(folder, 'theirs');
+    writeFileSync(theirs, 'not ours');
+    chmodSync(theirs, 0o644);
+    symlinkSync(theirs, join(folder, 'ledger.json'));
+    await systemDisk.putAside(join(folder, 'ledger.json'), join(folder, 'aside'));
+    expect(modeOf(theirs)).toBe(0o644);
+  });
+
   it('is not what cannot be read at the moment', () => {
     for (const code of ['EACCES', 'EMFILE', 'ESTALE', 'ETIMEDOUT']) {
       const error = Object.assign(new Error(code), { code });
