@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import type { IConnackPacket, ISubscriptionRequest, MqttClient, Packet } from 'mqtt';
+import type { IConnackPacket, IPublishPacket, ISubscriptionRequest, MqttClient, Packet } from 'mqtt';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Address, Reception } from './addresses.ts';
 import { BrokerAway } from './brokerAway.ts';
@@ -83,6 +83,8 @@ export class Link {
   #largestPacket = Number.POSITIVE_INFINITY;
   /** Retained messages may come with the answer to the subscription; they are told once it is taken in. */
   readonly #early: BrokerMessage[] = [];
+  /** 1 at each packet id that a message has had. */
+  readonly #takenIds = new Uint8Array(mostInFlight + 1);
   readonly #cancelGreeting: () => void;
   readonly #onStop = () => {
     if (this.#connectedAt === null) this.#client.stream.destroy();
@@ -101,9 +103,10 @@ export class Link {
     // Else a message waits until TCP has acknowledged the one before it, which a broker may delay by 40 ms, again and again.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.on('connect', (connack) => this.#welcomed(connack));
-    client.on('message', (topic, payload, packet) =>
-      this.#heard(messageOf(topic, payload, packet, this.#pings.sentAfter)),
-    );
+    client.on('message', (topic, payload, packet) => {
+      if (this.#isRedelivery(packet)) return;
+      this.#heard(messageOf(topic, payload, packet, this.#pings.sentAfter));
+    });
     client.on('disconnect', (packet) => this.#giveUp(wordsOfGoodbye(packet, clientId)));
     client.on('error', (error) => this.#failed(error));
     this.ended = new Promise((ended) => {
@@ -215,6 +218,14 @@ export class Link {
     );
     this.#events.live();
     for (const message of this.#early.splice(0)) this.#events.message(message);
+  }
+
+  /** Whether the broker sends a message again that it has sent on this connection: with a clean session it is no other one. */
+  #isRedelivery({ messageId, dup }: IPublishPacket): boolean {
+    if (messageId === undefined) return false;
+    const isTaken = this.#takenIds[messageId] === 1;
+    this.#takenIds[messageId] = 1;
+    return dup && isTaken;
   }
 
   #heard(message: BrokerMessage): void {

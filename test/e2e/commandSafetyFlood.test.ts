@@ -7,10 +7,13 @@ import {
   outcomes,
   outcomesOf,
   type SafetyCommand,
+  shown,
   slow,
   type ToldOutcome,
 } from '../support/commandTable.ts';
 import { fault, type House, hourly } from '../support/house.ts';
+import { mosquittoAvailable } from '../support/mosquitto.ts';
+import { startScriptedBroker } from '../support/scriptedBroker.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const calm = { schedules: hourly, cloud: { request_timeout: '20s' } };
@@ -189,6 +192,48 @@ describe('the same command twice', slow, () => {
     }
     expect(changesAt(house)).toHaveLength(3);
   });
+
+  it.skipIf(!mosquittoAvailable()).each([5, 4])(
+    'that the broker delivers again moves no valve again, with MQTT version %i',
+    async (version) => {
+      const house = await houseForCommands({ isStarted: false, config: calm });
+      const broker = await startScriptedBroker(house.broker.url);
+      house.startBridge({ mqtt: { url: broker.url, protocol_version: version } });
+      await shown(house);
+      const [id = ''] = house.simulator.world.sonics.ids;
+      const deliver = (payload: string, messageId: number, dup: boolean) => {
+        for (const way of broker.ways)
+          way.toClient({
+            cmd: 'publish',
+            topic: valveOf(id),
+            payload,
+            messageId,
+            dup,
+            qos: 1,
+            retain: false,
+          });
+      };
+      const told = (count: number) =>
+        waitFor(() => outcomes(house).length >= count, { what: `${count} outcomes`, timeoutMs: 20_000 });
+      deliver('CLOSE', 7, false);
+      await told(1);
+      deliver('CLOSE', 7, true);
+      // Its first delivery was lost somewhere.
+      deliver('OPEN', 8, true);
+      await told(2);
+      deliver('OPEN', 8, true);
+      // The number is used again.
+      deliver('CLOSE', 7, false);
+      await told(3);
+      await fence(house);
+      expect(outcomes(house).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
+      expect(changesAt(house).map(({ body }) => body)).toEqual([
+        { action: 'close' },
+        { action: 'open' },
+        { action: 'close' },
+      ]);
+    },
+  );
 });
 
 describe('opposite commands in quick succession', slow, () => {
