@@ -62,7 +62,6 @@ const schedules = {
   pressure_tests: '30s',
 };
 
-const levels: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn' };
 const mostErrors = 20;
 const mostNewest = 60;
 
@@ -116,17 +115,17 @@ class LogReader implements BridgeLog {
   #takeLine(line: string): void {
     this.newest.push(line);
     if (this.newest.length > mostNewest) this.newest.shift();
-    const level = levels[levelOf(line) ?? 0] ?? 'error';
+    const level = levelOf(line);
     this.lines[level] = (this.lines[level] ?? 0) + 1;
     if (level === 'error' && this.errors.length < mostErrors) this.errors.push(line);
   }
 }
 
-/** Null for what is no line of the log, as a warning of Node's. */
-function levelOf(line: string): number | null {
+/** The level of a line; `error` for text that is no line of the log, such as a warning of Node.js. */
+function levelOf(line: string): string {
   try {
-    return JSON.parse(line).level ?? null;
+    return JSON.parse(line).level ?? 'error';
   } catch {
-    return null;
+    return 'error';
   }
 }

@@ -1,4 +1,4 @@
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { printable } from './printable.ts';
 import type { Secrets } from './secrets.ts';
@@ -9,6 +9,12 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export type Log = Logger;
+
+/**
+ * What a line is about, as fields of the JSON format: ids and topics, which are too long for people. The pretty format
+ * leaves them out, since its messages have the names.
+ */
+const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
 
 /** How log lines are written. */
 export interface LogOptions {
@@ -26,7 +32,7 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   const pretty = prettyFactory({
     colorize: format === 'pretty' && !output && process.stderr.isTTY === true && !process.env['NO_COLOR'],
     translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
-    ignore: 'pid,hostname',
+    ignore: ['pid', 'hostname', ...subjectFields].join(),
   });
   const stream: DestinationStream = {
     write: (line) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
@@ -35,7 +41,9 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
     const told = line.includes('"stack":') ? namingSources(line) : line;
     return `${printable(secrets.hide(told.trimEnd()))}\n`;
   };
-  return pino({ level, base: null, hooks: { streamWrite } }, stream);
+  const formatters = { level: (label: string) => ({ level: label }) };
+  const timestamp = stdTimeFunctions.isoTime;
+  return pino({ level, base: null, formatters, timestamp, hooks: { streamWrite } }, stream);
 }
 
 /** A line of JSON whose texts, once read, still show their control characters as JSON writes them; new lines stay. */

@@ -90,7 +90,11 @@ export class Announcer {
   /** Forgets an incident that closed. */
   closed(incident: Incident): void {
     const { id } = incident;
-    if (this.#ledger.hasAnnounced(id)) this.#log.info(`Incident closed: ${this.#inWords(incident)}`);
+    if (this.#ledger.hasAnnounced(id))
+      this.#log.info(
+        this.#subject('incident_closed', incident),
+        `Incident closed: ${this.#inWords(incident)}`,
+      );
     this.#forget(id);
     this.#announcedByOthers.delete(id);
     this.#ledger.forgetAnnounced(id);
@@ -129,7 +133,12 @@ export class Announcer {
     const name = incidentName(incident) ?? incident.type ?? 'unknown';
     const device = this.#store.announcerOf(incident);
     const where = device ? ` at ${this.#store.label(device.kind, device.id)}` : '';
-    return `${name}${where}, severity ${incident.severity ?? 'unknown'} (${incident.id})`;
+    return `${name}${where}, severity ${incident.severity ?? 'unknown'}`;
+  }
+
+  /** What a log line about an incident is about. */
+  #subject(event: string, incident: Incident) {
+    return { event, incident: incident.id, device: this.#store.announcerOf(incident)?.id };
   }
 
   #forget(incidentId: string): void {
@@ -222,7 +231,7 @@ export class Announcer {
   }
 
   async #announce(incident: Incident): Promise<void> {
-    this.#log.info(`Incident opened: ${this.#inWords(incident)}`);
+    this.#log.info(this.#subject('incident_opened', incident), `Incident opened: ${this.#inWords(incident)}`);
     this.#options.tell('incident_opened', incident);
     const wasAway = await this.#announceAtDevice(incident);
     if (!wasAway) return;
@@ -255,7 +264,10 @@ export class Announcer {
         this.#homeless.add(incident.id);
         return true;
       }
-      this.#log.warn(`Incident ${incident.id} may not have been announced: ${String(error)}`);
+      this.#log.warn(
+        { incident: incident.id, device: device.id, topic },
+        `Incident may not have reached the broker: ${this.#inWords(incident)}: ${String(error)}`,
+      );
     }
     return false;
   }

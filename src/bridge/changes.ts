@@ -138,7 +138,9 @@ export class Changes {
       httpStatus = status;
     };
     // Not the values: an address may hold a secret.
-    log.info(`Asked by ${topic}: ${call.operation} ${Object.keys(call.body).join(', ')}`);
+    const fields = Object.keys(call.body).join(', ');
+    const { operation } = call;
+    log.info({ topic, operation }, `Sending ${operation} to the cloud: ${fields} (MQTT command)`);
     try {
       const isOneOfMany = namesRecords(call);
       const reply = await client.call(call, { signal, timeoutMs, onAnswer, isOneOfMany });

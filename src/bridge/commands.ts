@@ -127,9 +127,14 @@ export class Commands {
     const { topics, store, log } = this.#options;
     const { topic, status, reason } = outcome;
     const hasFailed = status === 'error' || status === 'refused';
-    if (hasFailed) log.warn(`${topic}: ${status}: ${reason}`);
-    this.#ended(outcome);
     const target = topics.parse(topic);
+    if (hasFailed) {
+      const isDevice = target && target.kind !== 'bridge' && target.kind !== 'incident';
+      const name = isDevice ? store.label(target.kind, target.id) : topic;
+      const ending = status === 'refused' ? 'rejected' : 'failed';
+      log.warn({ topic, device: target?.id }, `Command for ${name} ${ending}: ${reason}`);
+    }
+    this.#ended(outcome);
     if (!hasFailed || !target || target.kind === 'incident') return;
     const { kind, id } = target;
     if (kind === 'bridge' || store.view(kind, id)) this.#events.unchanged(kind, id);

@@ -104,7 +104,7 @@ export class Confirmations {
         if (sonic.id.toLowerCase() === id.toLowerCase()) stateRead = sonic.valve_state;
       } catch (error) {
         if (signal.aborted) return;
-        log.debug(`Reading sonic ${id} to confirm a command: ${String(error)}`);
+        log.debug({ device: id }, `Reading the valve to confirm a command: ${String(error)}`);
       }
       const view = store.sonicView(id);
       // A list may have brought it; what was read before the command tells nothing of it.
@@ -116,7 +116,8 @@ export class Confirmations {
         }
         store.forgetAccepted(id);
         log.info(
-          `The valve of ${store.label('sonic', id)} is ${targetOf[action]} after ${describeDuration(tookMs)}`,
+          { device: id, topic },
+          `Valve ${store.label('sonic', id)}: ${targetOf[action]} after ${describeDuration(tookMs)}`,
         );
         return;
       }

@@ -204,7 +204,8 @@ export class Publisher {
           else this.#deleteDevice(kind, id);
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
-          this.#log.error({ err: error }, `Showing ${kind} ${id} went wrong`);
+          const name = this.#store.label(kind, id);
+          this.#log.error({ err: error, device: id }, `Publishing ${kind} ${name} went wrong`);
         }
       }
     }
@@ -258,7 +259,10 @@ export class Publisher {
       if (!this.#announcedAt.has(topic)) return;
       this.#announcedAt.set(topic, this.#clock.monotonic());
       if (!isTaken || gone.length === 0) return;
-      this.#log.info(`Home Assistant: withdrawing ${gone.join(', ')} of ${topic}`);
+      this.#log.info(
+        { device: viewId(view), topic },
+        `Home Assistant: removing entities: ${gone.join(', ')}`,
+      );
       this.#components.set(topic, componentIds);
       this.#publishLater(topic, view, discoverySpacingMs);
     });

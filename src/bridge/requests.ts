@@ -239,7 +239,7 @@ export class Requests {
     const { message, httpStatus, isTried } = failure;
     const status = isTried ? 'error' : 'refused';
     // Whoever asked is answered; a flood of requests must not be one of log lines.
-    log.debug(`${topic}: ${status}: ${message}`);
+    log.debug({ topic, status }, `Request failed: ${message}`);
     tell({ topic, status, reason: message, http_status: httpStatus });
     answers.send({ status: 'error', failure }, address);
   }

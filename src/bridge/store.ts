@@ -423,10 +423,9 @@ export class Store {
     return propertyId === null ? undefined : this.#details.settings(propertyId)?.timezone;
   }
 
-  /** A device in a log line: its name, if it has one, and its id. */
+  /** A device in a log line: its name, or its id if it has none. */
   label(kind: CloudDeviceKind, id: string): string {
-    const name = this.#lists[kind].get(id)?.name?.slice(0, 60);
-    return name ? `${kind} "${name}" (${id})` : `${kind} ${id}`;
+    return `"${this.#lists[kind].get(id)?.name?.slice(0, 60) || id}"`;
   }
 
   /** An open incident; null once it is not. */

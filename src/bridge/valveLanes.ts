@@ -71,7 +71,11 @@ export class ValveLanes {
   move(errand: ValveErrand): void {
     const { store, log } = this.#options;
     const { id, wanted } = moveOf(errand.call);
-    log.info(`Asked by ${errand.topic} to ${wanted} the valve of ${store.label('sonic', id)}`);
+    const { topic, call } = errand;
+    log.info(
+      { device: id, topic, operation: call.operation },
+      `${wanted === 'open' ? 'Opening' : 'Closing'} valve ${store.label('sonic', id)} (MQTT command)`,
+    );
     // A cloud may take two spellings of an id for one valve.
     const lane = id.toLowerCase();
     this.#waiting.get(lane)?.onEnd(superseded);
@@ -129,7 +133,10 @@ export class ValveLanes {
       return;
     }
     onEnd({ status: 'ok', reason: null, answer, httpStatus });
-    log.info(`The cloud accepted to ${wanted} the valve of ${store.label('sonic', id)}`);
+    log.info(
+      { device: id, topic, operation: call.operation },
+      `Valve ${store.label('sonic', id)}: ${wanted} command accepted by the cloud`,
+    );
     confirmations.begin({ topic, call, stateBefore });
   }
 }

@@ -83,7 +83,10 @@ export class WebhookRegistration {
     const toldAt = (this.#toldAt.get(id) ?? []).filter((at) => now - at < withinMs);
     if (toldAt.length >= mostTimes) {
       this.#left.add(id);
-      this.#log.warn(`Webhook: that of ${label} is changed again and again by others: it is left as it is`);
+      this.#log.warn(
+        { device: id },
+        `Webhook: that of ${label} is changed again and again by others: it is left as it is`,
+      );
       return;
     }
     const { url, shownUrl, signal } = this.#options;
@@ -97,9 +100,10 @@ export class WebhookRegistration {
       takeReply(store, shownCall, reply, this.#clock.monotonic());
       if (before !== null && before !== '' && !this.#isOurs(before)) {
         this.#log.warn(
+          { device: id },
           `Webhook: ${label} had another, at ${originOf(before)}; http.webhook.public_url has taken its place`,
         );
-      } else this.#log.info(`Webhook: registered for ${label}`);
+      } else this.#log.info({ device: id }, `Webhook: registered for ${label}`);
     } catch (error) {
       if (signal.aborted) return;
       this.#noteFailure(id, label, error);
@@ -109,13 +113,14 @@ export class WebhookRegistration {
   /** What is refused is not asked again; all else is, with the next reading of the properties. */
   #noteFailure(id: string, label: string, error: unknown): void {
     if (!(error instanceof CloudError)) {
-      this.#log.error({ err: error }, `Webhook: registering it for ${label} went wrong`);
+      this.#log.error({ err: error, device: id }, `Webhook: registering it for ${label} went wrong`);
       return;
     }
     const isRefused = ['forbidden', 'rejected', 'notFound', 'unsupported'].includes(error.kind);
     if (isRefused) this.#left.add(id);
     const ending = isRefused ? 'it is not registered there' : 'it is tried again';
-    this.#log.warn(`Webhook: ${label}: ${error.message}; ${ending}`);
+    const { operation } = error;
+    this.#log.warn({ device: id, operation }, `Webhook: ${label}: ${error.message}; ${ending}`);
   }
 
   #isOurs(shown: string | null): boolean {

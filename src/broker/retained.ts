@@ -166,10 +166,10 @@ export class Retained {
     }
     if (isSaid) return;
     const words = `The MQTT broker did not take ${topic}: ${reasonOf(error)}`;
-    if (this.#refused.size < mostRefusalsTold) this.#log.warn(words);
+    if (this.#refused.size < mostRefusalsTold) this.#log.warn({ topic }, words);
     else if (this.#refused.size === mostRefusalsTold)
-      this.#log.warn(`${words}. Others are told at level debug`);
-    else this.#log.debug(words);
+      this.#log.warn({ topic }, `${words}. Others are told at level debug`);
+    else this.#log.debug({ topic }, words);
   }
 }
 

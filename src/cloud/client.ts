@@ -440,6 +440,7 @@ export class CloudClient {
     this.#gone.add(name);
     const { method, path } = routeOf(name, this.#options.routes);
     this.#options.log.info(
+      { operation: name },
       `The cloud does not offer ${name}: ${status} for ${method} ${path}. It is not asked again until the next start; if your cloud has it elsewhere, say so in cloud.routes.${name}`,
     );
   }

@@ -147,10 +147,8 @@ export class Sender {
     } finally {
       this.#count.add(status, this.#clock.monotonic() - startedAt);
     }
-    log.debug(
-      { operation: name, status, ms: Math.round(this.#clock.monotonic() - startedAt) },
-      'Asked the cloud',
-    );
+    const ms = Math.round(this.#clock.monotonic() - startedAt);
+    log.debug({ operation: name, status, ms }, `Cloud request ${name}`);
     const toldAt = Date.parse(answer.header('date') ?? '');
     if (!Number.isNaN(toldAt)) this.#cloudOffsetMs = toldAt - this.#clock.monotonic();
     const askedMs = retryAfterOf(answer, this.#clock.now());

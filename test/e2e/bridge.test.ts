@@ -234,7 +234,7 @@ describe('what vanishes', () => {
     await polls(house, 1, 3);
     const since = house.watcher.messages.slice(from);
     expect(since.filter(({ topic, text }) => text === '' && kept.includes(topic))).toEqual([]);
-    expect(house.bridge.stderr).not.toMatch(/withdrawing|Deleted/);
+    expect(house.bridge.stderr).not.toMatch(/removing entities|Deleted/);
     expect(retainedTopics(house)).toEqual(expect.arrayContaining(kept));
     // Nor is anything shown without what it belongs to, only because that came later.
     const records = since.filter(({ topic }) => /^sonic2mqtt\/(sonic|signal)\/[^/]+$/.test(topic));
@@ -258,7 +258,7 @@ describe('what vanishes', () => {
     await polls(house, 1, 3);
     expect(house.watcher.last.has(telemetry)).toBe(true);
     expect(house.watcher.last.get(discovery)).toContain('"sensor_flow"');
-    expect(house.bridge.stderr).not.toMatch(/withdrawing|Deleted/);
+    expect(house.bridge.stderr).not.toMatch(/removing entities|Deleted/);
   });
 
   it('is withdrawn from Home Assistant first when an entity goes, since leaving it out would keep it', async () => {

@@ -46,7 +46,7 @@ describe.skipIf(!mosquittoAvailable())('a broker', () => {
         watcher.messages.filter(({ topic }) => topic.endsWith(`${first}/homeassistant`)).length > 0;
       await waitFor(isShown, { what: 'the sonic' });
       expect(watcher.messages.filter(({ topic, text }) => text === '' && kept.has(topic))).toEqual([]);
-      expect(house.bridge.stderr).not.toMatch(/withdrawing|Deleted/);
+      expect(house.bridge.stderr).not.toMatch(/removing entities|Deleted/);
       const newcomer = await watchTopics(house.broker.url, everything);
       const shown = (from: ReadonlyMap<string, string>) =>
         [...from].filter(([topic]) => /config$|availability$|sonic\/[^/]+$/.test(topic)).toSorted();
@@ -78,7 +78,7 @@ describe.skipIf(!mosquittoAvailable())('a broker', () => {
       .slice(from)
       .filter(({ text, topic }) => text === '' && isStored(topic));
     expect(gone).toEqual([]);
-    expect(house.bridge.stderr).not.toMatch(/withdrawing|Deleted/);
+    expect(house.bridge.stderr).not.toMatch(/removing entities|Deleted/);
     await story.stop();
   }, 90_000);
 

@@ -431,7 +431,7 @@ describe("the owner's own shell", () => {
     const body = JSON.stringify(demoCredentials);
     const { stdout, stderr } = await cloud.call(['sign_in', '--body', body, '--log-level', 'trace']);
     const token = String(JSON.parse(stdout).token_details);
-    expect(stderr).toContain('Asked the cloud');
+    expect(stderr).toContain('Cloud request ');
     expect(stderr).not.toContain(token);
   });
 });

@@ -200,9 +200,9 @@ describe.skipIf(!mosquittoAvailable())('while the broker is away', slow, () => {
     const [valve] = changingCommands(house) as [SafetyCommand];
     house.simulator.setFaults([fault('latency=400@command_valve')]);
     await publishAll(house, [valve]);
-    await house.bridge.waitForOutput(/Asked by .*valve\/set to close/);
+    await house.bridge.waitForOutput(/Closing valve ".*" \(MQTT command\)/);
     proxy.cut();
-    await house.bridge.waitForOutput(/The cloud accepted to close/);
+    await house.bridge.waitForOutput(/close command accepted by the cloud/);
     proxy.mend();
     const [, , id] = valve.topic.split('/');
     await house.watcher.waitForTopic(
@@ -248,7 +248,7 @@ describe.skipIf(!mosquittoAvailable())('during the stop', slow, () => {
     await broker.kill('SIGCONT');
     await Promise.all(sent);
     expect(await ending).toMatchObject({ code: 0 });
-    expect(house.bridge.output).toContain('valve/set: refused: the bridge is stopping: it was not sent');
+    expect(house.bridge.output).toContain('rejected: the bridge is stopping: it was not sent');
     expect(changesAt(house)).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ describe('a name that holds what terminals act on', () => {
     await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}`, () => true, 20_000);
     await watcher.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE');
     await watcher.publish('sonic2mqtt/bridge/log_level/set', forged);
-    await bridge.waitForOutput(/The valve of sonic .* is closed/s, 20_000);
+    await bridge.waitForOutput(/Valve .*: closed after/s, 20_000);
     expect(house.json(`sonic/${sonicId}`).name).toBe(forged);
     expect(bridge.stderr).not.toMatch(controls);
     const begins = format === 'json' ? /^\{"level":/ : /^(\[20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\] [A-Z]+: | {4})/;

@@ -176,7 +176,7 @@ describe('the registration of the webhook', () => {
 
   it('that a guest may not do is said once, and done where it may be', async () => {
     const { house, world, first, changes } = await startRegistering({ isGuest: true });
-    await house.bridge.waitForOutput(/Webhook: property .*it is not registered there/);
+    await house.bridge.waitForOutput(/Webhook: .*it is not registered there/);
     const polls = () => house.simulator.requests.count('list_properties');
     const now = polls();
     await waitFor(() => polls() > now + 3, { what: 'more looks at the settings' });

@@ -374,7 +374,7 @@ export class Watch {
     this.#logLines = [...this.#logLines.filter((at) => now - at < hourMs), now];
     if (line.includes(this.#bounds.password)) this.#violated(`the log tells the password: ${line}`);
     if (this.#logLines.length > 1_000) this.#violated('a thousand lines are logged within an hour');
-    if (/"level":(50|60)/.test(line)) this.#violated(`an error is logged: ${line}`);
+    if (/"level":"(error|fatal)"/.test(line)) this.#violated(`an error is logged: ${line}`);
   }
 
   /** Whether this run was ever told that the valve is closed. */

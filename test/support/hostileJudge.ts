@@ -23,7 +23,7 @@ export function violationsOf(house: HostileHouse): string[] {
     ...secretViolations(house, published, log),
     ...trafficViolations(house),
     ...log
-      .filter((line) => JSON.parse(line).level >= 50)
+      .filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level))
       .map((line) => `an error of ours: ${line.slice(0, 1_500)}`),
     ...('polluted' in {} ? ['Object.prototype is polluted'] : []),
   ];

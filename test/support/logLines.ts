@@ -17,7 +17,6 @@ export function logLines(level: LogLevel = 'debug', format: 'pretty' | 'json' = 
   const lines: string[] = [];
   const output = { write: (line: string) => void lines.push(line) };
   const log = createLog({ level, format, secrets, output });
-  const nameOf: Readonly<Record<number, string>> = log.levels.labels;
   return {
     log,
     secrets,
@@ -26,8 +25,8 @@ export function logLines(level: LogLevel = 'debug', format: 'pretty' | 'json' = 
     },
     get messages() {
       return lines.map((line) => {
-        const { level, msg } = JSON.parse(line) as { level: number; msg: string };
-        return `${nameOf[level]}: ${msg}`;
+        const { level, msg } = JSON.parse(line) as { level: string; msg: string };
+        return `${level}: ${msg}`;
       });
     },
   };

@@ -83,11 +83,25 @@ it('a JSON line is one object', () => {
   const lines = logLines('info', 'json');
   lines.log.info({ port: 1883 }, 'hello\nthere');
   expect(JSON.parse(lines.text)).toEqual({
-    level: 30,
-    time: expect.any(Number),
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     port: 1883,
     msg: 'hello\nthere',
   });
+});
+
+it('what a line is about is in the fields of JSON and not in a pretty line', () => {
+  const subject = {
+    device: 'id-1',
+    topic: 't/set',
+    operation: 'read_sonic',
+    incident: 'i-1',
+    event: 'command',
+  };
+  const [json, pretty] = [logLines('info', 'json'), logLines('info', 'pretty')];
+  for (const { log } of [json, pretty]) log.info(subject, 'hello');
+  expect(JSON.parse(json.text)).toMatchObject({ ...subject, msg: 'hello' });
+  expect(pretty.text).toMatch(/INFO: hello\n$/);
 });
 
 describe('secrets', () => {

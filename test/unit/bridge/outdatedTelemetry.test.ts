@@ -21,16 +21,16 @@ it.each<[string, (sonics: Sonic[], first: Sonic) => void]>([
   );
   const told = () =>
     lines.messages.flatMap(
-      (line) => /(first|second) (was|is) (measured more|measuring again)/.exec(line)?.[0] ?? [],
+      (line) => /"(first|second)" (was|is) (measured more|measuring again)/.exec(line)?.[0] ?? [],
     );
-  expect(told()).toEqual(['first was measured more']);
+  expect(told()).toEqual(['"first" was measured more']);
   leave(sonics, first);
   await passTime(clock, 300_000, 1_000);
   expect(told()).toHaveLength(1);
   outdated.add('second');
   await passTime(clock, 300_000, 1_000);
-  expect(told().slice(1)).toEqual(['second was measured more']);
+  expect(told().slice(1)).toEqual(['"second" was measured more']);
   outdated.delete('second');
   await passTime(clock, 300_000, 1_000);
-  expect(told().slice(2)).toEqual(['second is measuring again']);
+  expect(told().slice(2)).toEqual(['"second" is measuring again']);
 });
