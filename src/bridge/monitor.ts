@@ -96,7 +96,7 @@ export class Monitor {
     const symptoms = this.#symptoms();
     const before = this.#judgement;
     this.#judgement = judge(symptoms);
-    this.#sayInLog(this.#judgement);
+    this.#sayInLog(this.#judgement, symptoms);
     const fingerprint = healthFingerprint(symptoms);
     if (fingerprint !== this.#fingerprint) {
       this.#fingerprint = fingerprint;
@@ -139,19 +139,25 @@ export class Monitor {
 
   /**
    * What is wrong or worth knowing is said when it comes, and once more when all is well, which takes the broker, and
-   * that everything was read; an outage as a whole. Of the broker the connection tells by itself.
+   * that everything was read; an outage as a whole. Of the broker the connection tells by itself, of data_dir the ledger.
    */
-  #sayInLog({ status, cloudReason, problems, notes }: Judgement): void {
+  #sayInLog(
+    { status, cloudReason, problems, notes }: Judgement,
+    { ledgerProblem, rejectedUntil }: Symptoms,
+  ): void {
     const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
     const isWrong = isAway || problems.length > 0;
     if (!isAway) this.#cloudOutage.recovered();
     if (!isWrong && (status !== 'ok' || !this.#isAllRead)) return;
     const isOver = !isWrong && this.#isWrong;
     if (isOver) this.#said.clear();
+    if (ledgerProblem !== null) this.#said.add(ledgerProblem);
     const news = [...problems, ...notes].filter((words) => !this.#said.has(words));
     for (const words of [...problems, ...notes]) this.#said.add(words);
     this.#isWrong = isWrong;
-    if (isAway) this.#cloudOutage.failed(cloudReason ?? status, [status, problems[0]].join(' '));
+    // A rejection stays the same one, whether the cloud has said it again or nobody may ask yet.
+    const gist = rejectedUntil === null ? `${status} ${problems[0]}` : status;
+    if (isAway) this.#cloudOutage.failed(cloudReason ?? status, gist);
     else if (isWrong && news.length > 0) this.#log.warn(`Not all is well: ${cloudReason}`);
     else if (isOver || (!isWrong && news.length > 0)) {
       this.#log.info(cloudReason === null ? 'Everything works' : `Everything works; ${cloudReason}`);

@@ -225,8 +225,8 @@ export class Session {
       `the cloud rejected the e-mail or password (status ${cause.status})`,
       cause.status,
     );
-    // Who asked only once is told by the error.
-    if (this.#options.onPasswordChange) this.#options.log.warn(`Sign-in failed: ${error.message}`);
+    // The error says it to whoever asked, and health to everybody: once, not at each attempt.
+    this.#options.log.debug(`Sign-in failed: ${error.message}`);
     return error;
   }
 

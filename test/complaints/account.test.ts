@@ -46,6 +46,21 @@ describe('7: the password was changed, and only removing and adding all anew hel
     home.machine.kill();
   });
 
+  it('the log says it once, however often it is tried', async () => {
+    const home = new Home({ config: { cloud: { password: 'mistyped' } } });
+    await home.start();
+    await home.pass(50 * minuteMs);
+    expect(signIns(home).length).toBeGreaterThan(3);
+    expect(home.lines.map(({ text }) => text).filter((line) => /^warn.*(rejected|sign)/i.test(line))).toEqual(
+      [
+        expect.stringMatching(
+          /^warn: Cloud: the cloud rejected the e-mail or the password; next attempt by /,
+        ),
+      ],
+    );
+    home.machine.kill();
+  });
+
   it('within seconds, where the file is corrected soon', async () => {
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, 'mistyped\n');

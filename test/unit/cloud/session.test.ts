@@ -270,11 +270,10 @@ describe('a rejected password', () => {
   }
 
   it('is auth, in words, with the time of the next attempt', async () => {
-    const { error, client, clock, lines } = await rejected();
+    const { error, client, clock } = await rejected();
     expect(error).toMatchObject({ kind: 'auth', status: 401, mayHaveActed: false });
     expect(error.message).toMatch(/^the cloud rejected the e-mail or password .*; next attempt in 30 s/);
     expect(client.sessionState()).toEqual({ status: 'rejected', nextAttemptAt: clock.now() + 30_000 });
-    expect(lines.filter((line) => line.includes('Sign-in failed'))).toHaveLength(1);
   });
 
   it.each([400, 401, 403, 422])('is what a %i at sign-in means', async (status) => {
