@@ -84,7 +84,7 @@ export class Daemon {
       {
         ...brokerOptions(config, secrets, findBroker),
         will: { topic: this.#topics.bridge('state'), payload: 'offline' },
-        overheard: this.#topics.bridge('info'),
+        overheard: this.#topics.liveBridgeFilters,
         subscriptions: this.#subscriptions,
       },
       {

@@ -25,7 +25,7 @@ import { Handover } from './handover.ts';
 import type { Inventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
 import { Monitor } from './monitor.ts';
-import { Namesakes } from './namesakes.ts';
+import { OtherBridges } from './otherBridges.ts';
 import { type Overview, overviewOf } from './overview.ts';
 import { Poller, type PollerTimes } from './poller.ts';
 import { Presence } from './presence.ts';
@@ -86,7 +86,7 @@ export class Bridge {
   readonly #announcer: Announcer;
   readonly #stocktaking: Stocktaking;
   readonly #handover: Handover;
-  readonly #namesakes: Namesakes;
+  readonly #others: OtherBridges;
   readonly #monitor: Monitor;
   readonly #selfReport: SelfReport;
   readonly #presence: Presence;
@@ -119,16 +119,18 @@ export class Bridge {
     const instanceId = Math.floor(random() * 2 ** 48).toString(16);
     this.#earlyPoll = new EarlyPoll(() => this.#pollIncidentsEarly(), earlyPollEveryMs, clock);
     this.#events = new EventFeed(connection, options.topics, clock, log);
-    this.#namesakes = new Namesakes(
+    this.#others = new OtherBridges(
+      options.topics,
+      options.shard,
       (id) => id === instanceId,
       {
-        came: () => {
+        met: () => {
           this.#publisher.insist(options.topics.bridge('info'));
           this.#lookAnew();
         },
-        gone: () => {
+        stopped: () => {
           this.#lookAnew();
-          void this.#stocktaking.take();
+          if (!this.#others.isAny) void this.#stocktaking.take();
         },
       },
       clock,
@@ -137,6 +139,7 @@ export class Bridge {
       const topic = options.topics.bridge('state');
       log.debug(`The MQTT broker says offline at ${topic}: saying again that the bridge is there`);
       this.#publisher.insist(topic);
+      this.#publisher.insist(options.topics.bridge('info'));
     });
     this.#store = new Store(
       {
@@ -211,6 +214,7 @@ export class Bridge {
         connection,
         store: this.#store,
         bridgeView: () => this.#selfReport.view,
+        standstill: () => this.#others.problem,
         clock,
         log,
       },
@@ -242,7 +246,7 @@ export class Bridge {
         this.#onShown();
       },
       left: (device) => this.#handover.leave(device),
-      maySweep: () => !this.#namesakes.isAny && !this.#isFilterInVain,
+      maySweep: () => !this.#others.isAny && !this.#isFilterInVain,
       clock,
       log,
     });
@@ -314,7 +318,7 @@ export class Bridge {
     this.#announcer.stop();
     this.#stocktaking.stop();
     this.#handover.stop();
-    this.#namesakes.stop();
+    this.#others.stop();
     this.#publisher.stop();
     await this.#poller.stop();
   }
@@ -398,6 +402,7 @@ export class Bridge {
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
   brokerConnected(): void {
     this.#connections += 1;
+    this.#others.reconnected();
     this.#commands.forgetKept();
     // Before anything is said of how the bridge does.
     this.#lookAnew();
@@ -412,14 +417,20 @@ export class Bridge {
 
   /** The broker has said `offline` of a bridge that is here. */
   presumedDead(): void {
+    this.#others.stopped(this.#options.topics.bridgeName);
     this.#presence.denied();
   }
 
   /** Takes a message from the broker. */
   brokerMessage(message: BrokerMessage): void {
     const { statusTopic, topics } = this.#options;
-    if (message.topic === topics.bridge('info')) {
-      this.#namesakes.take(message, this.#connections === 1);
+    const bridge = topics.bridgeNamed(message.topic);
+    if (bridge !== null && message.topic === topics.ofBridge(bridge, 'info')) {
+      this.#others.take(bridge, message, this.#connections === 1);
+      return;
+    }
+    if (bridge !== null && message.topic === topics.ofBridge(bridge, 'state')) {
+      if (message.payload === 'offline' && !message.isRetained) this.#others.stopped(bridge);
       return;
     }
     if (message.topic === statusTopic) {
@@ -454,9 +465,7 @@ export class Bridge {
 
   /** What is wrong beside the cloud, in words. */
   #troubles(): string[] {
-    const { base, bridgeName } = this.#options.topics;
-    const words = `another bridge publishes below ${base}/${bridgeName} too: each needs its own mqtt.base_topic, or shard.index where they share an account`;
-    return [this.#namesakes.isSure ? words : null, this.#trouble].filter((each) => each !== null);
+    return [this.#others.problem, this.#trouble].filter((each) => each !== null);
   }
 
   /** Before the first poll nobody is told anything yet. */

@@ -5,6 +5,7 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { BridgeOrder, Order } from '../entities/row.ts';
 import {
   isCommandPath,
+  movesValve,
   type ParsedCommand,
   parseCommand,
   parseIncidentCommand,
@@ -27,6 +28,8 @@ export interface CommanderOptions {
   readonly bridgeView: () => BridgeView;
   /** How long a command may take from when it was sent, in ms. */
   readonly requestTimeoutMs: number;
+  /** Why no valve may be moved at present, in words; null while they may. */
+  readonly standstill: () => string | null;
   /** Once it has aborted, commands are refused. */
   readonly signal: AbortSignal;
   /** What is asked of the bridge itself. */
@@ -116,11 +119,15 @@ export class Commander {
   }
 
   #handOn({ topic, sentAfter }: BrokerMessage, { kind, id }: Target, order: Order): void {
-    const { carryOut, moveValve, change } = this.#options;
+    const { carryOut, moveValve, change, standstill } = this.#options;
     if ('order' in order) {
       carryOut(order);
       this.#end(topic, 'ok', null);
-    } else if ('operation' in order && isValveCall(order)) {
+      return;
+    }
+    const flaw = [order].flat().some(movesValve) ? standstill() : null;
+    if (flaw !== null) this.#end(topic, 'refused', flaw);
+    else if ('operation' in order && isValveCall(order)) {
       const onEnd = ({ status, reason, httpStatus }: ValveEnd) =>
         this.#end(topic, status, reason, httpStatus);
       moveValve({ topic, sentAfter, call: order, priority: 'urgent', onEnd });

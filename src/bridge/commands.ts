@@ -29,6 +29,8 @@ export interface CommandsOptions extends CommandTimes {
   readonly connection: Connection;
   readonly store: Store;
   readonly bridgeView: () => BridgeView;
+  /** Why no valve may be moved at present, in words; null while they may. */
+  readonly standstill: () => string | null;
   readonly clock: Clock;
   readonly log: Log;
 }

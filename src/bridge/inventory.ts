@@ -28,8 +28,6 @@ export class Inventory {
   readonly #discoveries = new Map<string, FoundDiscovery>();
   /** Bridges that say that they are running. */
   readonly #running = new Set<string>();
-  /** How many bridges there are by the words of each other one. */
-  readonly #counts = new Map<string, number>();
   /** The property that each device's record names, if any, by `kind/id`. */
   readonly #records = new Map<string, string | null>();
   /** The devices that each incident names, as `kind/id`, the one that shows it first. */
@@ -52,7 +50,6 @@ export class Inventory {
     if (bridge !== null && bridge !== bridgeName) {
       this.#states.add(topic);
       if (topic === this.#topics.ofBridge(bridge, 'state') && payload === 'online') this.#running.add(bridge);
-      if (topic === this.#topics.ofBridge(bridge, 'info')) this.#noteCount(bridge, payload);
       return;
     }
     const target = this.#topics.parse(topic);
@@ -91,12 +88,6 @@ export class Inventory {
     return [...this.#incidents].filter(([, keys]) => keys.some(isOfOther)).map(([id]) => id);
   }
 
-  /** Bridges that are running with another number of bridges than this one's, each with that number. */
-  disagreeing(): [bridge: string, count: number][] {
-    const { count } = this.#shard;
-    return [...this.#counts].filter(([bridge, other]) => this.#running.has(bridge) && other !== count);
-  }
-
   /** In which property each thing was, by `kind/id`. */
   homes(): Map<string, string> {
     const homes = new Map<string, string>();
@@ -106,14 +97,6 @@ export class Inventory {
       if (home !== null) homes.set(`incident/${id}`, home);
     }
     return homes;
-  }
-
-  #noteCount(bridge: string, info: string): void {
-    const { configuration } = objectIn(info) as {
-      readonly configuration?: Partial<{ shard: Partial<Shard> }>;
-    };
-    const count = configuration?.shard?.count;
-    if (typeof count === 'number') this.#counts.set(bridge, count);
   }
 
   #noteRecord({ kind, id }: Target, payload: string): void {

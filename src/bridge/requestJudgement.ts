@@ -5,7 +5,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { isOperationName, type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
 import type { Traffic } from '../cloud/sender.ts';
-import { forbiddenWords, forbidding } from '../homeassistant/command.ts';
+import { forbiddenWords, forbidding, movesValve } from '../homeassistant/command.ts';
 import { failureOf, type RequestFailure, turnedAway } from './requestFailure.ts';
 import type { Store } from './store.ts';
 import { moveOf, type ValveCall } from './valveCall.ts';
@@ -14,13 +14,15 @@ import { moveOf, type ValveCall } from './valveCall.ts';
 export interface Permissions {
   readonly control: Readonly<Record<Control, boolean>>;
   readonly availability: (name: OperationName) => Availability;
+  /** Why no valve may be moved at present, in words; null while they may. */
+  readonly standstill: () => string | null;
 }
 
 /** Why a request comes to nothing before anything is sent; null for the good call of an operation. */
 export function judgeRequest(
   call: UncheckedCall,
   problem: string | null,
-  { control, availability }: Permissions,
+  { control, availability, standstill }: Permissions,
 ): RequestFailure | null {
   const { operation: name } = call;
   if (!isOperationName(name)) {
@@ -41,6 +43,8 @@ export function judgeRequest(
   } catch (error) {
     return failureOf(error, null);
   }
+  const flaw = movesValve(call) ? standstill() : null;
+  if (flaw !== null) return turnedAway('invalid_request', flaw);
   const offered = availability(name);
   if (offered === 'available') return null;
   const words =

@@ -29,6 +29,8 @@ export interface RequestsOptions {
   readonly store: Store;
   readonly answers: Answers;
   readonly followUp: FollowUp;
+  /** Why no valve may be moved at present, in words; null while they may. */
+  readonly standstill: () => string | null;
   readonly moveValve: (errand: ValveErrand) => void;
   /** How long a request may take from when it was sent, in ms. */
   readonly requestTimeoutMs: number;
@@ -96,11 +98,12 @@ export class Requests {
 
   /** Why a request is refused; null where it is carried out. */
   #refusal(message: BrokerMessage, call: UncheckedCall, problem: string | null): RequestFailure | null {
-    const { control, client, signal } = this.#options;
+    const { control, client, standstill, signal } = this.#options;
     if (message.isRetained) return turnedAway('invalid_request', retainedWords);
     if (signal.aborted) return turnedAway('cloud_unavailable', stoppedWords);
     if (isTooOld(message, this.#options)) return turnedAway('timeout', tooOldWords);
-    return judgeRequest(call, problem, { control, availability: (name) => client.availability(name) });
+    const availability = (name: OperationName) => client.availability(name);
+    return judgeRequest(call, problem, { control, availability, standstill });
   }
 
   #replyTo(

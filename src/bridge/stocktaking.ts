@@ -24,8 +24,6 @@ const sparedMs = 3_600_000;
 /** Looks at what the broker keeps, one reading at a time: their answers could not be told apart. */
 export class Stocktaking {
   readonly #options: StocktakingOptions;
-  /** Other bridges that were found with another number of bridges, and that number. */
-  readonly #disagreeing = new Map<string, number>();
   #reading: Promise<unknown> = Promise.resolve();
   #lost = 0;
   #sparedUntil = Number.NEGATIVE_INFINITY;
@@ -53,7 +51,6 @@ export class Stocktaking {
         `What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`,
       );
     }
-    for (const [other, count] of inventory?.disagreeing() ?? []) this.#sayDisagreeing(other, count);
     taken(inventory);
   }
 
@@ -65,16 +62,6 @@ export class Stocktaking {
   /** Tells nothing more. */
   stop(): void {
     this.#isStopped = true;
-  }
-
-  /** Once for each: while the number is changed it is so for a while. */
-  #sayDisagreeing(other: string, count: number): void {
-    if (this.#disagreeing.get(other) === count) return;
-    this.#disagreeing.set(other, count);
-    const { shard, log } = this.#options;
-    log.warn(
-      `${other} runs with shard.count ${count}, this one with ${shard.count}: both may carry out a command for one device`,
-    );
   }
 
   #inTurn<T>(read: () => Promise<T>): Promise<T> {

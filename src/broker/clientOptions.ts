@@ -31,8 +31,8 @@ export interface BrokerOptions {
   };
   /** Published by the broker, retained, when the bridge vanishes. */
   readonly will: { readonly topic: string; readonly payload: string } | null;
-  /** Where others that publish in this one's place are heard; if the broker refuses that, it goes without. */
-  readonly overheard?: string;
+  /** Filters that find what other bridges say; if the broker refuses that, it goes without. */
+  readonly overheard?: readonly string[];
   /** Subscribed to before a connection counts as one. */
   readonly subscriptions: readonly string[];
 }

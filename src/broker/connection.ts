@@ -84,7 +84,7 @@ export class Connection {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
-    this.#isSubscribed = anyOf([...options.subscriptions, ...this.#ownTopics]);
+    this.#isSubscribed = anyOf([...options.subscriptions, ...(options.will ? [options.will.topic] : [])]);
     this.#addresses = new Addresses(options.urls, options.protocolVersion);
     const { isSingle, current } = this.#addresses;
     this.#outage = new Outage(
@@ -306,8 +306,10 @@ export class Connection {
   }
 
   #take(message: BrokerMessage): void {
-    if (this.#scan && !this.#isSubscribed(message.topic)) this.#scan(message);
-    else this.#tell(message);
+    const isScanned = this.#scan !== null && !this.#isSubscribed(message.topic);
+    if (isScanned) this.#scan?.(message);
+    // What comes live may be overheard at the same time.
+    if (!isScanned || !message.isRetained) this.#tell(message);
   }
 
   /** The will that the broker still keeps is an old one; what comes live is said of this connection. */
@@ -333,7 +335,7 @@ export class Connection {
 
   /** Where it publishes itself, and listens to what others say. */
   get #ownTopics(): string[] {
-    const { will, overheard } = this.#options;
-    return [...(will ? [will.topic] : []), ...(overheard === undefined ? [] : [overheard])];
+    const { will, overheard = [] } = this.#options;
+    return [...(will ? [will.topic] : []), ...overheard];
   }
 }

@@ -172,14 +172,17 @@ export function forbiddenBy(
 }
 
 /** The same for a call: what an incident offers may move a valve. */
-export function forbidding(
-  { operation, body }: UncheckedCall,
-  control: Readonly<Record<Control, boolean>>,
-): Control | null {
-  if (!isOperationName(operation)) return null;
+export function forbidding(call: UncheckedCall, control: Readonly<Record<Control, boolean>>): Control | null {
+  const ofOperation = isOperationName(call.operation) ? forbiddenBy(call.operation, control) : null;
+  return ofOperation ?? (movesValve(call) && !control.valves ? 'valves' : null);
+}
+
+/** Whether a call moves a valve, or may. */
+export function movesValve({ operation, body }: UncheckedCall): boolean {
+  if (!isOperationName(operation)) return false;
   const { action } = (body ?? {}) as { readonly action?: unknown };
   const isRisky = incidentOperations.includes(operation) && mayMoveValve(String(action));
-  return forbiddenBy(operation, control) ?? (isRisky && !control.valves ? 'valves' : null);
+  return isRisky || operationRow(operation).control?.includes('valves') === true;
 }
 
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';

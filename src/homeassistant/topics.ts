@@ -39,6 +39,11 @@ export interface Topics {
   readonly stateFilters: readonly string[];
   /** Filters that find the retained messages of bridges, of this and of others, and no command. */
   readonly bridgeFilters: readonly string[];
+  /**
+   * Filters that find what bridges say of themselves, this and others, while they run. They find no more than without
+   * their end, but are none of the filters above, of which each reading makes an end.
+   */
+  readonly liveBridgeFilters: readonly string[];
   /** The device or incident and the path below it that a topic names; null for a topic of something else. */
   parse(topic: string): Target | null;
   /** The filter that finds requests, one for each operation of the cloud. */
@@ -91,6 +96,7 @@ export function topicsUnder(base: string, discoveryPrefix: string, shard: Shard 
       `${base}/${name}/${statesPath}`,
     ],
     bridgeFilters: bridgeDocuments.map((path) => `${base}/+/${path}`),
+    liveBridgeFilters: ['info', 'state'].map((path) => `${base}/+/${path}/#`),
     requestFilter: `${requests}+`,
     operationOf: (topic) => (topic.startsWith(requests) ? topic.slice(requests.length) : null),
     response: (operation) => responses + operation,

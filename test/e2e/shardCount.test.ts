@@ -127,7 +127,7 @@ describe('the number of bridges', () => {
     expect(deletions(house)).toEqual([]);
   });
 
-  it('shrinks from three to two: only the device of the bridge that went is cleaned up', async () => {
+  it('shrinks from three to two: only the device of the bridge that went goes, as soon as it has stopped', async () => {
     const three = await startShards(house, 3);
     for (const index of [0, 1]) {
       await three[index]?.stop();
@@ -135,12 +135,10 @@ describe('the number of bridges', () => {
       await untilOneOf(house, index, 2);
     }
     await untilShared(house, 2, ['bridge_0', 'bridge_1', 'bridge_2']);
-    await three[2]?.stop();
     expect(topicsOf(house, 'bridge_2')).toHaveLength(5);
-    const said = await cleanUp(house, 2, 3);
+    await three[2]?.stop();
     await waitFor(() => topicsOf(house, 'bridge_2').length === 0, { what: 'its topics to go' });
     await untilShared(house, 2);
-    expect(said).toMatch(/^Deleted 6 retained messages; \d+ that are not of bridge_2 stay\n$/);
     expect(deletions(house)).toEqual([]);
   });
 

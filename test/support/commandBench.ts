@@ -64,6 +64,7 @@ export async function startCommands(
       connection,
       store,
       bridgeView: () => bridgeView(),
+      standstill: () => null,
       requestTimeoutMs,
       confirmTimeoutMs: 5_000,
       confirmIntervalMs: 500,

@@ -106,23 +106,6 @@ describe('what is found on the broker', () => {
     expect(found({ index: 1, count: 2 }, left).states()).toEqual([]);
   });
 
-  it('tells which bridges run with another number of bridges', () => {
-    const info = (count: unknown) => ({ configuration: { shard: { index: 0, count } } });
-    const others = {
-      'w/bridge/state': 'online',
-      'w/bridge/info': info(1),
-      'w/bridge_1/state': 'online',
-      'w/bridge_1/info': info(2),
-      'w/bridge_2/info': info(3),
-      'w/bridge_2/state': 'offline',
-      'w/bridge_3/state': 'online',
-      'w/bridge_3/info': info('many'),
-      'w/bridge_4/state': 'online',
-      'w/bridge_4/info': 'no JSON',
-    };
-    expect(found(two, others).disagreeing()).toEqual([['bridge', 1]]);
-  });
-
   it('may be anything: what cannot be read is the bridge’s of its id', () => {
     const odd = { [`w/sonic/${stray}`]: 'no JSON', [`w/incident/${stray}`]: '[]', [topicOf('x')]: '{}' };
     expect(found(two, odd).states()).toEqual([`w/sonic/${stray}`, `w/incident/${stray}`]);

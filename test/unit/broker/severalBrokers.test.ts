@@ -211,7 +211,7 @@ it.each([[['state']], [['info']], [['state', 'info']]])(
   async (refused) => {
     const refusing = await startRefusing(refused);
     const will = { topic: 'state', payload: 'offline' };
-    const options = { protocolVersion: 4, will, overheard: 'info', subscriptions: ['set'] } as const;
+    const options = { protocolVersion: 4, will, overheard: ['info'], subscriptions: ['set'] } as const;
     const opened = await connected(refusing, options);
     const somebody = await watchTopics(refusing, 'none');
     await somebody.publish('set', 'heard');
