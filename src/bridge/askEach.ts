@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
+import { type CloudError, isMissing } from '../cloud/errors.ts';
 import type { OperationName } from '../cloud/operations.ts';
 
 /** So many devices are asked about at a time: there are slots for two requests, unless the user wants more. */
@@ -39,8 +39,8 @@ export interface Shortfall {
 }
 
 /**
- * Asks for each device. Null is well, a shortfall says what could not be read; rejects where nothing could. A 404 is
- * about its device, unless each is one, and one of them is still there: then the route is given up.
+ * Asks for each device. Null is well, a shortfall says what could not be read; rejects where nothing could. A 404 or
+ * 405 is about its device, unless each is one, and one of them is still there: then the route is given up.
  */
 export async function askEach(
   ids: readonly string[],
@@ -50,7 +50,7 @@ export async function askEach(
   const [first] = ids;
   const wanted = ids.length;
   const failures: unknown[] = [];
-  const missing: unknown[] = [];
+  const missing: CloudError[] = [];
   let nextAt = clock.monotonic();
   const isOffered = () => client.availability(operation) === 'available';
   await severalAtOnce(devicesAtOnce, ids, async (id) => {
@@ -62,14 +62,18 @@ export async function askEach(
     try {
       if (!signal.aborted) await ask(id);
     } catch (error) {
-      const isMissing = error instanceof CloudError && error.kind === 'notFound';
-      (isMissing ? missing : failures).push(error);
-      if (isMissing) without(id, at);
-      else missed(id, at);
+      if (isMissing(error)) {
+        missing.push(error);
+        without(id, at);
+      } else {
+        failures.push(error);
+        missed(id, at);
+      }
     }
   });
   if (signal.aborted) throw signal.reason;
-  if (missing.length === wanted && first !== undefined && (await isThere(first))) client.giveUp(operation);
+  if (missing.length === wanted && first !== undefined && (await isThere(first)))
+    client.giveUp(operation, missing[0]?.status);
   if (!isOffered()) {
     drop();
     return null;

@@ -31,7 +31,7 @@ export class FollowUp {
   }
 
   /**
-   * The call has failed: looks at what it may have changed all the same, and into a 404, should it be one. Says whether
+   * The call has failed: looks at what it may have changed all the same, and into a 404 or 405, should it be one. Says whether
    * the operation was given up for it; never rejects.
    */
   failed(topic: string, call: Call, error: unknown): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
+import { isMissing } from '../cloud/errors.ts';
 import type { Call, OperationName } from '../cloud/operations.ts';
 import { isKnownToCloud, type RecordKind } from './stillThere.ts';
 import type { Store } from './store.ts';
@@ -24,12 +24,12 @@ const wifiNames: readonly OperationName[] = [
   'read_wifi_telemetry',
 ];
 
-/** Whether a call names records that can be asked for by themselves: then a 404 of it speaks of them. */
+/** Whether a call names records that can be asked for by themselves: then a 404 or 405 of it speaks of them. */
 export function namesRecords({ params }: Call): boolean {
   return Object.keys(params ?? {}).some((param) => Object.hasOwn(namedBy, param));
 }
 
-/** What looking into a 404 takes. */
+/** What looking into a 404 or 405 takes. */
 export interface Doubt {
   readonly client: CloudClient;
   readonly store: Store;
@@ -41,7 +41,7 @@ export interface Doubt {
 }
 
 /**
- * Where a call about records ended in a 404, on a route that nobody has published: gives the operation up if the cloud
+ * Where a call about records ended in a 404 or 405, on a route that nobody has published: gives the operation up if the cloud
  * says at that time that the records are there. A slip of the keyboard, or a device that was just removed, must not
  * take it from all others; a valve that cannot be closed any more least of all. Says whether it was given up; never
  * rejects.
@@ -49,8 +49,7 @@ export interface Doubt {
 export async function lookIntoMissing(call: Call, error: unknown, doubt: Doubt): Promise<boolean> {
   const { client, store, log, signal, offersChanged } = doubt;
   const { operation } = call;
-  const isMissing = error instanceof CloudError && error.kind === 'notFound';
-  if (!isMissing || !namesRecords(call) || !client.isInDoubt(operation)) return false;
+  if (!isMissing(error) || !namesRecords(call) || !client.isInDoubt(operation)) return false;
   try {
     for (const [param, id] of Object.entries(call.params ?? {})) {
       const kind = kindOf(store, operation, param, String(id));
@@ -61,7 +60,7 @@ export async function lookIntoMissing(call: Call, error: unknown, doubt: Doubt):
     if (!signal.aborted) log.error({ err: failure }, `Looking into ${operation} went wrong`);
     return false;
   }
-  client.giveUp(operation);
+  client.giveUp(operation, error.status);
   const isGone = client.availability(operation) === 'unavailable';
   if (isGone) offersChanged();
   return isGone;

@@ -3,9 +3,10 @@ import type { Happening, Store } from './store.ts';
 
 /**
  * Takes in the answer to a change, heard at that time in ms of the monotonic clock: it is newer than any list that was
- * begun before, and some of what it says no list shows.
+ * begun before, and some of what it says no list shows. Null, the cloud said no more than that it is done.
  */
 export function takeReply(store: Store, call: Call, reply: unknown, now: number): readonly Happening[] {
+  noteAccepted(store, call, reply);
   if (reply === null) return [];
   switch (call.operation) {
     case 'act_on_incident': {
@@ -34,27 +35,30 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
     case 'update_notification_settings':
       store.setNotifications(call.params.property_id, reply as RecordOf<typeof call.operation>, now);
       break;
+    case 'update_property_settings':
+      store.setSettings(call.params.property_id, reply as RecordOf<typeof call.operation>, now);
+  }
+  return [];
+}
+
+/** What no reading may show is as it was asked for, unless the answer says otherwise. */
+function noteAccepted(store: Store, call: Call, reply: unknown): void {
+  switch (call.operation) {
     case 'update_property_settings': {
-      const { property_id: id } = call.params;
-      store.setSettings(id, reply as RecordOf<typeof call.operation>, now);
       const { webhook_url } = call.body;
-      // Whether readings will show it is not known yet.
-      if (webhook_url !== undefined) store.noteAcceptedSettings(id, { webhook_url });
+      if (webhook_url !== undefined) store.noteAcceptedSettings(call.params.property_id, { webhook_url });
       break;
     }
     case 'update_property_configuration': {
-      const { leak_protection_enabled: answered } = reply as RecordOf<typeof call.operation>;
-      const leak_protection_enabled = answered ?? call.body.leak_protection_enabled;
-      if (leak_protection_enabled !== undefined) {
-        store.noteAcceptedSettings(call.params.property_id, { leak_protection_enabled });
-      }
+      const answered = reply as RecordOf<typeof call.operation> | null;
+      const leak_protection_enabled = answered?.leak_protection_enabled ?? call.body.leak_protection_enabled;
+      store.noteAcceptedSettings(call.params.property_id, { leak_protection_enabled });
       break;
     }
     case 'update_customer_notifications': {
-      const { push_enabled: answered } = reply as RecordOf<typeof call.operation>;
-      const push_enabled = answered ?? call.body.push_enabled;
-      if (push_enabled !== undefined) store.noteAcceptedSettings(call.params.property_id, { push_enabled });
+      const answered = reply as RecordOf<typeof call.operation> | null;
+      const push_enabled = answered?.push_enabled ?? call.body.push_enabled;
+      store.noteAcceptedSettings(call.params.property_id, { push_enabled });
     }
   }
-  return [];
 }

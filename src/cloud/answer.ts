@@ -37,7 +37,8 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
   401: ['auth', 'the session is not valid'],
   403: ['forbidden', 'not permitted'],
   404: ['notFound', 'not found'],
-  405: ['rejected', 'not allowed'],
+  // Of this vendor it means a missing membership (cloud facts 6).
+  405: ['forbidden', 'not allowed'],
   408: ['unavailable', 'it waited too long for the request'],
   409: ['rejected', 'conflict'],
   412: ['rejected', 'a condition is not met'],
@@ -84,16 +85,16 @@ export function retryAfterOf(answer: Answer, nowMs: number): number | null {
 
 /**
  * Whether the cloud's error shows that a route does not exist. Only routes that nobody has published, or that are
- * beyond the interface document, are given up; a 404 may be about a record only.
+ * beyond the interface document, are given up; a 404 may be about a record only, and so may a 405.
  */
 export function isRouteGone(row: AnyOperation, status: number | undefined, isAboutRecord: boolean): boolean {
   const isUncertain = row.provenance === 'assumed' || (row.number === null && !row.session);
-  return isUncertain && (status === 405 || status === 501 || (status === 404 && !isAboutRecord));
+  return isUncertain && (status === 501 || ((status === 404 || status === 405) && !isAboutRecord));
 }
 
 /**
- * Whether a 404 may be about a record: the operation names one, or lists some. A list that was once there is not given
- * up for one 404, as that would withdraw all that was in it.
+ * Whether a 404 or 405 may be about a record: the operation names one, or lists some. A list that was once there is not given
+ * up for one of them, as that would withdraw all that was in it.
  */
 export function isAboutRecords({ path, reply }: AnyOperation): boolean {
   return paramNames(path).length > 0 || reply.kind === 'page';

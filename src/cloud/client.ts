@@ -60,7 +60,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Aborts when it is not to be sent any more, be it again: what was sent stays sent. */
   readonly sendSignal?: AbortSignal;
-  /** The same is asked for many records: a 404 is about this one, and not about the route. */
+  /** The same is asked for many records: a 404 or 405 is about this one, and not about the route. */
   readonly isOneOfMany?: boolean;
   /** How long it may take, in ms: a command has the request timeout unless given, a poll as long as it needs. */
   readonly timeoutMs?: number;
@@ -174,14 +174,14 @@ export class CloudClient {
     return this.#gone.has(name) ? 'unavailable' : 'available';
   }
 
-  /** Whether a 404 may be about the route itself: it is published nowhere, and has never answered. */
+  /** Whether a 404 or 405 may be about the route itself: it is published nowhere, and has never answered. */
   isInDoubt(name: OperationName): boolean {
     return isRouteGone(operationRow(name), 404, this.#worked.has(name));
   }
 
-  /** Gives a route up that was a 404 for records that are there; one that is not in doubt is kept. */
-  giveUp(name: OperationName): void {
-    if (this.isInDoubt(name)) this.#noteGone(name, 404);
+  /** Gives a route up that had this status for records that are there; one that is not in doubt is kept. */
+  giveUp(name: OperationName, status: number | undefined): void {
+    if (this.isInDoubt(name)) this.#noteGone(name, status);
   }
 
   traffic(): Traffic {

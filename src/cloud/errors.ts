@@ -1,6 +1,6 @@
 /**
  * What went wrong with a call, in the terms a caller acts on:
- * auth: no valid session and none to be had; forbidden: 403; notFound: 404; rateLimited: 429;
+ * auth: no valid session and none to be had; forbidden: 403 or 405; notFound: 404; rateLimited: 429;
  * unavailable: no answer, or 5xx; rejected: another 4xx, the cloud did not accept the request;
  * unreadable: an answer that is not what the operation promises; unsupported: the route is off or gone;
  * invalid: the call itself is wrong and was not sent.
@@ -56,6 +56,11 @@ export class CloudError extends Error {
     this.mayHaveActed = details.mayHaveActed ?? true;
     this.timedOut = details.timedOut ?? false;
   }
+}
+
+/** Whether the cloud says that it has no such thing, or nothing of it for this user. */
+export function isMissing(error: unknown): error is CloudError {
+  return error instanceof CloudError && (error.status === 404 || error.status === 405);
 }
 
 /** Whether what went wrong is such a last word of the cloud. */

@@ -32,7 +32,7 @@ describe.each(operationNames)('%s', (name) => {
     if (!isUncertain(name)) {
       statuses.push(
         [{ status: 404 }, 'notFound', 1],
-        [{ status: 405 }, 'rejected', 1],
+        [{ status: 405 }, 'forbidden', 1],
         [{ status: 501 }, 'unavailable', often],
       );
     }

@@ -297,7 +297,7 @@ describe('a request', () => {
     ['html@read_signal', 'read_signal', { signal_id: 'x' }, 'cloud_unavailable', 200],
     ['hang@update_signal', 'update_signal', { signal_id: 'x' }, 'timeout', null],
     ['hang@read_signal', 'read_signal', { signal_id: 'x' }, 'timeout', null],
-    ['error=405@read_wifi_telemetry', 'read_wifi_telemetry', { sonic_id: 'x' }, 'unsupported', 405],
+    ['error=405@read_wifi_telemetry', 'read_wifi_telemetry', { sonic_id: 'x' }, 'forbidden', 405],
   ])('that meets %s gets the code of it', async (trouble, name, params, code, status) => {
     house.simulator.setFaults([fault(trouble)]);
     const before = asked(house, name).length;

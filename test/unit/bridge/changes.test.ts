@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { type ChangeCall, Changes } from '../../../src/bridge/changes.ts';
 import { FollowUp } from '../../../src/bridge/followUp.ts';
 import { type Happening, Store } from '../../../src/bridge/store.ts';
-import type { StubHandler } from '../../support/cloudStub.ts';
+import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
 import { startBench } from '../../support/testClient.ts';
 import {
@@ -23,6 +23,11 @@ const setting = (
   params: { property_id: 'property-1' },
   body,
 });
+const start: ChangeCall = {
+  operation: 'start_pressure_test',
+  params: { thing_id: 'sonic-1' },
+  body: { source: 'sonic2mqtt' },
+};
 const action = (incident_id: string, word: string): ChangeCall => ({
   operation: 'act_on_incident',
   params: { incident_id },
@@ -183,10 +188,12 @@ describe('the answer to a change', () => {
     expect(shown('')).toBe('');
   });
 
-  it('about leak protection and push is kept, even where it says nothing', async () => {
-    const { store, run } = await startChanges(({ path }) => ({
-      json: path.endsWith('/configuration') ? { leak_protection_enabled: false } : {},
-    }));
+  it('about leak protection and push is kept, and where it says nothing what was asked for', async () => {
+    let isEmpty = false;
+    const { store, run } = await startChanges(({ path }) => {
+      if (isEmpty) return { status: 204, text: '' };
+      return { json: path.endsWith('/configuration') ? { leak_protection_enabled: false } : {} };
+    });
     const params = { property_id: 'property-1' };
     await run({
       operation: 'update_property_configuration',
@@ -194,10 +201,16 @@ describe('the answer to a change', () => {
       body: { leak_protection_enabled: true },
     });
     await run({ operation: 'update_customer_notifications', params, body: { push_enabled: true } });
-    expect(store.propertyView('property-1')?.accepted).toEqual({
-      leak_protection_enabled: false,
-      push_enabled: true,
+    const accepted = () => store.propertyView('property-1')?.accepted;
+    expect(accepted()).toEqual({ leak_protection_enabled: false, push_enabled: true });
+    isEmpty = true;
+    await run({
+      operation: 'update_property_configuration',
+      params,
+      body: { leak_protection_enabled: true },
     });
+    await run({ operation: 'update_customer_notifications', params, body: { push_enabled: false } });
+    expect(accepted()).toEqual({ leak_protection_enabled: true, push_enabled: false });
   });
 });
 
@@ -225,26 +238,33 @@ describe('a change that fails', () => {
   );
 
   it('since the cloud does not offer it is told to those who offer it', async () => {
-    const { run, asked } = await startChanges(() => ({ status: 405 }));
-    const end = await run({
-      operation: 'start_pressure_test',
-      params: { thing_id: 'sonic-1' },
-      body: { source: 'sonic2mqtt' },
-    });
-    expect(end).toEqual(['error', expect.stringContaining('405'), 405]);
-    expect(asked).toEqual(['offers']);
+    const { run, asked } = await startChanges(({ method }) =>
+      method === 'GET' ? { json: aSonic() } : { status: 405 },
+    );
+    expect(await run(start)).toEqual(['error', expect.stringContaining('405'), 405]);
+    await waitFor(() => asked.includes('offers'), { what: 'the word that it is not offered' });
   });
+
+  it.each([404, 405])(
+    'by a %i where it has worked is about its record, and leaves the operation',
+    async (status) => {
+      const answers: StubAnswer[] = [
+        { json: { job_id: 'job-1' } },
+        { status },
+        { json: { job_id: 'job-2' } },
+      ];
+      const { run, asked } = await startChanges(() => answers.shift());
+      const ends = [await run(start), await run(start), await run(start)];
+      expect(ends.map((end) => end?.[0])).toEqual(['ok', 'error', 'ok']);
+      expect(asked).not.toContain('offers');
+    },
+  );
 
   it('for a device that is no more leaves the operation to the others', async () => {
     let isThere = false;
     const { run, asked, stub } = await startChanges(({ path }) =>
       isThere && path.endsWith('/sonics/sonic-1') ? { json: aSonic() } : { status: 404 },
     );
-    const start = {
-      operation: 'start_pressure_test',
-      params: { thing_id: 'sonic-1' },
-      body: { source: 'sonic2mqtt' },
-    } as const;
     const lookedUp = () => stub.requests.filter(({ method }) => method === 'GET').length;
     expect(await run(start)).toEqual(['error', expect.stringContaining('404'), 404]);
     await waitFor(() => lookedUp() === 1, { what: 'the look at the sonic' });

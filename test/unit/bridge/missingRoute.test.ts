@@ -31,14 +31,11 @@ const resolve: Call = {
 const list = (...data: object[]) => ({ json: { data, page_number: 1, page_size: 10, total_pages: 1 } });
 const isRead = { json: { id: 'x' } };
 
-/** Makes a call that the cloud answers 404; whether it takes the operation away, and what it asks for in between. */
-async function lookInto(call: Call, answers: Readonly<Record<string, StubAnswer>>) {
-  const { client, stub } = await startBench(
-    ({ path }) => answers[path.split('?')[0] ?? ''] ?? { status: 404 },
-    {
-      session: { token: 'kept', since: Date.now() },
-    },
-  );
+/** Makes a call that the cloud answers 404, or so; whether it takes the operation away, and what it asks for in between. */
+async function lookInto(call: Call, answers: Readonly<Record<string, StubAnswer>>, status = 404) {
+  const { client, stub } = await startBench(({ path }) => answers[path.split('?')[0] ?? ''] ?? { status }, {
+    session: { token: 'kept', since: Date.now() },
+  });
   const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
@@ -62,7 +59,7 @@ async function lookInto(call: Call, answers: Readonly<Record<string, StubAnswer>
   return { isGone: isTold, asked: stub.requests.slice(before).map(({ path }) => path.split('?')[0]) };
 }
 
-describe('an operation that is answered 404', () => {
+describe('an operation that is answered 404 or 405', () => {
   it.each<[string, Call, string, StubAnswer]>([
     ['a Wi-Fi valve', close('barn'), '/ape/v1/sonics_wifi', list({ id: 'barn' })],
     ['a thing that is a Wi-Fi sonic', test('barn'), '/ape/v1/sonics_wifi', list({ id: 'barn' })],
@@ -70,7 +67,8 @@ describe('an operation that is answered 404', () => {
     ['a property', protect, '/ape/v1/properties/property-1', isRead],
     ['a hub', readHub, '/ape/v1/signals/signal-1', isRead],
   ])('for %s is given up only if the cloud says that this is there', async (_, call, path, answer) => {
-    expect(await lookInto(call, { [path]: answer })).toEqual({ isGone: true, asked: [path] });
+    for (const status of [404, 405])
+      expect(await lookInto(call, { [path]: answer }, status)).toEqual({ isGone: true, asked: [path] });
     expect(await lookInto(call, {})).toEqual({ isGone: false, asked: [path] });
     expect(await lookInto(call, { [path]: { status: 403 } })).toEqual({ isGone: false, asked: [path] });
   });

@@ -63,7 +63,7 @@ describe('an incident that the list of open ones misses', () => {
     return { ...bench, poll };
   }
 
-  it.each([400, 405, 410, 500])(
+  it.each([400, 410, 500])(
     'is closed with the third such list where the cloud answers %i',
     async (status) => {
       const { poll, happened } = await startDoubting(status);
@@ -408,5 +408,21 @@ describe('a sonic whose signal could not be read', () => {
   it('is, where the cloud refuses to list the signals', async () => {
     const { store } = await startPoller(cloud(() => ({ status: 403 })));
     expect(store.sonicView('kitchen')?.signal).toBeNull();
+  });
+});
+
+describe('a property of which the cloud shows this user nothing more', () => {
+  it.each([403, 405])('is no failure, whichever word it has for that: %i', async (status) => {
+    const { store, poller } = await startPoller(({ path }) => {
+      if (path.includes('/properties/of-somebody/')) return { status };
+      if (path.endsWith('/properties')) return list({ id: 'of-somebody' }, { id: 'home' });
+      return /settings|notifications/.test(path)
+        ? { json: { timezone: 'UTC', high_humidity: true } }
+        : list();
+    });
+    expect(poller.records.properties).toMatchObject({ failure: null, consecutiveFailures: 0 });
+    const views = ['home', 'of-somebody'].map((id) => store.propertyView(id));
+    expect(views.map((view) => view?.settings?.timezone ?? null)).toEqual(['UTC', null]);
+    expect(views.map((view) => view?.notifications === null)).toEqual([false, true]);
   });
 });

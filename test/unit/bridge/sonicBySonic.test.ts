@@ -9,11 +9,13 @@ describe('telemetry', () => {
   const sonics = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
 
   it.each([
-    ['one', 'two'],
-    ['two', 'one'],
-  ])('that sonic %s does not have is shown for sonic %s', async (without, having) => {
+    ['one', 'two', 404],
+    ['two', 'one', 404],
+    ['one', 'two', 405],
+    ['two', 'one', 405],
+  ])('that sonic %s does not have is shown for sonic %s: %i', async (without, having, status) => {
     const { store, poller, client } = await startPoller(({ path }) => {
-      if (path.endsWith(`/${without}/telemetry`)) return { status: 404 };
+      if (path.endsWith(`/${without}/telemetry`)) return { status };
       if (path.endsWith('/telemetry')) return { json: { pressure: 3_000 } };
       return path.endsWith('/sonics') ? list(...sonics) : list();
     }, noon());
@@ -23,9 +25,9 @@ describe('telemetry', () => {
     expect(client.availability('read_telemetry')).toBe('available');
   });
 
-  it('that no sonic has is not asked for again', async () => {
+  it.each([404, 405])('that no sonic has is not asked for again: %i', async (status) => {
     const { poller, client } = await startPoller(({ path }) => {
-      if (path.endsWith('/telemetry')) return { status: 404 };
+      if (path.endsWith('/telemetry')) return { status };
       return path.endsWith('/sonics') ? list(...sonics) : list();
     }, noon());
     expect(poller.records.telemetry.failure).toBeNull();

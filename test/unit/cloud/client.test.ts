@@ -256,12 +256,12 @@ describe('an operation that is asked for many records', () => {
     expect(await errorOf(client.call(readTelemetry, options))).toMatchObject({ kind: 'notFound' });
     expect(client.availability('read_telemetry')).toBe('available');
     await client.call(readTelemetry, options);
-    client.giveUp('read_telemetry');
+    client.giveUp('read_telemetry', 404);
     expect(client.availability('read_telemetry')).toBe('available');
 
     const other = await startBench(() => ({ status: 404 }), { session });
     await errorOf(other.client.call(readTelemetry, options));
-    for (let times = 0; times < 2; times++) other.client.giveUp('read_telemetry');
+    for (let times = 0; times < 2; times++) other.client.giveUp('read_telemetry', 404);
     expect(other.client.availability('read_telemetry')).toBe('unavailable');
     expect([...lines, ...other.lines].filter((line) => line.includes('does not offer'))).toHaveLength(1);
   });
