@@ -31,7 +31,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}/availability':
     '`online` or `offline`: its radio link and the connection of its signal; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
   'sonic/{id}/telemetry':
-    'flow, pressure and temperature, where the cloud offers them; null once they are older than `stale_after`; when they were measured is `probed_at`',
+    'flow, pressure and temperature, if the cloud offers them, and when the valve measured them (`probed_at`); the values are null if they were measured longer ago than `stale_after` (or two periods of `schedules.telemetry`, or three minutes, whichever is longest)',
   'sonic/{id}/usage':
     'the water that ran through it, in litres, where the cloud tells: `today`, `yesterday` and `month` by the calendar of the property, whose day began at `last_reset`; `total` is the sum since the first day read, which follows corrections of past days up and down, and is null until this month and last were read once and while `data_dir` cannot be used; `days` are this month and last; `updated_at` is when the figures last changed',
   'sonic/{id}/pressure_tests':

@@ -148,6 +148,7 @@ export class Bridge {
         crossed: (other) => this.#hasten(other),
         staleAfterMs: options.poller.staleAfterMs,
         allowedMs: (slice) => this.#poller.allowedMs(slice),
+        cloudNow: () => client.cloudNow,
       },
       () => this.#publisher.devicesChanged(),
     );

@@ -20,6 +20,7 @@ import {
   type SliceRecord,
   slices,
   sonicSlices,
+  vitalSlices,
 } from './slices.ts';
 import { SonicPolls } from './sonicPolls.ts';
 import type { Happening, Reading, Store } from './store.ts';
@@ -82,6 +83,7 @@ export class Poller {
     pressure_tests: neverPolled,
   };
   readonly #counts = new Map<Slice, PollCounts>();
+  readonly #underWay = new Set<Slice>();
   readonly #propertyPolls: PropertyPolls;
   readonly #sonicPolls: SonicPolls;
   readonly #missingIncidents: MissingIncidents;
@@ -127,6 +129,9 @@ export class Poller {
       periodMs: (slice) => this.#periodMs(slice),
       allowedMs: (slice) => this.allowedMs(slice),
       agesUntil: (slice) => agesUntil(slice, this.#records),
+      isCloudThere: () =>
+        !vitalSlices.some((slice) => this.#underWay.has(slice)) &&
+        agesUntil('telemetry', this.#records) > Number.NEGATIVE_INFINITY,
       newDay: () => this.#recurring.usage.request(),
       clock,
       log,
@@ -235,6 +240,7 @@ export class Poller {
     // Without sonics there is nobody to ask.
     if (isSonicSlice(slice) && this.#records.sonics.lastSuccessAt === null) return true;
     let failure: Outcome;
+    this.#underWay.add(slice);
     try {
       failure = await this.#polls[slice]();
     } catch (error) {
@@ -242,6 +248,7 @@ export class Poller {
       failure = this.#failureOf(error);
       if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${slice} went wrong`);
     }
+    this.#underWay.delete(slice);
     const isRead = failure === null || failure.kind === 'incomplete';
     this.#records[slice] = {
       lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
@@ -261,6 +268,7 @@ export class Poller {
         for (const each of sonicSlices) this.#recurring[each].request();
       }
     }
+    this.#sonicPolls.expireTelemetry();
     this.#options.polled(slice);
     return failure === null;
   }

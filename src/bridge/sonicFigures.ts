@@ -7,16 +7,22 @@ import { PerDevice } from './perDevice.ts';
 export class SonicFigures {
   readonly usage = new PerDevice<Usage>();
   readonly pressureTests = new PerDevice<PressureTestDays>();
-  readonly #measurements: { readonly hub: Measurements; readonly wifi: Measurements };
+  readonly #measurements = { hub: new Measurements(), wifi: new Measurements() };
   readonly #jobs = new Map<string, string>();
-
-  constructor(staleAfterMs: number) {
-    this.#measurements = { hub: new Measurements(staleAfterMs), wifi: new Measurements(staleAfterMs) };
-  }
 
   /** The cloud may offer them of sonics with a hub, and of Wi-Fi sonics not, or the other way round. */
   measurements(isWifi: boolean): Measurements {
     return isWifi ? this.#measurements.wifi : this.#measurements.hub;
+  }
+
+  /** Drops the measured values that are too old by now; says of which sonics. */
+  expire(now: number): string[] {
+    return Object.values(this.#measurements).flatMap((each) => each.expire(now));
+  }
+
+  /** When the next measured values will be too old; infinity: none are shown. */
+  get nextExpiryAt(): number {
+    return Math.min(this.#measurements.hub.nextExpiryAt, this.#measurements.wifi.nextExpiryAt);
   }
 
   /** Notes the pressure test that this bridge has started last. */

@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { isConnected } from '../model/devices.ts';
 import type { DailyUsage, Telemetry } from '../model/records.ts';
-import { isOutdated, measurementOf } from '../model/telemetry.ts';
+import { measurementOf } from '../model/telemetry.ts';
 import { askEach, type Question, type Shortfall } from './askEach.ts';
 import { type Flaw, flawOf, together } from './flaw.ts';
 import type { Ledger } from './ledger.ts';
@@ -30,6 +30,8 @@ export interface SonicPollsOptions {
   readonly allowedMs: (slice: SonicSlice) => number;
   /** Until when what this slice brought grows old by itself, in ms of the monotonic clock. */
   readonly agesUntil: (slice: SonicSlice) => number;
+  /** Whether the cloud answers, as far as is known; not while a list is on its way that decides it. */
+  readonly isCloudThere: () => boolean;
   /** Somewhere a new day has begun. */
   readonly newDay: () => void;
   readonly clock: Clock;
@@ -48,6 +50,8 @@ const earliestTime = Date.UTC(2024, 0);
 /** A clock that is months ahead would close months that are not over, and one that is behind shows past days as today. */
 const mostAheadMs = 24 * 3_600_000;
 
+const timerToleranceMs = 2;
+
 /** Fewer sonics than that are asked without a pause. */
 const fewestSpread = 20;
 
@@ -60,8 +64,9 @@ const shareOfPeriod = 0.4;
 /** Polls what is asked for sonic by sonic, and knows what of it belongs to which day. */
 export class SonicPolls {
   readonly #options: SonicPollsOptions;
-  /** Sonics of which the cloud tells old measurements only. */
-  readonly #outdated = new Set<string>();
+  /** Sonics that measure no more: the cloud tells old measurements only. */
+  readonly #silent = new Set<string>();
+  #cancelExpiry: () => void = () => {};
   readonly #usage: UsageBook;
   readonly #pressureTests: PressureTestBook;
   readonly #midnight: Midnight;
@@ -85,6 +90,22 @@ export class SonicPolls {
   /** Watches it no more. */
   stop(): void {
     this.#midnight.stop();
+    this.#cancelExpiry();
+  }
+
+  /**
+   * Measurements that are too old by now pass for the present no longer, be it between two polls; but a cloud that is
+   * away makes everything unavailable, and changes no value.
+   */
+  expireTelemetry(): void {
+    const { store, isCloudThere, clock, signal } = this.#options;
+    this.#cancelExpiry();
+    if (signal.aborted || !isCloudThere()) return;
+    const leftMs = store.expireTelemetry(clock.monotonic());
+    // A timer may go off a little before its time.
+    if (Number.isFinite(leftMs)) {
+      this.#cancelExpiry = clock.after(leftMs + timerToleranceMs, () => this.expireTelemetry());
+    }
   }
 
   /** Polls a slice; null is well. Rejects where nothing could be read. */
@@ -140,7 +161,8 @@ export class SonicPolls {
   #telemetryInquiries(sonicIds: readonly string[]): Inquiry[] {
     const { store } = this.#options;
     const linked = sonicIds.filter((id) => this.#isLinked(id));
-    this.#keepOutdated(linked);
+    const known = new Set(sonicIds);
+    for (const id of this.#silent) if (!known.has(id)) this.#silent.delete(id);
     return [false, true].map((isWifi) => ({
       ids: linked.filter((id) => store.isWifi(id) === isWifi),
       question: this.#telemetryQuestion(isWifi),
@@ -155,32 +177,32 @@ export class SonicPolls {
       ask: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
         const telemetry = await client.call(call, this.#oneOfMany);
-        store.setTelemetry(id, telemetry, clock.monotonic());
-        this.#lookAtAge(id, telemetry);
+        const isPresent = store.setTelemetry(id, telemetry, clock.monotonic());
+        this.#sayWhetherItMeasures(id, telemetry, isPresent);
       },
-      without: (id, at) => store.setTelemetry(id, null, at),
-      missed: (id, at) => store.missedTelemetry(id, at),
+      without: (id, at) => void store.setTelemetry(id, null, at),
+      // What was measured before grows old by itself.
+      missed: () => {},
       drop: () => store.dropTelemetry(isWifi),
     };
   }
 
-  /** A cloud may go on telling of a sonic that measures no more: its time is shown, and the log says so of the first. */
-  #lookAtAge(id: string, telemetry: Telemetry): void {
-    const { store, clock, log } = this.#options;
-    const were = this.#outdated.size;
-    if (isOutdated(telemetry, clock.now())) this.#outdated.add(id);
-    else this.#outdated.delete(id);
+  /** A cloud may go on telling of a sonic that measures no more: the log says so once, and when it measures again. */
+  #sayWhetherItMeasures(id: string, telemetry: Telemetry, isPresent: boolean): void {
+    if (isPresent !== this.#silent.has(id)) return;
+    const { store, log } = this.#options;
     const sonic = store.label('sonic', id);
-    const since = measurementOf(telemetry).probedAt;
-    if (were === 0 && this.#outdated.size > 0)
-      log.warn(`What the cloud tells of ${sonic} was measured more than a day ago, at ${since}`);
-    if (were > 0 && this.#outdated.size === 0) log.info(`${sonic} is measuring again`);
-  }
-
-  /** What is not asked for would keep the log from telling of others for good. */
-  #keepOutdated(askable: readonly string[]): void {
-    const kept = new Set(askable);
-    for (const id of this.#outdated) if (!kept.has(id)) this.#outdated.delete(id);
+    if (isPresent) {
+      this.#silent.delete(id);
+      log.info({ device: id }, `Valve ${sonic} is measuring again`);
+      return;
+    }
+    this.#silent.add(id);
+    const since = measurementOf(telemetry).probedAt ?? telemetry.probed_at;
+    log.warn(
+      { device: id },
+      `Valve ${sonic} does not measure: its last values are from ${since}. Flow, pressure and temperature are unknown. Check its battery and its hub.`,
+    );
   }
 
   #usageQuestion(): Question {

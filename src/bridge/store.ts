@@ -12,6 +12,7 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
+import { measurementAgeMs, measuringIntervalMs } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { Devices } from './devices.ts';
@@ -50,6 +51,8 @@ export interface StoreOptions {
   readonly staleAfterMs: number;
   /** The same of a list that is read so seldom that one failure would make it old; `staleAfterMs` unless given. */
   readonly allowedMs?: (slice: Slice) => number;
+  /** What the cloud's clock shows, in ms since 1970; the machine's own unless given. */
+  readonly cloudNow?: () => number;
 }
 
 /** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
@@ -71,7 +74,7 @@ export class Store {
   #areSignalsAsked = false;
   readonly #hubs = new PerDevice<HubDetail>();
   readonly #sonics: Devices<Sonic>;
-  readonly #figures: SonicFigures;
+  readonly #figures = new SonicFigures();
   readonly #valves = new Valves();
   readonly #incidents: OpenIncidents;
   readonly #lists: Lists;
@@ -88,7 +91,6 @@ export class Store {
     );
     this.#signals = this.#devices('signal', ({ id }) => this.#whereabouts.signals.of(id));
     this.#sonics = this.#devices('sonic', (sonic) => this.#whereabouts.propertyOfSonic(sonic));
-    this.#figures = new SonicFigures(options.staleAfterMs);
     this.#incidents = new OpenIncidents(this.#precedence, {
       announcerOf: (incident) => this.announcerOf(incident),
       propertyOf: (incident) => this.#whereabouts.propertyOf(incident),
@@ -219,15 +221,37 @@ export class Store {
     if (isAnother) this.#ripples.changed('sonic', id);
   }
 
-  /** Takes in a sonic's telemetry, read at that time in ms of the monotonic clock; null, the cloud has none. */
-  setTelemetry(sonicId: string, telemetry: Telemetry | null, readAt: number): void {
-    if (!this.#sonics.has(sonicId)) return;
-    if (this.#measurementsOf(sonicId).set(sonicId, telemetry, readAt)) this.#ripples.touch('sonic', sonicId);
+  /**
+   * Takes in a sonic's telemetry as it is read now, at that time in ms of the monotonic clock; null, the cloud has none.
+   * Its values are shown unless they were measured too long ago; says whether they are.
+   */
+  setTelemetry(sonicId: string, telemetry: Telemetry | null, now: number): boolean {
+    if (!this.#sonics.has(sonicId)) return false;
+    const { cloudNow = Date.now } = this.#options;
+    const measurements = this.#measurementsOf(sonicId);
+    const ageMs = telemetry ? measurementAgeMs(telemetry, cloudNow()) : 0;
+    const readAllowedMs = this.#allowedMs('telemetry');
+    // Measured once a minute and read once a minute, none is younger than two for long.
+    const measuredAllowedMs = Math.max(readAllowedMs, 3 * measuringIntervalMs);
+    const isPresent = telemetry !== null && ageMs <= measuredAllowedMs;
+    const expiresAt = now + Math.min(readAllowedMs, measuredAllowedMs - ageMs);
+    const isNew =
+      telemetry === null
+        ? measurements.setNone(sonicId)
+        : isPresent
+          ? measurements.set(sonicId, telemetry, expiresAt)
+          : measurements.setOld(sonicId, telemetry);
+    if (isNew) this.#ripples.touch('sonic', sonicId);
+    return isPresent;
   }
 
-  /** Notes that a sonic's telemetry could not be read at that time. */
-  missedTelemetry(sonicId: string, at: number): void {
-    if (this.#measurementsOf(sonicId).missed(sonicId, at)) this.#ripples.touch('sonic', sonicId);
+  /**
+   * Drops the values of telemetry that were measured or read too long ago by now, in ms of the monotonic clock; says
+   * how long it is until the next will be, in ms: infinity, none are shown.
+   */
+  expireTelemetry(now: number): number {
+    for (const id of this.#figures.expire(now)) this.#ripples.touch('sonic', id);
+    return this.#figures.nextExpiryAt - now;
   }
 
   /** Notes that a slice could not be read at that time, or not all of it: what was read too long ago is unread. */

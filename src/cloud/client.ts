@@ -198,6 +198,11 @@ export class CloudClient {
     return this.#sender.clockAheadMs;
   }
 
+  /** What the cloud's clock shows, in ms since 1970; what this machine's does until an answer has told. */
+  get cloudNow(): number {
+    return this.#sender.cloudNow;
+  }
+
   sessionState(): SessionState {
     return this.#session.state;
   }

@@ -108,6 +108,11 @@ export class Sender {
     return Math.abs(aheadMs) < leastAheadMs ? 0 : aheadMs;
   }
 
+  /** What the cloud's clock shows, in ms since 1970; what this machine's does until an answer has told. */
+  get cloudNow(): number {
+    return this.#cloudOffsetMs === null ? this.#clock.now() : this.#clock.monotonic() + this.#cloudOffsetMs;
+  }
+
   /** Ends everything that is under way, within milliseconds. */
   async close(): Promise<void> {
     this.#isClosed = true;

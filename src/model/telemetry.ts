@@ -19,12 +19,21 @@ export function measurementOf(telemetry: Telemetry): Measurement {
   };
 }
 
-/** A sonic measures about once a minute (cloud facts 3); a day is more than a clock in the wrong time zone is wrong. */
-const outdatedAfterMs = 24 * 3_600_000;
+/** A sonic at rest measures about once a minute (cloud facts 3). */
+export const measuringIntervalMs = 60_000;
 
-/** Whether it was measured too long ago to pass for the present, however well it was delivered; `now` in ms since 1970. */
-export function isOutdated({ probed_at: probedAt }: Telemetry, now: number): boolean {
-  return probedAt !== null && probedAt > 0 && now - probedAt * 1_000 > outdatedAfterMs;
+/** The clocks of a device and of the cloud may differ by so much. */
+const mostAheadMs = 5 * 60_000;
+
+/**
+ * How long ago the device measured, in ms, when the cloud's clock shows `now`, in ms since 1970. A time that is still
+ * to come is wrong, as milliseconds are that are taken for seconds: nobody knows when that was, so it is no measurement
+ * of the present, and infinitely old. Where the cloud gives no time, the measurement is as old as its reading: 0.
+ */
+export function measurementAgeMs({ probed_at: probedAt }: Telemetry, now: number): number {
+  if (probedAt === null) return 0;
+  const ageMs = now - probedAt * 1_000;
+  return ageMs < -mostAheadMs ? Number.POSITIVE_INFINITY : Math.max(0, ageMs);
 }
 
 /** The telemetry with nothing in it but its time. */

@@ -1,29 +1,89 @@
 import { describe, expect, it } from 'vitest';
 import { between, seededRandom } from '../../src/simulator/random.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
-import { Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+import { dayMs, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
 
-describe('4: no errors, but the telemetry is two days old and nobody is told', () => {
-  it('its own time is shown, and what is older than a day is said, once', async () => {
-    // The cloud goes on answering, but the sonic has measured for the last time.
-    const home = new Home({ config: { schedules: { ...leisurely, telemetry: '30m', usage: '24h' } } });
-    const { sonicId, world } = home;
+describe('4: no errors, but the telemetry is old and nobody is told', () => {
+  // In this home a sonic measures when its valve is moved, and then never again, which the cloud does not mind.
+  const shown = (home: Home) => home.json(`sonic/${home.sonicId}/telemetry`);
+  const nothing = { flow_l_min: null, pressure_bar: null, water_temperature_c: null };
+  const about = (home: Home) =>
+    home.linesFrom(0).filter((text) => /does not measure|is measuring again/.test(text));
+
+  it.each([
+    ['as soon as it is older than stale_after', {}, 4 * minuteMs, 5 * minuteMs],
+    ['no sooner than a schedule of hours can renew it', { telemetry: '1h' }, 119 * minuteMs, 121 * minuteMs],
+  ])(
+    'its values are unknown %s, between two polls too; its time stays, and the log says so once',
+    async (_, schedules, fresh, old) => {
+      const home = new Home({ config: { schedules } });
+      const { sonicId, world } = home;
+      const begunAt = home.time.now;
+      await home.start();
+      await home.pass(begunAt + fresh - home.time.now);
+      expect(shown(home)).toMatchObject({
+        probed_at: '2026-03-02T09:00:00.000Z',
+        flow_l_min: expect.any(Number),
+      });
+      await home.pass(begunAt + old + secondMs - home.time.now);
+      expect(shown(home)).toEqual({ ...nothing, probed_at: '2026-03-02T09:00:00.000Z' });
+      await home.pass(3 * hourMs);
+      expect(home.entity(sonicId, 'sensor_flow').state).toBeNull();
+      expect(home.entity(sonicId, 'sensor_telemetry_time').state).toBe('2026-03-02T09:00:00.000Z');
+      expect(about(home)).toHaveLength(1);
+      // What else is known of it is as good as ever.
+      expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+
+      world.setValve(sonicId, 'closed');
+      await home.pass(hourMs + minuteMs);
+      expect(about(home)[1]).toMatch(/is measuring again$/);
+      home.machine.kill();
+    },
+  );
+
+  it.each([
+    ['an hour ahead', hourMs],
+    ['an hour behind', -hourMs],
+  ])('the clock of the machine, be it %s, is not what it is judged by', async (_, wallErrorMs) => {
+    const home = new Home();
+    home.machine.wallErrorMs = wallErrorMs;
     await home.start();
-    const flow = () => home.entity(sonicId, 'sensor_flow');
-    await home.pass(23 * hourMs);
-    expect(flow().state).not.toBeNull();
-    expect(home.json(`sonic/${sonicId}/telemetry`).probed_at).toBe('2026-03-02T09:00:00.000Z');
-    expect(home.json('bridge/health').status).toBe('ok');
-    await home.pass(25 * hourMs);
-    expect(home.entity(sonicId, 'sensor_telemetry_time').state).toBe('2026-03-02T09:00:00.000Z');
-    const isAbout = (text: string) => /more than a day ago, at 2026-03-02T09:00:00.000Z/.test(text);
-    expect(home.linesFrom(0).filter(isAbout)).toHaveLength(1);
-    // What else is known of it is as good as ever.
-    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+    expect(shown(home)).toMatchObject({ flow_l_min: expect.any(Number) });
+    await home.pass(5 * minuteMs);
+    expect(shown(home)).toMatchObject(nothing);
+    home.machine.kill();
+  });
 
-    world.setValve(sonicId, 'open');
+  it.each([
+    ['of a year ago', -365 * dayMs, 1],
+    ['of an hour to come', hourMs, 1],
+    ['in milliseconds', 0, 1_000],
+  ])('a time %s is no time of the present, from the first reading on', async (_, errorMs, factor) => {
+    const home = new Home();
+    const telemetry = home.world.telemetry.bind(home.world);
+    home.world.telemetry = (id) => {
+      const measured = telemetry(id);
+      return measured && { ...measured, probed_at: ((measured.probed_at ?? 0) + errorMs / 1_000) * factor };
+    };
+    await home.start();
+    expect(shown(home)).toMatchObject(nothing);
+    expect(about(home)).toHaveLength(1);
+    home.machine.kill();
+  });
+
+  it('a cloud that is away changes no value; one that is back does not show what has grown old meanwhile', async () => {
+    const home = new Home();
+    await home.start();
+    home.strike = () => 'refused';
     await home.pass(hourMs);
-    expect(home.linesFrom(0).filter((text) => /is measuring again/.test(text))).toHaveLength(1);
+    expect(home.text('bridge/cloud')).toBe('offline');
+    expect(shown(home)).toMatchObject({ flow_l_min: expect.any(Number) });
+    home.strike = ({ operation }) => (operation === 'read_telemetry' ? 'refused' : null);
+    await home.pass(6 * minuteMs);
+    expect(home.text('bridge/cloud')).toBe('online');
+    expect(shown(home)).toMatchObject(nothing);
+    // That it could not be read does not mean that it does not measure.
+    expect(about(home)).toEqual([]);
     home.machine.kill();
   });
 });
@@ -32,6 +92,8 @@ describe('5: it goes offline many times a day', () => {
   it('no outage below five minutes makes anything unavailable; each is a few lines of the log, not one an attempt', async () => {
     const home = new Home();
     await home.start();
+    // By then the log has said that the sonic of this home measures no more.
+    await home.pass(10 * minuteMs);
     const random = seededRandom(5);
     const from = home.time.now;
     const flaps = 12;

@@ -66,8 +66,9 @@ export class Machine {
   start(): void {
     const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#place;
     this.runs += 1;
-    const clock = new ProcessClock(time, () => epochMs + time.now + this.wallErrorMs);
-    const cloud = new VirtualCloud(simulator, clock, random, strike, tap);
+    const cloudNow = () => epochMs + time.now;
+    const clock = new ProcessClock(time, () => cloudNow() + this.wallErrorMs);
+    const cloud = new VirtualCloud(simulator, clock, random, strike, tap, cloudNow);
     const secrets = new Secrets();
     const output = {
       write: (line: string) => void (clock.isDead || logged(line.replace(/"time":\d+,/, ''))),

@@ -51,13 +51,14 @@ export interface CloudTap {
   readonly torn: (request: SeenRequest, status: number) => void;
 }
 
-/** The network between a process and the cloud, as a dispatcher of undici. */
+/** The network between a process and the cloud, as a dispatcher of undici; the cloud's clock is right. */
 export class VirtualCloud extends Dispatcher {
   readonly #simulator: Simulator;
   readonly #clock: ProcessClock;
   readonly #random: Random;
   readonly #strike: (request: SeenRequest) => RequestFault | null;
   readonly #tap: CloudTap;
+  readonly #now: () => number;
   inFlight = 0;
   mostInFlight = 0;
   static #numbers = 0;
@@ -68,6 +69,7 @@ export class VirtualCloud extends Dispatcher {
     random: Random,
     strike: (request: SeenRequest) => RequestFault | null,
     tap: CloudTap,
+    now: () => number,
   ) {
     super();
     this.#simulator = simulator;
@@ -75,6 +77,7 @@ export class VirtualCloud extends Dispatcher {
     this.#random = random;
     this.#strike = strike;
     this.#tap = tap;
+    this.#now = now;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -162,13 +165,16 @@ export class VirtualCloud extends Dispatcher {
     const own = fault && ownAnswers[fault]?.(this.#random, this.#clock);
     if (own) return own;
     const headers = options.headers as Record<string, string>;
-    const answer = this.#simulator.answer({
+    const judged = this.#simulator.answer({
       method: request.method,
       target: request.target,
       authorization: headers['authorization'],
       contentType: headers['content-type'],
       text: request.body,
     });
+    // As every server does.
+    const date = new Date(this.#now()).toUTCString();
+    const answer = { ...judged, headers: { ...judged.headers, date } };
     this.#tap.judged(request, answer);
     return fault === 'gateway-timeout-after' ? plain(504, 'the gateway lost its patience') : answer;
   }

@@ -67,7 +67,7 @@ export async function startPolling(
   });
   const lines = logLines('info');
   const { log } = lines;
-  const store = new Store({ selection: [], staleAfterMs }, () => {});
+  const store = new Store({ selection: [], staleAfterMs, cloudNow: () => clock.now() }, () => {});
   const ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
   await ledger.open();
   onTestFinished(() => ledger.flush());

@@ -285,7 +285,7 @@ describe('the store', () => {
   });
 
   it('takes in telemetry of known sonics only, and forgets it when the cloud has none', () => {
-    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1_700_000_000 };
+    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
     store.setTelemetry('kitchen', telemetry, 0);
     store.setTelemetry('nobody', telemetry, 0);
     expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
@@ -294,18 +294,20 @@ describe('the store', () => {
   });
 
   it('shows no measurement that is too old, but when it was made', () => {
-    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1_700_000_000 };
-    store.setTelemetry('kitchen', telemetry, 1_000);
-    store.missedTelemetry('kitchen', 1_000 + staleAfterMs);
+    // Of no time that is told: it counts from its reading.
+    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
+    expect(store.setTelemetry('kitchen', telemetry, 1_000)).toBe(true);
+    expect(store.expireTelemetry(1_000)).toBe(staleAfterMs);
+    expect(store.expireTelemetry(1_000 + staleAfterMs)).toBe(0);
     expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
-    store.missedTelemetry('kitchen', 1_001 + staleAfterMs);
-    expect(store.sonicView('kitchen')?.telemetry).toEqual({
-      pressure: null,
-      water_flow: null,
-      water_temp: null,
-      probed_at: 1_700_000_000,
-    });
-    store.missedTelemetry('bath', 1_001 + staleAfterMs);
+    expect(store.expireTelemetry(1_001 + staleAfterMs)).toBe(Number.POSITIVE_INFINITY);
+    const nothing = { pressure: null, water_flow: null, water_temp: null };
+    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...telemetry, ...nothing });
+    expect(store.setTelemetry('kitchen', { ...telemetry, probed_at: 1_700_000_000 }, 2_000)).toBe(false);
+    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...nothing, probed_at: 1_700_000_000 });
+    // One that has measured goes on doing so.
+    store.setTelemetry('kitchen', null, 3_000);
+    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...nothing, probed_at: 1_700_000_000 });
     expect(store.sonicView('bath')?.telemetry).toBeUndefined();
     store.setTelemetry('bath', null, 0);
     expect(store.sonicView('bath')?.telemetry).toBeNull();

@@ -15,7 +15,7 @@ const inProperty = (id: string, property_id: unknown): Sonic =>
 
 /** A store that knows a home with a hub, a sonic on it, and what is given as Wi-Fi sonics. */
 function storeWith(wifi: readonly Sonic[], selection: readonly string[] = []): Store {
-  const store = new Store({ selection, staleAfterMs }, () => {});
+  const store = new Store({ selection, staleAfterMs, cloudNow: () => 1_623_414_482_000 }, () => {});
   store.replaceProperties(complete([aProperty({ id: 'home' }), aProperty({ id: 'farm' })]));
   store.setPropertyDetails('farm', someSettings({ timezone: 'Asia/Tokyo' }), null, time++);
   store.setOwnedSignals('home', ['hub'], true);

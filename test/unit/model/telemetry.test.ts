@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isoFromUnixSeconds, measurementOf } from '../../../src/model/telemetry.ts';
+import { isoFromUnixSeconds, measurementAgeMs, measurementOf } from '../../../src/model/telemetry.ts';
 import { someTelemetry } from '../../support/views.ts';
 
 describe('a measurement', () => {
@@ -33,6 +33,24 @@ describe('a measurement', () => {
   it('shows no more digits than the device can have meant', () => {
     const { pressureBar, flowLMin } = measurementOf(someTelemetry({ pressure: 3_252.49, water_flow: 0.3 }));
     expect([pressureBar, flowLMin]).toEqual([3.252, 0]);
+  });
+});
+
+describe('the age of a measurement', () => {
+  const now = 1_700_000_000_000;
+  const never = Number.POSITIVE_INFINITY;
+
+  it.each<[string, number | null, number]>([
+    ['of a minute ago', 1_699_999_940, 60_000],
+    ['of a year ago', 1_668_464_000, 31_536_000_000],
+    ['of now', 1_700_000_000, 0],
+    ['of a device whose clock is a little ahead', 1_700_000_299, 0],
+    ['of an hour to come, which cannot be right', 1_700_003_600, never],
+    ['in milliseconds', 1_700_000_000_000, never],
+    ['of 1970, as of a device that has never measured', 0, now],
+    ['of which no time is told', null, 0],
+  ])('%s', (_, probed_at, ageMs) => {
+    expect(measurementAgeMs(someTelemetry({ probed_at }), now)).toBe(ageMs);
   });
 });
 
