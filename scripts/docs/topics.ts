@@ -204,7 +204,10 @@ const commandWords: Readonly<Record<string, readonly [payload: string, words: st
   'property/{id}/notifications/set': [fields, 'changes several notification settings, all or none'],
   'property/{id}/leak_protection/set': [onOff, 'switches leak protection on or off'],
   'property/{id}/push/set': [onOff, 'switches push messages on or off'],
-  'incident/{id}/action': ['an action that the incident offers', 'does it to this incident'],
+  'incident/{id}/action': [
+    'an action that the incident offers',
+    'does it to this incident; a closed one is read first, and offers `reopen`',
+  ],
   'bridge/refresh': ['anything', 'polls everything now'],
   'bridge/log_level/set': [
     settableLogLevels.map(code).join(', '),

@@ -1,9 +1,15 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { reasonOf } from '../base/reason.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Control } from '../cloud/catalogue.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { isSafeId } from '../cloud/wire.ts';
 import type { BridgeOrder, Order } from '../entities/row.ts';
 import {
+  forbiddenBy,
+  forbiddenWords,
   isCommandPath,
   movesValve,
   type ParsedCommand,
@@ -24,6 +30,7 @@ import type { ValveEnd, ValveErrand } from './valveLanes.ts';
 export interface CommanderOptions {
   readonly topics: Topics;
   readonly control: Readonly<Record<Control, boolean>>;
+  readonly client: CloudClient;
   readonly store: Store;
   readonly bridgeView: () => BridgeView;
   /** How long a command may take from when it was sent, in ms. */
@@ -49,11 +56,16 @@ const doubtfulWords =
 /** More are not remembered, so that nobody fills the memory with them. */
 const mostKept = 1_000;
 
+/** Closed incidents that are read at a time. */
+const mostRead = 4;
+
 /** Knows what a command asks for, hands it to those who carry it out, and tells how it ended. */
 export class Commander {
   readonly #options: CommanderOptions;
   /** Topics at which the broker keeps a command that was refused. */
   readonly #kept = new Set<string>();
+  /** How many closed incidents are being read. */
+  #reading = 0;
 
   constructor(options: CommanderOptions) {
     this.#options = options;
@@ -89,9 +101,59 @@ export class Commander {
       this.#end(topic, 'refused', flaw);
       return;
     }
-    const parsed = this.#understand(target, payload);
-    if ('refusal' in parsed) this.#end(topic, 'refused', parsed.refusal);
+    const { kind, id } = target;
+    const { store } = this.#options;
+    const isClosed = kind === 'incident' && store.incident(id) === null && store.isCertain;
+    if (isClosed && isSafeId(id)) void this.#actOnClosed(message, target);
+    else this.#follow(message, target, this.#understand(target, payload));
+  }
+
+  #follow(message: BrokerMessage, target: Target, parsed: ParsedCommand): void {
+    if ('refusal' in parsed) this.#end(message.topic, 'refused', parsed.refusal);
     else this.#handOn(message, target, parsed.order);
+  }
+
+  /** An incident that is not open may offer something too, such as `reopen`: what, only the incident itself says. */
+  async #actOnClosed(message: BrokerMessage, target: Target): Promise<void> {
+    const { client, control, store, requestTimeoutMs, signal, clock } = this.#options;
+    const { topic, payload, sentAfter } = message;
+    const { id } = target;
+    const forbidden = forbiddenBy('act_on_incident', control);
+    if (forbidden !== null) {
+      this.#end(topic, 'refused', forbiddenWords(forbidden));
+      return;
+    }
+    if (this.#reading >= mostRead) {
+      this.#end(topic, 'refused', `${mostRead} closed incidents are being read already`);
+      return;
+    }
+    this.#reading += 1;
+    let httpStatus: number | null = null;
+    try {
+      const call = { operation: 'read_incident', params: { incident_id: id } } as const;
+      const incident = await client.call(call, {
+        priority: 'command',
+        signal,
+        timeoutMs: sentAfter + requestTimeoutMs - clock.monotonic(),
+        // One that is not there does not speak of the route.
+        isOneOfMany: true,
+        onAnswer: (status) => {
+          httpStatus = status;
+        },
+      });
+      // The cloud tells of all in the account, be it in a property that is not shown.
+      const isHere = incident.id === id && store.neighbourhood.isIncidentHere(incident);
+      const parsed = isHere
+        ? parseIncidentCommand(incident, payload, control)
+        : this.#nothing('incident', id);
+      this.#follow(message, target, parsed);
+    } catch (error) {
+      const isMissing = error instanceof CloudError && error.kind === 'notFound';
+      if (isMissing) this.#end(topic, 'refused', `there is no incident ${id}`, httpStatus);
+      else this.#end(topic, 'error', reasonOf(error), httpStatus);
+    } finally {
+      this.#reading -= 1;
+    }
   }
 
   /** Several bridges hear of each command: one of them answers. */
@@ -105,7 +167,7 @@ export class Commander {
     const { control, store, bridgeView } = this.#options;
     if (kind === 'incident') {
       const incident = store.incident(id);
-      return incident ? parseIncidentCommand(incident, payload, control) : this.#nothing('open incident', id);
+      return incident ? parseIncidentCommand(incident, payload, control) : this.#nothing('incident', id);
     }
     const view = kind === 'bridge' ? bridgeView() : store.view(kind, id);
     return view ? parseCommand(view, path, payload, control) : this.#nothing(kind, id);

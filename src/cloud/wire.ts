@@ -28,7 +28,12 @@ import {
 import { notificationFields, settingsFields } from './bodies.ts';
 
 /** Ids that are safe in a path, a topic and a unique id; the bridge's own device is called bridge. */
-const safeId = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;
+const safeIdPattern = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;
+
+/** Whether an id can stand in a topic. */
+export function isSafeId(id: string): boolean {
+  return safeIdPattern.test(id);
+}
 
 /** What came of reading a record: notices are oddities that were tolerated, to be reported once. */
 export type Read<T> =
@@ -41,7 +46,7 @@ export type Reader<T> = (value: unknown) => Read<T>;
 const text = z.string().nullable().default(null);
 const number = z.number().nullable().default(null);
 const flag = z.boolean().nullable().default(null);
-const id = z.string().regex(safeId);
+const id = z.string().regex(safeIdPattern);
 
 // In 2020 actions were objects with a name and a title (cloud-facts 4).
 const action = z.union([z.string(), z.looseObject({ name: z.string() }).transform(({ name }) => name)]);
@@ -231,7 +236,7 @@ function tolerantReader<T>(schema: z.ZodType<T>): Reader<T> {
     );
     const second = schema.safeParse(mend(value, issues));
     if (second.success) return { ok: true, value: second.data, notices: [...notices.values()] };
-    const badId = 'id' in value && typeof value.id === 'string' && !safeId.test(value.id);
+    const badId = 'id' in value && typeof value.id === 'string' && !isSafeId(value.id);
     if (badId) {
       return { ok: false, reason: `its id is not safe in a topic: ${shown(value.id)}`, unsafeId: true };
     }

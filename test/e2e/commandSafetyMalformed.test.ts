@@ -166,7 +166,7 @@ describe('a message elsewhere', slow, () => {
     'sonic2mqtt/sonic/constructor/valve/set',
     `sonic2mqtt/sonic/${'x'.repeat(5_000)}/valve/set`,
     'sonic2mqtt/signal/nobody/incidents/action',
-    'sonic2mqtt/incident/nobody/action',
+    'sonic2mqtt/incident/no body/action',
     'sonic2mqtt/property/nobody/settings/auto_shut_off/set',
     'sonic2mqtt/property/nobody/set',
   ])('on %.60s is refused: there is nobody', async (topic) => {
@@ -232,16 +232,20 @@ it('a command to a device of a property that the filters hide is refused', slow,
   await house.watcher.waitForTopic(`sonic2mqtt/sonic/${near}/incidents`, () => true, 20_000);
   const far = world.sonics.ids.filter((id) => !isIn(id));
   const hidden = world.properties.ids.filter((id) => id !== property);
+  const incident = world.incidents.ids.filter((id) => far.includes(world.incidents.get(id)?.sonic_id ?? ''));
   const told = await outcomesOf(house, [
     ...far.map((id) => ({ topic: `sonic2mqtt/sonic/${id}/valve/set`, payload: 'CLOSE' })),
     ...hidden.map((id) => ({ topic: `sonic2mqtt/property/${id}/push/set`, payload: 'ON' })),
+    ...incident.map((id) => ({ topic: `sonic2mqtt/incident/${id}/action`, payload: 'resolve' })),
     { topic: `sonic2mqtt/sonic/${near}/valve/set`, payload: 'CLOSE' },
   ]);
+  expect(incident).not.toEqual([]);
   expect(far).not.toEqual([]);
-  expect(told.map(({ topic, status }) => [topic.split('/')[2], status])).toEqual([
-    ...[...far, ...hidden].map((id) => [id, 'refused']),
-    [near, 'ok'],
-  ]);
+  const statuses = Object.fromEntries(told.map(({ topic, status }) => [topic.split('/')[2], status]));
+  expect(statuses).toEqual({
+    ...Object.fromEntries([...far, ...hidden, ...incident].map((id) => [id, 'refused'])),
+    [near]: 'ok',
+  });
   expect(changesAt(house).map(({ path }) => path)).toEqual([`/ape/v1/sonics/${near}/valve`]);
 });
 

@@ -148,9 +148,39 @@ describe('an action', () => {
     expect(await ask(house, `incident/${cold}/action`, 'dismiss')).toMatchObject({ status: 'ok' });
     expect(await ask(house, `incident/${link}/action`, 'resolve')).toMatchObject({ status: 'ok' });
     expect(acted(house).slice(1)).toEqual([`${cold}: dismiss`, `${link}: resolve`]);
-    expect(await ask(house, `incident/${cold}/action`, 'dismiss')).toMatchObject({
+    expect(acted(house)).toHaveLength(3);
+  });
+
+  it('of one that is closed is what it offers then: it can be reopened, and is announced again', async () => {
+    const { house, world, first, open } = await calmHouse({ config: { schedules: seldom } });
+    const id = open('low_temperature', first, 'dismiss');
+    await started(house, [id]);
+    const topic = `sonic2mqtt/incident/${id}`;
+    const told = () => house.events('incident_opened').filter((event) => event['id'] === id).length;
+    await waitFor(() => told() === 1, { what: 'the announcement' });
+    expect(await ask(house, `incident/${id}/action`, 'dismiss')).toMatchObject({ status: 'ok' });
+    await waitFor(() => !house.watcher.last.has(topic), { what: 'its record to go' });
+    expect(await ask(house, `incident/${id}/action`, 'dismiss')).toMatchObject({
       status: 'refused',
-      reason: `there is no open incident ${cold}`,
+      reason: 'must be one of reopen; got "dismiss"',
+    });
+    expect(await ask(house, `incident/${id}/action`, 'reopen')).toMatchObject({
+      status: 'ok',
+      http_status: 200,
+    });
+    expect(acted(house)).toEqual([`${id}: dismiss`, `${id}: reopen`]);
+    expect(world.incidents.get(id)?.open).toBe(true);
+    await house.watcher.waitForTopic(topic, (text) => JSON.parse(text).open === true);
+    await waitFor(() => told() === 2, { what: 'the announcement of it again' });
+    expect(await ask(house, 'incident/nobody/action', 'reopen')).toMatchObject({
+      status: 'refused',
+      reason: 'there is no incident nobody',
+      http_status: 404,
+    });
+    expect(await ask(house, 'incident/a b/action', 'reopen')).toMatchObject({
+      status: 'refused',
+      reason: 'there is no incident a b',
+      http_status: null,
     });
   });
 

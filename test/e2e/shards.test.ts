@@ -137,7 +137,7 @@ describe('three bridges that share an account and a broker', () => {
     await house.watcher.publish(incident, 'resolve');
     expect(await onlyOutcome(incident)).toMatchObject({
       status: 'refused',
-      reason: 'there is no open incident none',
+      reason: 'there is no incident none',
     });
     const sonic = oneOf(house, 'bridge_2', count);
     const kept = `sonic2mqtt/sonic/${sonic}/pressure_test/start`;

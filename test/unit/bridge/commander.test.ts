@@ -337,7 +337,7 @@ describe('a command to what nobody knows', () => {
     ['sonic/__proto__/valve/set', 'CLOSE', 'there is no sonic __proto__'],
     ['signal/sonic-1/name/set', 'Attic', 'there is no signal sonic-1'],
     ['property/signal-1/settings/auto_shut_off/set', 'ON', 'there is no property signal-1'],
-    ['incident/incident-3/action', 'resolve', 'there is no open incident incident-3'],
+    ['incident/incident 3/action', 'resolve', 'there is no incident incident 3'],
   ])('on %s is refused', async (path, payload, reason) => {
     const { take, outcomes, orders, stub } = await startCommands();
     take(`sonic2mqtt/${path}`, payload);
