@@ -5,6 +5,7 @@ import type { Secrets } from './base/secrets.ts';
 import type { BrokerFinder, BrokerOptions } from './broker/clientOptions.ts';
 import type { CloudClientOptions } from './cloud/client.ts';
 import { brokerAddresses } from './config/brokerAddresses.ts';
+import { proxyFor } from './config/proxy.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret } from './config/secrets.ts';
 import { readBytes } from './config/textFile.ts';
@@ -15,13 +16,21 @@ export function topicsOf(config: Config): Topics {
   return topicsUnder(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
 }
 
+/** The proxy on the way to the cloud, as the environment names it; null for none. */
+export function cloudProxy({ cloud }: Config): URL | null {
+  return proxyFor(new URL(cloud.base_url), process.env);
+}
+
 /** How the configuration says to reach the cloud. */
 export function clientOptions(
-  { cloud }: Config,
+  config: Config,
   log: Log,
   secrets: Secrets,
   clock: Clock,
 ): Omit<CloudClientOptions, 'memory'> {
+  const { cloud } = config;
+  const proxy = cloudProxy(config);
+  secrets.add(proxy ? decodeURIComponent(proxy.password) : undefined);
   return {
     baseUrl: cloud.base_url,
     email: cloud.email,
@@ -33,6 +42,7 @@ export function clientOptions(
     requestTimeoutMs: cloud.request_timeout,
     maxConcurrency: cloud.max_concurrency,
     maxRequestsPerMinute: cloud.max_requests_per_minute,
+    proxy,
     routes: cloud.routes,
     clock,
     log,

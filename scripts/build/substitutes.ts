@@ -12,10 +12,15 @@ function insteadOf(name: string, code: string): Plugin {
 
 /** What takes the place of packages of which the bridge uses a part. */
 export const substitutes: readonly Plugin[] = [
-  // Its index also loads fetch, WebSockets and caches, which cost every start 60 ms and the process 6 MB.
+  // Its index also loads fetch, WebSockets and caches, which cost every start 60 ms and the process 6 MB. It also gives
+  // every dispatcher its methods, of which a proxy needs one.
   insteadOf(
     'undici',
-    `export { default as Pool } from 'undici/lib/dispatcher/pool.js';
+    `import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+     import connect from 'undici/lib/api/api-connect.js';
+     Dispatcher.prototype.connect = connect;
+     export { default as Pool } from 'undici/lib/dispatcher/pool.js';
+     export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
      export { default as buildConnector } from 'undici/lib/core/connect.js';`,
   ),
   // Only what writes metrics: its index also loads its default metrics, and OpenTelemetry with them.

@@ -91,7 +91,9 @@ another. [config.example.yaml](../config.example.yaml) is a file to start from, 
   the path. The password of the account is read again from its file when the cloud rejects it; that of the broker,
   and its certificates, at each connection. Secrets are
   ${secretPaths.map(code).join(',\n  ')}.
-- **Paths** in the file begin in its folder; in variables they begin in the folder in which sonic2mqtt is started.`,
+- **Paths** in the file begin in its folder; in variables they begin in the folder in which sonic2mqtt is started.
+- **Proxy**: if \`HTTPS_PROXY\` or \`HTTP_PROXY\` is set, requests to the cloud go through that HTTP proxy (\`CONNECT\`).
+  \`NO_PROXY\` lists hosts that need no proxy.`,
     'The least that works:',
     codeBlock(
       'yaml',

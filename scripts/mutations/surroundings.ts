@@ -85,7 +85,7 @@ export const surroundingMutations: readonly Mutation[] = [
   },
   {
     promise: 'the certificate of the cloud is verified',
-    file: 'src/cloud/transport.ts',
+    file: 'src/cloud/connections.ts',
     text: 'timeout: connectTimeoutMs, rejectUnauthorized: true',
     replacement: 'timeout: connectTimeoutMs, rejectUnauthorized: false',
     tests: transportTests,

@@ -19,7 +19,7 @@ import type { Config } from '../config/schema.ts';
 import { namedProperty } from '../model/devices.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { isOurs, isShared } from '../model/shard.ts';
-import { brokerOptions } from '../partOptions.ts';
+import { brokerOptions, cloudProxy } from '../partOptions.ts';
 import { portProblem } from './port.ts';
 import type { Setup } from './setup.ts';
 
@@ -125,9 +125,6 @@ function brokerSteps(
 
 function cloudSteps(config: Config, client: CloudClient, account: Account): Step[] {
   const url = new URL(config.cloud.base_url);
-  const timeoutMs = config.cloud.request_timeout;
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   // One attempt for both steps: the cloud counts them.
   let attempt: Promise<unknown> | undefined;
   const signIn = () => {
@@ -135,17 +132,7 @@ function cloudSteps(config: Config, client: CloudClient, account: Account): Step
     return attempt;
   };
   return [
-    {
-      name: 'cloud: DNS',
-      run: async () =>
-        isIP(host) !== 0
-          ? `${host} needs no looking up`
-          : `${host} is ${(await inWords(url, lookup(host))).address}`,
-    },
-    {
-      name: url.protocol === 'https:' ? 'cloud: TLS' : 'cloud: TCP',
-      run: () => inWords(url, reachSocket(url, host, port, timeoutMs)),
-    },
+    ...networkSteps(config, url),
     {
       name: 'cloud: HTTP',
       run: async () => {
@@ -166,6 +153,32 @@ function cloudSteps(config: Config, client: CloudClient, account: Account): Step
     },
     { name: 'account', run: () => examineAccount(config, client, account) },
   ];
+}
+
+/** Behind a proxy the name of the cloud need not be known here, and TLS comes with HTTP. */
+function networkSteps(config: Config, url: URL): Step[] {
+  const timeoutMs = config.cloud.request_timeout;
+  const proxy = cloudProxy(config);
+  if (proxy) {
+    const reach = () => inWords(proxy, reachSocket(proxy, timeoutMs));
+    return [{ name: 'cloud: proxy', run: async () => `${await reach()}, for ${url.host}` }];
+  }
+  const host = hostOf(url);
+  const lookUp = async () => `${host} is ${(await inWords(url, lookup(host))).address}`;
+  return [
+    {
+      name: 'cloud: DNS',
+      run: async () => (isIP(host) === 0 ? lookUp() : `${host} needs no looking up`),
+    },
+    {
+      name: url.protocol === 'https:' ? 'cloud: TLS' : 'cloud: TCP',
+      run: () => inWords(url, reachSocket(url, timeoutMs)),
+    },
+  ];
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 /** Counts what is in the account, which is noted as it is read, with what may be worth a thought. */
@@ -267,7 +280,7 @@ async function inWords<T>(url: URL, reaching: Promise<T>): Promise<T> {
   try {
     return await reaching;
   } catch (error) {
-    throw new Error(describeFailure(error, url, false).message.replace(/^(DNS|TLS): /, ''));
+    throw new Error(describeFailure(error, { url, proxy: null }, false).message.replace(/^(DNS|TLS): /, ''));
   }
 }
 
@@ -275,8 +288,10 @@ function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** A connection as the cloud client will make it: TCP, and TLS where the address says so. */
-function reachSocket(url: URL, host: string, port: number, timeoutMs: number): Promise<string> {
+/** A connection to the cloud or the proxy as the cloud client will make it: TCP, and TLS where the address says so. */
+function reachSocket(url: URL, timeoutMs: number): Promise<string> {
+  const host = hostOf(url);
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   return new Promise((resolve, reject) => {
     const isTls = url.protocol === 'https:';
     const socket = isTls

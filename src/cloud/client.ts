@@ -42,6 +42,8 @@ export interface CloudClientOptions {
   readonly requestTimeoutMs: number;
   readonly maxConcurrency: number;
   readonly maxRequestsPerMinute: number;
+  /** The proxy on the way to the cloud; none unless given. */
+  readonly proxy?: URL | null | undefined;
   readonly routes: RouteOverrides;
   readonly memory: SessionMemory;
   readonly clock: Clock;

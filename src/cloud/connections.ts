@@ -1,25 +1,38 @@
 import { Socket } from 'node:net';
-import { type buildConnector, type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 
-/** Opens a connection; what is open already may be given, to put TLS on top of it. */
-export type Connector = ReturnType<typeof buildConnector>;
+export interface ConnectionsOptions {
+  readonly origin: string;
+  /** How many at most. */
+  readonly count: number;
+  readonly connectTimeoutMs: number;
+  /** The proxy on the way; null for none. */
+  readonly proxy: URL | null;
+}
 
 /** Connections to the cloud, and a way to end all of them at once. */
 export class Connections {
   readonly dispatcher: Dispatcher;
-  readonly #open: Connector;
+  /** Opens a connection, or puts TLS on top of one. */
+  readonly #open: ReturnType<typeof buildConnector>;
   /** The TCP sockets, beneath TLS too: open, or being opened. */
   readonly #sockets = new Set<Socket>();
 
-  constructor(origin: string, connections: number, open: Connector) {
-    this.#open = open;
-    this.dispatcher = new Pool(origin, {
-      connections,
-      // Each request has one deadline of its own for everything; undici's partial ones would only blur it.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: (options, callback) => this.#connect(options, callback),
-    });
+  constructor({ origin, count, connectTimeoutMs, proxy }: ConnectionsOptions) {
+    // Said here, so that no variable of the environment switches it off.
+    const tls = { timeout: connectTimeoutMs, rejectUnauthorized: true };
+    this.#open = buildConnector(tls);
+    const connect: buildConnector.connector = (options, callback) => this.#connect(options, callback);
+    // Each request has one deadline of its own for everything; undici's partial ones would only blur it.
+    const options = { connections: count, headersTimeout: 0, bodyTimeout: 0 };
+    this.dispatcher = proxy
+      ? new ProxyAgent({
+          ...options,
+          uri: proxy.href,
+          requestTls: tls,
+          clientFactory: (url) => new Pool(url, { connect, headersTimeout: connectTimeoutMs }),
+        })
+      : new Pool(origin, { ...options, connect });
   }
 
   /**

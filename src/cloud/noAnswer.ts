@@ -28,34 +28,54 @@ export class NoAnswer extends Error {
   }
 }
 
+/** The way to the cloud: its address, and the proxy in between if there is one. */
+export interface Way {
+  readonly url: URL;
+  readonly proxy: URL | null;
+}
+
+/** The other end in words. */
+export function nameOf({ url, proxy }: Way): string {
+  return proxy ? `${url.host} through the proxy ${proxy.host}` : url.host;
+}
+
 /** Puts a failure of the network in words: DNS, refused, TLS, timeout and a broken connection told apart. */
-export function describeFailure(error: unknown, url: URL, wasSent: boolean): NoAnswer {
+export function describeFailure(error: unknown, way: Way, wasSent: boolean): NoAnswer {
+  const { url, proxy } = way;
+  // TCP connections lead to the proxy if there is one.
+  const { hostname, host } = proxy ?? url;
   const { name, code, message, reason } = detailsOf(error);
   const mayHaveActed = wasSent;
   const noAnswer = (words: string) => new NoAnswer(words, { mayHaveActed, cause: error });
 
-  if (code === 'ENOTFOUND') return noAnswer(`DNS: no such host ${url.hostname}`);
-  if (code.startsWith('EAI_')) return noAnswer(`DNS: cannot look up ${url.hostname} (${code})`);
-  if (code === 'ECONNREFUSED') return noAnswer(`connection refused by ${url.host}`);
-  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return noAnswer(`no route to ${url.host} (${code})`);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
-    return new NoAnswer(`timeout: no connection to ${url.host}`, {
+  if (code === 'ENOTFOUND') return noAnswer(`DNS: no such host ${hostname}`);
+  if (code.startsWith('EAI_')) return noAnswer(`DNS: cannot look up ${hostname} (${code})`);
+  if (code === 'ECONNREFUSED') return noAnswer(`connection refused by ${host}`);
+  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return noAnswer(`no route to ${host} (${code})`);
+  if (connectionTimeout.has(code)) {
+    return new NoAnswer(`timeout: no connection to ${nameOf(way)}`, {
       mayHaveActed,
       timedOut: true,
       cause: error,
     });
   }
+  const refusal = proxy && /^Proxy response \((\d+)\)/.exec(message);
+  if (refusal)
+    return noAnswer(`the proxy ${host} refuses a connection to ${url.host} (status ${refusal[1]})`);
   if (isTls(code)) return noAnswer(`TLS: ${wordsOfTls(reason ?? message, url)}`);
   if (name === 'HTTPParserError') {
     const words = `the answer of ${url.host} is not HTTP (${message})`;
     return new NoAnswer(words, { kind: 'unreadable', mayHaveActed, cause: error });
   }
   if (brokenConnection.has(code)) {
-    const words = `the connection to ${url.host} broke before the answer was complete`;
+    const words = `the connection to ${nameOf(way)} broke before the answer was complete`;
     return new NoAnswer(words, { mayHaveActed, isCutOff: true, cause: error });
   }
-  return noAnswer(`no answer from ${url.host}: ${message}`);
+  return noAnswer(`no answer from ${nameOf(way)}: ${message}`);
 }
+
+// The proxy has the time of a connection to make its own.
+const connectionTimeout = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT']);
 
 const brokenConnection = new Set([
   'ECONNRESET',

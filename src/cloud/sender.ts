@@ -17,6 +17,8 @@ export interface SenderOptions {
   readonly requestTimeoutMs: number;
   readonly maxConcurrency: number;
   readonly maxRequestsPerMinute: number;
+  /** The proxy on the way to the cloud; none unless given. */
+  readonly proxy?: URL | null | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** The way to the cloud; a pool of sockets unless given. */
@@ -78,6 +80,7 @@ export class Sender {
       baseUrl: options.baseUrl,
       connections: options.maxConcurrency,
       connectTimeoutMs: options.requestTimeoutMs,
+      proxy: options.proxy,
       clock: options.clock,
       dispatcher: options.dispatcher,
     });

@@ -1,11 +1,11 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { buildConnector, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import { version } from '../base/version.ts';
-import { Connections, type Connector } from './connections.ts';
+import { Connections } from './connections.ts';
 import type { Ending, GivenUp } from './deadline.ts';
-import { describeFailure, NoAnswer } from './noAnswer.ts';
+import { describeFailure, NoAnswer, nameOf, type Way } from './noAnswer.ts';
 import type { HttpRequest } from './request.ts';
 
 export interface TransportOptions {
@@ -13,6 +13,8 @@ export interface TransportOptions {
   readonly baseUrl: string;
   readonly connections: number;
   readonly connectTimeoutMs: number;
+  /** The proxy on the way; none unless given. */
+  readonly proxy?: URL | null | undefined;
   readonly clock: Clock;
   /** The way to the cloud; a pool of sockets unless given. */
   readonly dispatcher?: Dispatcher | undefined;
@@ -48,18 +50,19 @@ export class Transport {
   readonly #url: URL;
   readonly #prefix: string;
   readonly #clock: Clock;
-  readonly #connector: Connector;
+  readonly #proxy: URL | null;
+  readonly #connectTimeoutMs: number;
   /** Takes the place of all connections. */
   readonly #given: Dispatcher | undefined;
   readonly #shared: Connections;
   readonly #ofChanges = new Set<Connections>();
 
-  constructor({ baseUrl, connections, connectTimeoutMs, clock, dispatcher }: TransportOptions) {
+  constructor({ baseUrl, connections, connectTimeoutMs, proxy = null, clock, dispatcher }: TransportOptions) {
     this.#url = new URL(baseUrl);
     this.#prefix = this.#url.pathname.replace(/\/+$/, '');
     this.#clock = clock;
-    // Said here, so that no variable of the environment switches it off.
-    this.#connector = buildConnector({ timeout: connectTimeoutMs, rejectUnauthorized: true });
+    this.#proxy = proxy;
+    this.#connectTimeoutMs = connectTimeoutMs;
     this.#given = dispatcher;
     this.#shared = this.#connections(connections);
   }
@@ -89,11 +92,16 @@ export class Transport {
   ): Promise<Received> {
     return new Promise((resolve, reject) => {
       let letGo = () => {};
-      const exchange = new Exchange(request, this.#url, this.#clock, (outcome) => {
-        letGo();
-        if (outcome instanceof NoAnswer) reject(outcome);
-        else resolve(outcome);
-      });
+      const exchange = new Exchange(
+        request,
+        { url: this.#url, proxy: this.#proxy },
+        this.#clock,
+        (outcome) => {
+          letGo();
+          if (outcome instanceof NoAnswer) reject(outcome);
+          else resolve(outcome);
+        },
+      );
       letGo = ending.onEnd((reason) => {
         if (request.isChange) connections.reset();
         exchange.giveUp(reason);
@@ -102,6 +110,7 @@ export class Transport {
       try {
         (this.#given ?? connections.dispatcher).dispatch(
           {
+            origin: this.#url.origin,
             method: request.method,
             path: this.#prefix + request.path,
             headers: headersOf(request, token),
@@ -125,7 +134,13 @@ export class Transport {
   }
 
   #connections(count: number): Connections {
-    return new Connections(this.#url.origin, count, this.#connector);
+    const { origin } = this.#url;
+    return new Connections({
+      origin,
+      count,
+      connectTimeoutMs: this.#connectTimeoutMs,
+      proxy: this.#proxy,
+    });
   }
 }
 
@@ -168,7 +183,7 @@ export class Received implements Answer {
 /** One request and its answer, as undici tells of them; settles exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
-  readonly #url: URL;
+  readonly #way: Way;
   readonly #clock: Clock;
   readonly #settle: (outcome: Received | NoAnswer) => void;
   readonly #startedAt: number;
@@ -179,9 +194,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isSettled = false;
   #cancelGlance = () => {};
 
-  constructor(request: HttpRequest, url: URL, clock: Clock, settle: (outcome: Received | NoAnswer) => void) {
+  constructor(request: HttpRequest, way: Way, clock: Clock, settle: (outcome: Received | NoAnswer) => void) {
     this.#request = request;
-    this.#url = url;
+    this.#way = way;
     this.#clock = clock;
     this.#settle = settle;
     this.#startedAt = clock.monotonic();
@@ -226,7 +241,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Ends it because of an error: without a status there is no answer, with one the body is incomplete. */
   fail(error: unknown): void {
-    this.#end(describeFailure(error, this.#url, this.#controller !== undefined));
+    this.#end(describeFailure(error, this.#way, this.#controller !== undefined));
   }
 
   /** Ends it from outside. */
@@ -239,7 +254,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         : 'while connecting';
     const after = describeDuration(this.#clock.monotonic() - this.#startedAt);
     this.#end(
-      new NoAnswer(timedOut ? `timeout: ${this.#url.host} ${where} after ${after}` : message, {
+      new NoAnswer(timedOut ? `timeout: ${nameOf(this.#way)} ${where} after ${after}` : message, {
         mayHaveActed: this.#controller !== undefined,
         timedOut,
         cause: reason,

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorities, certificates } from '../support/certificates.ts';
+import { type ConnectProxy, startConnectProxy } from '../support/connectProxy.ts';
 import { startFaultyCloud, type Visit } from '../support/faultyCloud.ts';
 import { type FaultyHouse, startFaultyHouse } from '../support/outageJudge.ts';
 import { temporaryFolder } from '../support/program.ts';
@@ -18,15 +19,33 @@ const padding = Array.from({ length: 12_000 }, () => '1e20').join(',');
 
 const operation = 'change_thing_state';
 
-/** A house whose cloud leaves valve commands by request unread until they are let through. */
-async function startStalledHouse(isSecure: boolean) {
+type Way = 'over plain TCP' | 'over TLS' | 'over TLS through a proxy';
+
+/** A house whose bridge reaches its cloud this way, and the proxy on it. */
+async function startHouseBehind(way: Way): Promise<FaultyHouse & { readonly proxy?: ConnectProxy }> {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
+  const env = { NODE_EXTRA_CA_CERTS: authorityFile };
+  if (way === 'over plain TCP') return startFaultyHouse();
+  if (way === 'over TLS') {
+    const cloud = await startFaultyCloud(certificates.own);
+    return startFaultyHouse({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env });
+  }
+  const cloud = await startFaultyCloud(certificates.elsewhere);
+  const proxy = await startConnectProxy(cloud.port);
   const faulty = await startFaultyHouse({
-    cloud: await startFaultyCloud(isSecure ? certificates.own : null),
-    baseUrl: (port) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`,
-    env: { NODE_EXTRA_CA_CERTS: authorityFile },
+    cloud,
+    // Only the proxy finds it.
+    baseUrl: () => 'https://elsewhere.example',
+    env: { ...env, HTTPS_PROXY: proxy.url },
   });
+  proxy.isHolding = true;
+  return { ...faulty, proxy };
+}
+
+/** A house whose cloud leaves valve commands by request unread until they are let through. */
+async function startStalledHouse(way: Way) {
+  const faulty = await startHouseBehind(way);
   const held: Visit[] = [];
   await faulty.cloud.begin({
     sparesConnections: true,
@@ -46,6 +65,7 @@ async function startStalledHouse(isSecure: boolean) {
     },
     /** Reads what was left unread, and does what it asks if it is all there. */
     async letThrough() {
+      faulty.proxy?.letThrough();
       await Promise.all(held.splice(0).map((visit) => answer(visit).catch(() => undefined)));
     },
   };
@@ -61,33 +81,36 @@ const valveRequests = ({ house }: FaultyHouse) =>
     .filter(({ operation: name }) => name === operation || name === 'command_valve')
     .map(({ operation: name }) => name);
 
-describe.each([
-  ['over plain TCP', false],
-  ['over TLS', true],
-])('a valve command that was given up, %s,', (_way, isSecure) => {
-  let stalled: Awaited<ReturnType<typeof startStalledHouse>>;
-  beforeEach(async () => {
-    stalled = await startStalledHouse(isSecure);
-  });
-
-  it('does not reach the cloud later, and not after a newer one', async () => {
-    const { house, told } = stalled;
-    const { watcher } = house;
-    await stalled.close();
-    await watcher.waitForMessage(({ topic, text }) => topic.endsWith(operation) && text.includes('timeout'), {
-      what: 'the command to be given up',
+describe.each<Way>(['over plain TCP', 'over TLS', 'over TLS through a proxy'])(
+  'a valve command that was given up, %s,',
+  (way) => {
+    let stalled: Awaited<ReturnType<typeof startStalledHouse>>;
+    beforeEach(async () => {
+      stalled = await startStalledHouse(way);
     });
-    await watcher.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'OPEN');
-    await waitFor(() => asked(house, 'command_valve').length === 1, { what: 'the newer command' });
-    await stalled.letThrough();
-    expect(valveRequests(stalled)).toEqual(['command_valve']);
-    expect(house.simulator.world.valve(told)?.settled).toBe('open');
-  });
 
-  it('by a stop does not reach the cloud after the end of the bridge', async () => {
-    await stalled.close();
-    expect((await stalled.bridge.stop()).code).toBe(0);
-    await stalled.letThrough();
-    expect(valveRequests(stalled)).toEqual([]);
-  });
-});
+    it('does not reach the cloud later, and not after a newer one', async () => {
+      const { house, told } = stalled;
+      const { watcher } = house;
+      await stalled.close();
+      await watcher.waitForMessage(
+        ({ topic, text }) => topic.endsWith(operation) && text.includes('timeout'),
+        {
+          what: 'the command to be given up',
+        },
+      );
+      await watcher.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'OPEN');
+      await waitFor(() => asked(house, 'command_valve').length === 1, { what: 'the newer command' });
+      await stalled.letThrough();
+      expect(valveRequests(stalled)).toEqual(['command_valve']);
+      expect(house.simulator.world.valve(told)?.settled).toBe('open');
+    });
+
+    it('by a stop does not reach the cloud after the end of the bridge', async () => {
+      await stalled.close();
+      expect((await stalled.bridge.stop()).code).toBe(0);
+      await stalled.letThrough();
+      expect(valveRequests(stalled)).toEqual([]);
+    });
+  },
+);

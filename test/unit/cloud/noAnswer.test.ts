@@ -2,7 +2,11 @@ import { expect, it } from 'vitest';
 import { describeFailure, NoAnswer } from '../../../src/cloud/noAnswer.ts';
 
 const failed = (code: string) =>
-  describeFailure(Object.assign(new Error(code), { code }), new URL('https://cloud.example.com'), true);
+  describeFailure(
+    Object.assign(new Error(code), { code }),
+    { url: new URL('https://cloud.example.com'), proxy: null },
+    true,
+  );
 
 it('Requests that hang and requests that are cut off are one piece of news: one outage may do both', () => {
   const hung = new NoAnswer('timeout: cloud.example.com without an answer', {

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { runProgram, startCallableCloud } from '../support/callProgram.ts';
+import { startConnectProxy } from '../support/connectProxy.ts';
+import { freePort } from '../support/ports.ts';
+
+/** Runs `check` where the cloud has a name that only a proxy can look up. */
+async function checkThrough(variables: (cloudPort: number) => Promise<Record<string, string>>) {
+  const { simulator, config } = await startCallableCloud();
+  const env = await variables(Number(new URL(simulator.url).port));
+  const cloud = { ...config.cloud, base_url: 'http://cloud.invalid:8080' };
+  return runProgram(['check'], { config: { ...config, cloud }, env });
+}
+
+describe('check, where a proxy leads to the cloud,', () => {
+  it('goes through it, with its user and password, and hides them', async () => {
+    let proxy: Awaited<ReturnType<typeof startConnectProxy>> | undefined;
+    const { stdout, stderr } = await checkThrough(async (port) => {
+      proxy = await startConnectProxy(port);
+      return {
+        http_proxy: proxy.url.replace('//', '//me:a-secret-word@'),
+        NO_PROXY: 'localhost,.example.com',
+      };
+    });
+    expect(stdout).toMatch(/^OK {3}cloud: proxy: 127\.0\.0\.1:\d+ is reached, for cloud\.invalid:8080$/m);
+    expect(stdout).toMatch(/^OK {3}cloud: HTTP: cloud\.invalid:8080 answers$/m);
+    expect(stdout).toMatch(/^OK {3}account: /m);
+    expect(new Set(proxy?.asked.map(({ target }) => target))).toEqual(new Set(['cloud.invalid:8080']));
+    const credentials = Buffer.from('me:a-secret-word').toString('base64');
+    expect(proxy?.asked[0]?.authorization).toBe(`Basic ${credentials}`);
+    expect(stdout + stderr).not.toContain('a-secret-word');
+  });
+
+  it('says that the proxy refuses', async () => {
+    const { stdout, code } = await checkThrough(async (port) => ({
+      HTTP_PROXY: (await startConnectProxy(port, 407)).url,
+    }));
+    expect(stdout).toMatch(
+      /^FAIL cloud: HTTP: .*the proxy 127\.0\.0\.1:\d+ refuses a connection to cloud\.invalid:8080 \(status 407\)$/m,
+    );
+    expect(code).toBe(1);
+  });
+
+  it('says that the proxy is not there', async () => {
+    const port = await freePort();
+    const { stdout } = await checkThrough(async () => ({ HTTP_PROXY: `127.0.0.1:${port}` }));
+    expect(stdout).toContain(`FAIL cloud: proxy: connection refused by 127.0.0.1:${port}\n`);
+  });
+
+  it('does not use it for a host that NO_PROXY names', async () => {
+    const { stdout } = await checkThrough(async (port) => ({
+      HTTP_PROXY: (await startConnectProxy(port)).url,
+      NO_PROXY: 'cloud.invalid',
+    }));
+    expect(stdout).toMatch(/^FAIL cloud: DNS: /m);
+  });
+
+  it('names the variable where it is no address of a proxy, without its value', async () => {
+    const { stdout, stderr, code } = await checkThrough(async () => ({
+      HTTP_PROXY: 'socks5://me:a-secret-word@proxy',
+    }));
+    expect(code).toBe(2);
+    expect(stderr).toContain('HTTP_PROXY: must be the address of an HTTP proxy');
+    expect(stdout + stderr).not.toContain('a-secret-word');
+  });
+});
