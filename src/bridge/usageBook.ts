@@ -27,6 +27,8 @@ export class UsageBook {
   readonly #ages = new Ages();
   /** The local date on which the previous month was last read, by sonic. */
   readonly #previousReadOn = new Map<string, string>();
+  /** Months that were read in this run, by sonic: what an earlier run has kept of one may be behind. */
+  readonly #readMonths = new Map<string, Set<string>>();
   /** The latest present month of which the cloud has told, by sonic. */
   readonly #toldOf = new Map<string, string>();
   /** What each sonic was last shown by; most of the times that all are looked at nothing of it has changed. */
@@ -98,13 +100,16 @@ export class UsageBook {
     if (this.#store.isCertain) this.#forgetTheGone();
   }
 
-  /** All months at once: with one of them alone the sum may be behind what was shown before a crash. */
+  /** Takes in all months at once: with one of them alone the sum may be behind what was shown before a crash. */
   #take(sonicId: string, told: ReadonlyMap<string, DailyUsage['daily']>, presentMonth: string): void {
     const before = this.#ledger.usageOf(sonicId);
     const timezone = this.#days.ownTimezoneOf(sonicId) ?? undefined;
+    const readAt = this.#clock.now();
+    const readMonths = new Set([...(this.#readMonths.get(sonicId) ?? []), ...told.keys()]);
+    this.#readMonths.set(sonicId, readMonths);
     let record = before;
     for (const [month, daily] of told) {
-      record = withReading(record, { month, daily, presentMonth, timezone, readAt: this.#clock.now() });
+      record = withReading(record, { month, daily, presentMonth, timezone, readAt, readMonths });
     }
     if (record === null || record === before) return;
     const isNews = (['changedAt', 'frozenThrough', 'timezone'] as const).some(
@@ -153,6 +158,7 @@ export class UsageBook {
       this.#ledger.forgetUsage(sonicId);
       this.#ages.forget(sonicId);
       this.#previousReadOn.delete(sonicId);
+      this.#readMonths.delete(sonicId);
       this.#toldOf.delete(sonicId);
       this.#bases.delete(sonicId);
     }

@@ -31,6 +31,8 @@ export interface MonthReading {
   readonly timezone?: string | undefined;
   /** Ms since 1970. */
   readonly readAt: number;
+  /** The months that may count for the sum, as they were read in this run; all that the record has, unless given. */
+  readonly readMonths?: ReadonlySet<string>;
 }
 
 /** What is shown of a sonic's water; litres. */
@@ -72,18 +74,19 @@ export function monthsDue(
 
 /** Takes in what was read of a month. A day that the cloud tells of no more keeps its litres. */
 export function withReading(record: UsageRecord | null, reading: MonthReading): UsageRecord {
-  const { month, presentMonth, readAt } = reading;
-  const before = record ?? newRecord(presentMonth, readAt);
+  const { month, presentMonth, readAt, readMonths } = reading;
+  const before = reopened(record ?? newRecord(presentMonth, readAt), presentMonth);
   if (month <= before.frozenThrough) return before;
   const known = before.months[month];
   const days = mergedDays(known ?? [], reading);
   const isNews = days.some((ml, index) => ml !== (known?.[index] ?? null));
   const months = { ...before.months, [month]: days };
+  const isRead = (each: string) => readMonths?.has(each) ?? each in months;
   return frozen(
     {
       ...before,
       months,
-      isWhole: before.isWhole || isEveryMonthRead(before.frozenThrough, presentMonth, months),
+      isWhole: before.isWhole || isEveryMonthRead(before.frozenThrough, presentMonth, isRead),
       changedAt: isNews ? new Date(readAt).toISOString() : before.changedAt,
       readAt: month === presentMonth ? readAt : before.readAt,
       timezone: reading.timezone,
@@ -120,17 +123,32 @@ function mergedDays(
   return Array.from({ length }, (_, index) => told.get(index) ?? known[index] ?? null);
 }
 
-function isEveryMonthRead(frozenThrough: string, presentMonth: string, months: object): boolean {
+/** A clock that was ahead has closed months that are not over: from the present one on they are open again. */
+function reopened(record: UsageRecord, presentMonth: string): UsageRecord {
+  if (record.frozenThrough < presentMonth) return record;
+  return { ...record, frozenThrough: monthAfter(presentMonth, -1) };
+}
+
+function isEveryMonthRead(
+  frozenThrough: string,
+  presentMonth: string,
+  isRead: (month: string) => boolean,
+): boolean {
   for (let month = monthAfter(frozenThrough, 1); month <= presentMonth; month = monthAfter(month, 1)) {
-    if (!(month in months)) return false;
+    if (!isRead(month)) return false;
   }
   return true;
 }
 
-/** Whether a month was just read for the last time: then one number is enough for it. */
+/**
+ * Freezes a month that was just read for the last time: then one number is enough for it. That a later month has begun
+ * is the cloud's word, and not that of a clock which may be ahead: it has told of a day in one.
+ */
 function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): UsageRecord {
   const isLast = month === monthAfter(record.frozenThrough, 1) && month < monthAfter(presentMonth, -1);
-  if (!isLast) return record;
+  const isToldOf = ([later, days]: [string, readonly (number | null)[]]) =>
+    later > month && days.some((ml) => ml !== null);
+  if (!isLast || !Object.entries(record.months).some(isToldOf)) return record;
   const { [month]: days = [], ...months } = record.months;
   return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
 }

@@ -70,8 +70,8 @@ describe('a file that another has written', () => {
     const text = readFileSync(file, 'utf8');
     const readings: [string, number][] = [
       ['2024-12', 110],
-      ['2025-01', 60],
       ['2025-02', 7],
+      ['2025-01', 60],
     ];
     let record = old;
     for (const [month, liters] of readings) {

@@ -232,6 +232,51 @@ describe('the usage of a sonic', () => {
     expect([before, shown()?.totalL]).toEqual([162.75, 162.75]);
   });
 
+  it('has no sum after a crash before all is read that may be behind, whichever month fails', async () => {
+    const crashed = await start();
+    await crashed.read();
+    // It writes the water so far, too.
+    await crashed.ledger.noteAnnounced(['incident-1']);
+    cloud.set('2026-10-31', 40);
+    cloud.set('2026-11-20', 9.25);
+    clock.advance(dayMs);
+    await crashed.read();
+    expect(crashed.shown()?.totalL).toBe(149.75);
+    for (const failing of ['2026-10', '2026-11']) {
+      const { book, read, shown } = await start();
+      failures.set(failing, 'unreadable');
+      await book.read(id, answer).catch(() => {});
+      expect(shown()?.totalL).toBeNull();
+      failures.clear();
+      await read();
+      expect(shown()?.totalL).toBe(149.75);
+    }
+  });
+
+  it.each([
+    ['2027-02-02', 'of a house that is known', true],
+    ['2027-11-24', 'of a house that is known', true],
+    ['2027-02-02', 'of a new house', false],
+  ])('is right again once a clock is back that said %s, %s', async (wrong, _, isKnown) => {
+    const right = clock;
+    if (isKnown) {
+      const before = await start();
+      await before.read();
+      await before.ledger.flush();
+    }
+    clock = new FakeClock(Date.parse(`${wrong}T12:00:00Z`));
+    const ahead = await start();
+    for (let round = 0; round < 6; round++) await ahead.read();
+    await ahead.ledger.flush();
+    clock = right;
+    const { read, shown, ledger } = await start();
+    await read();
+    const now = { todayL: 7.25, yesterdayL: 100.5, monthL: 107.75 };
+    expect(shown()).toMatchObject(isKnown ? { ...now, totalL: 137.75 } : now);
+    await ledger.flush();
+    expect((await start()).shown()).toEqual(shown());
+  });
+
   it('does not pass for the present after a long stop, but its sum stands', async () => {
     const before = await start();
     await before.read();
