@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
-import { Aedes, type PublishPacket } from 'aedes';
+import { Aedes, type Client, type PublishPacket } from 'aedes';
+import { largestPacketBytes, PacketLimit } from './packetLimit.ts';
 import { anyOf } from './topicFilter.ts';
 
 /** Where the embedded broker listens and whom it lets in. */
@@ -15,6 +16,13 @@ export interface EmbeddedOptions {
 
 /** Goes with a message through the broker, which clears the flag itself; it is never sent. */
 const sentRetained: NonNullable<PublishPacket['properties']> = {};
+
+/** Of a client that has not signed in yet, which may be anybody: many times a user name, a password and a last will. */
+const signInBytes = 16 * 1024;
+const signInTimeoutMs = 5_000;
+
+/** Clients at a time. */
+const maxConnections = 100;
 
 /** MQTT 3.1.1's "not authorized". */
 const notAuthorized = 5;
@@ -34,6 +42,7 @@ export class EmbeddedBroker {
   async start(): Promise<number> {
     const { host, port, username, password, retainAsPublished } = this.#options;
     const broker = await Aedes.createBroker({
+      connectTimeout: signInTimeoutMs,
       // Whoever asks to be kept messages for and never comes back would fill the memory: everybody begins anew.
       preConnect(_client, packet, done) {
         packet.clean = true;
@@ -52,8 +61,9 @@ export class EmbeddedBroker {
       socket.setNoDelay(true);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
-      broker.handle(socket);
+      limitPackets(socket, broker.handle(socket));
     });
+    server.maxConnections = maxConnections;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(port, host, resolve);
@@ -72,6 +82,16 @@ export class EmbeddedBroker {
     const server = this.#server;
     if (server) await new Promise<void>((closed) => server.close(() => closed()));
   }
+}
+
+/** Hangs up before the broker keeps more of a packet than it should: it would wait for 256 MB. */
+function limitPackets(socket: Socket, client: Client): void {
+  const limit = new PacketLimit(signInBytes, () => socket.destroy());
+  client.on('connected', () => {
+    limit.maxBytes = largestPacketBytes;
+  });
+  // The broker reads by itself; what it reads is seen here first.
+  socket.on('data', (bytes) => limit.apply(bytes));
 }
 
 /** Does what a subscription with MQTT 5 can ask for. */

@@ -136,6 +136,50 @@ describe('the embedded broker', () => {
     expect((await startBroker({ port })).port).toBe(port);
   });
 
+  it.each([
+    ['says nothing', Buffer.alloc(0)],
+    ['begins to greet and goes no further', Buffer.from([0x10, 20, 0, 4])],
+    ['announces a greeting of 256 MB', Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f])],
+    ['announces a message of 256 MB', Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])],
+  ])('hangs up on a client that %s', async (_what, bytes) => {
+    const { port, url } = await startBroker({ username: 'user-1', password: 'pass-1' });
+    const stranger = connect(port, '127.0.0.1');
+    stranger.on('error', () => undefined).resume();
+    stranger.write(bytes);
+    await once(stranger, 'close');
+    const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pass-1' } as const;
+    expect((await connected(url, credentials)).happenings).toEqual(['connected']);
+  });
+
+  it('takes a long message of a client that has signed in, and hangs up on one that is too long', async () => {
+    const { url } = await startBroker();
+    const watcher = await watchTopics(url, '#');
+    await watcher.publish('long', 'x'.repeat(2_000_000));
+    await watcher.waitForTopic('long', (text) => text.length === 2_000_000);
+    const client = mqtt.connect(url, { reconnectPeriod: 0 });
+    onTestFinished(() => void client.end(true));
+    const hungUp = new Promise<void>((resolve) => client.on('close', () => resolve()));
+    client.publish('too long', Buffer.alloc(17 * 1024 * 1024));
+    await hungUp;
+    await watcher.settle();
+    expect([...watcher.last.keys()]).toEqual(['long']);
+  });
+
+  it('takes a hundred clients and no more', async () => {
+    const { port } = await startBroker();
+    const clients = Array.from({ length: 101 }, () => connect(port, '127.0.0.1'));
+    const closed = clients.map(async (client) => {
+      client.on('error', () => undefined).resume();
+      await once(client, 'close');
+      return client;
+    });
+    onTestFinished(() => {
+      for (const client of clients) client.destroy();
+    });
+    await Promise.race(closed);
+    expect(clients.filter((client) => client.destroyed)).toHaveLength(1);
+  });
+
   it('stays when somebody sends no MQTT', async () => {
     const { port, url } = await startBroker();
     const stranger = connect(port, '127.0.0.1');

@@ -1,0 +1,62 @@
+import { createRequire } from 'node:module';
+import type { Packet } from 'mqtt';
+import { expect, it } from 'vitest';
+import { PacketLimit } from '../../../src/broker/packetLimit.ts';
+
+const { generate }: { generate(packet: Packet): Buffer } = createRequire(
+  createRequire(import.meta.url).resolve('mqtt'),
+)('mqtt-packet');
+
+const message = (length: number, messageId: number) =>
+  generate({
+    cmd: 'publish',
+    topic: 'a/topic',
+    payload: Buffer.alloc(length, 'x'),
+    qos: 1,
+    messageId,
+    dup: false,
+    retain: true,
+  });
+
+const topicBytes = 2 + 'a/topic'.length + 2;
+
+it.each([1, 2, 3, 7, 1_000, 100_000])(
+  'packets in pieces of %i bytes pass as they are, and one that is too long is cut',
+  (pieceBytes) => {
+    const maxBytes = 20_000;
+    const fitting = maxBytes - topicBytes;
+    const stream = Buffer.concat([
+      message(3, 1),
+      generate({ cmd: 'pingresp' }),
+      message(200, 2),
+      message(fitting, 3),
+      message(fitting + 1, 4),
+      message(2_500_000, 5),
+      generate({ cmd: 'pingresp' }),
+      message(5, 6),
+    ]);
+    const tooLong: number[] = [];
+    const limit = new PacketLimit(maxBytes, (bytes) => tooLong.push(bytes));
+    const passed: Buffer[] = [];
+    for (let at = 0; at < stream.length; at += pieceBytes)
+      passed.push(limit.apply(stream.subarray(at, at + pieceBytes)));
+    const cut = (messageId: number) => {
+      const bytes = Buffer.from(message(fitting, messageId));
+      bytes[bytes.length - 1] = 0xff;
+      return bytes;
+    };
+    const expected = [
+      message(3, 1),
+      generate({ cmd: 'pingresp' }),
+      message(200, 2),
+      message(fitting, 3),
+      cut(4),
+      cut(5),
+      generate({ cmd: 'pingresp' }),
+      message(5, 6),
+    ];
+    expect(Buffer.concat(passed).equals(Buffer.concat(expected))).toBe(true);
+    expect(tooLong).toHaveLength(2);
+    expect(tooLong[0]).toBe(maxBytes + 1);
+  },
+);
