@@ -45,8 +45,8 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'what is no text is no command',
     file: 'src/bridge/payloadFlaw.ts',
-    text: 'if (!isText)',
-    replacement: 'if (false)',
+    text: 'return isText ?',
+    replacement: 'return true ?',
     tests: commanderTests,
   },
   {

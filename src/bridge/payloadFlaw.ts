@@ -4,7 +4,7 @@ const mostBytes = 65_536;
 
 /** Why a payload is not even read, in words; null for one that is. */
 export function payloadFlaw({ payload, isText }: Pick<BrokerMessage, 'payload' | 'isText'>): string | null {
-  if (!isText) return 'the payload is not UTF-8';
-  const bytes = Buffer.byteLength(payload);
-  return bytes > mostBytes ? `the payload has ${bytes} bytes; at most ${mostBytes} are taken` : null;
+  // First, since a long message may be cut, which makes it no text.
+  if (Buffer.byteLength(payload) > mostBytes) return 'the payload is larger than 64 KiB';
+  return isText ? null : 'the payload is not UTF-8';
 }

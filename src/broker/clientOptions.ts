@@ -1,5 +1,6 @@
 import type { IClientOptions } from 'mqtt';
 import { type Address, destinationOf } from './addresses.ts';
+import { largestPacketBytes } from './packetLimit.ts';
 import { SlimStore } from './slimStore.ts';
 
 /** Says where the broker is, as a URL like those of the options; rejects in words. */
@@ -62,6 +63,8 @@ export function clientOptions(
     queueQoSZero: false,
     // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
     writeCache: false,
+    // An MQTT 5 broker keeps to it.
+    ...(version === 5 && { properties: { maximumPacketSize: largestPacketBytes } }),
     outgoingStore: new SlimStore(),
     ...(user !== undefined && { username: user }),
     // The library would write nothing at all.

@@ -1,4 +1,4 @@
-import { connect, type IClientOptions, type ISubscriptionRequest, type MqttClient } from 'mqtt';
+import type { ISubscriptionRequest } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -6,13 +6,11 @@ import { Outage } from '../base/outage.ts';
 import { type Address, Addresses, describeUrl } from './addresses.ts';
 import { BrokerAway } from './brokerAway.ts';
 import { type BrokerFinder, type BrokerOptions, clientOptions } from './clientOptions.ts';
+import { type Dial, dialLimited } from './dial.ts';
 import { takenOverWords, wordsOf } from './failureWords.ts';
 import { type Ending, Link, type LinkOptions } from './link.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
 import { anyOf } from './topicFilter.ts';
-
-/** Opens a connection, as mqtt.js does. */
-export type Dial = (options: IClientOptions) => MqttClient;
 
 /** What a connection tells its owner. */
 export interface BrokerEvents {
@@ -76,7 +74,7 @@ export class Connection {
     clock: Clock,
     random: Random,
     log: Log,
-    dial: Dial = connect,
+    dial: Dial = dialLimited,
   ) {
     this.#dial = dial;
     this.#options = options;
@@ -276,7 +274,7 @@ export class Connection {
     const { clientId, keepaliveS, pingEveryMs } = this.#options;
     const { version, isTrial, hasWelcomed } = address;
     return {
-      client: this.#dial(clientOptions(this.#options, address)),
+      client: this.#dial(clientOptions(this.#options, address), this.#sayTooLong()),
       address: { version, isTrial, hasWelcomed },
       clientId,
       keepaliveS,
@@ -299,6 +297,19 @@ export class Connection {
     this.#outage.recovered();
     const protocol = version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
     this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
+  }
+
+  /** Of each connection once: whoever sends one such message may send many. */
+  #sayTooLong(): (bytes: number) => void {
+    let isSaid = false;
+    return (bytes) => {
+      if (isSaid) return;
+      isSaid = true;
+      const megabytes = Math.round(bytes / 1_000_000);
+      this.#log.warn(
+        `The MQTT broker sent a message of ${megabytes} MB. Only its beginning is read. Limit messages in the broker (Mosquitto: message_size_limit)`,
+      );
+    };
   }
 
   #nameOf({ url }: Address): string {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IClientOptions } from 'mqtt';
 import type { Random } from '../../src/base/backoff.ts';
-import type { Dial } from '../../src/broker/connection.ts';
+import type { Dial } from '../../src/broker/dial.ts';
 import type { ProcessClock, VirtualTime } from './virtualTime.ts';
 
 /** What a broker, or the way to it, can suffer from for a while. */

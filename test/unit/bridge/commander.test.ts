@@ -89,7 +89,7 @@ describe.each(commands)('a message on $topic', ({ topic }) => {
       {
         topic,
         status: 'refused',
-        reason: 'the payload has 100000 bytes; at most 65536 are taken',
+        reason: 'the payload is larger than 64 KiB',
         http_status: null,
       },
     ]);

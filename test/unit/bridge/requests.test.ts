@@ -55,7 +55,7 @@ describe('a request', () => {
     ['{"operation":"sign_in","body":{}}', 'operation is not known'],
     ['{"transaction":1,"\\u0074ransaction":2}', 'transaction is named twice'],
     [`{"transaction":"${'x'.repeat(999)}"}`, 'transaction has 1001 characters; at most 1000 are taken'],
-    [`{"body":"${'ü'.repeat(32_768)}"}`, 'the payload has 65547 bytes; at most 65536 are taken'],
+    [`{"body":"${'ü'.repeat(32_768)}"}`, 'the payload is larger than 64 KiB'],
   ])('that is no request says why: %#', (payload, problem) => {
     expect(read(payload)).toMatchObject({ problem });
   });
