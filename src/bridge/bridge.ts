@@ -247,6 +247,7 @@ export class Bridge {
         this.#onShown();
       },
       left: (device) => this.#handover.leave(device),
+      swept: () => this.#stocktaking.swept(),
       maySweep: () => !this.#others.isAny && !this.#isFilterInVain,
       clock,
       log,
@@ -408,7 +409,7 @@ export class Bridge {
     // Before anything is said of how the bridge does.
     this.#lookAnew();
     this.#publisher.publishAll();
-    void this.#stocktaking.take();
+    this.#stocktaking.connected();
   }
 
   /** There is no connection, and why is known by now. */

@@ -18,7 +18,7 @@ export interface HandoverOptions {
   readonly read: (
     filters: readonly string[],
     found: (topic: string, payload: string) => void,
-  ) => Promise<void>;
+  ) => Promise<unknown>;
   /** These retained messages are of something that no bridge will show. */
   readonly stale: (topics: readonly string[]) => void;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
 import type { Connection } from '../broker/connection.ts';
+import { deviceTopics } from '../homeassistant/plan.ts';
 import {
   type FoundDiscovery,
   readDiscovery,
@@ -18,6 +19,9 @@ export interface DeviceKey {
 
 // Brokers send what they keep at once; the longest time is for a slow one with tens of thousands.
 const patience = { quietMs: 300, longestMs: 10_000 };
+
+/** So many messages every broker holds for a reader. */
+const mostAtOnce = 500;
 
 /** Retained messages that bridges have left on the broker below one base topic, and which of them are this one's. */
 export class Inventory {
@@ -56,6 +60,21 @@ export class Inventory {
     if (!target || (target.kind === 'bridge' && topic !== this.#topics.bridge(statesPath))) return;
     this.#states.add(topic);
     if (target.path === '') this.#noteRecord(target, payload);
+  }
+
+  /** Further topics of the devices of which a state was seen: a broker may have sent only a part. */
+  unseen(): string[] {
+    const devices = new Map<string, DeviceKey>();
+    for (const topic of this.#states) {
+      const { kind, id = '' } = this.#topics.parse(topic) ?? {};
+      const known = cloudKinds.find((each) => each === kind);
+      if (known) devices.set(`${kind}/${id}`, { kind: known, id });
+    }
+    const all = [...devices.values()].flatMap(({ kind, id }) => [
+      this.#topics.discovery(kind, id),
+      ...deviceTopics(kind, id, this.#topics),
+    ]);
+    return all.filter((topic) => !this.#states.has(topic) && !this.#discoveries.has(topic));
   }
 
   /** State topics that are this bridge's to keep or to delete. */
@@ -143,20 +162,29 @@ export async function takeInventory(
   connection: Connection,
   topics: Topics,
   shard: Shard,
-): Promise<Inventory> {
+): Promise<{ readonly inventory: Inventory; readonly isWhole: boolean }> {
   const inventory = new Inventory(topics, shard);
+  const note = (topic: string, payload: string) => inventory.note(topic, payload);
   const filters = [topics.discoveryFilter, ...topics.stateFilters, ...topics.bridgeFilters];
-  await readKept(connection, filters, (topic, payload) => inventory.note(topic, payload));
-  return inventory;
+  const isWhole = await readKept(connection, filters, note);
+  if (isWhole) return { inventory, isWhole };
+  const unseen = inventory.unseen();
+  for (let start = 0; start < unseen.length; start += mostAtOnce) {
+    await readKept(connection, unseen.slice(start, start + mostAtOnce), note);
+  }
+  return { inventory, isWhole };
 }
 
-/** Reads what the broker keeps under the filters; rejects as `Connection.readRetained` does. */
-export async function readKept(
+/**
+ * Reads what the broker keeps under the filters, and resolves to whether that may be all; rejects as
+ * `Connection.readRetained` does.
+ */
+export function readKept(
   connection: Connection,
   filters: readonly string[],
   found: (topic: string, payload: string) => void,
-): Promise<void> {
-  await connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
+): Promise<boolean> {
+  return connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
     if (isRetained && payload !== '') found(topic, payload);
   });
 }

@@ -35,6 +35,8 @@ export interface PublisherOptions {
   readonly published: () => void;
   /** A device that was shown is left to another bridge. */
   readonly left: (device: DeviceKey) => void;
+  /** What nobody wants of all that was found is deleted. */
+  readonly swept: () => void;
   /** Whether what nobody wants may be deleted: not while it may be another bridge's. */
   readonly maySweep: () => boolean;
   readonly clock: Clock;
@@ -329,8 +331,12 @@ export class Publisher {
       await this.#retained.room();
       this.#retained.clear(topic);
     }
-    if (stale.length > 0)
-      this.#log.info(`Deleted ${stale.length} retained messages of what is no longer there`);
+    await this.#retained.settle();
+    const left = new Set(this.#retained.unknownTopics());
+    const deleted = stale.filter((topic) => !left.has(topic)).length;
+    if (deleted === 0) return;
+    this.#log.info(`Deleted ${deleted} retained messages of what is no longer there`);
+    this.#options.swept();
   }
 
   /** Whether a topic that was found is of something that the cloud has, and another bridge shows; then it is left to it. */

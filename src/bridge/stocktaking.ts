@@ -21,25 +21,45 @@ const mostLost = 3;
 /** For so long; a broker that was restarted three times in a row is no such broker. */
 const sparedMs = 3_600_000;
 
+/** The nodes of a cluster may take so long to tell one another what they keep. */
+const againMs = 120_000;
+
 /** Looks at what the broker keeps, one reading at a time: their answers could not be told apart. */
 export class Stocktaking {
   readonly #options: StocktakingOptions;
   #reading: Promise<unknown> = Promise.resolve();
   #lost = 0;
   #sparedUntil = Number.NEGATIVE_INFINITY;
+  /** Whether the last inventory may hold everything. */
+  #isWhole = true;
   #isStopped = false;
+  #cancelAgain: () => void = () => {};
 
   constructor(options: StocktakingOptions) {
     this.#options = options;
   }
 
-  /** Takes the inventory over a connection that is new. */
+  /** Takes the inventory over a connection that is new, and again once a cluster has had its time. */
+  connected(): void {
+    this.#cancelAgain();
+    this.#cancelAgain = this.#options.clock.after(againMs, () => void this.take());
+    void this.take();
+  }
+
+  /** What was stale is deleted: where the broker has shown only a part, the next part is looked at. */
+  swept(): void {
+    if (!this.#isWhole) void this.take();
+  }
+
+  /** Takes the inventory. */
   async take(): Promise<void> {
     const { connection, topics, shard, taken, clock, log } = this.#options;
     if (clock.monotonic() < this.#sparedUntil) return;
     let inventory: Inventory | null = null;
     try {
-      inventory = await this.#inTurn(() => takeInventory(connection, topics, shard));
+      ({ inventory, isWhole: this.#isWhole } = await this.#inTurn(() =>
+        takeInventory(connection, topics, shard),
+      ));
       this.#lost = 0;
     } catch (error) {
       // A connection that ended takes the inventory when it is back; one that refuses it goes without.
@@ -55,13 +75,14 @@ export class Stocktaking {
   }
 
   /** Reads what the broker keeps under the filters; rejects as `Connection.readRetained` does. */
-  read(filters: readonly string[], found: (topic: string, payload: string) => void): Promise<void> {
+  read(filters: readonly string[], found: (topic: string, payload: string) => void): Promise<boolean> {
     return this.#inTurn(() => readKept(this.#options.connection, filters, found));
   }
 
   /** Tells nothing more. */
   stop(): void {
     this.#isStopped = true;
+    this.#cancelAgain();
   }
 
   #inTurn<T>(read: () => Promise<T>): Promise<T> {

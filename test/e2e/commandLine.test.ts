@@ -8,6 +8,7 @@ import { version } from '../../src/base/version.ts';
 import { runProgram } from '../support/callProgram.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { fault, hourly, startHouse } from '../support/house.ts';
+import { leaveBehind } from '../support/leftBehind.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
@@ -274,23 +275,7 @@ describe('cleanup', () => {
     'goes on until nothing is left, although a broker as it comes shows a part of thousands at a time',
     async () => {
       const house = await startHouse({ isStarted: false, broker: { isAsItComes: true } });
-      const padding = 'x'.repeat(20_000);
-      const discovery = JSON.stringify({
-        availability: [{ topic: 'sonic2mqtt/bridge/state' }],
-        components: {},
-        padding,
-      });
-      for (let index = 0; index < 2_000; index += 50) {
-        const ids = Array.from({ length: 50 }, (_, at) => `old-${index + at}`);
-        const messages = ids.flatMap((id) => [
-          [`homeassistant/device/sonic2mqtt_${id}/config`, discovery] as const,
-          [`sonic2mqtt/sonic/${id}`, '{}'] as const,
-          [`sonic2mqtt/sonic/${id}/availability`, 'online'] as const,
-        ]);
-        await Promise.all(
-          messages.map(([topic, text]) => house.watcher.publish(topic, text, { retain: true })),
-        );
-      }
+      await leaveBehind(house.watcher, 2_000, ['', '/availability']);
       const { code, stdout } = await runProgram(['cleanup'], { config: house.config });
       expect({ code, stdout }).toEqual({ code: 0, stdout: 'Deleted 6,000 retained messages\n' });
       const after = await watchTopics(house.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);

@@ -135,7 +135,7 @@ describe('the number of bridges', () => {
       await untilOneOf(house, index, 2);
     }
     await untilShared(house, 2, ['bridge_0', 'bridge_1', 'bridge_2']);
-    expect(topicsOf(house, 'bridge_2')).toHaveLength(5);
+    expect(topicsOf(house, 'bridge_2')).toHaveLength(6);
     await three[2]?.stop();
     await waitFor(() => topicsOf(house, 'bridge_2').length === 0, { what: 'its topics to go' });
     await untilShared(house, 2);

@@ -1,0 +1,27 @@
+import type { MqttWatcher } from './mqttWatcher.ts';
+
+/**
+ * Leaves retained messages of so many sonics that no account has: a discovery message of 20 KB each, and below the topic of
+ * every second one, or of all, messages at these paths.
+ */
+export async function leaveBehind(
+  watcher: MqttWatcher,
+  count: number,
+  paths: readonly string[],
+  isEverySecond = false,
+): Promise<void> {
+  const availability = [{ topic: 'sonic2mqtt/bridge/state' }];
+  const discovery = JSON.stringify({ availability, components: {}, padding: 'x'.repeat(20_000) });
+  const leave = (topic: string, text: string) => watcher.publish(topic, text, { retain: true });
+  for (let start = 0; start < count; start += 50) {
+    const indices = Array.from({ length: Math.min(50, count - start) }, (_, at) => start + at);
+    await Promise.all(
+      indices.flatMap((index) => [
+        leave(`homeassistant/device/sonic2mqtt_old-${index}/config`, discovery),
+        ...(isEverySecond && index % 2 === 1
+          ? []
+          : paths.map((path) => leave(`sonic2mqtt/sonic/old-${index}${path}`, '{}'))),
+      ]),
+    );
+  }
+}
