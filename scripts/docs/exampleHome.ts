@@ -34,7 +34,8 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     property: {
       kind: 'property',
       property: present(world.properties.get(propertyId)),
-      settings: present(world.settings.get(propertyId)),
+      // The cloud does not show the webhook's address.
+      settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
       accepted: {},
       incidents,

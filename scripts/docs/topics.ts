@@ -42,7 +42,8 @@ const retainedWords: Readonly<Record<string, string>> = {
   'signal/{id}/availability': '`online` or `offline`: its connection to the cloud',
   'signal/{id}/incidents': 'as for a sonic: the incidents of this signal that name no known sonic',
   'property/{id}': 'the record of the cloud',
-  'property/{id}/settings': 'its settings',
+  'property/{id}/settings':
+    'its settings; `webhook_url` is the address that the cloud accepted last, where it shows none',
   'property/{id}/notifications': 'its notification settings',
   'property/{id}/incidents':
     'the open incidents of everything in it, newest first, at most 50; `open_count` is null also while the cloud does not say which signals are in the property',
