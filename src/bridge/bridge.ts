@@ -20,7 +20,7 @@ import { EarlyPoll } from './earlyPoll.ts';
 import { EventFeed } from './eventFeed.ts';
 import { Extras } from './extras.ts';
 import type { Figures } from './figures.ts';
-import { agesUntil } from './freshness.ts';
+import { agesUntil, isJudged } from './freshness.ts';
 import { Handover } from './handover.ts';
 import type { Inventory } from './inventory.ts';
 import type { Ledger } from './ledger.ts';
@@ -31,7 +31,7 @@ import { Poller, type PollerTimes } from './poller.ts';
 import { Presence } from './presence.ts';
 import { Publisher } from './publisher.ts';
 import { SelfReport } from './selfReport.ts';
-import { type Slice, slices } from './slices.ts';
+import { type Slice, slices, vitalSlices, wasPolled } from './slices.ts';
 import { Stocktaking } from './stocktaking.ts';
 import { type Happening, Store } from './store.ts';
 import type { WebhookRegistration } from './webhookRegistration.ts';
@@ -97,6 +97,7 @@ export class Bridge {
   #trouble: string | null = null;
   #isShown = false;
   #connections = 0;
+  #brokerLostAt: number | null = null;
   #isFirstRoundDone = false;
   #isStockTaken = false;
   #isPruned = false;
@@ -333,12 +334,25 @@ export class Bridge {
   /** How its two sides fare. */
   get wellbeing(): Wellbeing {
     const { connection } = this.#parts;
+    const { status, isCloudFresh, cloudReason } = this.#monitor;
+    const { records } = this.#poller;
+    const readAt = Math.max(...vitalSlices.map((slice) => records[slice].lastSuccessAt ?? 0));
     return wellbeingOf({
-      isCloudFresh: this.#monitor.isCloudFresh,
-      cloudReason: this.#monitor.cloudReason,
-      isConnected: connection.isConnected,
-      brokerReason: connection.trouble,
-      isShown: this.#isShown,
+      cloud: {
+        isFresh: isCloudFresh,
+        status,
+        reason: cloudReason,
+        isTried: slices.some((slice) => wasPolled(records[slice])),
+        isJudged: isJudged(records),
+        readAt: readAt || null,
+      },
+      broker: {
+        isConnected: connection.isConnected,
+        trouble: connection.trouble,
+        lostAt: this.#brokerLostAt,
+        isShown: this.#isShown,
+        isShowing: this.#publisher.isShowingDevices,
+      },
     });
   }
 
@@ -405,6 +419,7 @@ export class Bridge {
   brokerConnected(): void {
     this.#connections += 1;
     this.#others.reconnected();
+    this.#brokerLostAt = null;
     this.#commands.forgetKept();
     // Before anything is said of how the bridge does.
     this.#lookAnew();
@@ -414,6 +429,7 @@ export class Bridge {
 
   /** There is no connection, and why is known by now. */
   brokerLost(): void {
+    if (this.#connections > 0) this.#brokerLostAt ??= this.#parts.clock.now();
     this.#lookAnew();
   }
 

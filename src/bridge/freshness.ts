@@ -1,9 +1,15 @@
 import { isRefusedForGood } from '../cloud/errors.ts';
-import { type Slice, type SliceRecord, vitalSlices } from './slices.ts';
+import { type Slice, type SliceRecord, vitalSlices, wasPolled } from './slices.ts';
 
 /** The slice by which freshness is judged: the first vital one; what is refused for good tells nothing of the rest. */
 function judgedSlice(records: Readonly<Record<Slice, SliceRecord>>): Slice | null {
   return vitalSlices.find((slice) => !isRefusedForGood(records[slice].failure?.kind)) ?? null;
+}
+
+/** Whether the slice by which freshness is judged was polled, well or not. */
+export function isJudged(records: Readonly<Record<Slice, SliceRecord>>): boolean {
+  const judged = judgedSlice(records);
+  return judged === null || wasPolled(records[judged]);
 }
 
 /** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */

@@ -1,6 +1,6 @@
 import type { CloudErrorKind } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
-import { type Failure, type Slice, type SliceRecord, slices, vitalSlices } from './slices.ts';
+import { type Failure, type Slice, type SliceRecord, slices, vitalSlices, wasPolled } from './slices.ts';
 
 /** Everything that the judgement rests on. */
 export interface Symptoms {
@@ -86,10 +86,6 @@ function isWhollyFailing(symptoms: Symptoms, kind: CloudErrorKind): boolean {
 
 function isUnpolled(symptoms: Symptoms): boolean {
   return !slices.some((slice) => wasPolled(symptoms.slices[slice]));
-}
-
-function wasPolled({ lastSuccessAt, failure }: SliceRecord): boolean {
-  return lastSuccessAt !== null || failure !== null;
 }
 
 /** Each distinct failure, and the slices that it befell. */

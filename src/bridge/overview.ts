@@ -1,6 +1,7 @@
 import type { HealthStatus, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
-import { type Slice, type SliceRecord, slices } from './slices.ts';
+import { wordsOfEmptiness } from './accountWords.ts';
+import { isSonicSlice, type Slice, type SliceRecord, slices, wasPolled } from './slices.ts';
 import type { Store } from './store.ts';
 import type { Wellbeing } from './wellbeing.ts';
 
@@ -12,6 +13,10 @@ export interface PollOverview {
   /** Why the last one failed, or was not complete, in words; null where it went well, or before the first. */
   readonly failure: string | null;
   readonly failures: number;
+  /** Whether the first one has not ended yet, well or not. */
+  readonly isPending: boolean;
+  /** How many records there are of it so far; null where it is asked for sonic by sonic. */
+  readonly records: number | null;
 }
 
 /** How the bridge itself fares. */
@@ -27,6 +32,8 @@ export interface BridgeOverview {
 /** All that the bridge knows, for people to look at; gathered when it is asked for. */
 export interface Overview extends BridgeOverview {
   readonly polls: readonly PollOverview[];
+  /** Why there is nothing to show, in words; null where there is something, or that is not known. */
+  readonly emptiness: string | null;
   /** Whether every list was once read completely, and it is known what of it is to be shown. */
   readonly isWhole: boolean;
   readonly properties: readonly PropertyView[];
@@ -35,6 +42,8 @@ export interface Overview extends BridgeOverview {
   readonly incidents: readonly Incident[];
   /** Whether no other incident is open. */
   readonly areIncidentsKnown: boolean;
+  /** Wall clock, ms, of the last reading of incidents; null before the first. */
+  readonly incidentsReadAt: number | null;
   /** When a sonic was last read, in ms of the wall clock; null where it never was. */
   readonly readAt: (sonicId: string) => number | null;
 }
@@ -46,21 +55,39 @@ export function overviewOf(
   store: Store,
   aheadMs: number,
 ): Overview {
+  const counts = store.counts();
+  const found: Partial<Record<Slice, number>> = { ...counts, incidents: counts.open_incidents };
   return {
     ...bridge,
     polls: slices.map((slice) => {
       const { lastSuccessAt, failure, consecutiveFailures } = records[slice];
-      return { slice, lastSuccessAt, failure: failure?.words ?? null, failures: consecutiveFailures };
+      return {
+        slice,
+        lastSuccessAt,
+        failure: failure?.words ?? null,
+        failures: consecutiveFailures,
+        isPending: isPending(slice, records),
+        records: found[slice] ?? null,
+      };
     }),
+    emptiness: wordsOfEmptiness(store, records.properties.lastSuccessAt !== null),
     isWhole: store.isCertain,
     properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
     signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
     sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),
     incidents: store.ids('incident').flatMap((id) => store.incident(id) ?? []),
     areIncidentsKnown: store.areIncidentsKnown,
+    incidentsReadAt: records.incidents.lastSuccessAt,
     readAt: (sonicId) => {
       const at = store.sonicReadAt(sonicId);
       return at === null ? null : at + aheadMs;
     },
   };
+}
+
+/** Nothing is asked for sonic by sonic before the sonics are known. */
+function isPending(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): boolean {
+  const { sonics } = records;
+  const isBarred = isSonicSlice(slice) && sonics.failure !== null && sonics.lastSuccessAt === null;
+  return !wasPolled(records[slice]) && !isBarred;
 }

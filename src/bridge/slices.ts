@@ -47,6 +47,11 @@ export interface SliceRecord {
   readonly consecutiveFailures: number;
 }
 
+/** Whether the slice was polled, well or not. */
+export function wasPolled({ lastSuccessAt, failure }: SliceRecord): boolean {
+  return lastSuccessAt !== null || failure !== null;
+}
+
 /** A slice that was not polled yet. */
 export const neverPolled: SliceRecord = {
   lastSuccessAt: null,

@@ -2,7 +2,13 @@ import { version } from '../base/version.ts';
 import type { Overview } from '../bridge/overview.ts';
 import type { Half } from '../bridge/wellbeing.ts';
 import { incidentName } from '../entities/incidents.ts';
-import { isConnected, isSonicReachable, type SignalView, type SonicView } from '../model/devices.ts';
+import {
+  isConnected,
+  isSonicReachable,
+  type PropertyView,
+  type SignalView,
+  type SonicView,
+} from '../model/devices.ts';
 import { newestFirst, openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
@@ -46,8 +52,12 @@ export interface ShownHub {
 export interface ShownProperty {
   /** Null: in none that is known. */
   readonly name: string | null;
-  /** Null while not all of them are known. */
+  /** Those that are known, or were when they were last read; null before the first reading. */
   readonly openIncidents: number | null;
+  /** Whether no other is open. */
+  readonly areIncidentsKnown: boolean;
+  /** When they were last read, in ms; told while the cloud is away. */
+  readonly incidentsReadAt: number | null;
   /** Those on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
@@ -77,13 +87,19 @@ export interface StatusDocument {
   readonly health: { readonly status: string | null; readonly reason: string | null };
   readonly cloud: ShownHalf;
   readonly broker: ShownHalf;
+  /** Whether the first reading of everything is under way. */
+  readonly isLoading: boolean;
   /** Whether everything was read once. */
   readonly isWhole: boolean;
+  /** Why there is nothing to show, in words; null where there is something, or that is not known. */
+  readonly emptiness: string | null;
   /** How many valves are known to be so at present. */
   readonly valves: Readonly<Record<Valve | 'unknown', number>>;
   readonly incidents: {
     /** Whether no other is open. */
     readonly areKnown: boolean;
+    /** When they were last read, in ms; null before the first reading. */
+    readonly readAt: number | null;
     readonly inAll: number;
     readonly newest: readonly ShownIncident[];
   };
@@ -93,8 +109,10 @@ export interface StatusDocument {
 }
 
 interface ShownHalf {
-  readonly isUp: boolean;
+  readonly status: Half['status'];
   readonly reason: string | null;
+  /** When it last worked, in ms; null while it works, and if it never did. */
+  readonly workedAt: number | null;
 }
 
 type Device = SignalView | SonicView;
@@ -103,7 +121,7 @@ type Device = SignalView | SonicView;
 interface Household {
   readonly id: string | null;
   readonly name: string | null;
-  readonly openIncidents: number | null;
+  readonly incidents: Pick<ShownProperty, 'openIncidents' | 'areIncidentsKnown' | 'incidentsReadAt'>;
   readonly devices: readonly Device[];
 }
 
@@ -117,8 +135,9 @@ export function pageNearest(overview: Overview, wantedPage: number): StatusDocum
 export function statusOf(overview: Overview, hide: (text: string) => string, wantedPage = 1): StatusDocument {
   const { startedAt, status, reason, wellbeing, polls } = overview;
   const words = (text: string | null) => (text === null ? null : hide(text));
-  const half = ({ isWorking, reason: why }: Half) => ({ isUp: isWorking, reason: words(why) });
-  const isFresh = wellbeing.cloud.isWorking;
+  const half = ({ status: stage, reason: why, workedAt }: Half) => ({
+    ...{ status: stage, reason: words(why), workedAt },
+  });
   const { lines, valves } = layoutOf(overview);
   const page = pageNearest(overview, wantedPage);
   const onPage = new Map<Household, Device[]>();
@@ -136,10 +155,13 @@ export function statusOf(overview: Overview, hide: (text: string) => string, wan
     health: { status, reason: words(reason) },
     cloud: half(wellbeing.cloud),
     broker: half(wellbeing.broker),
+    isLoading: wellbeing.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
     isWhole: overview.isWhole,
+    emptiness: words(overview.emptiness),
     valves,
     incidents: {
-      areKnown: isFresh && overview.areIncidentsKnown,
+      areKnown: isPresent(overview) && overview.areIncidentsKnown,
+      readAt: overview.incidentsReadAt,
       inAll: overview.incidents.length,
       newest: newestFirst(overview.incidents)
         .slice(0, mostIncidents)
@@ -170,14 +192,20 @@ function layoutOf(overview: Overview): Layout {
         ? [[household, null]]
         : household.devices.map((device) => [household, device]),
     ),
-    valves: counted(overview.sonics, overview.wellbeing.cloud.isWorking),
+    valves: counted(overview.sonics, isPresent(overview)),
   };
   layouts.set(overview, layout);
   return layout;
 }
 
+/** Whether what was read is not too old: nothing is, before the cloud has failed. */
+function isPresent({ wellbeing: { cloud } }: Overview): boolean {
+  return cloud.isWorking || cloud.status !== 'down';
+}
+
 /** By name, as people look for them; what is in no known property comes last. */
-function householdsOf({ wellbeing, properties, signals, sonics }: Overview): Household[] {
+function householdsOf(overview: Overview): Household[] {
+  const { properties, signals, sonics } = overview;
   const inside = new Map<string | null, Device[]>();
   const known = new Set(properties.map(({ property }) => property.id));
   for (const device of [...signals, ...sonics]) {
@@ -187,12 +215,11 @@ function householdsOf({ wellbeing, properties, signals, sonics }: Overview): Hou
     else inside.set(home, [device]);
   }
   const devicesIn = (id: string | null) => (inside.get(id) ?? []).toSorted(hubsFirst);
-  const isFresh = wellbeing.cloud.isWorking;
   const homes = properties.map(
     (view): Household => ({
       id: view.property.id,
       name: nameOf(view.property),
-      openIncidents: isFresh ? openCount(view) : null,
+      incidents: incidentsIn(view, overview),
       devices: devicesIn(view.property.id),
     }),
   );
@@ -200,7 +227,22 @@ function householdsOf({ wellbeing, properties, signals, sonics }: Overview): Hou
   const homeless = devicesIn(null);
   return homeless.length === 0
     ? homes
-    : [...homes, { id: null, name: null, openIncidents: null, devices: homeless }];
+    : [...homes, { id: null, name: null, incidents: noIncidents, devices: homeless }];
+}
+
+const noIncidents: Household['incidents'] = {
+  ...{ openIncidents: null, areIncidentsKnown: false, incidentsReadAt: null },
+};
+
+/** An outage takes nothing back of what was known before it. */
+function incidentsIn(view: PropertyView, overview: Overview): Household['incidents'] {
+  const { incidentsReadAt, wellbeing } = overview;
+  if (incidentsReadAt === null) return noIncidents;
+  return {
+    openIncidents: view.incidents.length,
+    areIncidentsKnown: isPresent(overview) && openCount(view) !== null,
+    incidentsReadAt: wellbeing.cloud.status === 'down' ? incidentsReadAt : null,
+  };
 }
 
 function hubsFirst(one: Device, other: Device): number {
@@ -209,20 +251,20 @@ function hubsFirst(one: Device, other: Device): number {
 }
 
 function shownProperty(
-  { id, name, openIncidents, devices }: Household,
+  { id, name, incidents, devices }: Household,
   shown: readonly Device[],
-  { wellbeing, readAt }: Overview,
+  overview: Overview,
 ): ShownProperty {
-  const isFresh = wellbeing.cloud.isWorking;
+  const isFresh = isPresent(overview);
   const sonics = devices.filter(isSonic);
   const shownSonics = shown.filter(isSonic);
   // What is in no known property has no water in common.
   const metered = id === null ? shownSonics.map((sonic) => [sonic]) : [sonics];
   return {
     name,
-    openIncidents,
+    ...incidents,
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
-    sonics: shownSonics.map((view) => shownSonic(view, isFresh, readAt)),
+    sonics: shownSonics.map((view) => shownSonic(view, isFresh, overview.readAt)),
     hubsInAll: devices.length - sonics.length,
     sonicsInAll: sonics.length,
     usage: metered.flatMap(

@@ -60,8 +60,8 @@ describe('the health over HTTP', () => {
     );
     expect(oneSided).toMatchObject({
       health: { status: 'degraded', reason: expect.stringMatching(/^no connection to the MQTT broker: ./) },
-      cloud: { isUp: true, reason: null },
-      broker: { isUp: false },
+      cloud: { status: 'up', reason: null },
+      broker: { status: 'down' },
     });
     expect((await ask(`${url}/readyz`)).status).toBe(503);
     expect(house.bridge.output).not.toMatch(/Everything works/);

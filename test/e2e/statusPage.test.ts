@@ -13,7 +13,7 @@ const paths = [...files, '/status.json', '/events'];
 async function startShown(...options: Parameters<typeof startHttpHouse>) {
   const started = await startHttpHouse(options[0], { cloud: small, ...options[1] });
   const document = async () => JSON.parse((await ask(`${started.url}/status.json`)).text).status;
-  const isShown = async () => (await document()).isWhole && (await document()).broker.isUp;
+  const isShown = async () => (await document()).isWhole && (await document()).broker.status === 'up';
   await waitFor(isShown, { what: 'the house', timeoutMs: 15_000 });
   const [id = ''] = started.house.simulator.world.sonics.ids;
   return { ...started, id, document };
@@ -94,28 +94,115 @@ describe('the page', () => {
   });
 });
 
+const lists = ['list_properties', 'list_signals', 'list_sonics', 'list_wifi_sonics', 'list_incidents'];
+
+/** The document of a bridge that waits for these answers of the cloud, once it is connected to the broker. */
+async function startHanging(operations: readonly string[]) {
+  const faults = operations.map((operation) => fault(`hang@${operation}`));
+  const { url, house } = await startHttpHouse(
+    {},
+    { cloud: { ...small, faults }, config: { cloud: { request_timeout: '60s' } } },
+  );
+  const document = async () => JSON.parse((await ask(`${url}/status.json`)).text).status;
+  const waitForDocument = (isReached: (document: Document) => boolean) =>
+    waitFor(
+      async () => {
+        const present = await document();
+        return isReached(present) && present;
+      },
+      { what: 'the state of the first reading', timeoutMs: 15_000 },
+    );
+  return { house, waitForDocument };
+}
+
+type Document = Awaited<ReturnType<Awaited<ReturnType<typeof startShown>>['document']>>;
+
+const pollOf = (document: Document, slice: string) =>
+  document.polls.find((poll: { slice: string }) => poll.slice === slice);
+
+describe('before the first reading is complete', () => {
+  it('nothing has failed, and nothing is missing, while the cloud hangs at the first list', async () => {
+    const { waitForDocument } = await startHanging(lists);
+    // The bridge judges how it does two seconds after the start without an answer.
+    const waiting = await waitForDocument(
+      ({ health, broker }) => health.status !== null && broker.status === 'loading',
+    );
+    expect(waiting).toMatchObject({
+      health: { status: 'degraded' },
+      cloud: { status: 'connecting', workedAt: null },
+      broker: { reason: 'Connected, waiting for data from the cloud' },
+      isLoading: true,
+      isWhole: false,
+      emptiness: null,
+      incidents: { areKnown: false, readAt: null },
+    });
+    expect(waiting.polls.every(({ isPending }: { isPending: boolean }) => isPending)).toBe(true);
+  });
+
+  it('what was read is counted, and fresh, while the cloud hangs at the sonics without a hub', async () => {
+    const { waitForDocument } = await startHanging(['list_wifi_sonics']);
+    const loading = await waitForDocument(
+      (document) => pollOf(document, 'incidents').lastSuccessAt !== null && document.valves.open === 1,
+    );
+    expect(loading).toMatchObject({ cloud: { status: 'loading' }, isLoading: true, isWhole: false });
+    expect(pollOf(loading, 'properties')).toMatchObject({ isPending: false, records: 1 });
+    expect(pollOf(loading, 'sonics')).toMatchObject({ isPending: true, records: 1, lastSuccessAt: null });
+    expect(valveIn(loading)).toMatchObject({ valve: 'open', doubt: null });
+  });
+
+  it('is over with an account in which there is nothing, and that is said', async () => {
+    const { url } = await startHttpHouse({}, { cloud: { properties: 0, signals: 0, sonics: 0 } });
+    const document = async () => JSON.parse((await ask(`${url}/status.json`)).text).status;
+    const empty = await waitFor(
+      async () => {
+        const present = await document();
+        return !present.isLoading && present.isWhole && present;
+      },
+      { what: 'the end of the first reading', timeoutMs: 15_000 },
+    );
+    expect(empty).toMatchObject({
+      emptiness: 'the account has no property',
+      properties: [],
+      cloud: { status: 'up' },
+    });
+  });
+});
+
 describe('the stream', () => {
   it('says all at first, and then what has changed: a valve, a cloud that is away, a broker that is away', async () => {
     const { house, id, url } = await startShown({}, { config: { stale_after: '1s' } });
+    const startedAt = Date.now();
     const stream = await readEvents(`${url}/events`);
     expect(stream.response.headers['content-type']).toBe('text/event-stream; charset=utf-8');
     expect(stream.response.headers['x-accel-buffering']).toBe('no');
     const last = () => stream.documents.at(-1);
     await waitFor(() => stream.documents.length > 0, { what: 'the first document' });
     expect(valveIn(stream.documents[0])).toMatchObject({ valve: 'open', doubt: null });
+    const isIncidentThere = () => last().properties[0].openIncidents === 1;
+    await waitFor(isIncidentThere, { what: 'the open incident' });
+    expect(last().properties[0]).toMatchObject({ areIncidentsKnown: true, incidentsReadAt: null });
 
     house.simulator.world.setValve(id, 'closed');
     await waitFor(() => valveIn(last())?.valve === 'closed', { what: 'the closed valve' });
     expect(last().valves).toMatchObject({ open: 0, closed: 1, unknown: 0 });
 
     await house.broker.stop();
-    await waitFor(() => !last().broker.isUp, { what: 'the missing broker' });
+    await waitFor(() => last().broker.status === 'down', { what: 'the missing broker' });
 
     house.simulator.setFaults([fault('error=503')]);
-    await waitFor(() => !last().cloud.isUp, { what: 'the missing cloud', timeoutMs: 10_000 });
+    await waitFor(() => last().cloud.status === 'down', { what: 'the missing cloud', timeoutMs: 10_000 });
     expect(last().cloud.reason).toContain('503');
+    await waitFor(() => last().valves.unknown === 1, { what: 'the valve that is old', timeoutMs: 10_000 });
     expect(valveIn(last())).toMatchObject({ valve: 'closed', doubt: 'old', readAt: expect.any(Number) });
     expect(last().valves).toMatchObject({ closed: 0, unknown: 1 });
+    expect(last().cloud.workedAt).toBeGreaterThan(startedAt);
+    expect(last().broker.workedAt).toBeGreaterThan(startedAt);
+    // What was known before is not taken back.
+    expect(last().properties[0]).toMatchObject({
+      openIncidents: 1,
+      areIncidentsKnown: false,
+      incidentsReadAt: expect.any(Number),
+    });
   });
 
   it('is for so many at a time, and leaves room for those who ask whether the bridge is well', async () => {

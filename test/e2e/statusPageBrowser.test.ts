@@ -84,6 +84,7 @@ const brokenNames = `(() => {
 
 const text = (tab: Tab) => tab.evaluate('document.body.innerText').then(String);
 const isLive = `document.querySelector('#link').dataset.state === 'live'`;
+const isAway = `document.querySelector('#link').dataset.state === 'away'`;
 const has = (selector: string, words: string) =>
   `[...document.querySelectorAll('${selector}')].some((each) => each.innerText.includes('${words}'))`;
 
@@ -143,10 +144,10 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     house.simulator.setFaults([fault('error=503')]);
     await waitInTab(
       tab,
-      `${has('#notice', 'What you see is what it said last')} && ${has('.is-unsure', 'was closed')}`,
+      `${has('#notice', 'No connection to the cloud. Showing data from')} && ${has('.is-unsure', 'was closed')}`,
     );
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
-    expect(await text(tab)).toMatch(/not read any more · \d+ s ago/);
+    expect(await text(tab)).toMatch(/No update since \d+:\d+:\d+, \d+ s ago/);
     house.simulator.setFaults([]);
     await waitInTab(tab, `document.querySelector('#notice').hidden && ${has('.is-closed', 'closed')}`);
 
@@ -163,6 +164,71 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, has('#link-age', 's ago'));
     house.startBridge();
     await waitInTab(tab, `${isLive} && ${has('#link', 'Live')}`, 30_000);
+  });
+
+  it('says while it loads how far that is, and takes nothing for missing that was not read', async () => {
+    const cloud = { properties: 2, signals: 3, sonics: 6, faults: [fault('hang@list_sonics')] };
+    const { url } = await startHttpHouse({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
+    const tab = await openTab(`${url}/`, phone);
+    await waitInTab(tab, has('#loading', 'Read: properties (2), hubs (3), open incidents'));
+    await waitInTab(tab, has('#overview', 'waiting for data from the cloud'));
+    const document = async () => JSON.parse((await ask(`${url}/status.json`)).text).status;
+    await waitFor(async () => (await document()).health.status !== null, { what: 'the first judgement' });
+    const said = await text(tab);
+    expect(said).toContain('To be read: valves');
+    expect(said).toContain('Valves: not read yet.');
+    expect(said).not.toMatch(/No valve|[Nn]ever|down|Unreachable|Everything works|Live|Not all is well/);
+    expect(await tab.evaluate(`document.querySelector('#notice').checkVisibility()`)).toBe(false);
+    expect(await tab.evaluate(`document.querySelector('.bad .value')?.innerText ?? ''`)).toMatch(/^\d*$/);
+    expect(await tab.evaluate(`document.querySelector('#link').dataset.state`)).toBe('loading');
+    expect(await tab.evaluate(faintTexts)).toEqual([]);
+    expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  });
+
+  it('does not say that valves are in no property while the properties are not read', async () => {
+    const faults = [fault('hang@list_properties')];
+    const cloud = { properties: 1, signals: 1, sonics: 1, faults };
+    const { url } = await startHttpHouse({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, has('.valve', 'open'));
+    expect(await tab.evaluate(`document.querySelector('h3').innerText`)).toBe('Property not read yet');
+    expect(await text(tab)).toContain('To be read: properties');
+    expect(await text(tab)).not.toMatch(/Possibly offline|Unassigned|No update/);
+  });
+
+  it('is not live while cloud and broker are away: says which and since when, and what was known', async () => {
+    const { house, url } = await startHouseToShow();
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && ${has('.card .low', '2 open incidents')}`);
+    await house.broker.stop();
+    await waitInTab(tab, `${isAway} && ${has('#link', 'MQTT broker: offline since ')}`);
+    house.simulator.setFaults([fault('error=503')]);
+    await waitInTab(tab, has('#link', 'Cloud: unreachable since '));
+    await waitInTab(tab, `!(${has('#overview', 'open ·')}) && ${has('.is-unsure', 'was closed')}`);
+    const said = await text(tab);
+    expect(said).toMatch(/No connection to the cloud\. Showing data from \d/);
+    expect(said).toMatch(/No connection to the MQTT broker since \d/);
+    expect(said).toMatch(/2 open incidents \(last read \d+:\d+:\d+, \d+ s ago\)/);
+    expect(said).not.toMatch(/\bLive\b|Everything works|Connected/);
+    const dot = `getComputedStyle(document.querySelector('.dot')).backgroundColor`;
+    expect(await tab.evaluate(dot)).toBe('rgba(0, 0, 0, 0)');
+    expect(await tab.evaluate(faintTexts)).toEqual([]);
+    house.simulator.setFaults([]);
+    await house.broker.restart();
+    await waitInTab(tab, `${isLive} && ${has('#overview', 'Everything works')}`, 30_000);
+    expect(await text(tab)).not.toMatch(/last read|No connection/);
+  });
+
+  it.each([
+    [{ properties: 0, signals: 0, sonics: 0 }, 'The account has no property.'],
+    [{ properties: 1, signals: 1, sonics: 0 }, 'The account has a signal (hub), but no sonic (valve) on it.'],
+  ])('says of an account with %j that there is nothing', async (cloud, words) => {
+    const { url } = await startHttpHouse({}, { cloud });
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && ${has('#empty', words)}`);
+    await waitInTab(tab, `!document.querySelector('#loading').checkVisibility()`);
+    expect(await text(tab)).not.toMatch(/[Nn]ot read yet|Loading/);
+    expect((await text(tab)).includes('No valve.')).toBe(cloud.properties === 1);
   });
 
   it('leaves what somebody has unfolded, and where the keyboard is, while what is around it changes', async () => {
@@ -185,7 +251,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const { url, world, closed } = await startHouseToShow();
     for (const [isHoldingBack, words] of [
       [false, 'Live'],
-      [true, 'Asked for every 5 s'],
+      [true, 'Updates every 5 s'],
     ] as const) {
       world.setValve(closed, 'closed');
       const home = await startIngress(url, isHoldingBack);
@@ -220,7 +286,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const { url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     await Promise.all(Array.from({ length: 16 }, () => readEvents(`${url}/events`)));
     const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, `${isLive} && ${has('#link', 'Asked for every 5 s')} && ${has('.valve', 'open')}`);
+    await waitInTab(tab, `${isLive} && ${has('#link', 'Updates every 5 s')} && ${has('.valve', 'open')}`);
   });
 
   it('shows a thousand valves and their hubs a page at a time, and says how many pages there are', async () => {
@@ -247,8 +313,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('tells a rejected password as what it is, and has no place for properties that nobody has read', async () => {
     const { url } = await startHttpHouse({}, { config: { cloud: { password: 'not this one' } } });
     const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, `${isLive} && ${has('#overview', 'The cloud rejects the sign-in')}`);
-    await waitInTab(tab, has('#overview', 'connected, but the devices were not shown yet'));
+    await waitInTab(tab, `${isAway} && ${has('#overview', 'The cloud rejects the sign-in')}`);
+    await waitInTab(tab, has('#overview', 'waiting for data from the cloud'));
     const headings = `[...document.querySelectorAll('h2')].filter((each) => each.checkVisibility()).map((each) => each.innerText)`;
     expect(await tab.evaluate(headings)).toEqual(['Overview', 'Open incidents', 'Last polls']);
   });
@@ -257,11 +323,18 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const usage = { todayL: null, yesterdayL: null, monthL: null, totalL: null, days: {} };
     const lastReset = '2026-11-02T00:00:00Z';
     const sonic = sonicView({ usage: { ...usage, lastReset, updatedAt: lastReset } });
-    const half = { isWorking: true, reason: null };
+    const half = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
     const overview: Overview = {
       ...{ startedAt: 0, status: 'ok', reason: null, wellbeing: { cloud: half, broker: half }, polls: [] },
-      ...{ isWhole: true, properties: [propertyView()], signals: [], sonics: [sonic], incidents: [] },
-      ...{ areIncidentsKnown: true, readAt: () => null },
+      ...{
+        emptiness: null,
+        isWhole: true,
+        properties: [propertyView()],
+        signals: [],
+        sonics: [sonic],
+        incidents: [],
+      },
+      ...{ areIncidentsKnown: true, incidentsReadAt: 0, readAt: () => null },
     };
     const routes = pageRoutes(
       () => overview,

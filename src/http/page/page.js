@@ -26,11 +26,23 @@ const named = (name) => name || 'without a name';
 const statusWords = {
   ok: 'Everything works',
   degraded: 'Not all is well',
-  cloud_unreachable: 'The cloud is away',
+  cloud_unreachable: 'The cloud is unreachable',
   auth_failed: 'The cloud rejects the sign-in',
 };
 
 const pollWords = { pressure_tests: 'pressure tests' };
+
+/** What the first reading brings, as a householder calls it. */
+const firstReadWords = {
+  signals: 'hubs',
+  sonics: 'valves',
+  incidents: 'open incidents',
+  telemetry: 'measurements',
+  usage: 'water usage',
+  ...pollWords,
+};
+
+const sentence = (words) => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
 /** How long ago, in the largest unit that fits. */
 function ago(ms) {
@@ -88,11 +100,70 @@ function timeOrDate(ms) {
 
 // ---- the parts --------------------------------------------------------------------------------------------------
 
-function overview({ health, cloud, broker, valves, incidents, isWhole }) {
-  const half = (name, { isUp, reason }) => tile(name, isUp ? 'up' : 'down', reason, !isUp);
-  const isWell = health.status === 'ok' && cloud.isUp && broker.isUp;
-  const bridgeWords =
-    health.status === 'ok' ? statusWords.degraded : (statusWords[health.status] ?? 'Starting');
+/** The two sides that are down: what each is called, how it is, and since when. */
+function sidesDown({ health, cloud, broker, startedAt }) {
+  const cloudWords = { cloud_unreachable: 'unreachable', auth_failed: 'sign-in rejected' };
+  return [
+    ['Cloud', cloud, cloudWords[health.status] ?? 'no fresh data'],
+    ['MQTT broker', broker, 'offline'],
+  ]
+    .filter(([, { status }]) => status === 'down')
+    .map(([name, { workedAt }, words]) => ({ name, words, since: workedAt ?? startedAt }));
+}
+
+function noticeText(status) {
+  const { health, cloud } = status;
+  return sidesDown(status)
+    .map(({ name, since }) => {
+      if (name !== 'Cloud') {
+        return `No connection to the MQTT broker since ${timeOrDate(since)}. Home Assistant gets no updates.`;
+      }
+      const words = {
+        cloud_unreachable: 'No connection to the cloud.',
+        auth_failed: 'The cloud rejects the sign-in.',
+      };
+      const data =
+        cloud.workedAt === null
+          ? 'Valves and incidents were not read yet.'
+          : `Showing data from ${timeOrDate(since)}.`;
+      return `${words[health.status] ?? 'No fresh data from the cloud.'} ${data}`;
+    })
+    .join(' ');
+}
+
+function loadingParts(polls) {
+  const words = ({ slice, records, isPending }) => {
+    const name = firstReadWords[slice] ?? slice;
+    const isCounted = records !== null && !(isPending && records === 0);
+    return isCounted ? `${name} (${figure(records, 0)})` : name;
+  };
+  const done = polls.filter(({ isPending }) => !isPending).map(words);
+  const open = polls.filter(({ isPending }) => isPending).map(words);
+  return [
+    make('strong', null, 'Loading: reading your account for the first time.'),
+    done.length > 0 ? ` Read: ${done.join(', ')}.` : ' Nothing was read yet.',
+    ` To be read: ${open.join(', ')}.`,
+  ];
+}
+
+function overview(status) {
+  const { health, cloud, broker, valves, incidents, isWhole, isLoading } = status;
+  const down = sidesDown(status);
+  const half = (name, { status: stage, reason }) => {
+    const side = down.find((each) => each.name === name);
+    if (side) return tile(name, sentence(side.words).slice(0, -1), sinceWords(side, reason), true);
+    // The reason says that it is connected too.
+    const isConnected = stage !== 'connecting';
+    return tile(name, isConnected ? 'Connected' : 'Connecting …', reason?.replace('Connected, ', ''), false);
+  };
+  const isStarting = isLoading || health.status === null || cloud.status !== 'up' || broker.status !== 'up';
+  const isWell = health.status === 'ok' && !isStarting;
+  const isBad = down.length > 0 || (!isWell && !isStarting);
+  const bridgeWords = isBad
+    ? health.status === 'ok'
+      ? statusWords.degraded
+      : (statusWords[health.status] ?? statusWords.degraded)
+    : 'Loading …';
   const known = ['open', 'opening', 'closing', 'closed'].filter((valve) => valves[valve] > 0);
   const positions = known.flatMap((valve, index) => [
     index === 0 ? '' : ' · ',
@@ -101,26 +172,40 @@ function overview({ health, cloud, broker, valves, incidents, isWhole }) {
   const isUnsure = valves.unknown > 0;
   const unknown = isUnsure ? `${valves.unknown} not known at present` : null;
   return [
-    tile('Bridge', isWell ? statusWords.ok : bridgeWords, health.reason, !isWell),
+    tile('Bridge', isWell ? statusWords.ok : bridgeWords, health.reason, isBad),
     half('Cloud', cloud),
     half('MQTT broker', broker),
     tile(
       'Valves',
-      known.length > 0 ? positions : isUnsure ? 'unknown' : isWhole ? 'none' : 'not read yet',
+      known.length > 0 ? positions : isUnsure ? 'Unknown' : isWhole ? 'None' : notYet(status),
       unknown,
       isUnsure && known.length === 0,
     ),
     tile(
       'Open incidents',
-      incidents.inAll > 0 ? String(incidents.inAll) : incidents.areKnown ? 'none' : 'unknown',
-      incidents.areKnown ? null : 'There may be more: the cloud could not be read',
-      incidents.inAll > 0 || !incidents.areKnown,
+      incidents.inAll > 0 ? String(incidents.inAll) : incidents.areKnown ? 'None' : notYet(status),
+      incidents.areKnown ? null : incidentDoubt(status),
+      incidents.inAll > 0 || !(incidents.areKnown || isLoading),
     ),
   ];
 }
 
+/** What is missing is not read yet, or unknown. */
+const notYet = ({ isLoading }) => (isLoading ? 'Not read yet' : 'Unknown');
+
+function sinceWords({ since }, reason) {
+  return [...(reason === null ? [] : [reason, make('br')]), 'Since ', moment(since)];
+}
+
+/** Why there may be other incidents than those shown; null where it goes without saying. */
+function incidentDoubt({ incidents: { readAt, inAll }, cloud, isLoading }) {
+  if (readAt === null) return isLoading ? null : 'They were not read yet';
+  if (cloud.status !== 'down') return 'There may be more: not all of them could be read';
+  return [inAll > 0 ? 'Last read ' : 'There was none when last read, ', moment(readAt)];
+}
+
 function tile(name, value, reason, isBad) {
-  const detail = reason ? make('dd', { class: 'faint' }, reason) : null;
+  const detail = reason ? make('dd', { class: 'faint' }, ...[reason].flat()) : null;
   return make(
     'div',
     { class: isBad ? 'bad' : null },
@@ -130,9 +215,12 @@ function tile(name, value, reason, isBad) {
   );
 }
 
-function incidentList({ areKnown, inAll, newest }) {
+function incidentList(status) {
+  const { areKnown, inAll, newest } = status.incidents;
   if (inAll === 0) {
-    return [make('p', { class: 'faint' }, areKnown ? 'None.' : 'Unknown: the cloud could not be read.')];
+    const doubt = incidentDoubt(status);
+    const unknown = [`${notYet(status)}. `, ...(doubt === null ? [] : [doubt].flat())];
+    return [make('p', { class: 'faint' }, ...(areKnown ? ['None.'] : unknown))];
   }
   const rows = newest.map(({ name, type, severity, property, device, since }) => {
     const sinceMs = Date.parse(since ?? '');
@@ -163,28 +251,52 @@ function drawCard(card, { usage, ...home }) {
   drawEach(card.lastChild, usage, emptyWater, drawWater);
 }
 
-function propertyParts({ name, openIncidents, hubs, sonics, hubsInAll, sonicsInAll }) {
-  const count = openIncidents === null ? null : some(openIncidents, 'open incident');
+/** What is known of the whole, for a property of which something may not be read yet. */
+function cardData(home, { isWhole, isLoading, polls }) {
+  const isPending = (list) => polls.some(({ slice, isPending: isOpen }) => slice === list && isOpen);
+  const arePlacesPending = isPending('properties');
+  return { ...home, isWhole, isLoading, arePlacesPending, areHubsPending: isPending('signals') };
+}
+
+function propertyParts(home) {
+  const { name, hubs, sonics, hubsInAll, sonicsInAll, isWhole, isLoading, arePlacesPending } = home;
+  const noValveWords = isWhole ? 'No valve.' : isLoading ? 'Valves: not read yet.' : 'Valves: unknown.';
   const elsewhere = [
     ['hub', hubsInAll - hubs.length],
     ['valve', sonicsInAll - sonics.length],
   ].flatMap(([what, count]) => (count > 0 ? some(count, what) : []));
   return [
-    make('h3', null, name === null ? 'In no property that is known' : named(name)),
-    count && openIncidents > 0 ? make('p', { class: 'low' }, count) : null,
+    make(
+      'h3',
+      null,
+      name === null ? (arePlacesPending ? 'Property not read yet' : 'Unassigned devices') : named(name),
+    ),
+    incidentCount(home),
     ...hubs.map(({ name: hub, isConnected }) => {
       const words = isConnected === null ? 'unknown' : isConnected ? 'connected' : 'disconnected';
       return make('p', { class: isConnected === false ? 'low' : 'faint' }, `Hub ${named(hub)}: ${words}`);
     }),
-    sonics.length > 0 ? make('ul', { class: 'valves' }, ...sonics.map(sonicRow)) : null,
-    sonicsInAll === 0 ? make('p', { class: 'faint' }, 'No valve.') : null,
+    sonics.length > 0
+      ? make('ul', { class: 'valves' }, ...sonics.map((sonic) => sonicRow(sonic, home)))
+      : null,
+    sonicsInAll === 0 ? make('p', { class: 'faint' }, noValveWords) : null,
     elsewhere.length > 0
       ? make('p', { class: 'faint' }, `${elsewhere.join(' and ')} of it on other pages`)
       : null,
   ].filter(Boolean);
 }
 
-function sonicRow(sonic) {
+/** How many incidents are open in a property, and when that was, if it is not the present. */
+function incidentCount({ openIncidents, areIncidentsKnown, incidentsReadAt }) {
+  if (!openIncidents) return null;
+  const count = some(openIncidents, 'open incident');
+  if (incidentsReadAt !== null) {
+    return make('p', { class: 'low' }, `${count} (last read `, moment(incidentsReadAt), ')');
+  }
+  return make('p', { class: 'low' }, areIncidentsKnown ? count : `At least ${count}`);
+}
+
+function sonicRow(sonic, { areHubsPending }) {
   const { name, battery, flowLMin, pressureBar, temperatureC, readAt, doubt, word } = sonic;
   const readings = [
     flowLMin === null ? null : `${figure(flowLMin, 1)} L/min`,
@@ -192,11 +304,11 @@ function sonicRow(sonic) {
     temperatureC === null ? null : `${figure(temperatureC, 1)} °C`,
   ];
   const power = battery === 'external_power_supply' ? 'external power' : battery && `battery ${battery}`;
-  const doubts = { old: 'not read any more', unreachable: 'not reachable', unsure: 'perhaps not reachable' };
+  const unsure = areHubsPending ? 'Hub not read yet' : 'Possibly offline';
+  const doubts = { old: readAt === null ? 'No update' : 'No update since ', unreachable: 'Offline', unsure };
   const details = [
     word === null ? null : word.replaceAll('_', ' '),
-    doubt === null ? null : doubts[doubt],
-    readAt === null ? null : moment(readAt, true),
+    doubt === null ? null : make('span', null, doubts[doubt], readAt === null ? null : moment(readAt)),
     ...readings,
     power ? make('span', { class: battery === 'low' ? 'low' : null }, power) : null,
   ].filter((detail) => detail !== null);
@@ -274,7 +386,7 @@ function chartParts(usage) {
   const most = Math.max(...days.map((day) => day ?? 0));
   const isWhole = !days.includes(null) && incompleteDays.length === 0;
   const total = litres === null ? 'not known' : `${isWhole ? '' : 'at least '}${figure(litres, 0)} L`;
-  const tallest = litres === null ? '' : `tallest: ${figure(most, 1)} L`;
+  const tallest = litres === null ? '' : `peak ${figure(most, 1)} L`;
   const bars = days.map((value, index) => {
     const height = value === null ? 100 : most === 0 ? 0 : (value / most) * 100;
     const kind = value === null ? 'nobody-knows' : incompleteDays.includes(index + 1) ? 'incomplete' : null;
@@ -314,13 +426,13 @@ function chartParts(usage) {
 }
 
 function pollTable(polls) {
-  const rows = polls.map(({ slice, lastSuccessAt, failure, failures }) => {
+  const rows = polls.map(({ slice, lastSuccessAt, failure, failures, isPending }) => {
     const again = failures > 1 ? ` (${failures} times in a row)` : '';
     return make(
       'tr',
       null,
       make('th', { scope: 'row' }, pollWords[slice] ?? slice),
-      make('td', null, lastSuccessAt === null ? 'never' : moment(lastSuccessAt)),
+      make('td', null, lastSuccessAt === null ? (isPending ? 'not yet' : 'never') : moment(lastSuccessAt)),
       make('td', { class: failure === null ? 'faint' : 'low' }, failure === null ? '–' : failure + again),
     );
   });
@@ -340,21 +452,28 @@ function pageLinks({ number, of }) {
 }
 
 function show(status) {
+  shown = status;
   at('main').hidden = false;
-  draw(
-    at('overview'),
-    [status.health, status.cloud, status.broker, status.valves, status.incidents, status.isWhole],
-    () => overview(status),
-  );
-  draw(at('incidents'), status.incidents, incidentList);
-  drawEach(at('properties'), status.properties, emptyCard, drawCard);
+  const { health, cloud, broker, valves, incidents, isWhole, isLoading, startedAt } = status;
+  draw(at('overview'), { health, cloud, broker, valves, incidents, isWhole, isLoading, startedAt }, overview);
+  draw(at('incidents'), { incidents, cloud, isLoading }, incidentList);
+  const cards = status.properties.map((home) => cardData(home, status));
+  drawEach(at('properties'), cards, emptyCard, drawCard);
+  const isEmpty = isWhole && cards.length === 0;
+  const emptiness = status.emptiness ?? (isEmpty ? 'there is no property to show' : null);
+  at('empty').hidden = emptiness === null;
+  say(at('empty'), emptiness === null ? '' : sentence(emptiness));
   for (const links of document.querySelectorAll('.pages')) draw(links, status.page, pageLinks);
   draw(at('polls'), status.polls, pollTable);
-  at('notice').hidden = status.cloud.isUp;
+  const notice = noticeText(status);
+  at('notice').hidden = notice === '';
+  say(at('notice'), notice);
+  at('loading').hidden = !isLoading;
+  draw(at('loading'), status.polls, loadingParts);
   draw(at('about'), [status.version, status.startedAt], () => [
     `Version ${status.version}, running since `,
     moment(status.startedAt),
-    '. This page only shows: nothing can be changed here.',
+    '. Read-only.',
   ]);
 }
 
@@ -364,6 +483,8 @@ function show(status) {
 const momentNow = () => ({ steady: performance.now(), wall: Date.now() });
 const msSince = ({ steady, wall }) => Math.max(performance.now() - steady, Date.now() - wall);
 
+/** The document that is shown; null before the first. */
+let shown = null;
 let clockAheadMs = 0;
 /** When the bridge last said anything, here and by its own clock; null before. */
 let heard = null;
@@ -400,7 +521,7 @@ function refresh() {
     say(words, ago(now - Number(words.dataset.at)));
   }
   document.body.classList.toggle('is-lost', isLost);
-  at('link').dataset.state = isLost ? 'lost' : heard === null ? 'waiting' : 'live';
+  at('link').dataset.state = linkState();
   say(at('link-words'), linkWords());
   say(at('link-age'), isLost && heard !== null ? `(${ago(msSince(heard))})` : '');
 }
@@ -410,11 +531,28 @@ function say(place, words) {
   if (place.textContent !== words) place.textContent = words;
 }
 
+/** Live is what comes through from the cloud to this page and goes on to the broker. */
+function linkState() {
+  if (isLost) return 'lost';
+  if (shown === null || heard === null) return 'waiting';
+  const sides = [shown.cloud.status, shown.broker.status];
+  if (sides.includes('down')) return 'away';
+  return sides.every((status) => status === 'up') ? 'live' : 'loading';
+}
+
 function linkWords() {
   if (isLost && heard === null) return 'No connection to the bridge';
   if (isLost) return `Connection lost. What you see is from ${timeOrDate(heard.server)}`;
   if (heard === null) return 'Connecting …';
-  return isStreaming ? 'Live' : `Asked for every ${askEveryMs / 1_000} s`;
+  const state = linkState();
+  if (state === 'loading') return 'Loading …';
+  if (state === 'away') {
+    const sides = sidesDown(shown).map(
+      ({ name, words, since }) => `${name}: ${words} since ${timeOrDate(since)}`,
+    );
+    return sides.join(' · ');
+  }
+  return isStreaming ? 'Live' : `Updates every ${askEveryMs / 1_000} s`;
 }
 
 function listen() {

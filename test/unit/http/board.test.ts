@@ -4,7 +4,7 @@ import { devicesAPage } from '../../../src/http/status.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { sonicView } from '../../support/views.ts';
 
-const half = { isWorking: true, reason: 'said in each document' };
+const half = { isWorking: true, status: 'up', reason: 'said in each document', workedAt: null } as const;
 
 /** The documents of a bridge with two pages, and how many of them were written. */
 function start() {
@@ -14,14 +14,16 @@ function start() {
     startedAt: 0,
     status: 'ok' as const,
     reason: null,
-    wellbeing: { cloud: half, broker: { isWorking: true, reason: null } },
+    wellbeing: { cloud: half, broker: { ...half, reason: null } },
     polls: [],
+    emptiness: null,
     isWhole: true,
     properties: [],
     signals: [],
     sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView()),
     incidents: [],
     areIncidentsKnown: true,
+    incidentsReadAt: null,
     readAt: () => null,
   });
   const hide = (text: string) => {

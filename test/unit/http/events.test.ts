@@ -11,19 +11,21 @@ import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
-const up = { isWorking: true, reason: null };
+const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
 const empty: Overview = {
   startedAt: 0,
   status: 'ok',
   reason: null,
   wellbeing: { cloud: up, broker: up },
   polls: [],
+  emptiness: null,
   isWhole: true,
   properties: [],
   signals: [],
   sonics: [],
   incidents: [],
   areIncidentsKnown: true,
+  incidentsReadAt: null,
   readAt: () => null,
 };
 

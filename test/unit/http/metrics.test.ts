@@ -4,7 +4,10 @@ import type { Figures } from '../../../src/bridge/figures.ts';
 import { metricRows, metricsText } from '../../../src/http/metrics.ts';
 
 const figures: Figures = {
-  wellbeing: { cloud: { isWorking: false, reason: 'gone' }, broker: { isWorking: true, reason: null } },
+  wellbeing: {
+    cloud: { isWorking: false, status: 'down', reason: 'gone', workedAt: null },
+    broker: { isWorking: true, status: 'up', reason: null, workedAt: null },
+  },
   schedules: [
     { slice: 'sonics', lastSuccessAt: 1_700_000_000_500, polls: { success: 3, incomplete: 2, failure: 1 } },
     { slice: 'usage', lastSuccessAt: null, polls: { success: 0, incomplete: 0, failure: 0 } },

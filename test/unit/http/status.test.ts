@@ -12,7 +12,8 @@ import {
   sonicView,
 } from '../../support/views.ts';
 
-const up = { isWorking: true, reason: null };
+const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
+const away = { isWorking: false, status: 'down', reason: 'no such host', workedAt: 3_000 } as const;
 
 /** A house with a valve, of which everything is known, but for what is changed. */
 function overview(changes: Partial<Overview> = {}): Overview {
@@ -21,13 +22,17 @@ function overview(changes: Partial<Overview> = {}): Overview {
     status: 'ok',
     reason: null,
     wellbeing: { cloud: up, broker: up },
-    polls: [{ slice: 'sonics', lastSuccessAt: 5_000, failure: null, failures: 0 }],
+    polls: [
+      { slice: 'sonics', lastSuccessAt: 5_000, failure: null, failures: 0, isPending: false, records: 1 },
+    ],
+    emptiness: null,
     isWhole: true,
     properties: [propertyView()],
     signals: [signalView()],
     sonics: [sonicView({ propertyId: 'property-1', sonic: aSonic({ valve_state: 'open' }), valve: 'open' })],
     incidents: [],
     areIncidentsKnown: true,
+    incidentsReadAt: 5_000,
     readAt: () => 4_000,
     ...changes,
   };
@@ -60,10 +65,9 @@ describe('a valve', () => {
   });
 
   it('is not known at present while the cloud is away, or does not list it any more, and has its age', () => {
-    const cloud = { isWorking: false, reason: 'no such host' };
-    const away = shown({ valve: 'closed' }, { wellbeing: { cloud, broker: up } });
+    const outage = shown({ valve: 'closed' }, { wellbeing: { cloud: away, broker: up } });
     const unread = shown({ valve: 'closed', isUnread: true });
-    for (const { sonic, valves } of [away, unread]) {
+    for (const { sonic, valves } of [outage, unread]) {
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
       expect(valves).toEqual({ ...noValve, unknown: 1 });
     }
@@ -108,12 +112,25 @@ describe('incidents', () => {
   });
 
   it('may be there although none is known, while they could not all be read', () => {
-    const cloud = { isWorking: false, reason: null };
     expect(status().incidents.areKnown).toBe(true);
     expect(status({ areIncidentsKnown: false }).incidents.areKnown).toBe(false);
-    expect(status({ wellbeing: { cloud, broker: up } }).incidents.areKnown).toBe(false);
+    expect(status({ wellbeing: { cloud: away, broker: up } }).incidents.areKnown).toBe(false);
     expect(status({ properties: [propertyView({ areIncidentsKnown: false })] }).properties[0]).toMatchObject({
-      openIncidents: null,
+      openIncidents: 1,
+      areIncidentsKnown: false,
+    });
+  });
+
+  it('of a property are counted in an outage as before it, and it is said when that was', () => {
+    const properties = [propertyView({ incidents: [anIncident()] })];
+    const inOutage = status({ properties, wellbeing: { cloud: away, broker: up } });
+    expect(inOutage.properties[0]).toMatchObject({
+      ...{ openIncidents: 1, areIncidentsKnown: false, incidentsReadAt: 5_000 },
+    });
+    const before = { properties, areIncidentsKnown: false, incidentsReadAt: null };
+    expect(status(before).properties[0]).toMatchObject({ openIncidents: null, incidentsReadAt: null });
+    expect(status({ properties }).properties[0]).toMatchObject({
+      ...{ openIncidents: 1, areIncidentsKnown: true, incidentsReadAt: null },
     });
   });
 
@@ -126,7 +143,7 @@ describe('incidents', () => {
 
 describe('the document', () => {
   it('has names, and no address, id, serial number or secret', () => {
-    const cloud = { isWorking: false, reason: 'hush is wrong' };
+    const cloud = { ...away, reason: 'hush is wrong' };
     const text = JSON.stringify(
       status({ incidents: [anIncident()], reason: 'hush', wellbeing: { cloud, broker: up } }),
     );
