@@ -84,7 +84,7 @@ describe('a cloud that asks to wait for a year, or till doomsday', () => {
     const { requests } = house.simulator;
     const polls = requests.count('list_sonics');
     await house.watcher.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'CLOSE');
-    await bridge.waitForOutput(/is closed after/);
+    await bridge.waitForOutput(/: closed after/);
     await house.watcher.waitForTopic(
       `sonic2mqtt/sonic/${told}`,
       (text) => JSON.parse(text).valve === 'closed',
