@@ -37,7 +37,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       // The cloud does not show the webhook's address.
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
-      accepted: {},
+      accepted: { leak_protection_enabled: true, push_enabled: false },
       incidents,
       possibleIncidents: [],
       areIncidentsKnown: true,

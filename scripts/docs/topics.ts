@@ -27,7 +27,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'bridge/incidents':
     'the open incidents that name no known device, where the account has several properties, newest first, at most 50; with one property they are at that property',
   'sonic/{id}':
-    'the record of the cloud, with `property_id` and `valve`: `open`, `opening`, `closing`, `closed` or null',
+    'the record of the cloud, with `property_id`, `valve` (`open`, `opening`, `closing`, `closed` or null) and `valve_travel_time_s`: the seconds from the last command to its confirmation, null before the first since the start',
   'sonic/{id}/availability':
     '`online` or `offline`: its radio link and the connection of its signal; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
   'sonic/{id}/telemetry':
@@ -38,13 +38,17 @@ const retainedWords: Readonly<Record<string, string>> = {
     'its pressure tests, where the cloud tells: `last_day` with a test, `today_count`, the ids of the tests of the last 60 days by date, and `job_id` of the last test that the bridge has started',
   'sonic/{id}/incidents':
     'its open incidents: the newest of each type, or null; types beyond the known twenty are added; `open_count` is null while not all open incidents could be read, or one names no known device',
-  'signal/{id}': 'the record of the cloud, with `property_id`',
+  'signal/{id}':
+    'the record of the cloud, with `property_id` and `hub_status`, which is null where the cloud does not tell',
   'signal/{id}/availability': '`online` or `offline`: its connection to the cloud',
   'signal/{id}/incidents': 'as for a sonic: the incidents of this signal that name no known sonic',
   'property/{id}': 'the record of the cloud',
   'property/{id}/settings':
     'its settings; `webhook_url` is the address that the cloud accepted last, where it shows none',
   'property/{id}/notifications': 'its notification settings',
+  'property/{id}/leak_protection':
+    '`ON` or `OFF`: what the cloud accepted last, which it does not show itself; not there before the first',
+  'property/{id}/push': 'likewise',
   'property/{id}/incidents':
     'the open incidents of everything in it, newest first, at most 50; `open_count` is null also while the cloud does not say which signals are in the property',
   'incident/{id}':

@@ -146,6 +146,7 @@ export class Bridge {
       {
         selection: options.selection,
         shard: options.shard,
+        memory: ledger,
         crossed: (other) => this.#hasten(other),
         staleAfterMs: options.poller.staleAfterMs,
         allowedMs: (slice) => this.#poller.allowedMs(slice),

@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { StoredSession } from '../cloud/session.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
 import { type Disk, systemDisk } from './disk.ts';
-import type { Account, Content, Found } from './ledgerContent.ts';
+import { type Account, type Content, type Found, keptOf } from './ledgerContent.ts';
 import { describe, LedgerFile } from './ledgerFile.ts';
 import { ledgerName, readNeighbours } from './ledgerNeighbours.ts';
 
@@ -30,6 +31,7 @@ export class Ledger {
   #borrowed: Set<string> = new Set();
   /** All that the others' files named when they were last looked at: only what is new in them is news. */
   #namedByOthers: ReadonlySet<string> = new Set();
+  readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #usage = new Map<string, UsageRecord>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
@@ -130,6 +132,24 @@ export class Ledger {
   /** Ids that were announced and not forgotten, by this bridge or another. */
   announced(): string[] {
     return [...new Set([...this.#announced, ...this.#borrowed])];
+  }
+
+  /** What the cloud accepted of a property and does not show, as far as it is kept. */
+  acceptedBy(propertyId: string): AcceptedSettings {
+    return this.#accepted.get(propertyId) ?? {};
+  }
+
+  /** Keeps what the cloud has accepted of a property. */
+  keepAccepted(propertyId: string, settings: AcceptedSettings): void {
+    const kept = keptOf(settings);
+    if (Object.keys(kept).length === 0) return;
+    this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...kept });
+    this.#save();
+  }
+
+  /** Forgets a property that is gone. */
+  forgetAccepted(propertyId: string): void {
+    if (this.#accepted.delete(propertyId)) this.#save();
   }
 
   /** What was read of a sonic's water; null for one that was never read. */
@@ -236,17 +256,21 @@ export class Ledger {
     return {
       session: this.#session && { ...this.#account, ...this.#session },
       announced: [...this.#announced],
+      accepted: Object.fromEntries(this.#accepted),
       usage: Object.fromEntries(this.#usage),
       isBehind: !this.#isAtRest,
       copiedAt: null,
     };
   }
 
-  #take({ session, announced, usage }: Found): void {
+  #take({ session, announced, accepted, usage }: Found): void {
     if (session && session.baseUrl === this.#account.baseUrl && session.email === this.#account.email) {
       this.#session ??= { token: session.token, since: session.since };
     }
     for (const id of announced) this.#announced.add(id);
+    for (const [id, kept] of Object.entries(accepted)) {
+      this.#accepted.set(id, { ...kept, ...this.#accepted.get(id) });
+    }
     for (const [id, kept] of Object.entries(usage)) {
       const read = this.#usage.get(id);
       this.#usage.set(id, read ? mergedRecords(kept, read) : kept);

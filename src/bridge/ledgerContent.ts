@@ -1,4 +1,5 @@
 import type { StoredSession } from '../cloud/session.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
 import { readUsageRecord, type UsageRecord } from '../model/usage.ts';
 
 /** Whose session it is; another account's is never used. */
@@ -12,6 +13,8 @@ export interface Content {
   readonly session: (StoredSession & Account) | null;
   /** Ids of open incidents that were announced. */
   readonly announced: readonly string[];
+  /** By the property's id: what the cloud accepted last and does not show. */
+  readonly accepted: Readonly<Record<string, AcceptedSettings>>;
   /** By the sonic's id. */
   readonly usage: Readonly<Record<string, UsageRecord>>;
   /** Whether more water may have been read, and shown, than is in here: so it is unless all was written at a stop. */
@@ -48,10 +51,25 @@ export function readContent(text: string): Found | null {
   return {
     session: isSession ? session : null,
     announced: announced.filter((id) => typeof id === 'string'),
+    accepted: readAccepted(value.accepted),
     hasUsage: value.usage !== undefined,
     ...readUsage(value.usage, behind),
     isBehind: behind,
     copiedAt: typeof copiedAt === 'string' ? copiedAt : null,
+  };
+}
+
+function readAccepted(value: unknown): Content['accepted'] {
+  const entries = Object.entries(typeof value === 'object' && value !== null ? value : {});
+  return Object.fromEntries(entries.map(([id, entry]) => [id, keptOf(Object(entry))]));
+}
+
+/** Those of the settings that are kept: an address may hold a secret. */
+export function keptOf(settings: AcceptedSettings): AcceptedSettings {
+  const { leak_protection_enabled, push_enabled } = settings;
+  return {
+    ...(typeof leak_protection_enabled === 'boolean' && { leak_protection_enabled }),
+    ...(typeof push_enabled === 'boolean' && { push_enabled }),
   };
 }
 

@@ -3,6 +3,13 @@ import type { AcceptedSettings } from '../model/settings.ts';
 import { merged, update } from './latest.ts';
 import type { Precedence } from './precedence.ts';
 
+/** What of them is kept over a restart. */
+export interface AcceptedMemory {
+  readonly acceptedBy: (propertyId: string) => AcceptedSettings;
+  readonly keepAccepted: (propertyId: string, settings: AcceptedSettings) => void;
+  readonly forgetAccepted: (propertyId: string) => void;
+}
+
 type Read<T> = Map<string, T | null>;
 
 /** What is read property by property, and what the cloud accepted and does not show; times as in `Precedence`. */
@@ -14,8 +21,11 @@ export class PropertyDetails {
   readonly #refused = new Set<string>();
   readonly #precedence: Precedence;
 
-  constructor(precedence: Precedence) {
+  readonly #memory: AcceptedMemory | undefined;
+
+  constructor(precedence: Precedence, memory?: AcceptedMemory) {
     this.#precedence = precedence;
+    this.#memory = memory;
   }
 
   /**
@@ -54,6 +64,7 @@ export class PropertyDetails {
   /** Notes settings that the cloud accepted and does not show. */
   accept(id: string, settings: AcceptedSettings): void {
     this.#accepted.set(id, { ...this.#accepted.get(id), ...settings });
+    this.#memory?.keepAccepted(id, settings);
   }
 
   /**
@@ -73,12 +84,13 @@ export class PropertyDetails {
   }
 
   accepted(id: string): AcceptedSettings {
-    return this.#accepted.get(id) ?? {};
+    return { ...this.#memory?.acceptedBy(id), ...this.#accepted.get(id) };
   }
 
   /** Forgets a property that is gone. */
   forget(id: string): void {
     for (const map of [this.#settings, this.#notifications, this.#accepted]) map.delete(id);
+    this.#memory?.forgetAccepted(id);
     for (const kind of ['settings', 'notifications']) {
       this.#precedence.forget(kind, id);
       this.#refused.delete(`${kind}/${id}`);

@@ -22,7 +22,7 @@ import { Neighbourhood } from './neighbourhood.ts';
 import { type AnnouncingDevice, OpenIncidents } from './openIncidents.ts';
 import { PerDevice } from './perDevice.ts';
 import { Precedence } from './precedence.ts';
-import { PropertyDetails } from './propertyDetails.ts';
+import { type AcceptedMemory, PropertyDetails } from './propertyDetails.ts';
 import type { CloudDeviceKind, Happening, Reading } from './readings.ts';
 import { Ripples } from './ripples.ts';
 import type { Slice } from './slices.ts';
@@ -53,6 +53,8 @@ export interface StoreOptions {
   readonly allowedMs?: (slice: Slice) => number;
   /** What the cloud's clock shows, in ms since 1970; the machine's own unless given. */
   readonly cloudNow?: () => number;
+  /** Keeps what the cloud accepted and does not show; not over a restart unless given. */
+  readonly memory?: AcceptedMemory;
 }
 
 /** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
@@ -69,7 +71,7 @@ export class Store {
     sonics: () => this.#sonics.all,
   });
   readonly #properties: Devices<Property>;
-  readonly #details = new PropertyDetails(this.#precedence);
+  readonly #details: PropertyDetails;
   readonly #signals: Devices<Signal>;
   #areSignalsAsked = false;
   readonly #hubs = new PerDevice<HubDetail>();
@@ -83,6 +85,7 @@ export class Store {
 
   constructor(options: StoreOptions, onChange: () => void) {
     this.#options = options;
+    this.#details = new PropertyDetails(this.#precedence, options.memory);
     this.#territory = new Territory(options.selection, options.shard ?? wholeAccount);
     this.#properties = this.#devices(
       'property',

@@ -50,7 +50,7 @@ const mostOpenIncidents = 50;
 
 const paths: Readonly<Record<DeviceKind, readonly string[]>> = {
   bridge: ['incidents', statesPath],
-  property: ['', 'settings', 'notifications', 'incidents', statesPath],
+  property: ['', 'settings', 'notifications', 'leak_protection', 'push', 'incidents', statesPath],
   signal: ['', 'availability', 'incidents', statesPath],
   sonic: ['', 'availability', 'telemetry', 'usage', 'pressure_tests', 'incidents', statesPath],
 };
@@ -101,24 +101,40 @@ function documents(view: DeviceView): readonly Document[] {
         ['', view.property],
         ['settings', view.settings],
         ['notifications', view.notifications],
+        ['leak_protection', flagWord(view.accepted.leak_protection_enabled)],
+        ['push', flagWord(view.accepted.push_enabled)],
         ['incidents', newestOpen(view)],
       ];
     case 'signal':
       return [
         ['availability', isSignalReachable(view.signal) && !view.isUnread ? 'online' : 'offline'],
-        ['', { ...view.signal, property_id: view.propertyId }],
+        ['', { ...view.signal, property_id: view.propertyId, hub_status: view.hub?.status ?? null }],
         ['incidents', openByType(view)],
       ];
     case 'sonic':
       return [
         ['availability', linkWord(isSonicReachable(view))],
-        ['', { ...view.sonic, property_id: view.propertyId, valve: view.valve }],
+        [
+          '',
+          {
+            ...view.sonic,
+            property_id: view.propertyId,
+            valve: view.valve,
+            valve_travel_time_s: view.travelTimeS,
+          },
+        ],
         ['telemetry', view.telemetry && telemetryShown(view.telemetry)],
         ['usage', view.usage && usageShown(view.usage)],
         ['pressure_tests', pressureTestsShown(view)],
         ['incidents', openByType(view)],
       ];
   }
+}
+
+/** What nobody knows is left as the broker has it: an earlier run may have kept it in a folder that is lost. */
+function flagWord(flag: boolean | undefined): string | undefined {
+  if (flag === undefined) return undefined;
+  return flag ? 'ON' : 'OFF';
 }
 
 function linkWord(isReachable: boolean | undefined): string | undefined {

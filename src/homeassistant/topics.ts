@@ -151,7 +151,7 @@ export const statesPath = 'homeassistant';
 
 const bridgeDocuments = ['state', 'cloud', 'health', 'info', 'incidents', statesPath];
 
-const propertyDocuments = ['settings', 'notifications', 'incidents', statesPath];
+const propertyDocuments = ['settings', 'notifications', 'leak_protection', 'push', 'incidents', statesPath];
 
 function parseBelow(base: string, bridge: string, topic: string): Target | null {
   if (!isBelow(base, topic)) return null;

@@ -176,3 +176,40 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
     home.machine.kill();
   });
 });
+
+describe('without Home Assistant', () => {
+  it('topics tell what only its entities told, and what was accepted outlasts a restart', async () => {
+    const home = new Home({ config: { homeassistant: { enabled: false } } });
+    const { propertyId, signalId, sonicId } = home;
+    const flags = () =>
+      ['leak_protection', 'push'].map((name) => home.text(`property/${propertyId}/${name}`));
+    await home.start();
+    expect(flags()).toEqual([undefined, undefined]);
+    expect(home.json(`signal/${signalId}`)).toMatchObject({ hub_status: expect.any(String) });
+    expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve_travel_time_s: null });
+    const set = (path: string, payload: string) =>
+      home.broker.publish(`sonic2mqtt/${path}/set`, payload, false);
+    set(`property/${propertyId}/leak_protection`, 'ON');
+    set(`property/${propertyId}/push`, 'OFF');
+    set(`sonic/${sonicId}/valve`, 'CLOSE');
+    await home.pass(2 * minuteMs);
+    expect(flags()).toEqual(['ON', 'OFF']);
+    expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve_travel_time_s: expect.any(Number) });
+    await home.stop();
+    home.broker.retained.clear();
+    await home.startWith({});
+    expect(flags()).toEqual(['ON', 'OFF']);
+    expect(home.entity(propertyId, 'switch_leak_protection').state).toBe('ON');
+    set(`property/${propertyId}/leak_protection`, 'OFF');
+    await home.pass(minuteMs);
+    expect(flags()).toEqual(['OFF', 'OFF']);
+    // They go with the property.
+    home.world.leaveProperty(propertyId);
+    for (let crawl = 0; crawl < 3; crawl++) {
+      home.broker.publish('sonic2mqtt/bridge/refresh', 'x', false);
+      await home.pass(minuteMs);
+    }
+    expect(flags()).toEqual([undefined, undefined]);
+    home.machine.kill();
+  });
+});

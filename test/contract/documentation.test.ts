@@ -152,7 +152,7 @@ describe('a running bridge', () => {
 
   afterAll(() => house.close());
 
-  it('retains the topics of the reference and no others, with the keys of the examples', () => {
+  it('retains the topics of the reference and no others, with the keys of the examples', async () => {
     const { sonic, signal, property } = exampleHome();
     const [incident = ''] = house.simulator.world.incidents.ids;
     const ids: Record<string, string> = {
@@ -161,8 +161,16 @@ describe('a running bridge', () => {
       property: property.property.id,
       incident,
     };
+    // What was never accepted has no topic yet.
+    for (const name of ['leak_protection', 'push']) {
+      const topic = `sonic2mqtt/property/${property.property.id}/${name}`;
+      await house.watcher.publish(`${topic}/set`, 'ON');
+      await house.watcher.waitForTopic(topic);
+    }
     const published = [...house.watcher.last.keys()]
-      .filter((topic) => topic.startsWith('sonic2mqtt/') && !/\/(homeassistant|event|incident)$/.test(topic))
+      .filter(
+        (topic) => topic.startsWith('sonic2mqtt/') && !/\/(homeassistant|event|incident|set)$/.test(topic),
+      )
       .map((topic) => topic.slice('sonic2mqtt/'.length).replace(/(?<=^\w+\/)[\da-f-]{36}/, '{id}'));
     expect([...new Set(published)].toSorted()).toEqual(
       retainedTopics()

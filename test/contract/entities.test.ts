@@ -318,6 +318,7 @@ describe('the documents of a device', () => {
       ...record,
       property_id: 'property-1',
       valve: 'open',
+      valve_travel_time_s: 12.5,
     });
   });
 
@@ -330,6 +331,8 @@ describe('the documents of a device', () => {
       'sonic2mqtt/property/property-1',
       'sonic2mqtt/property/property-1/settings',
       'sonic2mqtt/property/property-1/notifications',
+      'sonic2mqtt/property/property-1/leak_protection',
+      'sonic2mqtt/property/property-1/push',
       'sonic2mqtt/property/property-1/incidents',
       'sonic2mqtt/signal/signal-1/availability',
       'sonic2mqtt/signal/signal-1',

@@ -38,7 +38,7 @@ describe('the messages of a sonic', () => {
   it('are its availability, record, telemetry, usage, pressure tests, incidents and states', () => {
     expect(planned(sonicView(), { isDiscoveryOn: false })).toEqual({
       '/availability': 'online',
-      '': { ...aSonic(), property_id: 'property-1', valve: 'open' },
+      '': { ...aSonic(), property_id: 'property-1', valve: 'open', valve_travel_time_s: 12.5 },
       '/telemetry': {
         flow_l_min: 7.64,
         pressure_bar: 3.252,
@@ -125,7 +125,7 @@ describe('the messages of a signal', () => {
     const incident = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
     expect(planned(signalView(), { isDiscoveryOn: false })).toEqual({
       '/availability': 'online',
-      '': { ...aSignal(), property_id: 'property-1' },
+      '': { ...aSignal(), property_id: 'property-1', hub_status: 'up to date' },
       '/incidents': { open_count: 1, open: { ...noIncident, cloud_disconnection: incident } },
     });
   });
@@ -149,12 +149,15 @@ describe('the messages of a property', () => {
       '': aProperty(),
       '/settings': someSettings(),
       '/notifications': someNotifications(),
+      '/leak_protection': 'ON',
+      '/push': 'OFF',
       '/incidents': { open_count: 2, highest_severity: 'high', open: [anIncident(), older] },
     });
   });
 
   it('hold no settings before these are known', () => {
-    const paths = Object.keys(planned(propertyView({ settings: null, notifications: null })));
+    const unknown = { settings: null, notifications: null, accepted: {} };
+    const paths = Object.keys(planned(propertyView(unknown)));
     expect(paths).toEqual(['', '/incidents', '/homeassistant']);
   });
 
