@@ -19,11 +19,12 @@ const base = 'sonic2mqtt';
 /** What is retained, by topic below the base topic: `{id}` stands for an id. */
 const retainedWords: Readonly<Record<string, string>> = {
   'bridge/state': '`online` or `offline`; `offline` is the last will',
-  'bridge/cloud': '`online` or `offline`: whether the data of the cloud is fresh (`stale_after`)',
+  'bridge/cloud':
+    '`online` or `offline`: whether the data of the cloud is fresh (`stale_after`); after a start `online` only once all devices were published',
   'bridge/health':
     'how the bridge fares: `status` is `ok`, `degraded`, `cloud_unreachable` or `auth_failed`, and `reason` says why; published when the status or the outcome of a schedule changes',
   'bridge/info':
-    'version, figures (renewed every 15 minutes), the operations of the cloud, and the configuration without secrets',
+    'version, figures (renewed every minute), the operations of the cloud, and the configuration without secrets',
   'bridge/incidents':
     'the open incidents that name no known device, where the account has several properties, newest first, at most 50; with one property they are at that property',
   'sonic/{id}':

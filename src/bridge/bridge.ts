@@ -295,6 +295,7 @@ export class Bridge {
   /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
   async start(): Promise<void> {
     this.#monitor.start();
+    this.#selfReport.renewFigures();
     await this.#poller.start();
     await this.#extrasRead();
     if (this.#isStopped) return;
@@ -305,7 +306,7 @@ export class Bridge {
       );
     }
     this.#isFirstRoundDone = true;
-    this.#selfReport.start();
+    this.#selfReport.renewFigures();
     this.#showDevices();
   }
 

@@ -22,6 +22,9 @@ import type { Store } from './store.ts';
 /** The bridge's own retained messages, as they are now. */
 export interface BridgePlan {
   readonly view: BridgeView;
+  /** Whether the data of the cloud is fresh, and that the bridge is there: what makes its devices available. */
+  readonly cloud: Message;
+  readonly state: Message;
   readonly messages: readonly Message[];
 }
 
@@ -180,6 +183,7 @@ export class Publisher {
       const isWhole = this.#store.isWhole;
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
+      this.#publishOnline();
       this.#options.published();
       this.#retryRefused();
       const isSweepDue = this.#isSweepDue && this.#options.maySweep();
@@ -188,9 +192,22 @@ export class Publisher {
   }
 
   #publishBridge(): void {
-    const { view, messages } = this.#options.bridgePlan();
+    const { view, cloud, state, messages } = this.#options.bridgePlan();
+    if (!this.#areDevicesReady) {
+      // The values of an earlier run are not the present: the bridge is there, and its devices are not available yet.
+      this.#put({ ...cloud, payload: 'offline' });
+      this.#put(state);
+    } else if (cloud.payload === 'offline') this.#put(cloud);
     for (const message of messages) this.#put(message);
     this.#publishDevice(view);
+  }
+
+  /** Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection. */
+  #publishOnline(): void {
+    if (this.#isAllWanted) return;
+    const { cloud, state } = this.#options.bridgePlan();
+    this.#put(cloud);
+    this.#put(state);
   }
 
   async #publishDirty(dirty: Dirty): Promise<void> {

@@ -30,8 +30,8 @@ export interface SelfReportOptions {
   readonly log: Log;
 }
 
-/** Figures that change all the time are published so often, lest a quiet poll publish anything. */
-const figuresEveryMs = 900_000;
+/** Figures that change with every poll are published so often, lest each poll publish them. */
+const figuresEveryMs = 60_000;
 
 /** What the bridge says of itself, to be retained: the cloud's word, its own, its health, `info` and its entities. */
 export class SelfReport {
@@ -46,11 +46,6 @@ export class SelfReport {
   constructor(options: SelfReportOptions) {
     this.#options = options;
     this.#info = new InfoDocument(options.instanceId, options.startedAt, options.shownConfiguration);
-  }
-
-  /** From now on there are figures, renewed now and then. */
-  start(): void {
-    this.#refreshFigures();
   }
 
   stop(): void {
@@ -84,10 +79,9 @@ export class SelfReport {
     const health = monitor.payload;
     return {
       view: this.view,
+      cloud: { topic: topics.bridge('cloud'), payload: monitor.isCloudFresh ? 'online' : 'offline' },
+      state: { topic: topics.bridge('state'), payload: 'online' },
       messages: [
-        // The cloud's word first: an old "online" must not make old values available.
-        { topic: topics.bridge('cloud'), payload: monitor.isCloudFresh ? 'online' : 'offline' },
-        { topic: topics.bridge('state'), payload: 'online' },
         ...(health === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(health) }]),
         { topic: topics.bridge('info'), payload: this.#infoText() },
       ],
@@ -104,7 +98,9 @@ export class SelfReport {
     });
   }
 
-  #refreshFigures(): void {
+  /** Renews the figures, now and from then on every minute. */
+  renewFigures(): void {
+    this.#cancelTimer();
     const { client, poller, clock, onChange } = this.#options;
     const { lastSuccessAt } = poller.records.sonics;
     this.#figures = {
@@ -112,7 +108,7 @@ export class SelfReport {
       requestsLastHour: client.traffic().requestsLastHour,
     };
     this.#cancelTimer = clock.after(figuresEveryMs, () => {
-      this.#refreshFigures();
+      this.renewFigures();
       onChange();
     });
   }

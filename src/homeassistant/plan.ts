@@ -37,7 +37,10 @@ export interface PlanContext extends Maker {
 export interface DevicePlan {
   /** Null when Home Assistant is switched off. */
   readonly discovery: { readonly topic: string; readonly announcement: Announcement } | null;
-  /** Availability first, so that a state never shows for a device that is away. */
+  /**
+   * In the order in which they are to be published: that the device is offline before all else, that it is online after
+   * all else, so that no old value is ever available.
+   */
   readonly messages: readonly Message[];
   /** Topics at which nothing should be. */
   readonly unwanted: readonly string[];
@@ -86,7 +89,13 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
         announcement: announcementOf(view, context.offers, context),
       }
     : null;
-  return { discovery, messages, unwanted, undecided };
+  return { discovery, messages: onlineLast(messages), unwanted, undecided };
+}
+
+/** Availability comes first of all documents. */
+function onlineLast(messages: readonly Message[]): readonly Message[] {
+  const [first, ...others] = messages;
+  return first?.payload === 'online' ? [...others, first] : messages;
 }
 
 /** What belongs at a path below a device: a word, a record, null for nothing, or undefined while that is not known. */

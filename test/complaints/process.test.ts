@@ -55,7 +55,8 @@ describe('17, 18 and 22: a broker that is away at boot, for long, and a bridge t
     await broker.restart();
     const isNewest = (text: string) => JSON.parse(text).name === 'Newest';
     await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, isNewest, 40_000);
-    expect(watcher.last.get('sonic2mqtt/bridge/state')).toBe('online');
+    // It says so itself once all is there.
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
 
     await bridge.stop('SIGKILL');
     await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');

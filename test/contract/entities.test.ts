@@ -334,15 +334,15 @@ describe('the documents of a device', () => {
       'sonic2mqtt/property/property-1/leak_protection',
       'sonic2mqtt/property/property-1/push',
       'sonic2mqtt/property/property-1/incidents',
-      'sonic2mqtt/signal/signal-1/availability',
       'sonic2mqtt/signal/signal-1',
       'sonic2mqtt/signal/signal-1/incidents',
-      'sonic2mqtt/sonic/sonic-1/availability',
+      'sonic2mqtt/signal/signal-1/availability',
       'sonic2mqtt/sonic/sonic-1',
       'sonic2mqtt/sonic/sonic-1/telemetry',
       'sonic2mqtt/sonic/sonic-1/usage',
       'sonic2mqtt/sonic/sonic-1/pressure_tests',
       'sonic2mqtt/sonic/sonic-1/incidents',
+      'sonic2mqtt/sonic/sonic-1/availability',
     ]);
   });
 });

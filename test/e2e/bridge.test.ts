@@ -47,7 +47,7 @@ describe('a landlord with 37 sonics over four pages', () => {
     expect(sonics.size).toBe(37);
   });
 
-  it('shows signals, properties, their settings, open incidents and itself', () => {
+  it('shows signals, properties, their settings, open incidents and itself', async () => {
     const { world } = house.simulator;
     for (const [id, signal] of world.signals) {
       expect(house.json(`signal/${id}`)).toMatchObject({ ...signal, property_id: world.propertyOf(id) });
@@ -63,7 +63,7 @@ describe('a landlord with 37 sonics over four pages', () => {
     expect(house.json(`incident/${incident?.id}`)).toMatchObject({ id: incident?.id, open: true });
     expect(house.json(`sonic/${incident?.sonic_id}/incidents`)).toMatchObject({ open_count: 1 });
     expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('online');
-    expect(house.watcher.last.get('sonic2mqtt/bridge/cloud')).toBe('online');
+    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
     expect(house.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
     const info = house.json('bridge/info');
     expect(info.counts).toEqual({ properties: 3, signals: 5, sonics: 37, open_incidents: 1 });

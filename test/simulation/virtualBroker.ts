@@ -117,6 +117,7 @@ class VirtualClient extends EventEmitter {
   readonly #owed = new Set<Done>();
   readonly #forgetDeath: () => void;
   #isOpen = true;
+  #arrivesAt = 0;
   #cancelKeepalive: () => void = () => {};
   readonly stream = { destroy: () => this.#close() };
 
@@ -219,7 +220,13 @@ class VirtualClient extends EventEmitter {
   #answer(done: Done, act: () => Error | null): void {
     const { fault, random } = this.#broker;
     this.#owed.add(done);
-    const there = fault === 'slow' ? 3_000 * random() : 1 + 4 * random();
+    const now = this.#clock.monotonic();
+    // What is sent later on one connection does not arrive sooner.
+    this.#arrivesAt = Math.max(
+      this.#arrivesAt,
+      now + (fault === 'slow' ? 3_000 * random() : 1 + 4 * random()),
+    );
+    const there = this.#arrivesAt - now;
     this.#broker.after(there, () => {
       // A packet that had left may arrive although the link breaks behind it, but none once its client is back.
       const isLost = !this.#isOpen && (random() < 0.5 || this.#broker.hasPeer);

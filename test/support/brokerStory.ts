@@ -104,9 +104,9 @@ export async function untilShown(house: House, from: number, timeoutMs = 40_000)
   ];
   const isShown = () => {
     const told = new Set(house.watcher.messages.slice(from).map(({ topic }) => topic));
-    return (
-      wanted.every((topic) => told.has(topic)) && house.json('bridge/info')?.appliance_categories !== null
-    );
+    const isOnline = house.watcher.last.get('sonic2mqtt/bridge/cloud') === 'online';
+    const isInfoWhole = house.json('bridge/info')?.appliance_categories !== null;
+    return wanted.every((topic) => told.has(topic)) && isOnline && isInfoWhole;
   };
   await waitFor(isShown, { what: 'everything to be shown', timeoutMs });
 }

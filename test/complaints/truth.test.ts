@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { Home, minuteMs, secondMs } from './home.ts';
+
+/** Where each of these messages stands among those that the broker took from a moment on: the first of its kind. */
+function orderFrom(home: Home, at: number, wanted: readonly (readonly [path: string, payload?: string])[]) {
+  const taken = home.messages.filter((message) => message.at >= at);
+  return wanted.map(([path, payload]) =>
+    taken.findIndex(
+      ({ topic, payload: said }) =>
+        topic === `sonic2mqtt/${path}` && (payload === undefined || said === payload),
+    ),
+  );
+}
+
+function expectInOrder(places: readonly number[]): void {
+  expect(places).not.toContain(-1);
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
+}
+
+describe('what an earlier run or connection left on the broker is not shown as the present', () => {
+  it('after a restart nothing is available before this run has shown it', async () => {
+    const home = new Home({ cloud: { sonics: 3 } });
+    const { sonicId, world } = home;
+    world.setValve(sonicId, 'closed');
+    await home.start();
+    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
+    await home.stop();
+    world.setValve(sonicId, 'open');
+    // The sonics are read at once; what else the first round takes is slow.
+    home.strike = ({ operation }) => (operation === 'list_signals' ? 'hang-before' : null);
+    const restarted = home.time.now;
+    home.machine.start();
+    await home.pass(5 * secondMs);
+    expect(home.asked('list_sonics').some(({ at, status }) => at >= restarted && status === 200)).toBe(true);
+    expect(home.text('bridge/state')).toBe('online');
+    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: false });
+    home.strike = () => null;
+    await home.pass(minuteMs);
+    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+    for (const id of world.thingIds) {
+      expectInOrder(
+        orderFrom(home, restarted, [
+          [`sonic/${id}/homeassistant`],
+          [`sonic/${id}/availability`, 'online'],
+          ['bridge/cloud', 'online'],
+        ]),
+      );
+    }
+    home.machine.kill();
+  });
+
+  it('after a reconnection the bridge is online once all is there', async () => {
+    const home = new Home({ cloud: { sonics: 3 } });
+    await home.start();
+    home.broker.fault = 'away';
+    home.broker.cut();
+    await home.pass(minuteMs);
+    home.world.setValve(home.sonicId, 'closed');
+    await home.pass(2 * minuteMs);
+    expect(home.text('bridge/state')).toBe('offline');
+    home.broker.fault = null;
+    const back = home.time.now;
+    await home.pass(minuteMs);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
+    for (const id of home.world.thingIds) {
+      expectInOrder(
+        orderFrom(home, back, [
+          [`sonic/${id}`],
+          [`sonic/${id}/homeassistant`],
+          [`sonic/${id}/availability`, 'online'],
+          ['bridge/cloud', 'online'],
+          ['bridge/state', 'online'],
+        ]),
+      );
+    }
+    home.machine.kill();
+  });
+
+  it('a sonic that is out of reach is unavailable before it says anything new', async () => {
+    const home = new Home();
+    const { sonicId } = home;
+    await home.start();
+    const cut = home.time.now;
+    home.world.changeSonic(sonicId, { radio_connection: 'disconnected' });
+    await home.pass(10 * minuteMs);
+    expectInOrder(orderFrom(home, cut, [[`sonic/${sonicId}/availability`, 'offline'], [`sonic/${sonicId}`]]));
+    const reached = home.time.now;
+    home.world.changeSonic(sonicId, { radio_connection: 'connected' });
+    await home.pass(10 * minuteMs);
+    expectInOrder(
+      orderFrom(home, reached, [[`sonic/${sonicId}`], [`sonic/${sonicId}/availability`, 'online']]),
+    );
+    home.machine.kill();
+  });
+});
+
+describe('what the bridge says of itself is of the last minute', () => {
+  it('the last update and the requests follow, and a quiet poll publishes nothing of devices', async () => {
+    const home = new Home();
+    await home.start();
+    await home.pass(2 * minuteMs);
+    const from = home.time.now;
+    for (let minute = 0; minute < 10; minute++) {
+      await home.pass(minuteMs + 7 * secondMs);
+      const shown = home.entity('bridge', 'sensor_last_update').state;
+      const polled = home.asked('list_sonics').filter(({ at }) => at <= home.time.now - minuteMs);
+      const latest = Date.parse('2026-03-02T09:00:00Z') + (polled.at(-1)?.at ?? 0);
+      expect(Date.parse(String(shown))).toBeGreaterThanOrEqual(latest);
+      const sent = home.requests.filter(({ at }) => at <= home.time.now - minuteMs).length;
+      expect(home.entity('bridge', 'sensor_requests_last_hour').state).toBeGreaterThanOrEqual(sent);
+    }
+    const published = home.messages.filter(
+      ({ at, topic }) => at > from && !/\/(usage|telemetry)$/.test(topic),
+    );
+    const topics = [...new Set(published.map(({ topic }) => topic))];
+    expect(
+      topics.filter(
+        (topic) => !topic.startsWith('sonic2mqtt/bridge/') && !/sonic\/.*\/homeassistant$/.test(topic),
+      ),
+    ).toEqual([]);
+    // Once a minute at most.
+    expect(published.filter(({ topic }) => topic.endsWith('bridge/info')).length).toBeLessThanOrEqual(12);
+    home.machine.kill();
+  });
+});
