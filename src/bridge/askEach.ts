@@ -25,6 +25,8 @@ export interface Asking {
   readonly client: CloudClient;
   /** Whether the cloud still knows the device. */
   readonly isThere: (id: string) => Promise<boolean>;
+  /** One more was asked about, well or not. */
+  readonly onAsked?: () => void;
   /** The time from one question to the next, at least, in ms; none unless given. */
   readonly gapMs?: number;
   readonly clock: Clock;
@@ -45,7 +47,7 @@ export interface Shortfall {
 export async function askEach(
   ids: readonly string[],
   { operation, ask, without, missed, drop }: Question,
-  { client, isThere, gapMs = 0, clock, signal }: Asking,
+  { client, isThere, onAsked = () => {}, gapMs = 0, clock, signal }: Asking,
 ): Promise<Shortfall | null> {
   const [first] = ids;
   const wanted = ids.length;
@@ -70,6 +72,7 @@ export async function askEach(
         missed(id, at);
       }
     }
+    onAsked();
   });
   if (signal.aborted) throw signal.reason;
   if (missing.length === wanted && first !== undefined && (await isThere(first)))

@@ -20,6 +20,7 @@ import { EarlyPoll } from './earlyPoll.ts';
 import { EventFeed } from './eventFeed.ts';
 import { Extras } from './extras.ts';
 import type { Figures } from './figures.ts';
+import { wordsOfProgress } from './firstReading.ts';
 import { agesUntil, isJudged } from './freshness.ts';
 import { Handover } from './handover.ts';
 import type { Inventory } from './inventory.ts';
@@ -68,6 +69,9 @@ export interface BridgeParts {
 /** The contract of the webhook: so many early polls at most. */
 const earlyPollEveryMs = 5_000;
 
+/** How often a long first reading says how far it is. */
+const progressEveryMs = 10_000;
+
 /** How long the first show of the devices waits for what nothing depends on. */
 const extrasPatienceMs = 1_000;
 
@@ -99,6 +103,8 @@ export class Bridge {
   #connections = 0;
   #brokerLostAt: number | null = null;
   #isFirstRoundDone = false;
+  #isFoundSaid = false;
+  #cancelProgress: () => void = () => {};
   #isStockTaken = false;
   #isPruned = false;
   #isStopped = false;
@@ -171,6 +177,7 @@ export class Bridge {
         ledger,
         store: this.#store,
         records: () => this.#poller.records,
+        isAllRead: () => this.#poller.progress.length === 0,
         brokerProblem: () => this.#brokerProblem,
         troubles: () => this.#troubles(),
       },
@@ -294,18 +301,15 @@ export class Bridge {
 
   /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
   async start(): Promise<void> {
+    this.#sayProgress(null);
     this.#monitor.start();
     this.#selfReport.renewFigures();
     await this.#poller.start();
     await this.#extrasRead();
     if (this.#isStopped) return;
-    if (this.#store.isCertain) {
-      const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
-      this.#parts.log.info(
-        `Found properties: ${properties}, signals: ${signals}, sonics: ${sonics}, open incidents: ${incidents}`,
-      );
-    }
     this.#isFirstRoundDone = true;
+    this.#cancelProgress();
+    this.#sayFound();
     this.#selfReport.renewFigures();
     this.#showDevices();
   }
@@ -316,6 +320,7 @@ export class Bridge {
     this.#earlyPoll.stop();
     this.#monitor.stop();
     this.#selfReport.stop();
+    this.#cancelProgress();
     this.#presence.stop();
     this.#cancelBirth();
     this.#stopping.abort(new Error('the bridge stops'));
@@ -386,6 +391,7 @@ export class Bridge {
     return overviewOf(
       { startedAt: this.#selfReport.startedAt, status, reason, wellbeing: this.wellbeing },
       this.#poller.records,
+      this.#poller.progress,
       this.#store,
       clock.now() - clock.monotonic(),
     );
@@ -505,9 +511,27 @@ export class Bridge {
 
   #polled(slice: Slice): void {
     this.#monitor.look();
+    this.#sayFound();
     if (slice !== 'properties') return;
     void this.#extras.read();
     void this.#registration?.look(this.#store);
+  }
+
+  /** Says what there is, once that is certain. */
+  #sayFound(): void {
+    if (this.#isFoundSaid || !this.#isFirstRoundDone || !this.#store.isCertain) return;
+    this.#isFoundSaid = true;
+    const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
+    this.#parts.log.info(
+      `Found properties: ${properties}, signals: ${signals}, sonics: ${sonics}, open incidents: ${incidents}`,
+    );
+  }
+
+  /** Says now and then how far the first reading is, as long as it goes on. */
+  #sayProgress(before: string | null): void {
+    const words = wordsOfProgress(this.#poller.progress);
+    if (words !== null && words !== before) this.#parts.log.info(`Reading the account: ${words}`);
+    this.#cancelProgress = this.#parts.clock.after(progressEveryMs, () => this.#sayProgress(words));
   }
 
   #happened(happenings: readonly Happening[]): void {

@@ -1,4 +1,5 @@
 import { reasonOf } from '../base/reason.ts';
+import type { Crawl } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
 
 /** Why something could not be read, or not all of it. */
@@ -6,6 +7,8 @@ export interface Flaw {
   readonly words: string;
   /** The words without what varies from one such flaw to the next: only another gist is news. */
   readonly gist: string;
+  /** Whether reading again may be all that it takes: the pages of a list did not fit together. */
+  readonly isInDoubt?: true;
 }
 
 /** What an error says. */
@@ -15,11 +18,14 @@ export function flawOf(error: unknown): Flaw {
 }
 
 /** What was read of a list, where that is not all; null where it is. */
-export function flawOfList(crawl: {
-  readonly problem: string | null;
-  readonly gist: string | null;
-}): Flaw | null {
-  return crawl.problem === null ? null : { words: crawl.problem, gist: crawl.gist ?? 'incomplete' };
+export function flawOfList({
+  problem,
+  gist,
+  isInDoubt,
+}: Pick<Crawl<unknown>, 'problem' | 'gist' | 'isInDoubt'>): Flaw | null {
+  return problem === null
+    ? null
+    : { words: problem, gist: gist ?? 'incomplete', ...(isInDoubt && { isInDoubt }) };
 }
 
 /** Several as one, which is no other than the first of them; null for none. */
@@ -27,5 +33,9 @@ export function together(flaws: readonly (Flaw | null)[]): Flaw | null {
   const present = flaws.filter((flaw) => flaw !== null);
   const [first] = present;
   if (!first) return null;
-  return { words: [...new Set(present.map(({ words }) => words))].join('; '), gist: first.gist };
+  return {
+    words: [...new Set(present.map(({ words }) => words))].join('; '),
+    gist: first.gist,
+    ...(present.every(({ isInDoubt }) => isInDoubt) && { isInDoubt: true }),
+  };
 }

@@ -26,6 +26,8 @@ export interface Watched {
   readonly ledger: Ledger;
   readonly store: Store;
   readonly records: () => Readonly<Record<Slice, SliceRecord>>;
+  /** Whether everything was read once, and completely. */
+  readonly isAllRead: () => boolean;
   /** Why there is no connection to the broker, in words; null while there is one. */
   readonly brokerProblem: () => string | null;
   /** What else is wrong, in words. */
@@ -148,7 +150,7 @@ export class Monitor {
     const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
     const isWrong = isAway || problems.length > 0;
     if (!isAway) this.#cloudOutage.recovered();
-    if (!isWrong && (status !== 'ok' || !this.#isAllRead)) return;
+    if (!isWrong && (status !== 'ok' || !this.#watched.isAllRead())) return;
     const isOver = !isWrong && this.#isWrong;
     if (isOver) this.#said.clear();
     if (ledgerProblem !== null) this.#said.add(ledgerProblem);
@@ -162,10 +164,6 @@ export class Monitor {
     else if (isOver || (!isWrong && news.length > 0)) {
       this.#log.info(cloudReason === null ? 'Everything works' : `Everything works; ${cloudReason}`);
     }
-  }
-
-  get #isAllRead(): boolean {
-    return Object.values(this.#watched.records()).every(({ lastSuccessAt }) => lastSuccessAt !== null);
   }
 
   #symptoms(): Symptoms {

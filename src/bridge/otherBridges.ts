@@ -3,7 +3,7 @@ import type { BrokerMessage } from '../broker/message.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 
-/** A bridge says something new at its `info` every quarter of an hour: one that is silent for so long has gone. */
+/** A bridge says something new at its `info` every minute, one of an earlier version every quarter of an hour: silent for so long, it has gone. */
 const silentMs = 3_600_000;
 
 /** More are not remembered, so that nobody fills the memory with them. */

@@ -1,6 +1,7 @@
 import type { HealthStatus, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
 import { wordsOfEmptiness } from './accountWords.ts';
+import type { SliceProgress } from './firstReading.ts';
 import { isSonicSlice, type Slice, type SliceRecord, slices, wasPolled } from './slices.ts';
 import type { Store } from './store.ts';
 import type { Wellbeing } from './wellbeing.ts';
@@ -34,6 +35,8 @@ export interface Overview extends BridgeOverview {
   readonly polls: readonly PollOverview[];
   /** Why there is nothing to show, in words; null where there is something, or that is not known. */
   readonly emptiness: string | null;
+  /** How far the first reading is of what was not read yet; empty once everything was. */
+  readonly progress: readonly SliceProgress[];
   /** Whether every list was once read completely, and it is known what of it is to be shown. */
   readonly isWhole: boolean;
   readonly properties: readonly PropertyView[];
@@ -52,6 +55,7 @@ export interface Overview extends BridgeOverview {
 export function overviewOf(
   bridge: BridgeOverview,
   records: Readonly<Record<Slice, SliceRecord>>,
+  progress: Overview['progress'],
   store: Store,
   aheadMs: number,
 ): Overview {
@@ -71,6 +75,7 @@ export function overviewOf(
       };
     }),
     emptiness: wordsOfEmptiness(store, records.properties.lastSuccessAt !== null),
+    progress,
     isWhole: store.isCertain,
     properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
     signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),

@@ -3,8 +3,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError, isFinalRefusal } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
+import { FirstReading, type SliceProgress } from './firstReading.ts';
 import { flawOf, flawOfList, together } from './flaw.ts';
 import { agesUntil } from './freshness.ts';
 import type { Ledger } from './ledger.ts';
@@ -84,6 +86,9 @@ export class Poller {
   };
   readonly #counts = new Map<Slice, PollCounts>();
   readonly #underWay = new Set<Slice>();
+  readonly #firstReading = new FirstReading();
+  /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
+  readonly #inDoubtSince = new Map<Slice, number>();
   readonly #propertyPolls: PropertyPolls;
   readonly #sonicPolls: SonicPolls;
   readonly #missingIncidents: MissingIncidents;
@@ -118,7 +123,13 @@ export class Poller {
     this.#clock = clock;
     this.#log = log;
     const { signal } = this.#stopping;
-    this.#propertyPolls = new PropertyPolls({ client, store, signal, clock });
+    this.#propertyPolls = new PropertyPolls({
+      client,
+      store,
+      signal,
+      howFar: (read, total) => this.#firstReading.note('properties', read, total),
+      clock,
+    });
     this.#missingIncidents = new MissingIncidents(client, signal);
     this.#sonicPolls = new SonicPolls({
       client,
@@ -133,6 +144,7 @@ export class Poller {
         !vitalSlices.some((slice) => this.#underWay.has(slice)) &&
         agesUntil('telemetry', this.#records) > Number.NEGATIVE_INFINITY,
       newDay: () => this.#recurring.usage.request(),
+      howFar: (slice, read, total) => this.#firstReading.note(slice, read, total),
       clock,
       log,
     });
@@ -223,6 +235,11 @@ export class Poller {
     return this.#records;
   }
 
+  /** How far the first reading is of each slice that was not read yet. */
+  get progress(): readonly SliceProgress[] {
+    return this.#firstReading.progress;
+  }
+
   /** How many polls of a slice ended how. */
   counts(slice: Slice): PollCounts {
     return this.#counts.get(slice) ?? noPolls;
@@ -250,6 +267,10 @@ export class Poller {
     }
     this.#underWay.delete(slice);
     const isRead = failure === null || failure.kind === 'incomplete';
+    const isWhole = failure === null;
+    const isMoving = this.#isOnlyMoving(slice, failure);
+    if (isMoving) failure = null;
+    else if (isRead) this.#firstReading.done(slice);
     this.#records[slice] = {
       lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
       freshUntil: isRead ? this.#freshUntil(slice, startedAt) : before.freshUntil,
@@ -257,7 +278,7 @@ export class Poller {
       failure,
       consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
     };
-    const outcome = failure === null ? 'success' : isRead ? 'incomplete' : 'failure';
+    const outcome = isWhole ? 'success' : isRead ? 'incomplete' : 'failure';
     const counts = this.counts(slice);
     this.#counts.set(slice, { ...counts, [outcome]: counts[outcome] + 1 });
     if (!isRead) this.#store.missed(slice, Math.min(startedAt, agesUntil(slice, this.#records)));
@@ -270,7 +291,23 @@ export class Poller {
     }
     this.#sonicPolls.expireTelemetry();
     this.#options.polled(slice);
-    return failure === null;
+    return isWhole;
+  }
+
+  /**
+   * A list that changes while it is read is one of a busy account, and is read again soon: that it could not be read at
+   * once is no failure, unless it goes on for long.
+   */
+  #isOnlyMoving(slice: Slice, failure: Outcome): boolean {
+    if (failure?.isInDoubt !== true) {
+      this.#inDoubtSince.delete(slice);
+      return false;
+    }
+    const now = this.#clock.monotonic();
+    const since = this.#inDoubtSince.get(slice) ?? now;
+    this.#inDoubtSince.set(slice, since);
+    this.#log.debug(`Reading ${slice} again soon: ${failure.words}`);
+    return now - since < this.allowedMs(slice);
   }
 
   #failureOf(error: unknown): Failure {
@@ -298,7 +335,7 @@ export class Poller {
 
   async #pollSignals(): Promise<Outcome> {
     try {
-      return await this.#pollList({ operation: 'list_signals' }, (reading) =>
+      return await this.#pollList('signals', { operation: 'list_signals' }, (reading) =>
         this.#store.replaceSignals(reading),
       );
     } catch (error) {
@@ -314,7 +351,7 @@ export class Poller {
     const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#stopping.signal).finally(() => {
       isWifiRead = true;
     });
-    const outcome = await this.#pollList({ operation: 'list_sonics' }, async (reading) => {
+    const outcome = await this.#pollList('sonics', { operation: 'list_sonics' }, async (reading) => {
       if (!isWifiRead) this.#options.happened(this.#newSonics(this.#store.seeSonics(reading)));
       const wifi = await wifiRead;
       return this.#stopping.signal.aborted ? [] : this.#newSonics(this.#store.replaceSonics(reading, wifi));
@@ -338,21 +375,30 @@ export class Poller {
    * been so for too long: it must not stay open for ever.
    */
   async #pollIncidents(): Promise<Outcome> {
-    return this.#pollList({ operation: 'list_incidents', query: { open: true } }, async (reading) => {
-      const { isComplete } = reading;
-      const isAsked = isComplete || !this.#store.areIncidentsKnown;
-      const missing = isAsked ? this.#store.incidentsMissingFrom(reading.records) : [];
-      const found = await this.#missingIncidents.ask(missing, isComplete);
-      return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
-    });
+    return this.#pollList(
+      'incidents',
+      { operation: 'list_incidents', query: { open: true } },
+      async (reading) => {
+        const { isComplete } = reading;
+        const isAsked = isComplete || !this.#store.areIncidentsKnown;
+        const missing = isAsked ? this.#store.incidentsMissingFrom(reading.records) : [];
+        const found = await this.#missingIncidents.ask(missing, isComplete);
+        return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
+      },
+    );
   }
 
   async #pollList<Name extends ListName>(
+    slice: Slice,
     call: Call<Name>,
     take: (reading: Reading<RecordOf<Name>>) => Happening[] | Promise<Happening[]>,
   ): Promise<Outcome> {
     const startedAt = this.#clock.monotonic();
-    const crawl = await this.#client.crawl(call, { signal: this.#stopping.signal });
+    const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
+      // What else is asked of each property takes longer than the list.
+      this.#firstReading.note(slice, slice === 'properties' ? 0 : read, announced);
+    };
+    const crawl = await this.#client.crawl(call, { signal: this.#stopping.signal, onPage });
     if (this.#stopping.signal.aborted) return null;
     const happenings = await take({ records: crawl.records, isComplete: crawl.complete, startedAt });
     if (this.#stopping.signal.aborted) return null;
@@ -361,7 +407,7 @@ export class Poller {
   }
 
   async #pollProperties(): Promise<Outcome> {
-    const outcome = await this.#pollList({ operation: 'list_properties' }, (reading) =>
+    const outcome = await this.#pollList('properties', { operation: 'list_properties' }, (reading) =>
       this.#store.replaceProperties(reading),
     );
     const owned = await this.#propertyPolls.ownedSignals();

@@ -11,6 +11,8 @@ export interface PropertyPollsOptions {
   readonly store: Store;
   /** Gives up what is under way. */
   readonly signal: AbortSignal;
+  /** Of how many properties how many were read. */
+  readonly howFar: (read: number, total: number) => void;
   readonly clock: Clock;
 }
 
@@ -28,9 +30,11 @@ export class PropertyPolls {
   readonly #client: CloudClient;
   readonly #store: Store;
   readonly #signal: AbortSignal;
+  readonly #howFar: PropertyPollsOptions['howFar'];
   readonly #clock: Clock;
 
-  constructor({ client, store, signal, clock }: PropertyPollsOptions) {
+  constructor({ client, store, signal, howFar, clock }: PropertyPollsOptions) {
+    this.#howFar = howFar;
     this.#client = client;
     this.#store = store;
     this.#signal = signal;
@@ -56,6 +60,7 @@ export class PropertyPolls {
         if (!(error instanceof CloudError) || this.#signal.aborted) throw error;
         flaws.push(isFinalRefusal(error) ? null : flawOf(error));
       }
+      this.#howFar(Math.floor(flaws.length / 2), ids.length);
     });
     return { flaws, isNews, isAnyUnsettled };
   }
@@ -63,8 +68,11 @@ export class PropertyPolls {
   /** The settings of each; a guest may not read all of them, which is no failure. */
   async details(): Promise<(Flaw | null)[]> {
     const flaws: (Flaw | null)[] = [];
-    await severalAtOnce(devicesAtOnce, this.#store.ids('property'), async (id) => {
+    const ids = this.#store.ids('property');
+    await severalAtOnce(devicesAtOnce, ids, async (id) => {
       flaws.push(await this.#detailsOf(id));
+      // The signals of each were half of it.
+      this.#howFar(Math.floor((ids.length + flaws.length) / 2), ids.length);
     });
     return flaws;
   }

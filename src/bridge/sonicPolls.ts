@@ -32,6 +32,8 @@ export interface SonicPollsOptions {
   readonly agesUntil: (slice: SonicSlice) => number;
   /** Whether the cloud answers, as far as is known; not while a list is on its way that decides it. */
   readonly isCloudThere: () => boolean;
+  /** Of how many sonics how many were asked about. */
+  readonly howFar: (slice: SonicSlice, asked: number, total: number) => void;
   /** Somewhere a new day has begun. */
   readonly newDay: () => void;
   readonly clock: Clock;
@@ -114,8 +116,12 @@ export class SonicPolls {
     if (isByDay && this.#isClockWrong) return wrongClock(this.#options.clock.now());
     if (slice === 'usage') this.#usage.refresh();
     const inquiries = this.#inquiries(slice);
+    const total = inquiries.reduce((sum, { ids }) => sum + ids.length, 0);
+    let asked = 0;
+    const onAsked = () => this.#options.howFar(slice, ++asked, total);
     const ends: PromiseSettledResult<Flaw | null>[] = [];
-    for (const inquiry of inquiries) ends.push(...(await Promise.allSettled([this.#ask(slice, inquiry)])));
+    for (const inquiry of inquiries)
+      ends.push(...(await Promise.allSettled([this.#ask(slice, inquiry, onAsked)])));
     if (this.#options.signal.aborted) throw this.#options.signal.reason;
     return outcomeOf(ends.filter((_, index) => inquiries[index]?.ids.length !== 0));
   }
@@ -127,7 +133,7 @@ export class SonicPolls {
     this.#pressureTests.refresh();
   }
 
-  async #ask(slice: SonicSlice, { ids, question }: Inquiry): Promise<Flaw | null> {
+  async #ask(slice: SonicSlice, { ids, question }: Inquiry, onAsked: () => void): Promise<Flaw | null> {
     const { client, periodMs, agesUntil, clock, signal } = this.#options;
     const missed: Question['missed'] = (id, at) => question.missed(id, Math.min(at, agesUntil(slice)));
     const gapMs = Math.min(longestGapMs, (shareOfPeriod * periodMs(slice)) / ids.length);
@@ -137,6 +143,7 @@ export class SonicPolls {
       {
         client,
         isThere: (id) => this.#isThere(id),
+        onAsked,
         gapMs: ids.length < fewestSpread ? 0 : gapMs,
         clock,
         signal,

@@ -1,6 +1,7 @@
 import { printable } from '../base/printable.ts';
 import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, operationRow } from '../cloud/operations.ts';
 import type { Envelope } from '../cloud/wire.ts';
@@ -57,8 +58,8 @@ async function ask(client: CloudClient, asked: Call, signal: AbortSignal): Promi
 
 async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<Envelope> {
   const progress = progressOn(process.stderr);
-  const onPage = (read: number, pages: number | null) =>
-    progress.show(pages === null ? `page ${read} …` : `page ${read} of ${pages} …`);
+  const onPage = ({ read, announced }: HowFar) =>
+    progress.show(announced === null ? `page ${read} …` : `page ${read} of ${announced} …`);
   try {
     // Only lists get here: the command line was checked.
     const { records, problem } = await client.crawlAsSent(asked as Call<ListName>, { signal, onPage });

@@ -1,3 +1,4 @@
+import { systemClock } from '../base/clock.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { ConfigError } from '../config/load.ts';
 import { type CommandContext, exitStatus } from './command.ts';
@@ -35,13 +36,24 @@ export async function check(context: CommandContext): Promise<number> {
   return isMachineWell && cloud === null && isBrokerWell ? exitStatus.done : exitStatus.failed;
 }
 
+/** Without a terminal, a step that takes long says so often how far it is. */
+const progressEveryMs = 10_000;
+
 /** One line per step; on a terminal the running step shows until its line replaces it. */
-function reporter({ print, signal }: CommandContext): Reporter {
+function reporter({ print, complain, signal }: CommandContext): Reporter {
   const isTerminal = process.stdout.isTTY === true;
+  let saidAt = systemClock.monotonic();
   const clear = isTerminal ? '\r\x1b[2K' : '';
   return {
     started: (name) => {
       if (isTerminal) process.stdout.write(`…    ${name}`);
+    },
+    progress: (name, words) => {
+      if (isTerminal) process.stdout.write(`${clear}…    ${name}: ${words}`);
+      else if (systemClock.monotonic() - saidAt >= progressEveryMs) {
+        saidAt = systemClock.monotonic();
+        complain(`Reading the ${name}: ${words}`);
+      }
     },
     passed: (name, words) => print(`${clear}OK   ${name}: ${words}`),
     warned: (name, words) => print(`${clear}WARN ${name}: ${words}`),

@@ -11,6 +11,7 @@ import type { Connection } from '../broker/connection.ts';
 import { silentWords } from '../broker/failureWords.ts';
 import { visitBroker } from '../broker/visit.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/noAnswer.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
@@ -41,6 +42,8 @@ interface Result {
 /** Hears how the steps fare; what a step warns of comes after it has passed. */
 export interface Reporter {
   readonly started: (name: string) => void;
+  /** How far a step is that may take minutes. */
+  readonly progress?: (name: string, words: string) => void;
   readonly passed: (name: string, words: string) => void;
   readonly warned: (name: string, words: string) => void;
   readonly failed: (name: string, words: string) => void;
@@ -62,7 +65,7 @@ export function examineCloud(
   report: Reporter,
   account: Account = {},
 ): Promise<unknown> {
-  return runInTurn(cloudSteps(config, client, account), report);
+  return runInTurn(cloudSteps(config, client, account, report), report);
 }
 
 /** Looks at each address of the broker, and with `work` at what is there; resolves to whether all let the bridge in. */
@@ -123,7 +126,8 @@ function brokerSteps(
   }));
 }
 
-function cloudSteps(config: Config, client: CloudClient, account: Account): Step[] {
+function cloudSteps(config: Config, client: CloudClient, account: Account, report: Reporter): Step[] {
+  const howFar = (words: string) => report.progress?.('account', words);
   const url = new URL(config.cloud.base_url);
   // One attempt for both steps: the cloud counts them.
   let attempt: Promise<unknown> | undefined;
@@ -151,7 +155,7 @@ function cloudSteps(config: Config, client: CloudClient, account: Account): Step
         return 'the cloud accepts the e-mail and the password';
       },
     },
-    { name: 'account', run: () => examineAccount(config, client, account) },
+    { name: 'account', run: () => examineAccount(config, client, account, howFar) },
   ];
 }
 
@@ -186,11 +190,18 @@ async function examineAccount(
   { filters, shard }: Config,
   client: CloudClient,
   account: Account,
+  howFar: (words: string) => void,
 ): Promise<Result> {
   const list = async <Name extends ListName>(call: Call<Name>) => {
-    const { records, problem } = await client.crawl(call);
-    if (problem) throw new Error(`${call.operation}: ${problem}`);
-    return records;
+    const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
+      const what = call.operation.replace('list_', '');
+      howFar(announced === null ? `${what} ${read}` : `${what} ${read} of ${announced}`);
+    };
+    let crawl = await client.crawl(call, { onPage });
+    // The list of a busy account may change while it is read.
+    if (crawl.isInDoubt) crawl = await client.crawl(call, { onPage });
+    if (crawl.problem) throw new Error(`${call.operation}: ${crawl.problem}`);
+    return crawl.records;
   };
   const properties = await list({ operation: 'list_properties' });
   account.properties = properties;

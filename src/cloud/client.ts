@@ -253,7 +253,7 @@ export class CloudClient {
     const onSend = () => {
       startedAt ??= this.#clock.now();
     };
-    const { records, problem, gist, notice, whole } = await this.#sender.withDeadline(
+    const { records, problem, gist, notice, isInDoubt, whole } = await this.#sender.withDeadline(
       options.signal && endingOf(options.signal),
       (deadline) =>
         crawlPages<Listed>({
@@ -276,7 +276,14 @@ export class CloudClient {
     }
     if (notice !== null) hearing.report('info', notice);
     if (problem === null) hearing.end();
-    return { records, complete: problem === null, problem, gist, startedAt: startedAt ?? this.#clock.now() };
+    return {
+      records,
+      complete: problem === null,
+      problem,
+      gist,
+      isInDoubt,
+      startedAt: startedAt ?? this.#clock.now(),
+    };
   }
 
   async #do(

@@ -10,6 +10,8 @@ export interface Crawl<T> {
   readonly problem: string | null;
   /** The gist of the error that is the problem; null where it is none. */
   readonly gist: string | null;
+  /** Whether the problem is only that its pages do not fit together, as they do not while the list changes. */
+  readonly isInDoubt: boolean;
   /** Wall-clock ms when its first request was made. */
   readonly startedAt: number;
 }
@@ -27,6 +29,7 @@ export interface CrawlOutcome<T> {
   readonly problem: string | null;
   readonly gist: string | null;
   readonly notice: string | null;
+  readonly isInDoubt: boolean;
   /** Null where it did not add up at once. */
   readonly whole: Whole<T> | null;
 }
@@ -44,8 +47,14 @@ export interface PagedList<T> {
   readonly onPage?: PageWatcher;
 }
 
+/** How many of something were read so far, and how many are announced. */
+export interface HowFar {
+  readonly read: number;
+  readonly announced: number | null;
+}
+
 /** Hears how far a crawl is; it starts again at 1 where a list has to be read twice. */
-export type PageWatcher = (read: number, announced: number | null) => void;
+export type PageWatcher = (pages: HowFar, records: HowFar) => void;
 
 const maxPages = 5_000;
 // A cloud that fails so often in one crawl is away; asking for the rest would only add to its trouble.
@@ -80,7 +89,7 @@ export async function crawlPages<T extends { readonly id: string }>(
   if (second.isWhole() && second.holdsSameAs(first)) {
     return { ...outcome(second.records()), notice: `the list's totals are wrong: ${second.doubt()}` };
   }
-  return { ...outcome(both), problem: `${second.doubt()}, twice` };
+  return { ...outcome(both), problem: `${second.doubt()}, twice`, isInDoubt: true };
 }
 
 function outcome<T extends { readonly id: string }>(
@@ -92,6 +101,7 @@ function outcome<T extends { readonly id: string }>(
     problem: reading?.flaw() ?? null,
     gist: reading?.gist() ?? null,
     notice: null,
+    isInDoubt: false,
     whole: null,
   };
 }
@@ -295,7 +305,10 @@ class Reading<T extends { readonly id: string }> {
     this.#totals ??= totals;
     if (totals.entries !== this.#totals.entries || totals.pages !== this.#totals.pages)
       this.#haveTotalsChanged = true;
-    this.#list.onPage?.(this.#pages.size, this.#totals.pages);
+    this.#list.onPage?.(
+      { read: this.#pages.size, announced: this.#totals.pages },
+      { read: this.#entries, announced: this.#totals.entries },
+    );
   }
 }
 

@@ -106,6 +106,8 @@ export interface StatusDocument {
   readonly page: { readonly number: number; readonly of: number };
   readonly properties: readonly ShownProperty[];
   readonly polls: Overview['polls'];
+  /** How far the first reading is of each schedule that was not read yet; empty once everything was. */
+  readonly progress: Overview['progress'];
 }
 
 interface ShownHalf {
@@ -133,7 +135,7 @@ export function pageNearest(overview: Overview, wantedPage: number): StatusDocum
 
 /** Writes the document of one page; one that there is not is the nearest that there is. */
 export function statusOf(overview: Overview, hide: (text: string) => string, wantedPage = 1): StatusDocument {
-  const { startedAt, status, reason, wellbeing, polls } = overview;
+  const { startedAt, status, reason, wellbeing, polls, progress } = overview;
   const words = (text: string | null) => (text === null ? null : hide(text));
   const half = ({ status: stage, reason: why, workedAt }: Half) => ({
     ...{ status: stage, reason: words(why), workedAt },
@@ -169,6 +171,7 @@ export function statusOf(overview: Overview, hide: (text: string) => string, wan
     },
     page,
     properties: [...onPage].map(([household, shown]) => shownProperty(household, shown, overview)),
+    progress,
     polls: polls.map((poll) => ({ ...poll, failure: words(poll.failure) })),
   };
 }

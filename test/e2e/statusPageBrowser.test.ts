@@ -328,6 +328,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
       ...{ startedAt: 0, status: 'ok', reason: null, wellbeing: { cloud: half, broker: half }, polls: [] },
       ...{
         emptiness: null,
+        progress: [],
         isWhole: true,
         properties: [propertyView()],
         signals: [],

@@ -31,8 +31,12 @@ describe('what could not be read', () => {
   });
 
   it('is known by what is lacking where nothing failed', () => {
-    expect(flawOfList({ problem: '3 records read, 4 announced', gist: null })?.gist).toBe('incomplete');
-    expect(flawOfList({ problem: null, gist: null })).toBeNull();
+    expect(flawOfList({ problem: '3 records read, 4 announced', gist: null, isInDoubt: true })).toEqual({
+      words: '3 records read, 4 announced',
+      gist: 'incomplete',
+      isInDoubt: true,
+    });
+    expect(flawOfList({ problem: null, gist: null, isInDoubt: false })).toBeNull();
   });
 
   it('is one of several by the first of them, and says nothing twice', () => {

@@ -35,6 +35,7 @@ async function startMonitor(notes: object) {
       ledger,
       store,
       records: () => records,
+      isAllRead: () => slices.every((slice) => records[slice].lastSuccessAt !== null),
       brokerProblem: () => broker.problem,
       troubles: () => [],
     },

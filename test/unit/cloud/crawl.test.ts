@@ -57,11 +57,13 @@ describe('an honest list', () => {
       session: { token: 'kept', since: Date.now() },
     });
     const told: (number | null)[][] = [];
-    await client.crawl(listSonics, { onPage: (read, announced) => told.push([read, announced]) });
+    await client.crawl(listSonics, {
+      onPage: (pages, records) => told.push([pages.read, pages.announced, records.read, records.announced]),
+    });
     expect(told).toEqual([
-      [1, 3],
-      [2, 3],
-      [3, 3],
+      [1, 3, 10, 25],
+      [2, 3, 20, 25],
+      [3, 3, 25, 25],
     ]);
   });
 });

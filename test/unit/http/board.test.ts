@@ -15,6 +15,7 @@ function start() {
     status: 'ok' as const,
     reason: null,
     wellbeing: { cloud: half, broker: { ...half, reason: null } },
+    progress: [],
     polls: [],
     emptiness: null,
     isWhole: true,

@@ -17,6 +17,7 @@ const empty: Overview = {
   status: 'ok',
   reason: null,
   wellbeing: { cloud: up, broker: up },
+  progress: [],
   polls: [],
   emptiness: null,
   isWhole: true,

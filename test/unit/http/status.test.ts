@@ -26,6 +26,7 @@ function overview(changes: Partial<Overview> = {}): Overview {
       { slice: 'sonics', lastSuccessAt: 5_000, failure: null, failures: 0, isPending: false, records: 1 },
     ],
     emptiness: null,
+    progress: [],
     isWhole: true,
     properties: [propertyView()],
     signals: [signalView()],

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { Home, hourMs, minuteMs, secondMs } from './home.ts';
+
+/** Nothing is asked sonic by sonic, which would take an hour. */
+const onlyLists = { read_telemetry: null, read_daily_usage: null, read_pressure_tests: null };
+
+/** A large account, of which a page in two seconds can be read, so that each reading of the list takes a minute or two. */
+function largeHome(): Home {
+  return new Home({
+    cloud: { properties: 1, signals: 1, sonics: 400 },
+    config: { cloud: { max_requests_per_minute: 30, routes: onlyLists } },
+  });
+}
+
+/** Lets time pass in which a sonic is added every ten seconds. */
+async function passWhileGrowing(home: Home, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 10 * secondMs) {
+    home.world.addSonic(home.signalId);
+    await home.pass(10 * secondMs);
+  }
+}
+
+const found = (home: Home) => home.linesFrom(0).filter((text) => text.startsWith('info: Found properties'));
+
+describe('a large account takes minutes to be read', () => {
+  it('the log says every ten seconds how far it is, and what was found', async () => {
+    const home = largeHome();
+    home.machine.start();
+    await home.pass(15 * minuteMs);
+    const said = home.lines.filter(({ text }) =>
+      /^info: Reading the account: .*sonics \d+ of 400/.test(text),
+    );
+    expect(said.length).toBeGreaterThan(1);
+    for (const [index, { at }] of said.entries()) {
+      if (index > 0) expect(at - (said[index - 1]?.at ?? 0)).toBeLessThanOrEqual(11 * secondMs);
+    }
+    const counts = said.map(({ text }) => Number(/sonics (\d+)/.exec(text)?.[1]));
+    expect(counts).toEqual(counts.toSorted((one, other) => one - other));
+    expect(found(home)).toEqual(['info: Found properties: 1, signals: 1, sonics: 400, open incidents: 1']);
+    // From then on there is nothing to wait for.
+    const from = home.time.now;
+    await home.pass(hourMs);
+    expect(home.linesFrom(from).filter((text) => /Reading the account/.test(text))).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('a list that changes while it is read is no fault, and is told once it could be read', async () => {
+    const home = largeHome();
+    home.machine.start();
+    await passWhileGrowing(home, 6 * minuteMs);
+    expect(found(home)).toEqual([]);
+    // What could be read is shown.
+    expect(home.world.thingIds.filter((id) => home.text(`sonic/${id}`) !== undefined).length).toBeGreaterThan(
+      400,
+    );
+    await home.pass(15 * minuteMs);
+    expect(found(home)).toHaveLength(1);
+    const statuses = home.published('bridge/health').map(({ payload }) => JSON.parse(payload).status);
+    expect(new Set(statuses)).toEqual(new Set(['ok']));
+    expect(home.linesFrom(0).filter((text) => /^(warn|error)/.test(text))).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('one that changes whenever it is read, for long, is a fault', async () => {
+    const home = largeHome();
+    await home.start();
+    await passWhileGrowing(home, 30 * minuteMs);
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining('sonics: '),
+    });
+    await home.pass(20 * minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.machine.kill();
+  });
+});
