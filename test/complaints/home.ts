@@ -253,15 +253,7 @@ export class Home {
   }
 }
 
-const levels: Readonly<Record<number, string>> = {
-  20: 'debug',
-  30: 'info',
-  40: 'warn',
-  50: 'error',
-  60: 'fatal',
-};
-
 function lineOf(json: string): string {
-  const { level, msg } = JSON.parse(json) as { level: number; msg: string };
-  return `${levels[level]}: ${msg}`;
+  const { level, msg } = JSON.parse(json) as { level: string; msg: string };
+  return `${level}: ${msg}`;
 }

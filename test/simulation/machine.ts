@@ -71,7 +71,7 @@ export class Machine {
     const cloud = new VirtualCloud(simulator, clock, random, strike, tap, cloudNow);
     const secrets = new Secrets();
     const output = {
-      write: (line: string) => void (clock.isDead || logged(line.replace(/"time":\d+,/, ''))),
+      write: (line: string) => void (clock.isDead || logged(line.replace(/"time":"[^"]*",/, ''))),
     };
     const log = createLog({ level: 'info', format: 'json', secrets, output });
     const parsed = configSchema.parse({
