@@ -30,7 +30,7 @@ export const commands = {
     run: async (context) => (await import('./demo.ts')).demo(context),
   },
   check: {
-    summary: 'try the configuration: cloud, account and broker, a line for each step',
+    summary: 'test the configuration, the account and the broker, a line for each step',
     usage: '',
     options: {},
     run: async (context) => (await import('./check.ts')).check(context),
