@@ -44,6 +44,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     },
     signal: {
       kind: 'signal',
+      isFlap: false,
       signal,
       propertyId,
       isUnread: false,
@@ -54,6 +55,9 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     },
     sonic: {
       kind: 'sonic',
+      isSignalMissing: false,
+      isFlap: false,
+      isSignalFlap: false,
       sonic,
       isWifi: false,
       signal,

@@ -1,3 +1,4 @@
+import { isConnected } from '../model/devices.ts';
 import { Absences } from './absences.ts';
 import { merged, update } from './latest.ts';
 import type { Precedence } from './precedence.ts';
@@ -15,6 +16,8 @@ export interface DevicesEvents<T> {
   readonly arePlacesKnown: () => boolean;
   /** Whether what is in that property is shown by another bridge, or may be. */
   readonly isElsewhere: (home: string | null) => boolean;
+  /** What it says of its link; null, nothing. */
+  readonly linkOf: (record: T) => string | null;
   /** It has gone to that property, or come from there: another bridge's. */
   readonly crossed: (home: string) => void;
   /** Its own view shows something new. */
@@ -36,6 +39,8 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   readonly #records = new Map<string, T>();
   readonly #sightings = new Sightings();
   readonly #absences = new Absences();
+  /** Those whose link a single reading said to be down, and when that was begun: the next one decides. */
+  readonly #flaps = new Map<string, number>();
   /** Of those that are listed and not wanted, the property in which each is; null, in none that is known. */
   readonly #unwanted = new Map<string, string | null>();
   /** What is to be told with the next reading. */
@@ -71,6 +76,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   replace(reading: Reading<T>): Happening[] {
     if (reading.isComplete && this.isStanding(reading.records)) {
       for (const id of this.#sightings.allSeen(reading.startedAt)) this.#events.touched(id);
+      for (const id of this.#flaps.keys()) this.#lookAtLink(id, this.#records.get(id), reading.startedAt);
       return this.#untold.splice(0);
     }
     const { happenings, present, isSuperseded } = this.#take(reading);
@@ -112,6 +118,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     if (isListedSince || this.#precedence.isOlder(this.#kind, id, startedAt)) return false;
     this.#precedence.heard(this.#kind, id, startedAt);
     if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
+    this.#lookAtLink(id, record, startedAt);
     return this.#update(id, record);
   }
 
@@ -131,6 +138,11 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
   /** Whether readings have missed it for so long that what is known of it is old. */
   isUnread(id: string): boolean {
     return this.#sightings.isUnread(id);
+  }
+
+  /** Whether its link is down by a single reading only, which may be a flap. */
+  isFlap(id: string): boolean {
+    return this.#flaps.has(id);
   }
 
   /** When a reading that brought it was begun; undefined where none has. */
@@ -200,6 +212,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
         continue;
       }
       if (this.#sightings.seen(id, startedAt)) this.#events.touched(id);
+      this.#lookAtLink(id, listed, startedAt);
       if (known === listed || !this.#update(id, listed)) continue;
       if (known) this.#events.changed(id);
       else this.#add(id);
@@ -208,6 +221,19 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
         happenings.push({ event: 'device_added', kind: this.#kind, record: listed });
     }
     return { happenings, present, isSuperseded };
+  }
+
+  /** Weighs what a reading begun at that time says of the link: it is down by the second in a row, and up by one. */
+  #lookAtLink(id: string, record: T | undefined, startedAt: number): void {
+    const isDown = (each: T | undefined) => each && isConnected(this.#events.linkOf(each)) === false;
+    const known = this.#records.get(id);
+    const flapAt = this.#flaps.get(id);
+    if (!isDown(record)) this.#flaps.delete(id);
+    else if (known && isConnected(this.#events.linkOf(known))) this.#flaps.set(id, startedAt);
+    else if (flapAt !== undefined && startedAt > flapAt) {
+      this.#flaps.delete(id);
+      this.#events.changed(id);
+    }
   }
 
   #update(id: string, record: T): boolean {
@@ -247,6 +273,7 @@ export class Devices<T extends { readonly id: string; readonly name: string | nu
     this.#standing = null;
     this.#records.delete(id);
     this.#absences.forget(id);
+    this.#flaps.delete(id);
     this.#sightings.forget(id);
     this.#precedence.forget(this.#kind, id);
   }

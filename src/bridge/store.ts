@@ -74,6 +74,7 @@ export class Store {
   readonly #details: PropertyDetails;
   readonly #signals: Devices<Signal>;
   #areSignalsAsked = false;
+  #areSignalsRefused = false;
   readonly #hubs = new PerDevice<HubDetail>();
   readonly #sonics: Devices<Sonic>;
   readonly #figures = new SonicFigures();
@@ -158,12 +159,14 @@ export class Store {
   /** Takes in the signals. */
   replaceSignals(reading: Reading<Signal>): Happening[] {
     const happenings = this.#signals.replace(reading);
+    this.#areSignalsRefused = false;
     if (this.#signals.isWhole) this.#allSignalsAsked();
     return happenings;
   }
 
   /** The cloud does not list the signals to this user: nothing more will be known of them. */
   dropSignals(): void {
+    this.#areSignalsRefused = true;
     this.#allSignalsAsked();
   }
 
@@ -397,6 +400,7 @@ export class Store {
       kind: 'signal',
       signal,
       propertyId,
+      isFlap: this.#signals.isFlap(id),
       isUnread: this.#signals.isUnread(id),
       hub: this.#hubs.of(id),
       incidents: this.#incidents.shownBy('signal', id),
@@ -410,12 +414,16 @@ export class Store {
     const sonic = this.#sonics.get(id);
     if (!sonic) return null;
     const isWifi = this.isWifi(id);
+    const signal = isWifi ? null : this.#signalOf(sonic);
     const propertyId = this.#whereabouts.propertyOfSonic(sonic);
     return {
       kind: 'sonic',
       sonic,
       isWifi,
-      signal: isWifi ? null : this.#signalOf(sonic),
+      signal,
+      isSignalMissing: signal === null && !isWifi && sonic.signal_id !== null && !this.#areSignalsRefused,
+      isFlap: this.#sonics.isFlap(id),
+      isSignalFlap: signal ? this.#signals.isFlap(signal.id) : false,
       propertyId,
       isUnread: this.#sonics.isUnread(id),
       valve: this.#valves.shown(sonic),
@@ -603,6 +611,7 @@ export class Store {
       homeOf,
       arePlacesKnown: () => kind === 'property' || this.neighbourhood.arePlacesKnown,
       isElsewhere: (home) => this.neighbourhood.isHomeElsewhere(home),
+      linkOf,
       crossed: (home) => {
         if (this.isWhole) this.#options.crossed?.(this.#territory.bridgeOf(home));
       },
@@ -670,4 +679,10 @@ export class Store {
   #measurementsOf(sonicId: string) {
     return this.#figures.measurements(this.isWifi(sonicId));
   }
+}
+
+/** What the cloud says of a device's own link; a property has none. */
+function linkOf(record: Property | Signal | Sonic): string | null {
+  if ('radio_connection' in record) return record.radio_connection;
+  return 'cloud_connection' in record ? record.cloud_connection : null;
 }

@@ -116,7 +116,7 @@ function documents(view: DeviceView): readonly Document[] {
       ];
     case 'signal':
       return [
-        ['availability', isSignalReachable(view.signal) && !view.isUnread ? 'online' : 'offline'],
+        ['availability', linkWord(isSignalReachable(view))],
         ['', { ...view.signal, property_id: view.propertyId, hub_status: view.hub?.status ?? null }],
         ['incidents', openByType(view)],
       ];

@@ -26,6 +26,11 @@ export interface SonicView extends WithIncidents {
   readonly isWifi: boolean;
   /** Null where it has none that the cloud lists, undefined as long as not all signals could be read. */
   readonly signal: Signal | null | undefined;
+  /** Whether it names a signal that the cloud does not list, although it lists signals. */
+  readonly isSignalMissing: boolean;
+  /** Whether its link, or its signal's, is said to be down by a single reading, which may be a flap. */
+  readonly isFlap: boolean;
+  readonly isSignalFlap: boolean;
   readonly propertyId: string | null;
   /** Whether the cloud's lists have missed it for so long that its values are old. */
   readonly isUnread: boolean;
@@ -46,6 +51,8 @@ export interface SignalView extends WithIncidents {
   readonly kind: 'signal';
   readonly signal: Signal;
   readonly propertyId: string | null;
+  /** Whether its link is said to be down by a single reading, which may be a flap. */
+  readonly isFlap: boolean;
   readonly isUnread: boolean;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly hub: HubDetail | null | undefined;
@@ -98,16 +105,24 @@ export function isConnected(link: string | null): boolean | null {
   return link === null ? null : link === 'connected';
 }
 
-/** Whether the signal is reachable: its cloud link is not known to be down. */
-export function isSignalReachable(signal: Signal): boolean {
-  return isConnected(signal.cloud_connection) !== false;
+/** Whether a link is up, as availability takes it: what is unknown is down, and a flap is none. */
+function isUp(link: string | null, isFlap: boolean): boolean {
+  return isConnected(link) === true || (link !== null && isFlap);
+}
+
+/** Whether the signal is reachable: its cloud link is up, and what is known of it is not old. */
+export function isSignalReachable({ signal, isFlap, isUnread }: SignalView): boolean {
+  return !isUnread && isUp(signal.cloud_connection, isFlap);
 }
 
 /**
- * Whether the sonic is reachable: neither its radio link nor its signal's cloud link is known to be down, and what
- * is known of it is not old; undefined as long as that of its signal could not be read.
+ * Whether the sonic is reachable: its radio link and its signal's cloud link are up, and what is known of it is not
+ * old; undefined as long as that of its signal could not be read. A Wi-Fi sonic has no radio link to a signal, and need
+ * not tell of one.
  */
-export function isSonicReachable({ sonic, signal, isUnread }: SonicView): boolean | undefined {
-  if (isUnread || isConnected(sonic.radio_connection) === false) return false;
-  return signal ? isSignalReachable(signal) : signal === null || undefined;
+export function isSonicReachable(view: SonicView): boolean | undefined {
+  const { sonic, isWifi, signal, isUnread, isFlap, isSignalFlap, isSignalMissing } = view;
+  const hasNoRadio = isWifi && sonic.radio_connection === null;
+  if (isUnread || !(hasNoRadio || isUp(sonic.radio_connection, isFlap)) || isSignalMissing) return false;
+  return signal ? isUp(signal.cloud_connection, isSignalFlap) : signal === null || undefined;
 }

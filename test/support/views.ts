@@ -158,6 +158,9 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     sonic: aSonic(),
     isWifi: false,
     signal: aSignal(),
+    isSignalMissing: false,
+    isFlap: false,
+    isSignalFlap: false,
     propertyId: 'property-1',
     valve: 'open',
     isUnread: false,
@@ -179,6 +182,7 @@ export function signalView(changes: Partial<SignalView> = {}): SignalView {
   return {
     kind: 'signal',
     signal: aSignal(),
+    isFlap: false,
     propertyId: 'property-1',
     isUnread: false,
     hub: { id: 'signal-1', serial_no: 'SG-77', status: 'up to date' },

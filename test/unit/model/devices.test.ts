@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isConnected, isSignalReachable, isSonicReachable } from '../../../src/model/devices.ts';
-import { aSignal, aSonic, sonicView } from '../../support/views.ts';
+import { aSignal, aSonic, signalView, sonicView } from '../../support/views.ts';
 
 it.each([
   ['connected', true],
@@ -15,9 +15,14 @@ it.each([
 it.each([
   ['connected', true],
   ['disconnected', false],
-  [null, true],
+  ['', false],
+  [null, false],
 ])('a signal whose cloud link is %s is reachable: %s', (link, expected) => {
-  expect(isSignalReachable(aSignal({ cloud_connection: link }))).toBe(expected);
+  const view = signalView({ signal: aSignal({ cloud_connection: link }) });
+  expect(isSignalReachable(view)).toBe(expected);
+  expect(isSignalReachable({ ...view, isUnread: true })).toBe(false);
+  // A single reading does not count, but one that says nothing.
+  expect(isSignalReachable({ ...view, isFlap: true })).toBe(link !== null);
 });
 
 describe('a sonic is reachable', () => {
@@ -26,9 +31,9 @@ describe('a sonic is reachable', () => {
     ['disconnected', 'connected', false],
     ['connected', 'disconnected', false],
     ['disconnected', 'disconnected', false],
-    [null, 'connected', true],
-    ['connected', null, true],
-    [null, null, true],
+    [null, 'connected', false],
+    ['connected', null, false],
+    [null, null, false],
     [null, 'disconnected', false],
   ])('with its radio link %s and its signal %s: %s', (radio, cloud, expected) => {
     const sonic = aSonic({ radio_connection: radio });
@@ -43,7 +48,25 @@ describe('a sonic is reachable', () => {
     expect(isSonicReachable(sonicView({ signal: undefined, isUnread: true }))).toBe(false);
   });
 
-  it('by its radio link alone where its signal is in no list', () => {
+  it('although a single reading says that a link is down, as it may be a flap', () => {
+    const sonic = aSonic({ radio_connection: 'disconnected' });
+    const signal = aSignal({ cloud_connection: 'disconnected' });
+    expect(isSonicReachable(sonicView({ sonic, isFlap: true }))).toBe(true);
+    expect(isSonicReachable(sonicView({ signal, isSignalFlap: true }))).toBe(true);
+    expect(isSonicReachable(sonicView({ sonic, signal, isFlap: true }))).toBe(false);
+  });
+
+  it('not where its signal is in no list', () => {
+    expect(isSonicReachable(sonicView({ signal: null, isSignalMissing: true }))).toBe(false);
+  });
+
+  it('by what a Wi-Fi sonic tells of its link, and if it tells nothing', () => {
+    const wifi = (radio_connection: string | null) =>
+      isSonicReachable(sonicView({ sonic: aSonic({ radio_connection }), isWifi: true, signal: null }));
+    expect(['connected', 'disconnected', null].map(wifi)).toEqual([true, false, true]);
+  });
+
+  it('by its radio link alone where it has no signal, or the cloud lists none to this user', () => {
     expect(isSonicReachable(sonicView({ signal: null }))).toBe(true);
     expect(isSonicReachable(sonicView({ signal: null, isUnread: true }))).toBe(false);
     const sonic = aSonic({ radio_connection: 'disconnected' });

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { Home, minuteMs, secondMs } from './home.ts';
+
+/** A home that reads its hubs each minute too, and the availability of its sonic and its hub. */
+async function startHome() {
+  const home = new Home({ config: { schedules: { signals: '60s' } } });
+  await home.start();
+  const { sonicId, signalId } = home;
+  return {
+    home,
+    availability: () => [
+      home.text(`sonic/${sonicId}/availability`),
+      home.text(`signal/${signalId}/availability`),
+    ],
+    radio: (radio_connection: string | null) => home.world.changeSonic(sonicId, { radio_connection }),
+    cloud: (cloud_connection: string | null) => home.world.signals.change(signalId, { cloud_connection }),
+    offline: () =>
+      home.messages.filter(({ topic, payload }) => /availability$/.test(topic) && payload === 'offline'),
+  };
+}
+
+describe('a link that is lost', () => {
+  it('for a single reading makes nothing unavailable; its own entity shows each', async () => {
+    const { home, availability, radio, cloud, offline } = await startHome();
+    for (let flap = 0; flap < 3; flap++) {
+      radio('disconnected');
+      cloud('disconnected');
+      await home.pass(minuteMs);
+      expect(home.entity(home.sonicId, 'binary_sensor_radio_connection').state).toBe('OFF');
+      expect(home.entity(home.signalId, 'binary_sensor_cloud_connection').state).toBe('OFF');
+      radio('connected');
+      cloud('connected');
+      await home.pass(2 * minuteMs);
+      expect(home.entity(home.sonicId, 'binary_sensor_radio_connection').state).toBe('ON');
+    }
+    expect(availability()).toEqual(['online', 'online']);
+    expect(offline()).toEqual([]);
+    home.machine.kill();
+  });
+
+  it.each(['radio', 'cloud'] as const)('(%s) by two in a row is down, and by one is back', async (which) => {
+    const { home, availability, ...change } = await startHome();
+    change[which]('disconnected');
+    await home.pass(minuteMs);
+    expect(availability()).toEqual(['online', 'online']);
+    await home.pass(minuteMs);
+    expect(availability()).toEqual(['offline', which === 'cloud' ? 'offline' : 'online']);
+    change[which]('connected');
+    await home.pass(minuteMs);
+    expect(availability()).toEqual(['online', 'online']);
+    home.machine.kill();
+  });
+
+  it('before the bridge starts is down from the first reading on', async () => {
+    const home = new Home();
+    home.world.changeSonic(home.sonicId, { radio_connection: 'disconnected' });
+    await home.start();
+    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
+    home.machine.kill();
+  });
+});
+
+describe('a link of which the cloud says nothing', () => {
+  it.each(['radio', 'cloud'] as const)('(%s) is taken for down at once', async (which) => {
+    const { home, availability, ...change } = await startHome();
+    change[which](null);
+    await home.pass(minuteMs + secondMs);
+    expect(availability()).toEqual(['offline', which === 'cloud' ? 'offline' : 'online']);
+    home.machine.kill();
+  });
+
+  it('as its hub is in no list, is taken for down', async () => {
+    const { home, availability } = await startHome();
+    home.world.changeSonic(home.sonicId, { signal_id: '00000000-0000-4000-8000-000000000000' } as never);
+    await home.pass(minuteMs);
+    expect(availability()[0]).toBe('offline');
+    home.machine.kill();
+  });
+
+  it('as it has none, is no reason for a Wi-Fi sonic to be offline', async () => {
+    const home = new Home({ cloud: { sonics: 0, wifiSonics: 1 } });
+    home.world.changeSonic(home.sonicId, { radio_connection: null });
+    await home.start();
+    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
+    home.machine.kill();
+  });
+});
