@@ -30,7 +30,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}':
     'the record of the cloud, with `property_id`, `valve` (`open`, `opening`, `closing`, `closed` or null) and `valve_travel_time_s`: the seconds from the last command to its confirmation, null before the first since the start',
   'sonic/{id}/availability':
-    '`online` or `offline`: its radio link and the connection of its signal; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
+    '`online` or `offline`: its radio link and the connection of its signal; `offline` from the second reading in a row that says that a link is down, or the first that says nothing of it, until one that says `connected`; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
   'sonic/{id}/telemetry':
     'flow, pressure and temperature, if the cloud offers them, and when the valve measured them (`probed_at`); the values are null if they were measured longer ago than `stale_after` (or two periods of `schedules.telemetry`, or three minutes, whichever is longest)',
   'sonic/{id}/usage':

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isTooDeep } from '../base/nesting.ts';
+import { batteryWords } from '../model/power.ts';
 import {
   type ApplianceCategories,
-  batteryLevels,
   type CustomerProperty,
   connectionStates,
   type DailyUsage,
@@ -25,6 +25,7 @@ import {
   type User,
   valveStates,
 } from '../model/records.ts';
+import { unknownState } from '../model/valve.ts';
 import { notificationFields, settingsFields } from './bodies.ts';
 
 /** Ids that are safe in a path, a topic and a unique id; the bridge's own device is called bridge. */
@@ -47,6 +48,10 @@ const text = z.string().nullable().default(null);
 const number = z.number().nullable().default(null);
 const flag = z.boolean().nullable().default(null);
 const id = z.string().regex(safeIdPattern);
+
+// Once they were true and false (cloud-facts 7).
+const linkWord = z.boolean().transform((isConnected) => (isConnected ? 'connected' : 'disconnected'));
+const link = z.union([z.string(), linkWord]).nullable().default(null);
 
 // In 2020 actions were objects with a name and a title (cloud-facts 4).
 const action = z.union([z.string(), z.looseObject({ name: z.string() }).transform(({ name }) => name)]);
@@ -85,7 +90,7 @@ const signal = z.looseObject({
   name: text,
   serial_no: text,
   created_at: text,
-  cloud_connection: text,
+  cloud_connection: link,
   boot_time: number,
   modem_boot_time: number,
   modem_version: text,
@@ -99,7 +104,7 @@ const sonic = z.looseObject({
   created_at: text,
   signal_id: text,
   battery: text,
-  radio_connection: text,
+  radio_connection: link,
   radio_rssi: number,
   status: text,
   valve_state: text,
@@ -173,8 +178,8 @@ export const readers = {
   changedSettings: reader<PropertySettings>(settings),
   signal: reader<Signal>(signal, { cloud_connection: connectionStates }),
   sonic: reader<Sonic>(sonic, {
-    valve_state: valveStates,
-    battery: batteryLevels,
+    valve_state: [...valveStates, unknownState],
+    battery: batteryWords,
     radio_connection: connectionStates,
   }),
   telemetry: ofItsKind<Telemetry>(telemetry),

@@ -1,7 +1,8 @@
 import { isConnected, type SonicView } from '../model/devices.ts';
 import { batteryOption, batteryOptions, hasExternalPower, isBatteryLow } from '../model/power.ts';
-import { incidentTypes, valveStates } from '../model/records.ts';
+import { incidentTypes, type Sonic, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
+import { valveStateKnown } from '../model/valve.ts';
 import {
   incidentEvent,
   incidentSensor,
@@ -19,6 +20,11 @@ const hasTelemetry = (view: SonicView) => view.telemetry !== null;
 
 const hasUsage = (view: SonicView) => view.usage !== null;
 const hasPressureTests = (view: SonicView) => view.pressureTests !== null;
+
+function isInState({ valve_state: valveState }: Sonic, wanted: string): boolean | null {
+  const state = valveStateKnown(valveState);
+  return state === null ? null : state === wanted;
+}
 
 function measured<Name extends keyof Measurement>(view: SonicView, name: Name): Measurement[Name] | null {
   return view.telemetry ? measurementOf(view.telemetry)[name] : null;
@@ -159,7 +165,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'device',
     category: 'diagnostic',
     deviceClass: 'problem',
-    value: ({ sonic }) => (sonic.valve_state === null ? null : sonic.valve_state === 'faulty'),
+    value: ({ sonic }) => isInState(sonic, 'faulty'),
   },
   {
     component: 'binary_sensor',
@@ -168,7 +174,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'device',
     category: 'diagnostic',
     deviceClass: 'running',
-    value: ({ sonic }) => (sonic.valve_state === null ? null : sonic.valve_state === 'pressure_test'),
+    value: ({ sonic }) => isInState(sonic, 'pressure_test'),
   },
   {
     component: 'sensor',
@@ -202,10 +208,10 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     isDisabledByDefault: true,
     deviceClass: 'enum',
     options: valveStateOptions,
-    value: ({ sonic }) =>
-      sonic.valve_state === null
-        ? null
-        : (valveStateOptions.find((option) => option === sonic.valve_state) ?? 'other'),
+    value: ({ sonic }) => {
+      const state = valveStateKnown(sonic.valve_state);
+      return state === null ? null : (valveStateOptions.find((option) => option === state) ?? 'other');
+    },
   },
   {
     component: 'sensor',

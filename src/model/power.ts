@@ -2,21 +2,53 @@
 export const batteryOptions = ['high', 'medium', 'low', 'external_power_supply', 'other'] as const;
 export type BatteryOption = (typeof batteryOptions)[number];
 
-/** The battery as an option; `mid` is medium (cloud facts 3). Null when the cloud says nothing. */
+/** What a word of the cloud tells of the power of a device; null, it does not tell. */
+interface Power {
+  readonly option: BatteryOption;
+  readonly isLow: boolean | null;
+  readonly isExternal: boolean | null;
+}
+
+const onBattery = (option: 'high' | 'medium' | 'low'): Power => ({
+  option,
+  isLow: option === 'low',
+  isExternal: false,
+});
+const onMains: Power = { option: 'external_power_supply', isLow: false, isExternal: true };
+
+/** The vendor's words of all its interfaces (cloud facts 3): the cloud, the hub's websocket, and the local one. */
+const powerByWord: ReadonlyMap<string, Power> = new Map([
+  ['high', onBattery('high')],
+  ['medium', onBattery('medium')],
+  ['mid', onBattery('medium')],
+  ['low', onBattery('low')],
+  ['external_power_supply', onMains],
+  // The websocket has okay, low and critical, so that okay is the best of three.
+  ['okay', onBattery('high')],
+  ['critical', onBattery('low')],
+  // Nobody has said whether that is no battery, or none of its charge left.
+  ['none', { option: 'other', isLow: null, isExternal: null }],
+  ['battery', { option: 'other', isLow: null, isExternal: false }],
+  ['external', onMains],
+  ['external+battery', onMains],
+]);
+
+const notTold = { isLow: null, isExternal: null } as const;
+
+/** The words that the cloud may say of a battery. */
+export const batteryWords: readonly string[] = [...powerByWord.keys()];
+
+/** The battery as an option; null when the cloud says nothing. */
 export function batteryOption(battery: string | null): BatteryOption | null {
-  if (battery === null) return null;
-  if (battery === 'mid') return 'medium';
-  return batteryOptions.find((option) => option === battery) ?? 'other';
+  return battery === null ? null : (powerByWord.get(battery)?.option ?? 'other');
 }
 
 /** Whether the battery is low; null where the cloud's word does not tell. */
 export function isBatteryLow(battery: string | null): boolean | null {
-  const option = batteryOption(battery);
-  return option === null || option === 'other' ? null : option === 'low';
+  return (powerByWord.get(battery ?? '') ?? notTold).isLow;
 }
 
 /** Whether the device runs on external power; null where the cloud's word does not tell. */
 export function hasExternalPower(battery: string | null): boolean | null {
-  const option = batteryOption(battery);
-  return option === null || option === 'other' ? null : option === 'external_power_supply';
+  return (powerByWord.get(battery ?? '') ?? notTold).isExternal;
 }

@@ -216,9 +216,6 @@ export const valveStates = [
   'faulty',
 ] as const;
 
-/** Values of battery that were seen; `mid` and `medium` are one. */
-export const batteryLevels = ['high', 'mid', 'medium', 'low', 'external_power_supply'] as const;
-
 /** Values of radio_connection and cloud_connection that were seen. */
 export const connectionStates = ['connected', 'disconnected'] as const;
 

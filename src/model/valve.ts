@@ -16,6 +16,14 @@ const shownByState: ReadonlyMap<string, Valve> = new Map([
   ['requested_closed', 'closing'],
 ]);
 
+/** What the device itself says of its valve where it does not know (cloud facts 3). */
+export const unknownState = 'unknown';
+
+/** The cloud's word for the valve; null where it has none, or says that it does not know. */
+export function valveStateKnown(valveState: string | null): string | null {
+  return valveState === unknownState ? null : valveState;
+}
+
 /** The position that an action leads to. */
 export const targetOf = { open: 'open', close: 'closed' } as const satisfies Record<
   ValveAction,

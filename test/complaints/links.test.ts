@@ -51,6 +51,17 @@ describe('a link that is lost', () => {
     home.machine.kill();
   });
 
+  it('is understood in the words of old shapes too', async () => {
+    const { home, availability, radio, cloud } = await startHome();
+    radio(true as never);
+    cloud(false as never);
+    await home.pass(2 * minuteMs);
+    expect(home.entity(home.sonicId, 'binary_sensor_radio_connection').state).toBe('ON');
+    expect(home.entity(home.signalId, 'binary_sensor_cloud_connection').state).toBe('OFF');
+    expect(availability()).toEqual(['offline', 'offline']);
+    home.machine.kill();
+  });
+
   it('before the bridge starts is down from the first reading on', async () => {
     const home = new Home();
     home.world.changeSonic(home.sonicId, { radio_connection: 'disconnected' });

@@ -19,6 +19,7 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
   it.each<[string, unknown, string | null, string | null]>([
     ['a word that is known', 'mid', 'medium', 'OFF'],
     ['a low one', 'low', 'low', 'ON'],
+    ['a critical one', 'critical', 'low', 'ON'],
     ['the mains', 'external_power_supply', 'external_power_supply', 'OFF'],
     ['a word that nobody knows', 'Unavailable', 'other', null],
     ['a voltage', '3.7 V', 'other', null],

@@ -138,6 +138,19 @@ describe('links', () => {
     expect(shown('signal', 'cloud_connection', signalView({ signal }))).toBe(isOn);
   });
 
+  it.each([
+    ['faulty', 'faulty', true, false],
+    ['pressure_test', 'pressure_test', false, true],
+    ['a_new_word', 'other', false, false],
+    ['unknown', null, null, null],
+    [null, null, null, null],
+  ])('of a valve that the cloud calls %s: it is shown as %s', (valve_state, word, isProblem, isTested) => {
+    const view = sonicView({ sonic: aSonic({ valve_state }) });
+    expect(shown('sonic', 'valve_state', view)).toBe(word);
+    expect(shown('sonic', 'valve_problem', view)).toBe(isProblem);
+    expect(shown('sonic', 'pressure_test_running', view)).toBe(isTested);
+  });
+
   it.each(['boot_time', 'modem_boot_time'])(
     'of a signal with the %s 0 have begun at an unknown time',
     (key) => {
