@@ -64,12 +64,16 @@ function readAccepted(value: unknown): Content['accepted'] {
   return Object.fromEntries(entries.map(([id, entry]) => [id, keptOf(Object(entry))]));
 }
 
-/** Those of the settings that are kept: an address may hold a secret. */
+/**
+ * The settings that are kept. Our own webhook's address comes here with its secret hidden, and would pass for the right
+ * one after a change of that secret: it is told to the cloud once a run instead.
+ */
 export function keptOf(settings: AcceptedSettings): AcceptedSettings {
-  const { leak_protection_enabled, push_enabled } = settings;
+  const { leak_protection_enabled, push_enabled, webhook_url } = settings;
   return {
     ...(typeof leak_protection_enabled === 'boolean' && { leak_protection_enabled }),
     ...(typeof push_enabled === 'boolean' && { push_enabled }),
+    ...(typeof webhook_url === 'string' && !webhook_url.includes('[hidden]') && { webhook_url }),
   };
 }
 

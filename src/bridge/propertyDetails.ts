@@ -73,7 +73,7 @@ export class PropertyDetails {
    */
   settings(id: string): PropertySettings | null | undefined {
     const settings = this.#settings.get(id);
-    const webhook_url = this.#accepted.get(id)?.webhook_url;
+    const { webhook_url } = this.accepted(id);
     if (!settings || settings.webhook_url !== null || webhook_url === undefined) return settings;
     return { ...settings, webhook_url };
   }

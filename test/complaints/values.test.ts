@@ -193,6 +193,8 @@ describe('without Home Assistant', () => {
     set(`property/${propertyId}/leak_protection`, 'ON');
     set(`property/${propertyId}/push`, 'OFF');
     set(`sonic/${sonicId}/valve`, 'CLOSE');
+    const address = 'https://example.com/hook';
+    set(`property/${propertyId}/settings/webhook_url`, address);
     await home.pass(2 * minuteMs);
     expect(flags()).toEqual(['ON', 'OFF']);
     expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve_travel_time_s: expect.any(Number) });
@@ -200,6 +202,7 @@ describe('without Home Assistant', () => {
     home.broker.retained.clear();
     await home.startWith({});
     expect(flags()).toEqual(['ON', 'OFF']);
+    expect(home.json(`property/${propertyId}/settings`)).toMatchObject({ webhook_url: address });
     expect(home.entity(propertyId, 'switch_leak_protection').state).toBe('ON');
     set(`property/${propertyId}/leak_protection`, 'OFF');
     await home.pass(minuteMs);

@@ -156,6 +156,7 @@ describe('the registration of the webhook', () => {
     const then = polls();
     await waitFor(() => polls() > then + 3, { what: 'looks after the restart', timeoutMs: 10_000 });
     expect(changes()).toHaveLength(4);
+    expect(house.json(`property/${first}/settings`).webhook_url).toMatch(/\/webhook\/\[hidden\]$/);
   });
 
   it.each([
