@@ -185,6 +185,17 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 
+  it('counts the valves of a long first reading', async () => {
+    const faults = [fault('latency=1500@list_sonics')];
+    const cloud = { properties: 1, signals: 3, sonics: 30, pageSize: 2, faults };
+    const { url } = await startHttpHouse({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(
+      tab,
+      `/To be read: (.*, )?valves \\(\\d+ of 30\\)/.test(document.querySelector('#loading').innerText)`,
+    );
+  });
+
   it('does not say that valves are in no property while the properties are not read', async () => {
     const faults = [fault('hang@list_properties')];
     const cloud = { properties: 1, signals: 1, sonics: 1, faults };

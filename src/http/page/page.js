@@ -131,17 +131,20 @@ function noticeText(status) {
     .join(' ');
 }
 
-function loadingParts(polls) {
+function loadingParts({ polls, progress }) {
   const words = ({ slice, records, isPending }) => {
     const name = firstReadWords[slice] ?? slice;
-    const isCounted = records !== null && !(isPending && records === 0);
-    return isCounted ? `${name} (${figure(records, 0)})` : name;
+    if (!isPending) return records === null ? name : `${name} (${figure(records, 0)})`;
+    const { read, total } = progress.find((each) => each.slice === slice) ?? { read: 0, total: null };
+    if (read === 0) return name;
+    const of = total === null ? '' : ` of ${figure(Math.max(read, total), 0)}`;
+    return `${name} (${figure(read, 0)}${of})`;
   };
   const done = polls.filter(({ isPending }) => !isPending).map(words);
   const open = polls.filter(({ isPending }) => isPending).map(words);
   return [
     make('strong', null, 'Loading: reading your account for the first time.'),
-    done.length > 0 ? ` Read: ${done.join(', ')}.` : ' Nothing was read yet.',
+    done.length > 0 ? ` Read: ${done.join(', ')}.` : ' Nothing is complete yet.',
     ` To be read: ${open.join(', ')}.`,
   ];
 }
@@ -469,7 +472,7 @@ function show(status) {
   at('notice').hidden = notice === '';
   say(at('notice'), notice);
   at('loading').hidden = !isLoading;
-  draw(at('loading'), status.polls, loadingParts);
+  draw(at('loading'), { polls: status.polls, progress: status.progress }, loadingParts);
   draw(at('about'), [status.version, status.startedAt], () => [
     `Version ${status.version}, running since `,
     moment(status.startedAt),
