@@ -246,7 +246,7 @@ describe('opposite commands in quick succession', slow, () => {
     const told = await outcomesOf(house, [command('CLOSE')]);
     const more = await outcomesOf(house, [command('OPEN')]);
     expect([...told, ...more].map(({ status }) => status)).toEqual(['ok', 'ok']);
-    await house.bridge.waitForOutput(/ is open after /, 20_000);
+    await house.bridge.waitForOutput(/: open after /, 20_000);
     const shown = house.watcher.messages.filter(({ topic }) => topic === `sonic2mqtt/sonic/${id}`);
     expect(shown.map(({ text }) => JSON.parse(text).valve)).not.toContain('closed');
     await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, (text) => JSON.parse(text).valve === 'open');

@@ -127,7 +127,7 @@ describe('a valve by request', () => {
     await house.watcher.waitForTopic(`sonic2mqtt/sonic/${shown}/incidents`, () => true, 10_000);
     expect(house.watcher.last.has(`sonic2mqtt/sonic/${hidden}`)).toBe(false);
     expect((await request(house, 'command_valve', valve(hidden, 'close'))).status).toBe('ok');
-    await house.bridge.waitForOutput(new RegExp(`sonic ${hidden} is closed after`));
+    await house.bridge.waitForOutput(new RegExp(`Valve "${hidden}": closed after`));
     expect(outcomes(house, 'command_valve')).toMatchObject([{ status: 'ok' }]);
     expect(house.watcher.last.has(`sonic2mqtt/sonic/${hidden}`)).toBe(false);
   });
@@ -136,7 +136,7 @@ describe('a valve by request', () => {
     const house = await shownHouse({ cloud: { wifiSonics: 1 }, config: calm });
     const [id = ''] = house.simulator.world.wifiSonics.ids;
     expect((await request(house, 'command_wifi_valve', valve(id, 'close'))).status).toBe('ok');
-    await house.bridge.waitForOutput(new RegExp(`sonic .*${id}.* is closed after`));
+    await house.bridge.waitForOutput(/Valve ".*": closed after/);
     expect(asked(house, 'read_wifi_sonic').length).toBeGreaterThan(0);
     expect(asked(house, 'read_sonic')).toEqual([]);
   });
