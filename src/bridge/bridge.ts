@@ -232,6 +232,7 @@ export class Bridge {
         ordered: (order) => this.#carryOut(order),
         happened: (happenings) => this.#happened(happenings),
         changed: (slice) => this.#poller.request(slice),
+        testStarted: (sonicId) => void this.#poller.readNewTest(sonicId),
         offersChanged: () => this.#offersChanged(),
         ended: (outcome) => this.#events.tell('command', outcome),
         unchanged: (kind, id) => this.#publisher.showAgain(kind, id),

@@ -42,6 +42,8 @@ export interface CommandsEvents {
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A slice may show something new: worth an early poll. */
   readonly changed: (slice: Slice) => void;
+  /** A pressure test of that sonic was started. */
+  readonly testStarted: (sonicId: string) => void;
   /** An operation is offered no more, or again. */
   readonly offersChanged: () => void;
   readonly ended: (outcome: Outcome) => void;
@@ -69,6 +71,7 @@ export class Commands {
       signal,
       happened: events.happened,
       changed: events.changed,
+      testStarted: events.testStarted,
       offersChanged: events.offersChanged,
     });
     this.#confirmations = new Confirmations({

@@ -13,6 +13,8 @@ export interface FollowUpOptions extends Doubt {
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A slice may show something new: worth an early poll. */
   readonly changed: (slice: Slice) => void;
+  /** A pressure test of that sonic was started. */
+  readonly testStarted: (sonicId: string) => void;
 }
 
 /** What follows a call that somebody asked for, in whichever way. */
@@ -28,6 +30,7 @@ export class FollowUp {
     const { store, clock, happened } = this.#options;
     happened(takeReply(store, call, reply, clock.monotonic()));
     this.lookAt(call);
+    if (call.operation === 'start_pressure_test') this.#options.testStarted(call.params.thing_id);
   }
 
   /**

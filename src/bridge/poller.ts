@@ -222,6 +222,11 @@ export class Poller {
     return this.#recurring[slice].run();
   }
 
+  /** Reads the pressure tests of a sonic until one shows that was just started; never rejects. */
+  readNewTest(sonicId: string): Promise<void> {
+    return this.#sonicPolls.readNewTest(sonicId);
+  }
+
   /** Polls no more; what is under way is given up. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the bridge stops'));

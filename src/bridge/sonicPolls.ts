@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { isConnected } from '../model/devices.ts';
@@ -62,6 +62,9 @@ const longestGapMs = 100;
 
 /** The last is asked before the first is due again, even if there are as many Wi-Fi sonics, which come after them. */
 const shareOfPeriod = 0.4;
+
+/** The pauses before the readings that look for a test that was just started: a cloud may tell of it only after a while. */
+const newTestWaitsMs = [500, 2_000, 5_000, 10_000, 30_000];
 
 /** Polls what is asked for sonic by sonic, and knows what of it belongs to which day. */
 export class SonicPolls {
@@ -239,6 +242,26 @@ export class SonicPolls {
       missed: (id, at) => this.#pressureTests.missed(id, at),
       drop: () => this.#options.store.dropPressureTests(),
     };
+  }
+
+  /** Reads the pressure tests of a sonic a few times, until one shows that was just started; never rejects. */
+  async readNewTest(sonicId: string): Promise<void> {
+    const { client, store, clock, log, signal } = this.#options;
+    const shown = () => Object.values(store.sonicView(sonicId)?.pressureTests?.days ?? {}).flat();
+    const known = new Set(shown());
+    for (const waitMs of newTestWaitsMs) {
+      try {
+        await sleep(clock, waitMs, signal);
+        const isOffered = client.availability('read_pressure_tests') === 'available';
+        if (!isOffered || this.#isClockWrong || store.sonicView(sonicId) === null) return;
+        const call = { operation: 'read_pressure_tests', params: { thing_id: sonicId } } as const;
+        this.#pressureTests.take(sonicId, await client.call(call, this.#oneOfMany));
+      } catch (error) {
+        if (signal.aborted) return;
+        log.debug({ device: sonicId }, `A new pressure test could not be read: ${String(error)}`);
+      }
+      if (shown().some((id) => !known.has(id))) return;
+    }
   }
 
   get #oneOfMany() {

@@ -178,6 +178,25 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
   });
 });
 
+describe('a pressure test that was started', () => {
+  it('counts within seconds, though the cloud needs some to tell of it', async () => {
+    const home = new Home();
+    const { sonicId } = home;
+    await home.start();
+    const before = home.json(`sonic/${sonicId}/pressure_tests`).today_count;
+    home.strike = (request) => (request.operation === 'read_pressure_tests' ? 'error-503' : null);
+    home.broker.publish(`sonic2mqtt/sonic/${sonicId}/pressure_test/start`, 'PRESS', false);
+    await home.pass(secondMs);
+    home.strike = () => null;
+    await home.pass(20 * secondMs);
+    expect(home.json(`sonic/${sonicId}/pressure_tests`).today_count).toBe(before + 1);
+    const asked = home.asked('read_pressure_tests').length;
+    await home.pass(10 * minuteMs);
+    expect(home.asked('read_pressure_tests')).toHaveLength(asked);
+    home.machine.kill();
+  });
+});
+
 describe('without Home Assistant', () => {
   it('topics tell what only its entities told, and what was accepted outlasts a restart', async () => {
     const home = new Home({ config: { homeassistant: { enabled: false } } });

@@ -75,6 +75,7 @@ export async function startCommands(
       ordered: ({ order }) => void orders.push(order),
       happened: () => {},
       changed: (slice) => void polledEarly.push(slice),
+      testStarted: () => {},
       offersChanged: () => {},
       ended: (outcome) => void outcomes.push(outcome),
       unchanged: () => {},

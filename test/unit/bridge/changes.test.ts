@@ -54,6 +54,7 @@ async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
   const stop = () => stopping.abort();
   const sending = { client, store, requestTimeoutMs, signal, clock: systemClock, log: lines.log };
   const followUp = new FollowUp({
+    testStarted: () => {},
     ...sending,
     happened: (happenings) => void happened.push(...happenings),
     changed: (slice) => void asked.push(slice),
