@@ -19,7 +19,7 @@ const parts = new Set([
   ...['the object …', 'something of … characters', '… has … characters'],
   ...['while connecting', 'within the answer', 'without an answer', '; did you mean …?'],
   ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
-  ...['text/event-stream; charset=utf-8', '…; charset=utf-8', 'image/svg+xml'],
+  ...['text/event-stream; charset=utf-8', '…; charset=utf-8', 'image/svg+xml', 'external+battery'],
   ...['event: … data: …', '{"now":…,"status":…}'],
 ]);
 
