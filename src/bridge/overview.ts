@@ -2,7 +2,7 @@ import type { HealthStatus, PropertyView, SignalView, SonicView } from '../model
 import type { Incident } from '../model/records.ts';
 import { wordsOfEmptiness } from './accountWords.ts';
 import type { SliceProgress } from './firstReading.ts';
-import { isSonicSlice, type Slice, type SliceRecord, slices, wasPolled } from './slices.ts';
+import { isSonicSlice, type Slice, type SliceRecord, slices } from './slices.ts';
 import type { Store } from './store.ts';
 import type { Wellbeing } from './wellbeing.ts';
 
@@ -14,7 +14,7 @@ export interface PollOverview {
   /** Why the last one failed, or was not complete, in words; null where it went well, or before the first. */
   readonly failure: string | null;
   readonly failures: number;
-  /** Whether the first one has not ended yet, well or not. */
+  /** Whether the first reading goes on, and has not failed. */
   readonly isPending: boolean;
   /** How many records there are of it so far; null where it is asked for sonic by sonic. */
   readonly records: number | null;
@@ -70,7 +70,7 @@ export function overviewOf(
         lastSuccessAt,
         failure: failure?.words ?? null,
         failures: consecutiveFailures,
-        isPending: isPending(slice, records),
+        isPending: progress.some((each) => each.slice === slice) && isUnhindered(slice, records),
         records: found[slice] ?? null,
       };
     }),
@@ -90,9 +90,9 @@ export function overviewOf(
   };
 }
 
-/** Nothing is asked for sonic by sonic before the sonics are known. */
-function isPending(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): boolean {
+/** Whether nothing stands in the way of the reading: nothing is asked for sonic by sonic before the sonics are known. */
+function isUnhindered(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): boolean {
   const { sonics } = records;
   const isBarred = isSonicSlice(slice) && sonics.failure !== null && sonics.lastSuccessAt === null;
-  return !wasPolled(records[slice]) && !isBarred;
+  return records[slice].failure === null && !isBarred;
 }
