@@ -71,6 +71,8 @@ export class Store {
     sonics: () => this.#sonics.all,
   });
   readonly #properties: Devices<Property>;
+  /** The only property of the account when all was marked last. */
+  #markedOnlyProperty: string | null = null;
   readonly #details: PropertyDetails;
   readonly #signals: Devices<Signal>;
   #areSignalsAsked = false;
@@ -573,6 +575,7 @@ export class Store {
 
   /** What changed since the last time this was asked. */
   takeDirty(): Dirty {
+    this.#markOnlyProperty();
     this.#incidents.markDeviceless();
     return this.#ripples.take();
   }
@@ -588,6 +591,15 @@ export class Store {
   }
 
   // ---- inside -------------------------------------------------------------------------------------------------
+
+  /** An incident in no property that is known belongs to the only one: all is marked once that is another. */
+  #markOnlyProperty(): void {
+    const onlyProperty = this.#onlyProperty;
+    if (onlyProperty === this.#markedOnlyProperty) return;
+    this.#markedOnlyProperty = onlyProperty;
+    this.#incidents.surroundingsChanged();
+    this.#ripples.touchAll();
+  }
 
   get #onlyProperty(): string | null {
     const { isWhole, size, ids, unwanted } = this.#properties;

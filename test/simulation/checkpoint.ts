@@ -10,7 +10,7 @@ const minuteMs = 60_000;
 /** What another bridge of the same account cannot know, or says of itself. */
 const ownTopics = /^sonic2mqtt\/bridge\/|\/usage$|^homeassistant\/status$/;
 const ownKeys = new Set([
-  ...['valve', 'valve_travel_time', 'job_id', 'leak_protection', 'push'],
+  ...['valve', 'valve_travel_time', 'valve_travel_time_s', 'job_id', 'leak_protection', 'push'],
   ...['water_today', 'water_month', 'water_total'],
 ]);
 
