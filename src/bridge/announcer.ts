@@ -30,7 +30,10 @@ export interface AnnouncerOptions {
 /** Home Assistant loses an event that comes before it has set up the entity: two seconds, and the way there. */
 const setUpMs = 2_250;
 
-/** Announces each incident that opens, once: noted on disk first, so that a restart never repeats it. */
+/**
+ * Announces each incident that opens, once: noted on disk first, so that a restart never repeats it. It is told of at
+ * once, and announced at its device as soon as that is known, be it after a restart.
+ */
 export class Announcer {
   readonly #options: AnnouncerOptions;
   readonly #store: Store;
@@ -38,8 +41,8 @@ export class Announcer {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #queue = new Set<string>();
-  /** Told of, but not at the device that they name: that is not known yet. */
-  readonly #homeless = new Set<string>();
+  /** Announced ones that the last complete list misses. */
+  #missed: ReadonlySet<string> = new Set();
   /** Those whose signal would announce them, since their sonic is not known: whether the list of sonics is being read for that. */
   readonly #sought = new Map<string, boolean>();
   /** Announced by other bridges, as far as the broker shows. */
@@ -66,7 +69,8 @@ export class Announcer {
       return;
     }
     const detectedAt = Date.parse(incident.detected_at ?? '');
-    if (this.#ledger.hasForgotten && detectedAt < this.#options.startedAt()) {
+    const isKnown = this.#ledger.isWaiting(incident.id) || !this.#ledger.hasForgotten;
+    if (!isKnown && detectedAt < this.#options.startedAt()) {
       // Noted all the same, so that a later run with a better memory does not announce it either.
       void this.#ledger.noteAnnounced([incident.id]);
       return;
@@ -90,7 +94,7 @@ export class Announcer {
   /** Forgets an incident that closed. */
   closed(incident: Incident): void {
     const { id } = incident;
-    if (this.#ledger.hasAnnounced(id))
+    if (this.#isNoted(id))
       this.#log.info(
         this.#subject('incident_closed', incident),
         `Incident closed: ${this.#inWords(incident)}`,
@@ -100,10 +104,11 @@ export class Announcer {
     this.#ledger.forgetAnnounced(id);
   }
 
-  /** Forgets announced incidents that are not open any more; only when all that are open are known. */
-  prune(): void {
-    const announced = this.#ledger.announced();
-    for (const id of announced) if (!this.#store.isOpen(id)) this.#ledger.forgetAnnounced(id);
+  /** A complete list was read. What was announced is forgotten once two in a row miss it: one alone may be wrong. */
+  listed(): void {
+    const missed = this.#ledger.announced().filter((id) => !this.#store.isOpen(id));
+    for (const id of missed) if (this.#missed.has(id)) this.#ledger.forgetAnnounced(id);
+    this.#missed = new Set(missed);
   }
 
   /** Home Assistant has just started, and sets up its entities anew. */
@@ -121,12 +126,15 @@ export class Announcer {
   stop(): void {
     this.#cancelTimer();
     this.#queue.clear();
-    this.#homeless.clear();
     this.#sought.clear();
   }
 
   get #canAnnounce(): boolean {
-    return this.#queue.size + this.#homeless.size > 0 && this.#options.connection.isConnected;
+    return this.#queue.size > 0 && this.#options.connection.isConnected;
+  }
+
+  #isNoted(incidentId: string): boolean {
+    return this.#ledger.hasAnnounced(incidentId) || this.#ledger.isWaiting(incidentId);
   }
 
   #inWords(incident: Incident): string {
@@ -143,7 +151,6 @@ export class Announcer {
 
   #forget(incidentId: string): void {
     this.#queue.delete(incidentId);
-    this.#homeless.delete(incidentId);
     this.#sought.delete(incidentId);
   }
 
@@ -161,33 +168,46 @@ export class Announcer {
 
   async #announceDue(): Promise<void> {
     const due = this.#due();
-    const untold = new Set(due.filter((id) => this.#queue.delete(id)));
-    if (untold.size > 0) await this.#ledger.noteAnnounced([...untold]);
-    for (const id of due) {
+    const untold = new Set(due.filter(({ id }) => !this.#ledger.isWaiting(id)).map(({ id }) => id));
+    for (const { id } of due) this.#queue.delete(id);
+    if (due.length > 0) await this.#note(due);
+    for (const { id } of due) {
       const incident = this.#store.incident(id);
-      if (!incident) continue;
-      // To note one and to tell of those before it takes its time: Home Assistant may have started meanwhile.
-      const isDue = this.#readyAt(incident) <= this.#clock.monotonic();
-      if (!untold.has(id)) {
-        if (isDue && this.#homeless.delete(id)) await this.#announceAtDevice(incident);
-      } else if (isDue) await this.#announce(incident);
-      else this.#takeBack(id);
+      const isUntold = untold.has(id);
+      // To note one and to tell of those before it takes its time: it may have closed, or Home Assistant have started.
+      if (!incident || !this.#isNoted(id)) continue;
+      if (this.#ledger.isWaiting(id)) {
+        if (isUntold) this.#tell(incident);
+        this.#queue.add(id);
+      } else if (this.#readyAt(incident) <= this.#clock.monotonic()) {
+        if (isUntold) this.#tell(incident);
+        await this.#announceAtDevice(incident, isUntold);
+      } else this.#takeBack(id, isUntold);
     }
   }
 
-  /** Ids of the incidents that may be announced now; for the next one it sets the timer. */
-  #due(): string[] {
+  /** Notes what is to be published next; of one whose device is not known, that it waits. */
+  async #note(due: readonly Incident[]): Promise<void> {
+    for (const incident of due) this.#seekSonicOf(incident);
+    const waiting = new Set(due.filter((incident) => this.#mustWait(incident)).map(({ id }) => id));
+    const announced = due.map(({ id }) => id).filter((id) => !waiting.has(id));
+    // Both come in one writing.
+    await Promise.all([this.#ledger.noteWaiting([...waiting]), this.#ledger.noteAnnounced(announced)]);
+  }
+
+  /** The incidents that may be announced now; for the next one it sets the timer. */
+  #due(): Incident[] {
     const now = this.#clock.monotonic();
-    const due: string[] = [];
+    const due: Incident[] = [];
     let nextAt = Number.POSITIVE_INFINITY;
-    for (const id of [...this.#queue, ...this.#homeless]) {
+    for (const id of this.#queue) {
       const incident = this.#store.incident(id);
       if (!incident) {
         this.#forget(id);
         continue;
       }
       const readyAt = this.#readyAt(incident);
-      if (readyAt <= now) due.push(id);
+      if (readyAt <= now) due.push(incident);
       else nextAt = Math.min(nextAt, readyAt);
     }
     this.#cancelTimer();
@@ -203,7 +223,7 @@ export class Announcer {
     if (!this.#options.publisher.isShowingDevices) return Number.POSITIVE_INFINITY;
     const device = this.#deviceOf(incident);
     if (!device) {
-      return this.#homeless.has(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+      return this.#ledger.isWaiting(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     }
     if (!this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
     const announcedAt =
@@ -230,29 +250,30 @@ export class Announcer {
     });
   }
 
-  async #announce(incident: Incident): Promise<void> {
+  #tell(incident: Incident): void {
     this.#log.info(this.#subject('incident_opened', incident), `Incident opened: ${this.#inWords(incident)}`);
     this.#options.tell('incident_opened', incident);
-    const wasAway = await this.#announceAtDevice(incident);
-    if (!wasAway) return;
-    this.#homeless.delete(incident.id);
-    this.#takeBack(incident.id);
   }
 
-  /** It was noted, and is not announced yet after all. */
-  #takeBack(incidentId: string): void {
-    this.#ledger.forgetAnnounced(incidentId);
+  /** It was noted as announced, and is not yet after all. */
+  #takeBack(incidentId: string, isUntold: boolean): void {
+    if (isUntold) this.#ledger.forgetAnnounced(incidentId);
+    else void this.#ledger.noteWaiting([incidentId]);
     this.#queue.add(incidentId);
   }
 
-  /** Publishes the event of the device's entity, as soon as there is one; says whether the broker went away before. */
-  async #announceAtDevice(incident: Incident): Promise<boolean> {
-    this.#seekSonicOf(incident);
+  /** Lists are read at different times: a device that is not known may be new. */
+  #mustWait(incident: Incident): boolean {
+    const namesDevice = incident.sonic_id !== null || incident.signal_id !== null;
+    return namesDevice && this.#deviceOf(incident) === null;
+  }
+
+  /** Publishes the event of the device's entity, if it names one. */
+  async #announceAtDevice(incident: Incident, isUntold: boolean): Promise<void> {
     const device = this.#deviceOf(incident);
     if (!device) {
-      // Lists are read at different times: the device may be new.
-      if (incident.sonic_id !== null || incident.signal_id !== null) this.#homeless.add(incident.id);
-      return false;
+      if (this.#mustWait(incident)) this.#takeBack(incident.id, false);
+      return;
     }
     const topic = this.#options.topics.below(device.kind, device.id, 'incident');
     const eventType = { event_type: eventTypeOf(incident) };
@@ -261,14 +282,13 @@ export class Announcer {
       await this.#options.connection.publish(topic, payload, { retain: false });
     } catch (error) {
       if (error instanceof BrokerAway && !error.wasSent) {
-        this.#homeless.add(incident.id);
-        return true;
+        this.#takeBack(incident.id, isUntold);
+        return;
       }
       this.#log.warn(
         { incident: incident.id, device: device.id, topic },
         `Incident may not have reached the broker: ${this.#inWords(incident)}: ${String(error)}`,
       );
     }
-    return false;
   }
 }

@@ -106,7 +106,7 @@ export class Bridge {
   #isFoundSaid = false;
   #cancelProgress: () => void = () => {};
   #isStockTaken = false;
-  #isPruned = false;
+  #wasCertain = false;
   #isStopped = false;
   #onShown: () => void = () => {};
   /** Resolves once the devices were shown on the broker for the first time. */
@@ -166,7 +166,7 @@ export class Bridge {
       store: this.#store,
       ledger,
       happened: (happenings) => this.#happened(happenings),
-      polled: (slice) => this.#polled(slice),
+      polled: (slice, isWhole) => this.#polled(slice, isWhole),
       clock,
       random,
       log,
@@ -510,7 +510,8 @@ export class Bridge {
 
   // ---- what the cloud said ------------------------------------------------------------------------------------
 
-  #polled(slice: Slice): void {
+  #polled(slice: Slice, isWhole: boolean): void {
+    if (slice === 'incidents' && isWhole && !this.#isStopped) this.#announcer.listed();
     this.#monitor.look();
     this.#sayFound();
     if (slice !== 'properties') return;
@@ -551,9 +552,8 @@ export class Bridge {
       const kind = 'kind' in happening ? { kind: happening.kind } : {};
       this.#events.tell(happening.event, { ...kind, ...happening.record });
     }
-    if (!this.#isPruned && this.#store.isCertain) {
-      this.#isPruned = true;
-      this.#announcer.prune();
+    if (!this.#wasCertain && this.#store.isCertain) {
+      this.#wasCertain = true;
       // What was left alone as long as nobody knew whether it is wanted may be stale.
       if (this.#publisher.isShowingDevices) void this.#stocktaking.take();
     }

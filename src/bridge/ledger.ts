@@ -27,6 +27,8 @@ export class Ledger {
   readonly #name: string;
   readonly #file: LedgerFile;
   readonly #announced = new Set<string>();
+  /** Told of, but not announced at their device. */
+  readonly #waiting = new Set<string>();
   /** Announced by other bridges and not forgotten here: theirs to write, lest each hand back what another has forgotten. */
   #borrowed: Set<string> = new Set();
   /** All that the others' files named when they were last looked at: only what is new in them is news. */
@@ -113,7 +115,25 @@ export class Ledger {
 
   /** Keeps that the incidents are announced; resolves once that is on disk, or cannot be. */
   async noteAnnounced(incidentIds: readonly string[]): Promise<void> {
-    for (const id of incidentIds) this.#announced.add(id);
+    for (const id of incidentIds) {
+      this.#announced.add(id);
+      this.#waiting.delete(id);
+    }
+    this.#isDirty = true;
+    await this.#keep();
+  }
+
+  /** Whether the opening of the incident was told, and still waits to be announced at its device. */
+  isWaiting(incidentId: string): boolean {
+    return this.#waiting.has(incidentId);
+  }
+
+  /** Keeps that the incidents are told of, and wait for their devices; resolves once that is on disk, or cannot be. */
+  async noteWaiting(incidentIds: readonly string[]): Promise<void> {
+    for (const id of incidentIds) {
+      this.#waiting.add(id);
+      this.#announced.delete(id);
+    }
     this.#isDirty = true;
     await this.#keep();
   }
@@ -126,12 +146,13 @@ export class Ledger {
   /** Forgets an incident that is no longer open: if it opens again, that is announced again. */
   forgetAnnounced(incidentId: string): void {
     this.#borrowed.delete(incidentId);
-    if (this.#announced.delete(incidentId)) this.#save();
+    const wasWaiting = this.#waiting.delete(incidentId);
+    if (this.#announced.delete(incidentId) || wasWaiting) this.#save();
   }
 
-  /** Ids that were announced and not forgotten, by this bridge or another. */
+  /** Ids that were announced or told of and not forgotten, by this bridge or another. */
   announced(): string[] {
-    return [...new Set([...this.#announced, ...this.#borrowed])];
+    return [...new Set([...this.#announced, ...this.#waiting, ...this.#borrowed])];
   }
 
   /** What the cloud accepted of a property and does not show, as far as it is kept. */
@@ -256,6 +277,7 @@ export class Ledger {
     return {
       session: this.#session && { ...this.#account, ...this.#session },
       announced: [...this.#announced],
+      waiting: [...this.#waiting],
       accepted: Object.fromEntries(this.#accepted),
       usage: Object.fromEntries(this.#usage),
       isBehind: !this.#isAtRest,
@@ -263,11 +285,13 @@ export class Ledger {
     };
   }
 
-  #take({ session, announced, accepted, usage }: Found): void {
+  #take({ session, announced, waiting, accepted, usage }: Found): void {
     if (session && session.baseUrl === this.#account.baseUrl && session.email === this.#account.email) {
       this.#session ??= { token: session.token, since: session.since };
     }
+    for (const id of waiting) this.#waiting.add(id);
     for (const id of announced) this.#announced.add(id);
+    for (const id of this.#announced) this.#waiting.delete(id);
     for (const [id, kept] of Object.entries(accepted)) {
       this.#accepted.set(id, { ...kept, ...this.#accepted.get(id) });
     }

@@ -13,6 +13,8 @@ export interface Content {
   readonly session: (StoredSession & Account) | null;
   /** Ids of open incidents that were announced. */
   readonly announced: readonly string[];
+  /** Ids of open incidents that were told of, but not announced at their device: that was not known. */
+  readonly waiting: readonly string[];
   /** By the property's id: what the cloud accepted last and does not show. */
   readonly accepted: Readonly<Record<string, AcceptedSettings>>;
   /** By the sonic's id. */
@@ -45,12 +47,13 @@ export function readContent(text: string): Found | null {
     return null;
   }
   if (typeof value !== 'object' || value === null || !Array.isArray(value.announced)) return null;
-  const { session, announced, isBehind, copiedAt } = value;
+  const { session, announced, waiting, isBehind, copiedAt } = value;
   const isSession = session && typeof session.token === 'string' && typeof session.since === 'number';
   const behind = isBehind === true;
   return {
     session: isSession ? session : null,
     announced: announced.filter((id) => typeof id === 'string'),
+    waiting: Array.isArray(waiting) ? waiting.filter((id) => typeof id === 'string') : [],
     accepted: readAccepted(value.accepted),
     hasUsage: value.usage !== undefined,
     ...readUsage(value.usage, behind),

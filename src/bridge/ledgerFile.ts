@@ -117,7 +117,7 @@ export class LedgerFile {
     if (!copy || !found) return copy;
     const { hasUsage, damaged } = found;
     const usage = Object.entries(copy.usage).filter(([id]) => !hasUsage || damaged.includes(id));
-    return { ...copy, announced: [], usage: Object.fromEntries(usage) };
+    return { ...copy, announced: [], waiting: [], usage: Object.fromEntries(usage) };
   }
 
   #sayLost(text: string | null, copy: Found | null): void {

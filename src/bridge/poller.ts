@@ -42,8 +42,8 @@ export interface PollerOptions extends PollerTimes {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly happened: (happenings: readonly Happening[]) => void;
-  /** A slice was polled, well or not. */
-  readonly polled: (slice: Slice) => void;
+  /** A slice was polled, and all of it was read or not. */
+  readonly polled: (slice: Slice, isWhole: boolean) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -295,7 +295,7 @@ export class Poller {
       }
     }
     this.#sonicPolls.expireTelemetry();
-    this.#options.polled(slice);
+    this.#options.polled(slice, isWhole);
     return isWhole;
   }
 
