@@ -80,8 +80,11 @@ describe('what an earlier run or connection left on the broker is not shown as t
     const home = new Home();
     const { sonicId } = home;
     await home.start();
-    const cut = home.time.now;
     home.world.changeSonic(sonicId, { radio_connection: 'disconnected' });
+    while (home.json(`sonic/${sonicId}`)['radio_connection'] !== 'disconnected') await home.pass(secondMs);
+    // The second reading that says so makes it unavailable.
+    const cut = home.time.now;
+    home.world.changeSonic(sonicId, { radio_rssi: 1 });
     await home.pass(10 * minuteMs);
     expectInOrder(orderFrom(home, cut, [[`sonic/${sonicId}/availability`, 'offline'], [`sonic/${sonicId}`]]));
     const reached = home.time.now;

@@ -222,7 +222,7 @@ describe('25: water is one tap from "all switches off", and a missing field remo
       (id) => !/auto_shut_off/.test(id),
     );
     const { id, signal_id } = home.world.sonics.get(sonicId) ?? {};
-    world.sonics.set(sonicId, { id, signal_id } as never);
+    world.sonics.set(sonicId, { id, signal_id, radio_connection: 'connected' } as never);
     await home.pass(2 * minuteMs);
     expect(Object.keys(home.json(`sonic/${sonicId}`))).toContain('valve_state');
     expect(Object.keys(home.discovery(sonicId).components)).toEqual(expect.arrayContaining(entities));

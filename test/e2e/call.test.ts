@@ -207,7 +207,7 @@ describe('a wrong command line', () => {
       runProgram(['call', ...words]),
     );
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--sonic-id is missing') });
-    expect(right).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('cloud.base_url') });
+    expect(right).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('config.yaml') });
   });
 });
 

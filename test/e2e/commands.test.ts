@@ -116,12 +116,13 @@ describe('valve safety', () => {
   });
 
   it('does not give a command that waited more time than one that did not', async () => {
-    const house = await houseWithOneValve({ config: { cloud: { request_timeout: '800ms' } } });
+    // Pings are rare enough for both commands to come between two of them, so that their time starts at one moment.
+    const house = await houseWithOneValve({ config: { cloud: { request_timeout: '3s' } } });
     house.simulator.setFaults([fault('hang@command_valve')]);
     const sentAt = performance.now();
     for (const payload of ['CLOSE', 'OPEN']) await house.watcher.publish(theSonic(house).set, payload);
-    await waitFor(() => outcomes(house).length === 2, { what: 'both outcomes' });
-    expect(performance.now() - sentAt).toBeLessThan(1_500);
+    await waitFor(() => outcomes(house).length === 2, { what: 'both outcomes', timeoutMs: 10_000 });
+    expect(performance.now() - sentAt).toBeLessThan(4_500);
     expect(outcomes(house).map(({ status }) => status)).toEqual(['error', 'error']);
     expect(outcomes(house)[1]).toMatchObject({ reason: expect.stringContaining('it was not sent') });
     expect(house.simulator.requests.count('command_valve')).toBe(1);

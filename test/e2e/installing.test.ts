@@ -17,7 +17,7 @@ async function startHome() {
     typed: {
       'https://api.example.com': simulator.url,
       'me@example.com': demoCredentials.email,
-      'password: secret': `password: ${demoCredentials.password}`,
+      'password: "secret"': `password: "${demoCredentials.password}"`,
       'mqtt://localhost:1883': broker.url,
     },
     secret: demoCredentials.password,

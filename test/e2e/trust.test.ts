@@ -70,6 +70,6 @@ describe.skipIf(!mosquittoAvailable())('a stranger in the place of the broker', 
     expect(bridge.stderr.split(words)).toHaveLength(2);
     const check = startProgram(['check'], { config });
     expect((await check.ended()).code).toBe(0);
-    expect(check.stdout).toContain(`config.yaml; ${words}\n`);
+    expect(check.stdout).toContain(`\nWARN configuration: ${words}\n`);
   });
 });

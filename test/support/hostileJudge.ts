@@ -5,14 +5,14 @@ const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(
   `^(homeassistant/device/sonic2mqtt_(bridge|${id})/config|sonic2mqtt/(${[
     'bridge/(state|cloud|info|health|incidents|homeassistant)',
-    `property/${id}(/(settings|notifications|incidents|homeassistant))?`,
+    `property/${id}(/(settings|notifications|leak_protection|push|incidents|homeassistant))?`,
     `signal/${id}(/(availability|incidents|homeassistant))?`,
     `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|homeassistant))?`,
     `incident/${id}`,
   ].join('|')}))$`,
   'u',
 );
-const plainTopics = /\/(availability|bridge\/state|bridge\/cloud)$/;
+const plainTopics = /\/(availability|bridge\/state|bridge\/cloud|leak_protection|push)$/;
 
 /** Whatever anybody does, nothing of this may be found; looks at what was said since the last time. */
 export function violationsOf(house: HostileHouse): string[] {
@@ -37,7 +37,8 @@ function retainedViolations(published: readonly Publication[]): string[] {
       if (payload === '' && topic.startsWith('sonic2mqtt/')) return [];
       if (!ownTopics.test(topic)) return [`${topic} is not ours to retain`];
       if (payload === '') return [];
-      if (plainTopics.test(topic)) return /^(on|off)line$/.test(payload) ? [] : [`${topic} says ${payload}`];
+      if (plainTopics.test(topic))
+        return /^((on|off)line|ON|OFF)$/.test(payload) ? [] : [`${topic} says ${payload}`];
       if (!isJson(payload)) return [`${topic} is no JSON: ${payload.slice(0, 200)}`];
       return topic.startsWith('homeassistant/')
         ? discoveryViolations(topic, withoutWithdrawals(payload))
