@@ -30,8 +30,8 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'an incident is noted before it is announced',
     file: 'src/bridge/announcer.ts',
-    text: 'await this.#ledger.noteAnnounced(',
-    replacement: 'void this.#ledger.noteAnnounced(',
+    text: 'if (due.length > 0) await this.#note(due);',
+    replacement: 'if (due.length > 0) void this.#note(due);',
     tests: daemonTests,
   },
   {
