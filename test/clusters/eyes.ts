@@ -4,7 +4,7 @@ import { type MqttWatcher, type SeenMessage, watchTopics } from '../support/mqtt
 import { waitFor } from '../support/waitFor.ts';
 
 /** What is measured or counted anew. */
-const changing = /"(valve_travel_time|requests_last_hour)":[\d.a-z]+/g;
+const changing = /"(valve_travel_time(_s)?|requests_last_hour)":[\d.a-z]+/g;
 
 /** Whoever looks at a node of the cluster, or in a hurry at all of them. */
 export interface Eyes {
