@@ -49,7 +49,7 @@ export const sendingMutations: readonly Mutation[] = [
     file: 'src/cloud/transport.ts',
     text: 'if (request.isChange) connections.reset();',
     replacement: '',
-    tests: ['test/e2e/givenUp.test.ts'],
+    tests: ['test/unit/cloud/transport.test.ts'],
   },
   {
     promise: 'no command is sent with too little time left',

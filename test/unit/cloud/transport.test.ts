@@ -223,6 +223,18 @@ describe('the deadline', () => {
     await waitFor(() => heard.closed > 0, { what: 'the connection to be closed' });
   });
 
+  it('resets the connection of a change, so that the kernel delivers nothing of it later', async () => {
+    let code: string | undefined;
+    const { port, heard } = await serve((socket) => {
+      socket.on('error', (error: NodeJS.ErrnoException) => {
+        code = error.code;
+      });
+    });
+    await failure(send(connect(`http://127.0.0.1:${port}`), put, 300));
+    await waitFor(() => heard.closed > 0, { what: 'the end of the connection' });
+    expect(code).toBe('ECONNRESET');
+  });
+
   it('covers a body that only drips', async () => {
     const { port, heard } = await serve((socket) => {
       socket.once('data', () => {
