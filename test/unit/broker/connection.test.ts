@@ -1,7 +1,7 @@
-import { Socket } from 'node:net';
+import { type AddressInfo, createServer, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeUrl } from '../../../src/broker/addresses.ts';
-import { brokerKinds, connected } from '../../support/brokers.ts';
+import { brokerKinds, connected, openConnection } from '../../support/brokers.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';
 import { waitFor } from '../../support/waitFor.ts';
@@ -175,6 +175,20 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     await chatter;
     expect(new Set(found)).toEqual(new Set(['kept', 'chatter']));
   });
+});
+
+it('a session is a clean one, so that a broker keeps no commands for a bridge that is away', async () => {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const connect = new Promise<Buffer>((greeted) => {
+    server.once('connection', (socket) => socket.once('data', (bytes) => greeted(bytes)));
+  });
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  openConnection(url, { protocolVersion: 4 });
+  // The flags of CONNECT come after its fixed header of two bytes, the name of the protocol and its version.
+  const cleanSession = 0b10;
+  expect((await connect).readUInt8(2 + 6 + 1) & cleanSession).toBe(cleanSession);
 });
 
 it('an address is told without its credentials and its path', () => {
