@@ -31,8 +31,8 @@ export interface AnnouncerOptions {
 const setUpMs = 2_250;
 
 /**
- * Announces each incident that opens, once: noted on disk first, so that a restart never repeats it. It is told of at
- * once, and announced at its device as soon as that is known, be it after a restart.
+ * Announces each incident that opens, once. It is noted on disk first, so that a restart never repeats it. The bridge's
+ * event is published at once, and the device's event as soon as the device is known, also after a restart.
  */
 export class Announcer {
   readonly #options: AnnouncerOptions;

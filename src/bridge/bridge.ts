@@ -430,7 +430,7 @@ export class Bridge {
     this.#others.reconnected();
     this.#brokerLostAt = null;
     this.#commands.forgetKept();
-    // Before anything is said of how the bridge does.
+    // Health is judged first, so that nothing outdated is published.
     this.#lookAnew();
     this.#publisher.publishAll();
     this.#stocktaking.connected();

@@ -141,7 +141,7 @@ export class Commander {
           httpStatus = status;
         },
       });
-      // The cloud tells of all in the account, be it in a property that is not shown.
+      // The cloud also gives incidents of properties that are not shown here.
       const isHere = incident.id === id && store.neighbourhood.isIncidentHere(incident);
       const parsed = isHere
         ? parseIncidentCommand(incident, payload, control)

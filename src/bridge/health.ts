@@ -27,7 +27,7 @@ export interface Judgement {
   readonly reason: string | null;
   /** The reason without what is wrong with the broker. */
   readonly cloudReason: string | null;
-  /** What is wrong with the cloud, one thing each, without naming the schedules that it befell; the same while it is no news. */
+  /** The distinct faults of the cloud, without the schedules that they affect: the same list is no news. */
   readonly problems: readonly string[];
   /** What is worth knowing besides, one thing each. */
   readonly notes: readonly string[];

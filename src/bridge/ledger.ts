@@ -128,7 +128,7 @@ export class Ledger {
     return this.#waiting.has(incidentId);
   }
 
-  /** Keeps that the incidents are told of, and wait for their devices; resolves once that is on disk, or cannot be. */
+  /** Notes incidents whose bridge event was published and whose device is not known yet; resolves once written, or failed. */
   async noteWaiting(incidentIds: readonly string[]): Promise<void> {
     for (const id of incidentIds) {
       this.#waiting.add(id);
