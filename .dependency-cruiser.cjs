@@ -15,16 +15,26 @@ const rooms = {
   ],
   broker: ['base'],
   simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/wire.ts'],
-  bridge: ['base', 'model', 'cloud', 'entities', 'homeassistant', 'broker'],
-  // What it shows of the bridge is described there, and what incidents are called.
-  http: [
+  state: ['base', 'model', 'cloud'],
+  // The names of the polls are the store's too: a list is as old as its poll.
+  store: ['base', 'model', 'polling/slices.ts'],
+  polling: ['base', 'model', 'cloud', 'store', 'state'],
+  commands: ['base', 'model', 'cloud', 'store', 'polling', 'broker', 'homeassistant', 'entities'],
+  publishing: [
     'base',
     'model',
-    'entities/incidents.ts',
-    'bridge/figures.ts',
-    'bridge/overview.ts',
-    'bridge/wellbeing.ts',
+    'cloud',
+    'store',
+    'state',
+    'polling',
+    'broker',
+    'homeassistant',
+    'entities',
+    'health',
   ],
+  health: ['base', 'model', 'entities/incidents.ts', 'cloud', 'store', 'state', 'polling', 'commands'],
+  webhook: ['base', 'model', 'cloud', 'store', 'polling', 'commands', 'http/routes.ts'],
+  http: ['base', 'model', 'entities/incidents.ts', 'health', 'store', 'webhook'],
 };
 
 // Each npm package lives in the rooms named here and nowhere else.
@@ -34,7 +44,7 @@ const packages = {
   mqtt: ['broker'],
   aedes: ['broker'],
   yaml: ['config'],
-  'node-cron': ['bridge', 'config'],
+  'node-cron': ['polling', 'config'],
   pino: ['base'],
   'pino-pretty': ['base'],
   'prom-client': ['http'],

@@ -3,11 +3,7 @@ import { type Clock, sleep, systemClock } from './base/clock.ts';
 import { listenProblem } from './base/listenProblem.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
-import { Bridge } from './bridge/bridge.ts';
-import type { Disk } from './bridge/disk.ts';
-import { serveHeartbeat, starting } from './bridge/heartbeat.ts';
-import { Ledger } from './bridge/ledger.ts';
-import type { WebhookRegistration } from './bridge/webhookRegistration.ts';
+import { Bridge } from './bridge.ts';
 import type { BrokerFinder } from './broker/clientOptions.ts';
 import { Connection } from './broker/connection.ts';
 import type { Dial } from './broker/dial.ts';
@@ -18,10 +14,14 @@ import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { statusPageUrl } from './config/statusPage.ts';
 import { webhookAddress } from './config/webhookAddress.ts';
+import { serveHeartbeat, starting } from './health/heartbeat.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import type { Topics } from './homeassistant/topics.ts';
 import type { Listener } from './http/listener.ts';
 import { brokerOptions, clientOptions, topicsOf } from './partOptions.ts';
+import type { Disk } from './state/disk.ts';
+import { Ledger } from './state/ledger.ts';
+import type { WebhookRegistration } from './webhook/webhookRegistration.ts';
 
 /** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
 const startingMs = 10_000;
@@ -222,7 +222,7 @@ export class Daemon {
     const address = webhookAddress(this.#config);
     if (address === null) return null;
     const { url } = address;
-    const { WebhookRegistration } = await import('./bridge/webhookRegistration.ts');
+    const { WebhookRegistration } = await import('./webhook/webhookRegistration.ts');
     const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
     return new WebhookRegistration(this.#client, options, this.#clock, this.#log);
   }

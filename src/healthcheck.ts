@@ -1,6 +1,6 @@
 // The container's health check: asks the running bridge for a sign of life.
 import { reasonOf } from './base/reason.ts';
-import { askHeartbeat, starting } from './bridge/heartbeat.ts';
+import { askHeartbeat, starting } from './health/heartbeat.ts';
 
 try {
   const status = await askHeartbeat(process.env['HEARTBEAT_SOCKET'] ?? 'sonic2mqtt');

@@ -1,15 +1,15 @@
 import { version } from '../../src/base/version.ts';
-import { healthPayload } from '../../src/bridge/health.ts';
-import { neverPolled, type SliceRecord } from '../../src/bridge/slices.ts';
 import { operationNames } from '../../src/cloud/operations.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { redactedConfig } from '../../src/config/secrets.ts';
 import { settableLogLevels } from '../../src/entities/bridge.ts';
+import { healthPayload } from '../../src/health/health.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
 import { statesPath, topicsUnder } from '../../src/homeassistant/topics.ts';
 import type { BridgeView } from '../../src/model/devices.ts';
 import { eventTypeOf } from '../../src/model/incidents.ts';
+import { neverPolled, type SliceRecord } from '../../src/polling/slices.ts';
 import { exampleHome, exampleTime } from './exampleHome.ts';
 import { code, codeBlock, generatedNote, json, table } from './markdown.ts';
 import { requestsSection } from './requests.ts';

@@ -1,9 +1,9 @@
 import type { Mutation } from './mutation.ts';
 
-const commander = 'src/bridge/commander.ts';
-const valveLanes = 'src/bridge/valveLanes.ts';
-const commanderTests = ['test/unit/bridge/commander.test.ts'];
-const requestTests = ['test/unit/bridge/requestsRefused.test.ts'];
+const commander = 'src/commands/commander.ts';
+const valveLanes = 'src/commands/valveLanes.ts';
+const commanderTests = ['test/unit/commands/commander.test.ts'];
+const requestTests = ['test/unit/commands/requestsRefused.test.ts'];
 const clientTests = ['test/unit/cloud/client.test.ts'];
 const transportTests = ['test/unit/cloud/transport.test.ts'];
 
@@ -60,7 +60,7 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'no message that was under way too long is a command',
-    file: 'src/bridge/messageAge.ts',
+    file: 'src/commands/messageAge.ts',
     text: 'return isTooLate(',
     replacement: 'return false && isTooLate(',
     tests: commanderTests,
@@ -81,17 +81,17 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'no request that waited too long is sent',
-    file: 'src/bridge/requests.ts',
+    file: 'src/commands/requests.ts',
     text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
     tests: requestTests,
   },
   {
     promise: 'no change that waited too long is sent',
-    file: 'src/bridge/changes.ts',
+    file: 'src/commands/changes.ts',
     text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
-    tests: ['test/unit/bridge/changes.test.ts'],
+    tests: ['test/unit/commands/changes.test.ts'],
   },
   {
     promise: 'a command has the request timeout and no more',
@@ -144,7 +144,7 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a request that comes during the stop is refused',
-    file: 'src/bridge/requests.ts',
+    file: 'src/commands/requests.ts',
     text: 'if (signal.aborted) return',
     replacement: 'if (false) return',
     tests: requestTests,

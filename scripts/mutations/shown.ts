@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.ts';
 
-const storeTests = ['test/unit/bridge/store.test.ts'];
+const storeTests = ['test/unit/store/store.test.ts'];
 const valveTests = ['test/unit/model/valve.test.ts'];
 const daemonTests = ['test/unit/daemon.test.ts'];
 
@@ -36,56 +36,56 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'the word of the cloud stands over a command',
-    file: 'src/bridge/valves.ts',
+    file: 'src/store/valves.ts',
     text: 'else if (accepted.stateBefore !== state || settled === targetOf[accepted.action])\n      this.#accepted.delete(id);',
     replacement: '',
     tests: storeTests,
   },
   {
     promise: 'what was read before a command says nothing of it',
-    file: 'src/bridge/valves.ts',
+    file: 'src/store/valves.ts',
     text: 'if (readAt < accepted.acceptedAt)',
     replacement: 'if (false)',
     tests: storeTests,
   },
   {
     promise: 'a command is confirmed only by what was read since',
-    file: 'src/bridge/confirmations.ts',
+    file: 'src/commands/confirmations.ts',
     text: '(store.sonicReadAt(id) ?? startedAt) >= startedAt;',
     replacement: 'true;',
-    tests: ['test/unit/bridge/commander.test.ts'],
+    tests: ['test/unit/commands/commander.test.ts'],
   },
   {
     promise: 'an answer that comes late does not undo a newer reading',
-    file: 'src/bridge/devices.ts',
+    file: 'src/store/devices.ts',
     text: 'if (isListedSince || this.#precedence.isOlder(this.#kind, id, startedAt)) return false;',
     replacement: '',
     tests: storeTests,
   },
   {
     promise: 'an older list does not undo a newer reading',
-    file: 'src/bridge/precedence.ts',
+    file: 'src/store/precedence.ts',
     text: 'return startedAt < (',
     replacement: 'return 0 > (',
     tests: storeTests,
   },
   {
     promise: 'an incomplete list removes no device',
-    file: 'src/bridge/devices.ts',
+    file: 'src/store/devices.ts',
     text: 'if (!reading.isComplete) {',
     replacement: 'if (false) {',
     tests: storeTests,
   },
   {
     promise: 'one list without a device removes none',
-    file: 'src/bridge/absences.ts',
+    file: 'src/store/absences.ts',
     text: 'const readingsUntilGone = 2;',
     replacement: 'const readingsUntilGone = 1;',
     tests: storeTests,
   },
   {
     promise: 'absences that were interrupted do not count',
-    file: 'src/bridge/devices.ts',
+    file: 'src/store/devices.ts',
     text: 'present.push(id);\n        this.#absences.forget(id);',
     replacement: 'present.push(id);',
     tests: storeTests,
@@ -99,24 +99,24 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a lost cloud changes no value',
-    file: 'src/bridge/propertyPolls.ts',
+    file: 'src/polling/propertyPolls.ts',
     text: 'return isFinalRefusal(result.reason) ? null : undefined;',
     replacement: 'return null;',
-    tests: ['test/unit/bridge/poller.test.ts'],
+    tests: ['test/unit/polling/poller.test.ts'],
   },
   {
     promise: 'a lost cloud makes values unavailable',
-    file: 'src/bridge/monitor.ts',
+    file: 'src/health/monitor.ts',
     text: 'const isFresh = leftMs > 0;',
     replacement: 'const isFresh = this.#isCloudFresh || leftMs > 0;',
     tests: daemonTests,
   },
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
-    file: 'src/bridge/missingIncidents.ts',
+    file: 'src/polling/missingIncidents.ts',
     text: 'if (isRefusedForGood(kind) || times >= mostListsDoubted) return gone;',
     replacement: 'return gone;',
-    tests: ['test/unit/bridge/poller.test.ts'],
+    tests: ['test/unit/polling/poller.test.ts'],
   },
   {
     promise: 'what hangs leaves a connection to the lists of valves and leaks',

@@ -29,14 +29,14 @@ export const surroundingMutations: readonly Mutation[] = [
   },
   {
     promise: 'an incident is noted before it is announced',
-    file: 'src/bridge/announcer.ts',
+    file: 'src/publishing/announcer.ts',
     text: 'if (due.length > 0) await this.#note(due);',
     replacement: 'if (due.length > 0) void this.#note(due);',
     tests: daemonTests,
   },
   {
     promise: 'no incident is announced again after a restart',
-    file: 'src/bridge/announcer.ts',
+    file: 'src/publishing/announcer.ts',
     text: 'if (this.#ledger.hasAnnounced(incident.id)) return;',
     replacement: '',
     tests: daemonTests,
@@ -92,9 +92,9 @@ export const surroundingMutations: readonly Mutation[] = [
   },
   {
     promise: 'what is kept on disk is for its owner only',
-    file: 'src/bridge/disk.ts',
+    file: 'src/state/disk.ts',
     text: "'wx', 0o600",
     replacement: "'wx', 0o644",
-    tests: ['test/unit/bridge/ledger.test.ts'],
+    tests: ['test/unit/state/ledger.test.ts'],
   },
 ];

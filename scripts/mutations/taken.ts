@@ -1,8 +1,8 @@
 import type { Mutation } from './mutation.ts';
 
-const commander = 'src/bridge/commander.ts';
-const commanderTests = ['test/unit/bridge/commander.test.ts'];
-const requestTests = ['test/unit/bridge/requestsRefused.test.ts'];
+const commander = 'src/commands/commander.ts';
+const commanderTests = ['test/unit/commands/commander.test.ts'];
+const requestTests = ['test/unit/commands/requestsRefused.test.ts'];
 const connectionTests = ['test/unit/broker/connection.test.ts'];
 
 /** What is taken for a command. */
@@ -23,7 +23,7 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'a retained request is refused',
-    file: 'src/bridge/requests.ts',
+    file: 'src/commands/requests.ts',
     text: 'if (message.isRetained) return',
     replacement: 'if (false) return',
     tests: requestTests,
@@ -44,7 +44,7 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'what is no text is no command',
-    file: 'src/bridge/payloadFlaw.ts',
+    file: 'src/commands/payloadFlaw.ts',
     text: 'return isText ?',
     replacement: 'return true ?',
     tests: commanderTests,
@@ -58,14 +58,14 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'a request keeps to control',
-    file: 'src/bridge/requestJudgement.ts',
+    file: 'src/commands/requestJudgement.ts',
     text: 'if (forbidden !== null)',
     replacement: 'if (false)',
     tests: requestTests,
   },
   {
     promise: 'the session is nobody else’s',
-    file: 'src/bridge/requestJudgement.ts',
+    file: 'src/commands/requestJudgement.ts',
     text: 'if (operationRow(name).session) {',
     replacement: 'if (false) {',
     tests: requestTests,

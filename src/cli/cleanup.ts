@@ -1,11 +1,11 @@
 import { systemClock } from '../base/clock.ts';
-import { devicesNamedIn } from '../bridge/inventory.ts';
 import type { Connection } from '../broker/connection.ts';
 import { Retained } from '../broker/retained.ts';
 import { visitBroker } from '../broker/visit.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
+import { devicesNamedIn } from '../publishing/inventory.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { setUp } from './setup.ts';
 

@@ -5,7 +5,6 @@ import { systemClock } from '../base/clock.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import { reasonOf } from '../base/reason.ts';
-import { readWifiSonics } from '../bridge/wifiList.ts';
 import { describeUrl } from '../broker/addresses.ts';
 import type { Connection } from '../broker/connection.ts';
 import { silentWords } from '../broker/failureWords.ts';
@@ -21,6 +20,7 @@ import { namedProperty } from '../model/devices.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { isOurs, isShared } from '../model/shard.ts';
 import { brokerOptions, cloudProxy } from '../partOptions.ts';
+import { readWifiSonics } from '../polling/wifiList.ts';
 import { portProblem } from './port.ts';
 import type { Setup } from './setup.ts';
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemDisk } from '../bridge/disk.ts';
-import { describe } from '../bridge/ledgerFile.ts';
 import type { Config } from '../config/schema.ts';
+import { systemDisk } from '../state/disk.ts';
+import { describe } from '../state/ledgerFile.ts';
 import { type Reporter, runInTurn, type Step } from './examination.ts';
 import { portProblem } from './port.ts';
 

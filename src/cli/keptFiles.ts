@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../base/reason.ts';
-import { systemDisk } from '../bridge/disk.ts';
-import { readContent } from '../bridge/ledgerContent.ts';
+import { systemDisk } from '../state/disk.ts';
+import { readContent } from '../state/ledgerContent.ts';
 import type { StandIns } from './standIns.ts';
 
 const ownFiles = /^ledger(_\d+)?\.json/;

@@ -1,11 +1,11 @@
-import { type CloudDeviceKind, cloudKinds } from '../bridge/readings.ts';
-import { slices } from '../bridge/slices.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Availability } from '../cloud/client.ts';
 import type { OperationName } from '../cloud/operations.ts';
 import { isTree, type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
+import { slices } from '../polling/slices.ts';
+import { type CloudDeviceKind, cloudKinds } from '../store/readings.ts';
 import type { StandIns } from './standIns.ts';
 
 /** Where much happens it is never quiet. */

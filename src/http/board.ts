@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Overview } from '../bridge/overview.ts';
+import type { Overview } from '../health/overview.ts';
 import { pageNearest, statusOf } from './status.ts';
 
 /** What was gathered serves everybody who looks within this time. */

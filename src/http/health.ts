@@ -1,5 +1,5 @@
 import { version } from '../base/version.ts';
-import type { Half, Wellbeing } from '../bridge/wellbeing.ts';
+import type { Half, Wellbeing } from '../health/wellbeing.ts';
 import { jsonReply, type Route } from './routes.ts';
 
 /**

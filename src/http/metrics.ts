@@ -1,8 +1,8 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../base/version.ts';
-import type { Figures, ScheduleFigures } from '../bridge/figures.ts';
+import type { Figures, ScheduleFigures } from '../health/figures.ts';
+import type { DeliveryOutcome } from '../webhook/webhook.ts';
 import { eventLoopLagMs } from './eventLoop.ts';
-import type { DeliveryOutcome } from './webhook.ts';
 
 /** What is read when the metrics are asked for. */
 export interface MetricsSource {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Overview } from '../bridge/overview.ts';
+import type { Overview } from '../health/overview.ts';
 import { Board } from './board.ts';
 import { Events } from './events.ts';
 import icon from './page/icon.svg?raw';

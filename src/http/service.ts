@@ -2,16 +2,16 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
-import type { Figures } from '../bridge/figures.ts';
-import type { Overview } from '../bridge/overview.ts';
-import type { Wellbeing } from '../bridge/wellbeing.ts';
+import type { Figures } from '../health/figures.ts';
+import type { Overview } from '../health/overview.ts';
+import type { Wellbeing } from '../health/wellbeing.ts';
+import { Webhook, type WebhookOptions } from '../webhook/webhook.ts';
 import { among } from './addresses.ts';
 import { healthRoutes } from './health.ts';
 import { Listener, type ListenerOptions } from './listener.ts';
 import type { MetricsSource } from './metrics.ts';
 import { pageRoutes } from './page.ts';
 import type { Route } from './routes.ts';
-import { Webhook, type WebhookOptions } from './webhook.ts';
 
 export interface HttpOptions extends Pick<ListenerOptions, 'host' | 'port' | 'onProblem'> {
   /** Addresses and networks that are answered; empty: everybody. */

@@ -1,7 +1,7 @@
 import { version } from '../base/version.ts';
-import type { Overview } from '../bridge/overview.ts';
-import type { Half } from '../bridge/wellbeing.ts';
 import { incidentName } from '../entities/incidents.ts';
+import type { Overview } from '../health/overview.ts';
+import type { Half } from '../health/wellbeing.ts';
 import {
   isConnected,
   isSonicReachable,

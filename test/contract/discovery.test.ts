@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { healthPayload } from '../../src/bridge/health.ts';
-import { neverPolled, type Slice, type SliceRecord, slices } from '../../src/bridge/slices.ts';
+import { healthPayload } from '../../src/health/health.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import type { Component } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
+import { neverPolled, type Slice, type SliceRecord, slices } from '../../src/polling/slices.ts';
 import { componentsIn, discoveryIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryJudge.ts';
 import {

@@ -38,17 +38,23 @@ const violations: Readonly<Record<string, readonly [file: string, imported: stri
   'homeassistant-imports': ['homeassistant/a.ts', '../broker/target.ts'],
   'broker-imports': ['broker/a.ts', '../model/target.ts'],
   'simulator-imports': ['simulator/a.ts', '../cloud/target.ts'],
-  'bridge-imports': ['bridge/a.ts', '../config/target.ts'],
-  'http-imports': ['http/a.ts', '../bridge/target.ts'],
+  'state-imports': ['state/a.ts', '../store/target.ts'],
+  'store-imports': ['store/a.ts', '../polling/target.ts'],
+  'polling-imports': ['polling/a.ts', '../commands/target.ts'],
+  'commands-imports': ['commands/a.ts', '../publishing/target.ts'],
+  'publishing-imports': ['publishing/a.ts', '../commands/target.ts'],
+  'health-imports': ['health/a.ts', '../publishing/target.ts'],
+  'webhook-imports': ['webhook/a.ts', '../publishing/target.ts'],
+  'http-imports': ['http/a.ts', '../commands/target.ts'],
   'undici-lives-in-cloud': ['broker/b.ts', 'undici'],
   'zod-lives-in-cloud-and-config': ['model/b.ts', 'zod'],
-  'mqtt-lives-in-broker': ['bridge/b.ts', 'mqtt'],
+  'mqtt-lives-in-broker': ['store/b.ts', 'mqtt'],
   'aedes-lives-in-broker': ['cli/b.ts', 'aedes'],
   'yaml-lives-in-config': ['cli/c.ts', 'yaml'],
-  'node-cron-lives-in-bridge-and-config': ['base/b.ts', 'node-cron'],
-  'pino-lives-in-base': ['bridge/c.ts', 'pino'],
+  'node-cron-lives-in-polling-and-config': ['base/b.ts', 'node-cron'],
+  'pino-lives-in-base': ['store/c.ts', 'pino'],
   'pino-pretty-lives-in-base': ['cloud/b.ts', 'pino-pretty'],
-  'prom-client-lives-in-http': ['bridge/d.ts', 'prom-client'],
+  'prom-client-lives-in-http': ['store/d.ts', 'prom-client'],
   'no-cycles': ['entities/b.ts', './b.ts'],
   'src-knows-no-tests': ['base/c.ts', '../../test/target.ts'],
   'only-main-imports-the-commands': ['daemon.ts', './cli/target.ts'],
@@ -79,7 +85,7 @@ describe('the layering check', () => {
         .toSorted(),
     );
     const daemon = modules.find(({ source }) => source === 'src/daemon.ts');
-    expect(daemon?.dependencies.map(({ resolved }) => resolved)).toContain('src/bridge/bridge.ts');
+    expect(daemon?.dependencies.map(({ resolved }) => resolved)).toContain('src/bridge.ts');
     expect(summary.violations).toEqual([]);
   });
 

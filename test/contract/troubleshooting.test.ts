@@ -56,7 +56,7 @@ describe('what the program says', () => {
     expect(files('…: …. Trying again until it works')).toEqual(['base/outage.ts']);
     expect(files('no such host')).toEqual(['broker/failureWords.ts']);
     expect(files('Stopping')).toEqual(['cli/run.ts']);
-    expect(files('waiting for the cloud to answer')).toEqual(['bridge/health.ts']);
+    expect(files('waiting for the cloud to answer')).toEqual(['health/health.ts']);
   });
 
   it('is not what only level debug has', () => {

@@ -9,7 +9,7 @@ import { startDiskHouse } from '../support/diskHouse.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const ledgerFile = fileURLToPath(new URL('../../src/bridge/ledger.ts', import.meta.url));
+const ledgerFile = fileURLToPath(new URL('../../src/state/ledger.ts', import.meta.url));
 
 /** The ledger by itself, as a file that Node can run. */
 async function bundledLedger(): Promise<string> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Overview } from '../../src/bridge/overview.ts';
+import type { Overview } from '../../src/health/overview.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { pageRoutes } from '../../src/http/page.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';

@@ -1,5 +1,5 @@
 import type { Random } from '../../src/base/backoff.ts';
-import type { Disk } from '../../src/bridge/disk.ts';
+import type { Disk } from '../../src/state/disk.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
 /** What a disk can suffer from. */

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
-import { Commands } from '../../src/bridge/commands.ts';
-import type { Outcome } from '../../src/bridge/outcome.ts';
-import { Store } from '../../src/bridge/store.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
+import { Commands } from '../../src/commands/commands.ts';
+import type { Outcome } from '../../src/commands/outcome.ts';
+import { Store } from '../../src/store/store.ts';
 import { connected, startEmbedded } from './brokers.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { Ledger } from '../../src/bridge/ledger.ts';
-import { Poller } from '../../src/bridge/poller.ts';
-import { type Happening, Store } from '../../src/bridge/store.ts';
 import type { RouteOverrides } from '../../src/cloud/request.ts';
 import { type Shard, wholeAccount } from '../../src/model/shard.ts';
+import { Poller } from '../../src/polling/poller.ts';
+import { Ledger } from '../../src/state/ledger.ts';
+import { type Happening, Store } from '../../src/store/store.ts';
 import { type StubHandler, stubEmail } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { type Disk, systemDisk } from '../../src/bridge/disk.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { Daemon } from '../../src/daemon.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
+import { type Disk, systemDisk } from '../../src/state/disk.ts';
 import { startEmbedded } from '../support/brokers.ts';
 import { atTestEnd } from '../support/childProcess.ts';
 import { fault, quick } from '../support/house.ts';

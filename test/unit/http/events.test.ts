@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { Overview } from '../../../src/bridge/overview.ts';
+import type { Overview } from '../../../src/health/overview.ts';
 import { Board } from '../../../src/http/board.ts';
 import { Events } from '../../../src/http/events.ts';
 import { Listener } from '../../../src/http/listener.ts';

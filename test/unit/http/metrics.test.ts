@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Figures } from '../../../src/bridge/figures.ts';
+import type { Figures } from '../../../src/health/figures.ts';
 import { metricRows, metricsText } from '../../../src/http/metrics.ts';
 
 const figures: Figures = {

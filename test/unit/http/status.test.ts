@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Overview } from '../../../src/bridge/overview.ts';
+import type { Overview } from '../../../src/health/overview.ts';
 import { devicesAPage, statusOf } from '../../../src/http/status.ts';
 import type { SonicView } from '../../../src/model/devices.ts';
 import {

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { signatureProblem } from '../../../src/http/signature.ts';
 import { Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { signatureProblem } from '../../../src/webhook/signature.ts';
 import { CloudVisitor } from '../../support/cloudVisitor.ts';
 import { waitFor } from '../../support/waitFor.ts';
 

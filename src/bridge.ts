@@ -1,0 +1,618 @@
+import type { Random } from './base/backoff.ts';
+import { type Clock, sleep } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import { homepage, version } from './base/version.ts';
+import type { Connection } from './broker/connection.ts';
+import type { BrokerMessage } from './broker/message.ts';
+import type { Retained } from './broker/retained.ts';
+import type { Control } from './cloud/catalogue.ts';
+import type { CloudClient } from './cloud/client.ts';
+import type { OperationName } from './cloud/operations.ts';
+import { Commands } from './commands/commands.ts';
+import type { CommandTimes } from './commands/confirmations.ts';
+import type { BridgeOrder } from './entities/row.ts';
+import type { Figures } from './health/figures.ts';
+import { Monitor } from './health/monitor.ts';
+import { type Overview, overviewOf } from './health/overview.ts';
+import { type Wellbeing, wellbeingOf } from './health/wellbeing.ts';
+import { forbiddenBy } from './homeassistant/command.ts';
+import type { Topics } from './homeassistant/topics.ts';
+import type { HealthStatus } from './model/devices.ts';
+import type { Shard } from './model/shard.ts';
+import { Extras } from './polling/extras.ts';
+import { wordsOfProgress } from './polling/firstReading.ts';
+import { agesUntil, isJudged } from './polling/freshness.ts';
+import { Poller, type PollerTimes } from './polling/poller.ts';
+import { type Slice, slices, vitalSlices, wasPolled } from './polling/slices.ts';
+import { Announcer } from './publishing/announcer.ts';
+import { EventFeed } from './publishing/eventFeed.ts';
+import { Handover } from './publishing/handover.ts';
+import type { Inventory } from './publishing/inventory.ts';
+import { OtherBridges } from './publishing/otherBridges.ts';
+import { Presence } from './publishing/presence.ts';
+import { Publisher } from './publishing/publisher.ts';
+import { SelfReport } from './publishing/selfReport.ts';
+import { Stocktaking } from './publishing/stocktaking.ts';
+import type { Ledger } from './state/ledger.ts';
+import { type Happening, Store } from './store/store.ts';
+import { EarlyPoll } from './webhook/earlyPoll.ts';
+import type { WebhookRegistration } from './webhook/webhookRegistration.ts';
+
+export interface BridgeOptions {
+  readonly topics: Topics;
+  readonly control: Readonly<Record<Control, boolean>>;
+  /** Names or ids of properties; empty selects all. */
+  readonly selection: readonly string[];
+  /** Which part of the properties is this bridge's. */
+  readonly shard: Shard;
+  readonly isHomeAssistantOn: boolean;
+  readonly statusPage: string | null;
+  /** Where Home Assistant says that it has started. */
+  readonly statusTopic: string;
+  /** Shown in `bridge/info`: the configuration without its secrets. */
+  readonly shownConfiguration: unknown;
+  readonly poller: PollerTimes;
+  readonly commands: CommandTimes;
+}
+
+/** What the bridge works with. */
+export interface BridgeParts {
+  readonly client: CloudClient;
+  readonly connection: Connection;
+  readonly retained: Retained;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** The contract of the webhook: so many early polls at most. */
+const earlyPollEveryMs = 5_000;
+
+/** How often a long first reading says how far it is. */
+const progressEveryMs = 10_000;
+
+/** How long the first show of the devices waits for what nothing depends on. */
+const extrasPatienceMs = 1_000;
+
+/** Home Assistant is given its messages anew within this time of its birth, less than an event waits. */
+const birthJitterMs = 1_500;
+
+/** The cloud on one side, the broker on the other, and what is known in between. */
+export class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #parts: BridgeParts;
+  readonly #store: Store;
+  readonly #poller: Poller;
+  readonly #commands: Commands;
+  readonly #extras: Extras;
+  readonly #publisher: Publisher;
+  readonly #announcer: Announcer;
+  readonly #stocktaking: Stocktaking;
+  readonly #handover: Handover;
+  readonly #others: OtherBridges;
+  readonly #monitor: Monitor;
+  readonly #selfReport: SelfReport;
+  readonly #presence: Presence;
+  readonly #events: EventFeed;
+  readonly #earlyPoll: EarlyPoll;
+  readonly #stopping = new AbortController();
+  #registration: WebhookRegistration | null = null;
+  #trouble: string | null = null;
+  #isShown = false;
+  #connections = 0;
+  #brokerLostAt: number | null = null;
+  #isFirstRoundDone = false;
+  #isFoundSaid = false;
+  #cancelProgress: () => void = () => {};
+  #isStockTaken = false;
+  #wasCertain = false;
+  #isStopped = false;
+  #onShown: () => void = () => {};
+  /** Resolves once the devices were shown on the broker for the first time. */
+  readonly shown = new Promise<void>((resolve) => {
+    this.#onShown = resolve;
+  });
+  #cancelBirth: () => void = () => {};
+
+  constructor(options: BridgeOptions, parts: BridgeParts) {
+    this.#options = options;
+    this.#parts = parts;
+    const { client, connection, retained, ledger, clock, random, log } = parts;
+    const begunAt = clock.monotonic();
+    // Worked out when it is asked for: the clock may have been set since.
+    const startedAt = () => clock.now() - (clock.monotonic() - begunAt);
+    // Two bridges may be started in one moment.
+    const instanceId = Math.floor(random() * 2 ** 48).toString(16);
+    this.#earlyPoll = new EarlyPoll(() => this.#pollIncidentsEarly(), earlyPollEveryMs, clock);
+    this.#events = new EventFeed(connection, options.topics, clock, log);
+    this.#others = new OtherBridges(
+      options.topics,
+      options.shard,
+      (id) => id === instanceId,
+      {
+        met: () => {
+          this.#publisher.insist(options.topics.bridge('info'));
+          this.#lookAnew();
+        },
+        stopped: () => {
+          this.#lookAnew();
+          if (!this.#others.isAny) void this.#stocktaking.take();
+        },
+      },
+      clock,
+    );
+    this.#presence = new Presence(clock, () => {
+      const topic = options.topics.bridge('state');
+      log.debug(`The MQTT broker says offline at ${topic}: saying again that the bridge is there`);
+      this.#publisher.insist(topic);
+      this.#publisher.insist(options.topics.bridge('info'));
+    });
+    this.#store = new Store(
+      {
+        selection: options.selection,
+        shard: options.shard,
+        memory: ledger,
+        crossed: (other) => this.#hasten(other),
+        staleAfterMs: options.poller.staleAfterMs,
+        allowedMs: (slice) => this.#poller.allowedMs(slice),
+        cloudNow: () => client.cloudNow,
+      },
+      () => this.#publisher.devicesChanged(),
+    );
+    this.#poller = new Poller({
+      ...options.poller,
+      client,
+      store: this.#store,
+      ledger,
+      happened: (happenings) => this.#happened(happenings),
+      polled: (slice, isWhole) => this.#polled(slice, isWhole),
+      clock,
+      random,
+      log,
+    });
+    this.#monitor = new Monitor(
+      {
+        client,
+        ledger,
+        store: this.#store,
+        records: () => this.#poller.records,
+        isAllRead: () => this.#poller.progress.length === 0,
+        brokerProblem: () => this.#brokerProblem,
+        troubles: () => this.#troubles(),
+      },
+      {
+        changed: () => this.#publisher.wake(),
+        tell: (event, fields) => this.#events.tell(event, fields),
+      },
+      clock,
+      log,
+    );
+    this.#extras = new Extras(
+      client,
+      this.#store,
+      {
+        allowedMs: options.poller.staleAfterMs,
+        agesUntil: () => agesUntil('properties', this.#poller.records),
+        onChange: () => this.#publisher.wake(),
+        signal: this.#stopping.signal,
+      },
+      clock,
+      log,
+    );
+    this.#selfReport = new SelfReport({
+      topics: options.topics,
+      instanceId,
+      startedAt,
+      shownConfiguration: options.shownConfiguration,
+      client,
+      store: this.#store,
+      poller: this.#poller,
+      monitor: this.#monitor,
+      extras: this.#extras,
+      onChange: () => this.#publisher.wake(),
+      clock,
+      log,
+    });
+    this.#commands = new Commands(
+      {
+        ...options.commands,
+        topics: options.topics,
+        control: options.control,
+        statusTopic: options.statusTopic,
+        client,
+        connection,
+        store: this.#store,
+        bridgeView: () => this.#selfReport.view,
+        standstill: () => this.#others.problem,
+        clock,
+        log,
+      },
+      {
+        ordered: (order) => this.#carryOut(order),
+        happened: (happenings) => this.#happened(happenings),
+        changed: (slice) => this.#poller.request(slice),
+        testStarted: (sonicId) => void this.#poller.readNewTest(sonicId),
+        offersChanged: () => this.#offersChanged(),
+        ended: (outcome) => this.#events.tell('command', outcome),
+        unchanged: (kind, id) => this.#publisher.showAgain(kind, id),
+      },
+    );
+    this.#publisher = new Publisher({
+      store: this.#store,
+      retained,
+      connection,
+      context: {
+        topics: options.topics,
+        version,
+        homepage,
+        statusPage: options.statusPage,
+        isDiscoveryOn: options.isHomeAssistantOn,
+        offers: (operation) => this.#offers(operation),
+      },
+      bridgePlan: () => this.#selfReport.plan,
+      published: () => {
+        this.#announcer.wake();
+        this.#isShown = true;
+        this.#onShown();
+      },
+      left: (device) => this.#handover.leave(device),
+      swept: () => this.#stocktaking.swept(),
+      maySweep: () => !this.#others.isAny && !this.#isFilterInVain,
+      clock,
+      log,
+    });
+    this.#stocktaking = new Stocktaking({
+      connection,
+      topics: options.topics,
+      shard: options.shard,
+      taken: (inventory) => this.#stockTaken(inventory),
+      clock,
+      log,
+    });
+    this.#handover = new Handover({
+      store: this.#store,
+      connection,
+      topics: options.topics,
+      shard: options.shard,
+      patienceMs: options.poller.staleAfterMs,
+      read: (filters, found) => this.#stocktaking.read(filters, found),
+      stale: (topics) => {
+        for (const topic of topics) retained.found(topic);
+        this.#publisher.sweepAgain();
+      },
+      clock,
+      log,
+    });
+    this.#announcer = new Announcer({
+      store: this.#store,
+      ledger,
+      publisher: this.#publisher,
+      connection,
+      topics: options.topics,
+      isHomeAssistantOn: options.isHomeAssistantOn,
+      // This machine's clock may be wrong for good.
+      startedAt: () => startedAt() - client.clockAheadMs,
+      readSonics: () => this.#poller.read('sonics'),
+      tell: (event, record) => this.#events.tell(event, record),
+      clock,
+      log,
+    });
+  }
+
+  /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
+  async start(): Promise<void> {
+    this.#sayProgress(null);
+    this.#monitor.start();
+    this.#selfReport.renewFigures();
+    await this.#poller.start();
+    await this.#extrasRead();
+    if (this.#isStopped) return;
+    this.#isFirstRoundDone = true;
+    this.#cancelProgress();
+    this.#sayFound();
+    this.#selfReport.renewFigures();
+    this.#showDevices();
+  }
+
+  /** Stops asking and telling. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#earlyPoll.stop();
+    this.#monitor.stop();
+    this.#selfReport.stop();
+    this.#cancelProgress();
+    this.#presence.stop();
+    this.#cancelBirth();
+    this.#stopping.abort(new Error('the bridge stops'));
+    this.#commands.stop();
+    this.#announcer.stop();
+    this.#stocktaking.stop();
+    this.#handover.stop();
+    this.#others.stop();
+    this.#publisher.stop();
+    await this.#poller.stop();
+  }
+
+  /** How the bridge fares, in a word; null until that is known. */
+  get status(): HealthStatus | null {
+    return this.#monitor.status;
+  }
+
+  /** How its two sides fare. */
+  get wellbeing(): Wellbeing {
+    const { connection } = this.#parts;
+    const { status, isCloudFresh, cloudReason } = this.#monitor;
+    const { records } = this.#poller;
+    const readAt = Math.max(...vitalSlices.map((slice) => records[slice].lastSuccessAt ?? 0));
+    return wellbeingOf({
+      cloud: {
+        isFresh: isCloudFresh,
+        status,
+        reason: cloudReason,
+        isTried: slices.some((slice) => wasPolled(records[slice])),
+        isJudged: isJudged(records),
+        readAt: readAt || null,
+      },
+      broker: {
+        isConnected: connection.isConnected,
+        trouble: connection.trouble,
+        lostAt: this.#brokerLostAt,
+        isShown: this.#isShown,
+        isShowing: this.#publisher.isShowingDevices,
+      },
+    });
+  }
+
+  /** What it can tell in numbers, gathered when they are asked for. */
+  get figures(): Figures {
+    const { client, connection, retained } = this.#parts;
+    const { open_incidents: openIncidents, ...devices } = this.#store.counts();
+    return {
+      wellbeing: this.wellbeing,
+      schedules: slices.map((slice) => ({
+        slice,
+        lastSuccessAt: this.#poller.records[slice].lastSuccessAt,
+        polls: this.#poller.counts(slice),
+      })),
+      requests: client.requestTally,
+      pollWaitMs: client.traffic().pollWaitMs,
+      devices,
+      openIncidents,
+      valveCommands: this.#commands.valveOutcomes,
+      published: connection.published,
+      retainedTopics: retained.size,
+    };
+  }
+
+  /** All that it knows, gathered when it is asked for. */
+  get overview(): Overview {
+    const { clock } = this.#parts;
+    const { status, reason } = this.#monitor;
+    return overviewOf(
+      { startedAt: this.#selfReport.startedAt, status, reason, wellbeing: this.wellbeing },
+      this.#poller.records,
+      this.#poller.progress,
+      this.#store,
+      clock.now() - clock.monotonic(),
+    );
+  }
+
+  /** From now on the settings of the properties are looked at after each reading of them. */
+  useRegistration(registration: WebhookRegistration | null): void {
+    this.#registration = registration;
+  }
+
+  /** What is wrong beside the cloud and the broker, in words, to be told in `bridge/health`; null once nothing is. */
+  setTrouble(words: string | null): void {
+    this.#trouble = words;
+    this.#lookAnew();
+  }
+
+  /** Something may have happened, as the webhook says: looks at the incidents and the valves soon. */
+  pollEarly(): void {
+    this.#earlyPoll.ask();
+  }
+
+  #pollIncidentsEarly(): void {
+    this.#poller.request('incidents');
+    this.#pollValvesEarly();
+  }
+
+  /** Where the budget allows it. */
+  #pollValvesEarly(): void {
+    if (this.#parts.client.traffic().pollWaitMs === 0) this.#poller.request('sonics');
+  }
+
+  /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
+  brokerConnected(): void {
+    this.#connections += 1;
+    this.#others.reconnected();
+    this.#brokerLostAt = null;
+    this.#commands.forgetKept();
+    // Health is judged first, so that nothing outdated is published.
+    this.#lookAnew();
+    this.#publisher.publishAll();
+    this.#stocktaking.connected();
+  }
+
+  /** There is no connection, and why is known by now. */
+  brokerLost(): void {
+    if (this.#connections > 0) this.#brokerLostAt ??= this.#parts.clock.now();
+    this.#lookAnew();
+  }
+
+  /** The broker has said `offline` of a bridge that is here. */
+  presumedDead(): void {
+    this.#others.stopped(this.#options.topics.bridgeName);
+    this.#presence.denied();
+  }
+
+  /** Takes a message from the broker. */
+  brokerMessage(message: BrokerMessage): void {
+    const { statusTopic, topics } = this.#options;
+    const bridge = topics.bridgeNamed(message.topic);
+    if (bridge !== null && message.topic === topics.ofBridge(bridge, 'info')) {
+      this.#others.take(bridge, message, this.#connections === 1);
+      return;
+    }
+    if (bridge !== null && message.topic === topics.ofBridge(bridge, 'state')) {
+      if (message.payload === 'offline' && !message.isRetained) this.#others.stopped(bridge);
+      return;
+    }
+    if (message.topic === statusTopic) {
+      if (message.payload === 'online') this.#homeAssistantStarted();
+      return;
+    }
+    this.#commands.take(message);
+  }
+
+  /** Polls everything now, and tries to sign in again if the cloud had rejected that. */
+  refresh(): void {
+    this.#parts.client.signInNow();
+    this.#poller.refresh();
+  }
+
+  /** They decide which entities there are; but those of thousands take their time. */
+  async #extrasRead(): Promise<void> {
+    const patience = sleep(this.#parts.clock, extrasPatienceMs, this.#stopping.signal).catch(() => {});
+    await Promise.race([this.#extras.settled(), patience]);
+  }
+
+  /** A selection of nothing is out of date, or misspelt: whoever mends it wants to find everything as it was. */
+  get #isFilterInVain(): boolean {
+    return this.#store.isFiltered && !this.#store.isFilterMatched;
+  }
+
+  get #brokerProblem(): string | null {
+    const { connection } = this.#parts;
+    if (connection.isConnected) return null;
+    return `no connection to the MQTT broker: ${connection.trouble ?? 'none was made yet'}`;
+  }
+
+  /** What is wrong beside the cloud, in words. */
+  #troubles(): string[] {
+    return [this.#others.problem, this.#trouble].filter((each) => each !== null);
+  }
+
+  /** Before the first poll nobody is told anything yet. */
+  #lookAnew(): void {
+    if (this.#monitor.status !== null) this.#monitor.look();
+  }
+
+  #carryOut(order: BridgeOrder): void {
+    if (order.order === 'refresh') this.refresh();
+    else {
+      this.#parts.log.level = order.level;
+      this.#publisher.wake();
+    }
+  }
+
+  // ---- what the cloud said ------------------------------------------------------------------------------------
+
+  #polled(slice: Slice, isWhole: boolean): void {
+    if (slice === 'incidents' && isWhole && !this.#isStopped) this.#announcer.listed();
+    this.#monitor.look();
+    this.#sayFound();
+    if (slice !== 'properties') return;
+    void this.#extras.read();
+    void this.#registration?.look(this.#store);
+  }
+
+  /** Says what there is, once that is certain. */
+  #sayFound(): void {
+    if (this.#isFoundSaid || !this.#isFirstRoundDone || !this.#store.isCertain) return;
+    this.#isFoundSaid = true;
+    const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
+    this.#parts.log.info(
+      `Found properties: ${properties}, signals: ${signals}, sonics: ${sonics}, open incidents: ${incidents}`,
+    );
+  }
+
+  /** Says now and then how far the first reading is, as long as it goes on. */
+  #sayProgress(before: string | null): void {
+    const words = wordsOfProgress(this.#poller.progress);
+    if (words !== null && words !== before) this.#parts.log.info(`Reading the account: ${words}`);
+    this.#cancelProgress = this.#parts.clock.after(progressEveryMs, () => this.#sayProgress(words));
+  }
+
+  #happened(happenings: readonly Happening[]): void {
+    const isNew = happenings.some(({ event }) => event === 'device_added');
+    if (isNew && this.#store.neighbourhood.isShared) void this.#parts.ledger.lookAround();
+    const isIncident = happenings.some(
+      ({ event }) => event === 'incident_opened' || event === 'incident_closed',
+    );
+    // A leak may have closed its valve. What is there at the start happened before.
+    if (isIncident && this.#isFirstRoundDone) this.#pollValvesEarly();
+    for (const happening of happenings) {
+      if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
+      else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record);
+      else if (happening.event === 'incident_moved') this.#announcer.takeOver([happening.record.id]);
+      if (happening.event === 'incident_opened' || happening.event === 'incident_moved') continue;
+      const kind = 'kind' in happening ? { kind: happening.kind } : {};
+      this.#events.tell(happening.event, { ...kind, ...happening.record });
+    }
+    if (!this.#wasCertain && this.#store.isCertain) {
+      this.#wasCertain = true;
+      // What was left alone as long as nobody knew whether it is wanted may be stale.
+      if (this.#publisher.isShowingDevices) void this.#stocktaking.take();
+    }
+    this.#announcer.wake();
+  }
+
+  #offers(operation: OperationName): boolean {
+    return (
+      forbiddenBy(operation, this.#options.control) === null &&
+      this.#parts.client.availability(operation) === 'available'
+    );
+  }
+
+  /** An operation is offered no more: said in `bridge/info`, and every device may lose entities. */
+  #offersChanged(): void {
+    this.#store.touchAll();
+    this.#publisher.wake();
+  }
+
+  /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */
+  #hasten(other: string): void {
+    if (this.#isStopped) return;
+    const { connection, log } = this.#parts;
+    const topic = this.#options.topics.ofBridge(other, 'refresh');
+    connection.publish(topic, 'moved', { retain: false }).catch((error) => {
+      log.debug(`${other} was not told: ${String(error)}`);
+    });
+  }
+
+  // ---- what the broker said and keeps -------------------------------------------------------------------------
+
+  #homeAssistantStarted(): void {
+    const { clock, random, log } = this.#parts;
+    log.info('Home Assistant has started: publishing everything again');
+    this.#announcer.homeAssistantStarted();
+    this.#cancelBirth();
+    this.#cancelBirth = clock.after(birthJitterMs * random(), () => this.#publisher.publishAll());
+  }
+
+  /** What is left on the broker, by an earlier run or by an earlier day, is known, so that what is stale is withdrawn. */
+  #stockTaken(inventory: Inventory | null): void {
+    if (inventory) this.#take(inventory);
+    if (this.#publisher.isShowingDevices) this.#publisher.sweepAgain();
+    this.#isStockTaken = true;
+    this.#showDevices();
+  }
+
+  #take(inventory: Inventory): void {
+    for (const [topic, { componentIds }] of inventory.discoveries()) {
+      this.#publisher.foundDiscovery(topic, componentIds);
+    }
+    for (const topic of inventory.states()) this.#parts.retained.found(topic);
+    this.#store.neighbourhood.remember(inventory.homes());
+    this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
+    for (const device of inventory.leftBehind()) this.#handover.leave(device);
+  }
+
+  #showDevices(): void {
+    const isReady = this.#isFirstRoundDone && this.#isStockTaken && !this.#isStopped;
+    if (isReady && !this.#publisher.isShowingDevices) this.#publisher.devicesReady();
+  }
+}

@@ -1,0 +1,28 @@
+import type { RequestTally } from '../cloud/requestTally.ts';
+import type { ValveOutcome } from '../commands/valveOutcomes.ts';
+import type { PollCounts } from '../polling/poller.ts';
+import type { Slice } from '../polling/slices.ts';
+import type { Wellbeing } from './wellbeing.ts';
+
+/** How one schedule does. */
+export interface ScheduleFigures {
+  readonly slice: Slice;
+  /** Wall clock, ms; null before the first. */
+  readonly lastSuccessAt: number | null;
+  readonly polls: PollCounts;
+}
+
+/** What the bridge can tell in numbers; counts are those since it was started. */
+export interface Figures {
+  readonly wellbeing: Wellbeing;
+  readonly schedules: readonly ScheduleFigures[];
+  readonly requests: RequestTally;
+  /** How long the next poll has to wait for the budget, or because the cloud asked for that. */
+  readonly pollWaitMs: number;
+  readonly devices: { readonly properties: number; readonly signals: number; readonly sonics: number };
+  readonly openIncidents: number;
+  readonly valveCommands: Readonly<Record<ValveOutcome, number>>;
+  /** Messages that were given to the broker. */
+  readonly published: number;
+  readonly retainedTopics: number;
+}

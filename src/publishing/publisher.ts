@@ -1,0 +1,375 @@
+import { backoffMs } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { Retained } from '../broker/retained.ts';
+import type { Announcement } from '../homeassistant/announcement.ts';
+import { viewId } from '../homeassistant/discovery.ts';
+import {
+  deviceTopics,
+  type Message,
+  type PlanContext,
+  planDevice,
+  planIncident,
+} from '../homeassistant/plan.ts';
+import { statesPath } from '../homeassistant/topics.ts';
+import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
+import type { Dirty } from '../store/dirty.ts';
+import { type CloudDeviceKind, cloudKinds } from '../store/readings.ts';
+import type { Store } from '../store/store.ts';
+import type { DeviceKey } from './inventory.ts';
+
+/** The bridge's own retained messages, as they are now. */
+export interface BridgePlan {
+  readonly view: BridgeView;
+  /** Whether the data of the cloud is fresh, and that the bridge is there: what makes its devices available. */
+  readonly cloud: Message;
+  readonly state: Message;
+  readonly messages: readonly Message[];
+}
+
+export interface PublisherOptions {
+  readonly store: Store;
+  readonly retained: Retained;
+  readonly connection: Connection;
+  readonly context: PlanContext;
+  readonly bridgePlan: () => BridgePlan;
+  /** All that was known is on the broker, or refused. */
+  readonly published: () => void;
+  /** A device that was shown is left to another bridge. */
+  readonly left: (device: DeviceKey) => void;
+  /** What nobody wants of all that was found is deleted. */
+  readonly swept: () => void;
+  /** Whether what nobody wants may be deleted: not while it may be another bridge's. */
+  readonly maySweep: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
+const discoverySpacingMs = 2_500;
+
+/** A broker that refuses messages is asked again after a while, and then less and less often. */
+const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
+
+/**
+ * Brings what is retained on the broker in line with what is known: plans what changed, publishes the differences,
+ * and after a complete pass deletes what nobody wants any more.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #store: Store;
+  readonly #retained: Retained;
+  readonly #connection: Connection;
+  readonly #context: PlanContext;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /**
+   * Component ids that Home Assistant may have, by discovery topic: one that is left out must be withdrawn first, and
+   * counts until the broker has the message that does so.
+   */
+  readonly #components = new Map<string, readonly string[]>();
+  /** When the broker answered the last discovery message of a topic, in ms of the monotonic clock; null until then. */
+  readonly #announcedAt = new Map<string, number | null>();
+  readonly #later = new Map<string, () => void>();
+  /** Topics that are left as they are, since it is not known yet what should be there. */
+  readonly #undecided = new Set<string>();
+  /** Topics that are published again although they are as they were. */
+  readonly #again = new Set<string>();
+  #areDevicesReady = false;
+  #isAllWanted = false;
+  #isSweepDue = false;
+  #isWanted = false;
+  #running: Promise<void> | null = null;
+  #refusals = 0;
+  #cancelRetry: (() => void) | null = null;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#retained = options.retained;
+    this.#connection = options.connection;
+    this.#context = options.context;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** Whether devices are published, and not only the bridge. */
+  get isShowingDevices(): boolean {
+    return this.#areDevicesReady;
+  }
+
+  /** From now on devices are published too: the lists were read once, or cannot be. */
+  devicesReady(): void {
+    this.#areDevicesReady = true;
+    this.#isSweepDue = true;
+    this.#store.touchAll();
+    this.wake();
+  }
+
+  /** More was found on the broker: what of it nobody wants is deleted. */
+  sweepAgain(): void {
+    this.#isSweepDue = true;
+    this.wake();
+  }
+
+  /** Publishes everything again: the broker may have lost it, or Home Assistant has started. */
+  publishAll(): void {
+    this.#isAllWanted = true;
+    this.wake();
+  }
+
+  /** Publishes the states of a device's entities again: whoever sent a command that failed sees what still is. */
+  showAgain(kind: DeviceKind, id: string): void {
+    this.#again.add(this.#context.topics.below(kind, id, statesPath));
+    if (kind !== 'bridge') this.#store.touch(kind, id);
+    this.wake();
+  }
+
+  /** Publishes again what the bridge says of itself at this topic: somebody has said something else there. */
+  insist(topic: string): void {
+    this.#again.add(topic);
+    this.wake();
+  }
+
+  /** Publishes what changed of devices, unless none are shown yet. */
+  devicesChanged(): void {
+    if (this.#areDevicesReady) this.wake();
+  }
+
+  /** Publishes what changed. */
+  wake(): void {
+    this.#isWanted = true;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+      if (this.#isWanted && this.#connection.isConnected) this.wake();
+    });
+  }
+
+  /** Notes a discovery message found on the broker, so that entities which no longer exist are withdrawn. */
+  foundDiscovery(topic: string, componentIds: readonly string[]): void {
+    this.#retained.found(topic);
+    if (!this.#components.has(topic)) this.#components.set(topic, componentIds);
+  }
+
+  /** When the broker got the device's last discovery message, in ms of the monotonic clock; null before that. */
+  announcedAt(kind: DeviceKind, id: string): number | null {
+    return this.#announcedAt.get(this.#context.topics.discovery(kind, id)) ?? null;
+  }
+
+  /** Publishes nothing more. */
+  stop(): void {
+    for (const cancel of this.#later.values()) cancel();
+    this.#later.clear();
+    this.#cancelRetry?.();
+    this.#areDevicesReady = false;
+  }
+
+  async #run(): Promise<void> {
+    // Changes that come in one go are published in one go.
+    await Promise.resolve();
+    while (this.#isWanted && this.#connection.isConnected) {
+      this.#isWanted = false;
+      const isAll = this.#isAllWanted;
+      this.#isAllWanted = false;
+      if (isAll) {
+        this.#retained.forget();
+        this.#store.touchAll();
+        this.#isSweepDue = true;
+      }
+      this.#publishBridge();
+      if (!this.#areDevicesReady) continue;
+      // What comes while this pass is under way is not published with it, and must not be swept after it.
+      const isWhole = this.#store.isWhole;
+      await this.#publishDirty(this.#store.takeDirty());
+      await this.#retained.settle();
+      this.#publishOnline();
+      this.#options.published();
+      this.#retryRefused();
+      const isSweepDue = this.#isSweepDue && this.#options.maySweep();
+      if (isSweepDue && isWhole && !this.#isAllWanted) await this.#sweep();
+    }
+  }
+
+  #publishBridge(): void {
+    const { view, cloud, state, messages } = this.#options.bridgePlan();
+    if (!this.#areDevicesReady) {
+      // The values of an earlier run are not the present: the bridge is there, and its devices are not available yet.
+      this.#put({ ...cloud, payload: 'offline' });
+      this.#put(state);
+    } else if (cloud.payload === 'offline') this.#put(cloud);
+    for (const message of messages) this.#put(message);
+    this.#publishDevice(view);
+  }
+
+  /** Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection. */
+  #publishOnline(): void {
+    if (this.#isAllWanted) return;
+    const { cloud, state } = this.#options.bridgePlan();
+    this.#put(cloud);
+    this.#put(state);
+  }
+
+  async #publishDirty(dirty: Dirty): Promise<void> {
+    for (const kind of cloudKinds) {
+      for (const id of dirty[kind]) {
+        await this.#retained.room();
+        const view = this.#store.view(kind, id);
+        try {
+          // On its way from one property to another it may be another bridge's already.
+          if (view && this.#store.neighbourhood.isUnsettled(kind, id)) continue;
+          if (view) this.#publishDevice(view);
+          else if (this.#store.neighbourhood.mayBeTakenOver(kind, id)) this.#leave({ kind, id });
+          else this.#deleteDevice(kind, id);
+        } catch (error) {
+          // One device that cannot be planned must not keep the others from being shown.
+          const name = this.#store.label(kind, id);
+          this.#log.error({ err: error, device: id }, `Publishing ${kind} ${name} went wrong`);
+        }
+      }
+    }
+    for (const id of dirty.incident) {
+      await this.#retained.room();
+      const incident = this.#store.incident(id);
+      if (incident) {
+        const { topic, payload } = planIncident(incident, this.#context.topics);
+        this.#retained.put(topic, payload);
+      } else if (this.#store.neighbourhood.mayBeTakenOver('incident', id)) {
+        this.#retained.release(this.#context.topics.incident(id));
+      } else this.#retained.clear(this.#context.topics.incident(id));
+    }
+  }
+
+  #publishDevice(view: DeviceView): void {
+    const { discovery, messages, unwanted, undecided } = planDevice(view, this.#context);
+    if (discovery) this.#announce(discovery.topic, discovery.announcement, view);
+    for (const message of messages) {
+      this.#undecided.delete(message.topic);
+      this.#put(message);
+    }
+    for (const topic of unwanted) {
+      this.#undecided.delete(topic);
+      this.#retained.clear(topic);
+    }
+    for (const topic of undecided) this.#undecided.add(topic);
+  }
+
+  #put({ topic, payload }: Message): void {
+    if (this.#again.delete(topic)) this.#retained.unknown(topic);
+    this.#retained.put(topic, payload);
+  }
+
+  #announce(topic: string, { gist, componentIds, bytes }: Announcement, view: DeviceView): void {
+    const before = this.#components.get(topic) ?? [];
+    const gone = before === componentIds ? [] : before.filter((id) => !componentIds.includes(id));
+    const wanted = [gist, ...gone].join(' ');
+    if (this.#retained.has(topic, wanted)) return;
+    const announcedAt = this.#announcedAt.get(topic) ?? this.#clock.monotonic();
+    const earliestInMs = announcedAt + discoverySpacingMs - this.#clock.monotonic();
+    if (earliestInMs > 0 && this.#retained.isKnown(topic)) {
+      this.#publishLater(topic, view, earliestInMs);
+      return;
+    }
+    this.#announcedAt.set(topic, null);
+    this.#components.set(topic, gone.length > 0 ? [...componentIds, ...gone] : componentIds);
+    const write = () => bytes(gone);
+    this.#retained.put(topic, wanted, write, (isTaken) => {
+      // The device may have gone meanwhile.
+      if (!this.#announcedAt.has(topic)) return;
+      this.#announcedAt.set(topic, this.#clock.monotonic());
+      if (!isTaken || gone.length === 0) return;
+      this.#log.info(
+        { device: viewId(view), topic },
+        `Home Assistant: removing entities: ${gone.join(', ')}`,
+      );
+      this.#components.set(topic, componentIds);
+      this.#publishLater(topic, view, discoverySpacingMs);
+    });
+  }
+
+  #publishLater(topic: string, view: DeviceView, delayMs: number): void {
+    if (this.#later.has(topic)) return;
+    const cancel = this.#clock.after(delayMs, () => {
+      this.#later.delete(topic);
+      if (view.kind !== 'bridge') this.#store.touch(view.kind, viewId(view));
+      this.wake();
+    });
+    this.#later.set(topic, cancel);
+  }
+
+  /** What was refused is not shown although it is so: it is published again even if nothing changes. */
+  #retryRefused(): void {
+    if (!this.#retained.hasRefusals) this.#refusals = 0;
+    else if (this.#cancelRetry === null) {
+      this.#refusals += 1;
+      this.#cancelRetry = this.#clock.after(
+        backoffMs(refusalBackoff, this.#refusals, () => 1),
+        () => {
+          this.#cancelRetry = null;
+          this.#store.touchAll();
+          this.wake();
+        },
+      );
+    }
+  }
+
+  #deleteDevice(kind: CloudDeviceKind, id: string): void {
+    const topics = this.#forget({ kind, id });
+    // Home Assistant drops the device with its discovery message; the rest follows.
+    for (const topic of topics) this.#retained.clear(topic);
+  }
+
+  /** Lets go of a device that another bridge shows, or will show: nothing of it is deleted. */
+  #leave(device: DeviceKey): void {
+    for (const topic of this.#forget(device)) this.#retained.release(topic);
+    this.#options.left(device);
+  }
+
+  /** Forgets a device; its topics, that of its discovery message first. */
+  #forget({ kind, id }: DeviceKey): string[] {
+    const discovery = this.#context.topics.discovery(kind, id);
+    const topics = deviceTopics(kind, id, this.#context.topics);
+    this.#components.delete(discovery);
+    this.#announcedAt.delete(discovery);
+    for (const topic of topics) this.#undecided.delete(topic);
+    return [discovery, ...topics];
+  }
+
+  /**
+   * Deletes what was found or once published and is not wanted. What a pass put again is known, so what is still
+   * unknown after a whole pass is stale, unless all is wanted anew by then; not before every list was once read completely.
+   */
+  async #sweep(): Promise<void> {
+    if (!this.#connection.isConnected) return;
+    this.#isSweepDue = false;
+    const unwanted = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
+    const stale = unwanted.filter((topic) => !this.#isLeft(topic));
+    for (const topic of stale) {
+      await this.#retained.room();
+      this.#retained.clear(topic);
+    }
+    await this.#retained.settle();
+    const left = new Set(this.#retained.unknownTopics());
+    const deleted = stale.filter((topic) => !left.has(topic)).length;
+    if (deleted === 0) return;
+    this.#log.info(`Deleted ${deleted} retained messages of what is no longer there`);
+    this.#options.swept();
+  }
+
+  /** Whether a topic that was found is of something that the cloud has, and another bridge shows; then it is left to it. */
+  #isLeft(topic: string): boolean {
+    const { topics } = this.#context;
+    const target = topics.parse(topic);
+    const discovered = topics.discovered(topic);
+    if (target?.kind === 'bridge') return false;
+    if (target?.kind === 'incident') {
+      if (!this.#store.neighbourhood.isElsewhere('incident', target.id)) return false;
+      this.#retained.release(topic);
+      return true;
+    }
+    const keys = target ? [target as DeviceKey] : cloudKinds.map((kind) => ({ kind, id: discovered ?? '' }));
+    const device = keys.find(({ kind, id }) => this.#store.neighbourhood.isElsewhere(kind, id));
+    if (device) this.#leave({ kind: device.kind, id: device.id });
+    return device !== undefined;
+  }
+}

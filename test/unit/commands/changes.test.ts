@@ -1,0 +1,389 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { type ChangeCall, Changes } from '../../../src/commands/changes.ts';
+import { FollowUp } from '../../../src/commands/followUp.ts';
+import { type Happening, Store } from '../../../src/store/store.ts';
+import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
+import { logLines } from '../../support/logLines.ts';
+import { startBench } from '../../support/testClient.ts';
+import {
+  anIncident,
+  aProperty,
+  aSignal,
+  aSonic,
+  someNotifications,
+  someSettings,
+} from '../../support/views.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const setting = (
+  body: Extract<ChangeCall, { operation: 'update_property_settings' }>['body'],
+): ChangeCall => ({
+  operation: 'update_property_settings',
+  params: { property_id: 'property-1' },
+  body,
+});
+const start: ChangeCall = {
+  operation: 'start_pressure_test',
+  params: { thing_id: 'sonic-1' },
+  body: { source: 'sonic2mqtt' },
+};
+const action = (incident_id: string, word: string): ChangeCall => ({
+  operation: 'act_on_incident',
+  params: { incident_id },
+  body: { action: word },
+});
+
+/** A house of which everything was read long ago, and changes to it on a stub of the cloud. */
+async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
+  const session = { token: 'kept', since: Date.now() };
+  const { client, stub } = await startBench(handler, { session, requestTimeoutMs });
+  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
+  store.replaceProperties(complete([aProperty()]));
+  store.setPropertyDetails('property-1', someSettings(), someNotifications(), 0);
+  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.replaceSignals(complete([aSignal()]));
+  store.replaceSonics(complete([aSonic()]));
+  store.replaceIncidents(complete([anIncident(), anIncident({ id: 'incident-2' })]));
+  const happened: Happening[] = [];
+  const asked: string[] = [];
+  const lines = logLines('trace');
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const stop = () => stopping.abort();
+  const sending = { client, store, requestTimeoutMs, signal, clock: systemClock, log: lines.log };
+  const followUp = new FollowUp({
+    testStarted: () => {},
+    ...sending,
+    happened: (happenings) => void happened.push(...happenings),
+    changed: (slice) => void asked.push(slice),
+    offersChanged: () => void asked.push('offers'),
+  });
+  const changes = new Changes({ ...sending, followUp });
+  onTestFinished(stop);
+  const ends: unknown[][] = [];
+  const take = (calls: readonly ChangeCall[], target = 'property/property-1') =>
+    changes.take({
+      topic: 'a/topic',
+      sentAfter: systemClock.monotonic(),
+      target,
+      calls,
+      onEnd: (...end) => void ends.push(end),
+    });
+  /** Runs a command to its end. */
+  const run = async (...calls: readonly ChangeCall[]) => {
+    const before = ends.length;
+    take(calls);
+    await waitFor(() => ends.length > before, { what: 'the end' });
+    return ends.at(-1);
+  };
+  return { store, stub, stop, take, run, ends, happened, asked, lines };
+}
+
+/** A door that is opened by the test. */
+function door() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+describe('the answer to a change', () => {
+  it('is shown at once, as far as it tells', async () => {
+    const { store, run } = await startChanges(() => ({
+      json: { auto_shut_off: false, timezone: null, extra: 1 },
+    }));
+    expect(await run(setting({ auto_shut_off: false }))).toEqual(['ok', null, 200]);
+    expect(store.propertyView('property-1')?.settings).toEqual({
+      ...someSettings({ auto_shut_off: false }),
+      extra: 1,
+    });
+  });
+
+  it('is not undone by what was begun to be read before it', async () => {
+    const { store, run } = await startChanges(({ body }) => ({ json: body }));
+    const startedAt = performance.now();
+    await run(setting({ auto_shut_off: false }));
+    await run({
+      operation: 'update_notification_settings',
+      params: { property_id: 'property-1' },
+      body: { low_temperature: false },
+    });
+    const shown = () => {
+      const view = store.propertyView('property-1');
+      return [view?.settings?.auto_shut_off, view?.notifications?.low_temperature];
+    };
+    store.setPropertyDetails('property-1', someSettings(), someNotifications(), startedAt);
+    expect(shown()).toEqual([false, false]);
+    store.setPropertyDetails('property-1', someSettings(), someNotifications(), performance.now());
+    expect(shown()).toEqual([true, true]);
+  });
+
+  it.each([
+    ['patch_property', 'property_id', 'property', aProperty()],
+    ['patch_signal', 'signal_id', 'signal', aSignal()],
+    ['patch_sonic', 'sonic_id', 'sonic', aSonic()],
+    ['patch_wifi_sonic', 'sonic_id', 'sonic', aSonic()],
+  ] as const)('of %s is not undone by an older list either', async (operation, param, kind, record) => {
+    const { store, run } = await startChanges(() => ({ json: { ...record, name: 'Attic' } }));
+    const call = {
+      operation,
+      params: { [param]: record.id },
+      body: { name: 'Attic' },
+    } as unknown as ChangeCall;
+    const startedAt = performance.now();
+    expect(await run(call)).toEqual(['ok', null, 200]);
+    const name = () => {
+      const view = store.view(kind, record.id);
+      return view && { property: null, signal: null, sonic: null, ...view }[kind]?.name;
+    };
+    const takeList = (at: number) => {
+      const reading = { records: [record], isComplete: true, startedAt: at };
+      if (kind === 'property') store.replaceProperties(reading as never);
+      else if (kind === 'signal') store.replaceSignals(reading as never);
+      else store.replaceSonics(reading as never);
+    };
+    expect(name()).toBe('Attic');
+    takeList(startedAt);
+    expect(name()).toBe('Attic');
+    takeList(performance.now());
+    expect(name()).toBe(record.name);
+  });
+
+  it('closes an incident, which a list that was begun before does not open again', async () => {
+    const resolved = { ...anIncident(), open: false, state: 'resolved', possible_actions: ['reopen'] };
+    const { store, run, happened } = await startChanges(() => ({ json: resolved }));
+    const startedAt = performance.now();
+    expect(await run(action('incident-1', 'resolve'))).toEqual(['ok', null, 200]);
+    expect(happened).toEqual([{ event: 'incident_closed', record: resolved }]);
+    expect(store.incident('incident-1')).toBeNull();
+    const records = [anIncident(), anIncident({ id: 'incident-2' })];
+    expect(store.replaceIncidents({ records, isComplete: true, startedAt })).toEqual([]);
+    expect(store.incident('incident-1')).toBeNull();
+    const reopened = store.replaceIncidents({ records, isComplete: true, startedAt: performance.now() });
+    expect(reopened).toMatchObject([{ event: 'incident_opened', record: { id: 'incident-1' } }]);
+  });
+
+  it('keeps an incident open that a list begun before it did not name', async () => {
+    const snoozed = { ...anIncident(), possible_actions: ['resolve'] };
+    const { store, run, happened } = await startChanges(() => ({ json: snoozed }));
+    const startedAt = performance.now();
+    await run(action('incident-1', 'snooze'));
+    expect(happened).toEqual([{ event: 'incident_changed', record: snoozed }]);
+    const records = [anIncident({ id: 'incident-2' })];
+    expect(store.replaceIncidents({ records, isComplete: true, startedAt })).toEqual([]);
+    expect(store.incident('incident-1')).toEqual(snoozed);
+  });
+
+  it('that does not show the address of the webhook leaves what was accepted, unless a reading shows another', async () => {
+    const { store, run } = await startChanges(() => ({ json: { ...someSettings(), webhook_url: null } }));
+    const shown = (webhook_url: string | null) => {
+      store.setPropertyDetails('property-1', someSettings({ webhook_url }), null, performance.now());
+      return store.propertyView('property-1')?.settings?.webhook_url;
+    };
+    await run(setting({ webhook_url: 'https://example.com/new' }));
+    expect(shown(null)).toBe('https://example.com/new');
+    expect(shown('https://example.com/other')).toBe('https://example.com/other');
+    expect(shown('')).toBe('');
+  });
+
+  it('about leak protection and push is kept, and where it says nothing what was asked for', async () => {
+    let isEmpty = false;
+    const { store, run } = await startChanges(({ path }) => {
+      if (isEmpty) return { status: 204, text: '' };
+      return { json: path.endsWith('/configuration') ? { leak_protection_enabled: false } : {} };
+    });
+    const params = { property_id: 'property-1' };
+    await run({
+      operation: 'update_property_configuration',
+      params,
+      body: { leak_protection_enabled: true },
+    });
+    await run({ operation: 'update_customer_notifications', params, body: { push_enabled: true } });
+    const accepted = () => store.propertyView('property-1')?.accepted;
+    expect(accepted()).toEqual({ leak_protection_enabled: false, push_enabled: true });
+    isEmpty = true;
+    await run({
+      operation: 'update_property_configuration',
+      params,
+      body: { leak_protection_enabled: true },
+    });
+    await run({ operation: 'update_customer_notifications', params, body: { push_enabled: false } });
+    expect(accepted()).toEqual({ leak_protection_enabled: true, push_enabled: false });
+  });
+});
+
+describe('a change that fails', () => {
+  it.each([
+    [{ status: 422, json: { message: 'not so' } }, 422, /not accepted\): not so$/, []],
+    [{ status: 503 }, 503, /in trouble/, ['properties']],
+    [{ fault: 'cut' }, null, /./, ['properties']],
+    [{ text: '<html>' }, 200, /is not JSON/, ['properties']],
+    [{ status: 404 }, 404, /not found/, []],
+  ] as const)(
+    'with %j changes nothing, is not repeated, and is read again if it may have acted',
+    async (...row) => {
+      const [answer, status, words, asked] = row;
+      const { store, stub, run, asked: seen } = await startChanges(() => answer);
+      expect(await run(setting({ auto_shut_off: false }))).toEqual([
+        'error',
+        expect.stringMatching(words),
+        status,
+      ]);
+      expect(stub.requests).toHaveLength(1);
+      expect(store.propertyView('property-1')?.settings).toEqual(someSettings());
+      expect(seen).toEqual(asked);
+    },
+  );
+
+  it('since the cloud does not offer it is told to those who offer it', async () => {
+    const { run, asked } = await startChanges(({ method }) =>
+      method === 'GET' ? { json: aSonic() } : { status: 405 },
+    );
+    expect(await run(start)).toEqual(['error', expect.stringContaining('405'), 405]);
+    await waitFor(() => asked.includes('offers'), { what: 'the word that it is not offered' });
+  });
+
+  it.each([404, 405])(
+    'by a %i where it has worked is about its record, and leaves the operation',
+    async (status) => {
+      const answers: StubAnswer[] = [
+        { json: { job_id: 'job-1' } },
+        { status },
+        { json: { job_id: 'job-2' } },
+      ];
+      const { run, asked } = await startChanges(() => answers.shift());
+      const ends = [await run(start), await run(start), await run(start)];
+      expect(ends.map((end) => end?.[0])).toEqual(['ok', 'error', 'ok']);
+      expect(asked).not.toContain('offers');
+    },
+  );
+
+  it('for a device that is no more leaves the operation to the others', async () => {
+    let isThere = false;
+    const { run, asked, stub } = await startChanges(({ path }) =>
+      isThere && path.endsWith('/sonics/sonic-1') ? { json: aSonic() } : { status: 404 },
+    );
+    const lookedUp = () => stub.requests.filter(({ method }) => method === 'GET').length;
+    expect(await run(start)).toEqual(['error', expect.stringContaining('404'), 404]);
+    await waitFor(() => lookedUp() === 1, { what: 'the look at the sonic' });
+    isThere = true;
+    expect(await run(start)).toEqual(['error', expect.stringContaining('404'), 404]);
+    await waitFor(() => asked.includes('offers'), { what: 'the word that it is not offered' });
+    expect(lookedUp()).toBe(2);
+  });
+
+  it('does not show an address in the log', async () => {
+    const { run, lines } = await startChanges(() => ({ status: 422 }));
+    await run(setting({ webhook_url: 'https://example.com/s3cret' }));
+    expect(lines.text).toContain('webhook_url');
+    expect(lines.text).not.toContain('s3cret');
+  });
+});
+
+describe('changes', () => {
+  it('of one target wait for each other, of several do not', async () => {
+    const gate = door();
+    const { take, stub, ends } = await startChanges(async ({ body }) => {
+      await gate.opened;
+      return { json: body };
+    });
+    take([setting({ auto_shut_off: false })]);
+    take([setting({ webhook_enabled: true })]);
+    take(
+      [{ operation: 'patch_sonic', params: { sonic_id: 'sonic-1' }, body: { name: 'x' } }],
+      'sonic/sonic-1',
+    );
+    await waitFor(() => stub.requests.length === 2, { what: 'one of each' });
+    expect(ends).toEqual([]);
+    gate.open();
+    await waitFor(() => ends.length === 3, { what: 'all ends' });
+    expect(stub.requests.map(({ body }) => body)).toContainEqual({ webhook_enabled: true });
+  });
+
+  it('give way to a newer one only if that sets all that they would have set', async () => {
+    const gate = door();
+    const { take, stub, ends } = await startChanges(async ({ body }) => {
+      await gate.opened;
+      return { json: body };
+    });
+    take([setting({ auto_shut_off: false })]);
+    take([setting({ timezone: 'Europe/Rome', auto_shut_off: true })]);
+    take([setting({ timezone: 'Europe/Oslo' })]);
+    take([action('incident-1', 'snooze')]);
+    take([action('incident-2', 'snooze')]);
+    take([setting({ timezone: 'Europe/Riga', webhook_enabled: true })]);
+    take([action('incident-1', 'resolve'), action('incident-2', 'resolve')]);
+    expect(ends.map(([status]) => status)).toEqual(['superseded', 'superseded', 'superseded']);
+    gate.open();
+    await waitFor(() => ends.length === 7, { what: 'all ends' });
+    expect(stub.requests.map(({ body }) => body)).toEqual([
+      { auto_shut_off: false },
+      { timezone: 'Europe/Rome', auto_shut_off: true },
+      { timezone: 'Europe/Riga', webhook_enabled: true },
+      { action: 'resolve' },
+      { action: 'resolve' },
+    ]);
+  });
+
+  it('that are too many are refused at once', async () => {
+    const gate = door();
+    const { take, stub, ends } = await startChanges(async ({ body }) => {
+      await gate.opened;
+      return { json: body };
+    });
+    for (let index = 0; index < 100; index++) take([action(`i-${index}`, 'resolve')]);
+    expect(ends).toHaveLength(79);
+    expect(ends[0]).toEqual(['refused', expect.stringMatching(/^20 commands are waiting/), null]);
+    gate.open();
+    await waitFor(() => ends.length === 100, { what: 'all ends' });
+    expect(stub.requests).toHaveLength(21);
+  });
+
+  it('of one command run a few at a time, and its end counts those that failed', async () => {
+    const { run, stub } = await startChanges(({ path }) =>
+      Number(/i-(\d+)/.exec(path)?.[1]) % 3 === 0
+        ? { status: 422, json: { error: 'too late' } }
+        : { json: anIncident() },
+    );
+    const calls = Array.from({ length: 10 }, (_, index) => action(`i-${index}`, 'resolve'));
+    expect(await run(...calls)).toEqual([
+      'error',
+      expect.stringMatching(/^4 of 10 failed: .*too late$/),
+      422,
+    ]);
+    expect(stub.requests).toHaveLength(10);
+    expect(stub.mostAtOnce).toBeLessThanOrEqual(4);
+  });
+
+  it('are sent in time or not at all', async () => {
+    const { take, stub, ends } = await startChanges(() => ({ fault: 'hang' }), 300);
+    take([setting({ auto_shut_off: false })]);
+    take([setting({ webhook_enabled: true })]);
+    await waitFor(() => ends.length === 2, { what: 'both ends' });
+    expect(ends[1]).toEqual(['error', 'timeout: what came before it took too long; it was not sent', null]);
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  it('end when the bridge stops, and nothing is sent after that', async () => {
+    const { take, stub, ends, stop } = await startChanges(() => ({ fault: 'hang' }));
+    take([setting({ auto_shut_off: false })]);
+    take([setting({ webhook_enabled: true })]);
+    await waitFor(() => stub.requests.length === 1, { what: 'the request' });
+    stop();
+    await waitFor(() => ends.length === 2, { what: 'both ends' });
+    expect(ends.map(([status]) => status)).toEqual(['error', 'error']);
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  it('ask for an early look at what they changed', async () => {
+    const { run, asked } = await startChanges(({ body }) => ({
+      json: { ...anIncident(), ...(body as object) },
+    }));
+    await run(setting({ auto_shut_off: false }));
+    await run(action('incident-1', 'resolve'));
+    expect(asked).toEqual(['properties', 'incidents']);
+  });
+});

@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import { healthFingerprint, healthPayload, judge, type Symptoms } from '../../../src/health/health.ts';
+import { agesUntil, freshUntil } from '../../../src/polling/freshness.ts';
+import { neverPolled, type SliceRecord, slices } from '../../../src/polling/slices.ts';
+
+const good: SliceRecord = {
+  lastSuccessAt: 1_000,
+  freshUntil: 5_000,
+  answeredAt: 900,
+  failure: null,
+  consecutiveFailures: 0,
+};
+const bad = (kind: NonNullable<SliceRecord['failure']>['kind'], words = `${kind} in words`): SliceRecord => ({
+  ...good,
+  failure: { kind, words, gist: words },
+  consecutiveFailures: 1,
+});
+const well: Symptoms = {
+  slices: {
+    properties: good,
+    signals: good,
+    sonics: good,
+    incidents: good,
+    telemetry: good,
+    usage: good,
+    pressure_tests: good,
+  },
+  rejectedUntil: null,
+  limitedUntil: null,
+  dataProblems: [],
+  ledgerProblem: null,
+  brokerProblem: null,
+  emptiness: null,
+  notes: [],
+};
+const withSlices = (slices: Partial<Symptoms['slices']>): Symptoms => ({
+  ...well,
+  slices: { ...well.slices, ...slices },
+});
+
+describe('health', () => {
+  it('is ok when everything was read', () => {
+    expect(judge(well)).toEqual({ status: 'ok', reason: null, cloudReason: null, problems: [], notes: [] });
+  });
+
+  it('is degraded by a broker that is away, unless the cloud is away too', () => {
+    const brokerProblem = 'no connection to the MQTT broker: refused';
+    expect(judge({ ...well, brokerProblem })).toMatchObject({
+      status: 'degraded',
+      reason: brokerProblem,
+      cloudReason: null,
+    });
+    const away = { sonics: bad('unavailable', '503'), incidents: bad('unavailable', '503') };
+    expect(judge({ ...withSlices(away), brokerProblem })).toMatchObject({
+      status: 'cloud_unreachable',
+      reason: '503',
+    });
+  });
+
+  it('is degraded by one failing schedule, and names it', () => {
+    expect(judge(withSlices({ signals: bad('unavailable') }))).toMatchObject({
+      status: 'degraded',
+      reason: 'signals: unavailable in words',
+    });
+  });
+
+  it('says words that befell several schedules once', () => {
+    const symptoms = withSlices({ signals: bad('forbidden', 'no'), telemetry: bad('forbidden', 'no') });
+    expect(judge(symptoms)).toMatchObject({ reason: 'signals, telemetry: no', problems: ['no'] });
+  });
+
+  it('is cloud_unreachable only when neither valves nor incidents can be read', () => {
+    expect(judge(withSlices({ sonics: bad('unavailable') })).status).toBe('degraded');
+    const both = withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') });
+    expect(judge(both)).toMatchObject({ status: 'cloud_unreachable', reason: 'unavailable in words' });
+    const refused = withSlices({ sonics: bad('unavailable'), incidents: bad('forbidden') });
+    expect(judge(refused).status).toBe('degraded');
+  });
+
+  it('is cloud_unreachable from the first poll on that finds nobody', () => {
+    const nothing = { ...well.slices };
+    for (const slice of slices) nothing[slice] = neverPolled;
+    const first = { ...bad('unavailable'), lastSuccessAt: null };
+    expect(judge(withSlices({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
+    expect(judge(withSlices({ ...nothing, properties: good, sonics: first })).status).toBe(
+      'cloud_unreachable',
+    );
+  });
+
+  it('says that it waits before there was any answer', () => {
+    const nothing = { ...well.slices };
+    for (const slice of slices) nothing[slice] = neverPolled;
+    expect(judge(withSlices(nothing))).toEqual({
+      status: 'degraded',
+      reason: 'waiting for the cloud to answer',
+      cloudReason: 'waiting for the cloud to answer',
+      problems: [],
+      notes: [],
+    });
+  });
+
+  it('is degraded, not auth_failed, by one list that the cloud refuses although the session is good', () => {
+    expect(judge(withSlices({ incidents: bad('auth') })).status).toBe('degraded');
+  });
+
+  it('is auth_failed when the credentials are rejected, whatever else is wrong, and says when it is tried again', () => {
+    const symptoms = {
+      ...withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
+      rejectedUntil: 0,
+    };
+    expect(judge(symptoms)).toMatchObject({ status: 'auth_failed' });
+    expect(judge(symptoms).reason).toContain('1970-01-01T00:00:00.000Z');
+    expect(judge(withSlices({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe('auth_failed');
+  });
+
+  it.each([
+    ['dataProblems', ['a record could not be read']],
+    ['ledgerProblem', 'disk full'],
+    ['emptiness', 'the account has no property'],
+  ] as const)('is degraded by %s', (symptom, words) => {
+    expect(judge({ ...well, [symptom]: words })).toMatchObject({
+      status: 'degraded',
+      reason: Array.isArray(words) ? words[0] : words,
+    });
+  });
+
+  it('names what is missing altogether before oddities, of which there may be many', () => {
+    const dataProblems = Array.from({ length: 20 }, (_, index) => `oddity ${index}`);
+    const { reason } = judge({ ...well, dataProblems, ledgerProblem: 'disk full', emptiness: 'no sonic' });
+    expect(reason).toMatch(/^disk full; no sonic; oddity 0/);
+  });
+
+  it('is ok with a note of what is no fault', () => {
+    expect(judge({ ...well, notes: ['no signal (hub) in Shop'] })).toMatchObject({
+      status: 'ok',
+      reason: 'no signal (hub) in Shop',
+    });
+  });
+
+  it('tells each schedule by its own outcome', () => {
+    expect(healthPayload(withSlices({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
+      schedules: {
+        sonics: { last_success: '1970-01-01T00:00:01.000Z', last_error: null, consecutive_failures: 0 },
+        telemetry: { last_error: 'rateLimited in words', consecutive_failures: 1 },
+        signals: { last_success: null },
+      },
+      limited_until: null,
+    });
+  });
+
+  it('is not published again for another success or another failure of the same kind', () => {
+    const later = withSlices({ sonics: { ...good, lastSuccessAt: 99_000, freshUntil: 99_000 } });
+    expect(healthFingerprint(later)).toBe(healthFingerprint(well));
+    const failing = withSlices({ sonics: bad('unavailable') });
+    const stillFailing = withSlices({ sonics: { ...bad('unavailable'), consecutiveFailures: 7 } });
+    expect(healthFingerprint(stillFailing)).toBe(healthFingerprint(failing));
+    expect(healthFingerprint(failing)).not.toBe(healthFingerprint(well));
+    const otherWords = withSlices({
+      sonics: { ...good, failure: { kind: 'unavailable', words: 'request 7', gist: 'unavailable in words' } },
+    });
+    expect(healthFingerprint(otherWords)).toBe(healthFingerprint(failing));
+    expect(healthFingerprint(withSlices({ sonics: bad('unreadable') }))).not.toBe(healthFingerprint(failing));
+  });
+});
+
+describe('freshness', () => {
+  it('ends with that of the valves: the other lists grow old by themselves', () => {
+    expect(freshUntil(withSlices({ sonics: { ...good, freshUntil: 4_000 } }).slices)).toBe(4_000);
+    expect(freshUntil(withSlices({ incidents: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
+    expect(freshUntil(withSlices({ telemetry: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
+    expect(freshUntil(withSlices({ usage: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
+  });
+
+  it('does not hang on what the cloud refuses for good', () => {
+    expect(freshUntil(withSlices({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).slices)).toBe(5_000);
+    expect(freshUntil(withSlices({ sonics: bad('forbidden'), incidents: bad('unsupported') }).slices)).toBe(
+      Number.NEGATIVE_INFINITY,
+    );
+  });
+
+  const never = Number.NEGATIVE_INFINITY;
+  const always = Number.POSITIVE_INFINITY;
+  it.each([
+    ['incidents', {}, 900],
+    ['telemetry', {}, 900],
+    ['usage', {}, 900],
+    ['pressure_tests', { sonics: bad('unavailable') }, never],
+    ['signals', { sonics: bad('incomplete') }, 900],
+    ['signals', { sonics: bad('unavailable') }, never],
+    ['incidents', { sonics: bad('auth') }, never],
+    ['sonics', {}, never],
+    ['sonics', { sonics: bad('forbidden') }, 900],
+    ['incidents', { sonics: bad('forbidden') }, never],
+    ['sonics', { sonics: bad('forbidden'), incidents: bad('forbidden') }, always],
+  ] as const)(
+    'of %s alone is lost only as long as the cloud was there: %j, %s',
+    (slice, changes, expected) => {
+      expect(agesUntil(slice, withSlices(changes).slices)).toBe(expected);
+    },
+  );
+
+  it('has not begun before the first poll', () => {
+    expect(freshUntil(withSlices({ sonics: neverPolled }).slices)).toBe(Number.NEGATIVE_INFINITY);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Clock } from '../../../src/base/clock.ts';
+import { Recurring } from '../../../src/polling/recurring.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { passTime } from '../../support/passTime.ts';
+
+/** Runs by a cron expression in London, from that time on, by a clock that can be set. */
+async function startInLondon(expression: string, from: string) {
+  const time = new FakeClock(Date.parse(from));
+  let aheadMs = 0;
+  const clock: Clock = {
+    now: () => time.now() + aheadMs,
+    monotonic: () => time.monotonic(),
+    after: (delayMs, callback) => time.after(delayMs, callback),
+  };
+  const set = (to: string) => {
+    aheadMs += Date.parse(to) - clock.now();
+  };
+  const runs: string[] = [];
+  const task = async () => {
+    runs.push(new Date(clock.now()).toISOString().slice(2, 19));
+    return true;
+  };
+  const recurring = new Recurring(task, { kind: 'cron', expression }, 'Europe/London', clock, () => 0);
+  onTestFinished(() => recurring.stop());
+  await recurring.start();
+  return { pass: (ms: number) => passTime(time, ms, 1_000), set, runs };
+}
+
+describe('what runs by a cron expression', () => {
+  it.each(['2027-10-31T00:29:58Z', '2027-10-31T01:29:58Z'])(
+    'also runs in both hours of a clock that is put back (%s)',
+    async (from) => {
+      const { pass, runs } = await startInLondon('0 30 1 * * *', from);
+      await pass(30_000);
+      expect(runs).toHaveLength(2);
+    },
+  );
+
+  it('runs when it is named, on the second, and once', async () => {
+    const { pass, runs } = await startInLondon('*/2 30 12 * * *', '2027-06-01T11:29:57.300Z');
+    await pass(8_000);
+    expect(runs).toEqual(['27-06-01T11:29:57', ...[0, 2, 4].map((second) => `27-06-01T11:30:0${second}`)]);
+  });
+
+  it('makes up for nothing that lies between when a clock is set from 1970 to the present, and goes on from there', async () => {
+    const { pass, set, runs } = await startInLondon('* * * * *', '1970-01-01T00:00:10Z');
+    await pass(60_000);
+    set('2027-06-01T11:29:30Z');
+    await pass(60_000);
+    expect(runs).toEqual(['70-01-01T00:00:10', '70-01-01T00:01:00', '27-06-01T11:30:00']);
+  });
+
+  it('runs by a clock that was put back by months, and does not wait for them to pass again', async () => {
+    const { pass, set, runs } = await startInLondon('* * * * *', '2027-06-01T11:29:30Z');
+    set('2027-01-01T11:29:30Z');
+    await pass(60_000);
+    expect(runs).toEqual(['27-06-01T11:29:30', '27-01-01T11:30:00']);
+  });
+
+  it.each([
+    ['in the first of the two hours', 'Europe/London', '*/10 * * * *', '2027-10-31T00:05:00Z', 5],
+    [
+      'in the second, of what it named in the first',
+      'Europe/London',
+      '5 1 * * *',
+      '2027-10-31T00:30:00Z',
+      35,
+    ],
+    ['in both, each hour', 'Europe/London', '5 * * * *', '2027-10-31T00:30:00Z', 35],
+    ['in the first, long before', 'Europe/London', '0 30 1 * * *', '2027-10-30T20:00:00Z', 4.5 * 60],
+    ['in the second, west of Greenwich', 'America/New_York', '*/10 * * * *', '2027-11-07T06:05:00Z', 5],
+    ['in the first, west of Greenwich', 'America/New_York', '*/10 * * * *', '2027-11-07T05:55:00Z', 5],
+    ['after both', 'Europe/London', '30 2 * * *', '2027-10-31T00:30:00Z', 120],
+    ['on a day that has no such hour', 'Europe/London', '30 1 * * *', '2027-03-27T12:00:00Z', 36.5 * 60],
+    ['at seconds of the minute', 'Europe/London', '45 59 * * * *', '2027-10-31T00:59:44.500Z', 0.5 / 60],
+  ])('is expected when it is to run: %s', async (_, timezone, expression, from, minutes) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(from) });
+    onTestFinished(() => void vi.useRealTimers());
+    const clock = new FakeClock(Date.parse(from));
+    const task = async () => true;
+    const recurring = new Recurring(task, { kind: 'cron', expression }, timezone, clock, () => 0);
+    onTestFinished(() => recurring.stop());
+    await recurring.start();
+    expect(recurring.dueAfter(1_000)).toBeCloseTo(1_000 + minutes * 60_000);
+  });
+});

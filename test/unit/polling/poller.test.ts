@@ -1,0 +1,428 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { bridgeOf } from '../../../src/model/shard.ts';
+import type { Poller } from '../../../src/polling/poller.ts';
+import type { StubAnswer } from '../../support/cloudStub.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { list, noon, startPoller } from '../../support/pollerBench.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+async function pollIncidents(poller: Poller): Promise<void> {
+  const polls = poller.counts('incidents').success;
+  poller.refresh();
+  await waitFor(() => poller.counts('incidents').success > polls, { what: 'the incidents to be polled' });
+}
+
+describe('an incident that the list of open ones misses', () => {
+  const leak = { id: 'leak', open: true, type: 'long_flow_alert', state: 'contacting' };
+
+  /** A cloud whose list names the incident only at first. */
+  async function startWith(record: object) {
+    let isListed = true;
+    const bench = await startPoller(({ path }) => {
+      if (path.endsWith('/incidents/leak')) return record;
+      return path.endsWith('/incidents') && isListed ? list(leak) : list();
+    });
+    isListed = false;
+    const before = bench.stub.requests.length;
+    bench.poller.refresh();
+    await waitFor(
+      () => bench.stub.requests.slice(before).some(({ path }) => path.endsWith('/incidents/leak')),
+      { what: 'the question' },
+    );
+    const names = () => bench.happened.map(({ event }) => event);
+    return { ...bench, names };
+  }
+
+  it.each([
+    ['the cloud itself says that it is', { json: leak }],
+    ['nobody knows', { status: 422 }],
+    ['the cloud tells of another', { json: { ...leak, id: 'other' } }],
+    ['the cloud tells that another is over', { json: { ...leak, id: 'other', open: false } }],
+  ])('stays open while %s', async (_, answer) => {
+    const { store, poller, stub, names } = await startWith(answer);
+    poller.refresh();
+    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/incidents/leak'));
+    await waitFor(() => asked().length === 2, { what: 'the second question' });
+    expect(store.incident('leak')).toMatchObject({ open: true });
+    expect(names()).toEqual(['incident_opened']);
+  });
+
+  /** A cloud that answers so when asked for the incident; polls it, the list naming the incident or not. */
+  async function startDoubting(status: number) {
+    let isListed = true;
+    const bench = await startPoller(({ path }) => {
+      if (path.endsWith('/incidents/leak')) return { status };
+      return path.endsWith('/incidents') && isListed ? list(leak) : list();
+    });
+    const poll = async (isNamed: boolean) => {
+      isListed = isNamed;
+      await pollIncidents(bench.poller);
+      return bench.store.incident('leak') !== null;
+    };
+    return { ...bench, poll };
+  }
+
+  it.each([400, 410, 500])(
+    'is closed with the third such list where the cloud answers %i',
+    async (status) => {
+      const { poll, happened } = await startDoubting(status);
+      expect([await poll(false), await poll(false), await poll(false)]).toEqual([true, true, false]);
+      expect(happened.map(({ event }) => event)).toEqual(['incident_opened', 'incident_closed']);
+    },
+  );
+
+  it('is in doubt anew after a list that names it', async () => {
+    const { poll } = await startDoubting(422);
+    for (const isNamed of [false, false, true, false, false]) expect(await poll(isNamed)).toBe(true);
+    expect(await poll(false)).toBe(false);
+  });
+
+  it('is closed at once where asking for one is switched off', async () => {
+    let isListed = true;
+    const routes = { read_incident: null };
+    const { store, poller } = await startPoller(
+      ({ path }) => (path.endsWith('/incidents') && isListed ? list(leak) : list()),
+      systemClock,
+      { routes },
+    );
+    expect(store.incident('leak')).not.toBeNull();
+    isListed = false;
+    await pollIncidents(poller);
+    expect(store.incident('leak')).toBeNull();
+  });
+
+  it('is closed by what the cloud says of it, with the last word', async () => {
+    const resolved = { ...leak, open: false, state: 'resolved', possible_actions: ['reopen'] };
+    const { store, happened, names } = await startWith({ json: resolved });
+    await waitFor(() => store.incident('leak') === null, { what: 'the end' });
+    expect(names()).toEqual(['incident_opened', 'incident_closed']);
+    expect(happened.at(-1)?.record).toMatchObject({ state: 'resolved', possible_actions: ['reopen'] });
+  });
+
+  it('is closed when the cloud knows it no more', async () => {
+    const { store, names } = await startWith({ status: 404 });
+    await waitFor(() => store.incident('leak') === null, { what: 'the end' });
+    expect(names()).toEqual(['incident_opened', 'incident_closed']);
+  });
+});
+
+describe('an incident that a list misses which never is complete', () => {
+  const leak = { id: 'leak', open: true, type: 'long_flow_alert' };
+
+  it.each([
+    ['the cloud says that it is over', { json: { ...leak, open: false, state: 'resolved' } }, false],
+    ['the cloud knows it no more', { status: 404 }, false],
+    ['the cloud says that it is open', { json: leak }, true],
+    ['the cloud does not say', { status: 422 }, true],
+    ['the cloud does not let it be asked for', { status: 403 }, true],
+  ])('while %s', async (_, answer, isLeftOpen) => {
+    const nameless = { type: 'low_temperature', open: true };
+    let listed: object[] = [leak, nameless];
+    const { store, poller, stub, happened } = await startPoller(({ path }) => {
+      if (path.endsWith('/incidents/leak')) return answer;
+      return path.endsWith('/incidents') ? list(...listed) : list();
+    });
+    expect([store.ids('incident'), store.areIncidentsKnown]).toEqual([['leak'], false]);
+    listed = [nameless];
+    const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
+    for (const _again of ['once', 'twice', 'three times', 'four times']) {
+      const before = lists();
+      poller.refresh();
+      await waitFor(() => lists() > before, { what: 'the list' });
+    }
+    await poller.stop();
+    expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
+    const names = happened.map(({ event }) => event);
+    expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
+    expect(store.areIncidentsKnown).toBe(false);
+  });
+});
+
+describe('a signal that the list of its property misses, where bridges share an account', () => {
+  it('is asked for once more at once: another bridge may show it by now', async () => {
+    const shard = { index: bridgeOf('home', 2), count: 2 };
+    let owned = list({ id: 'hub' });
+    const { poller, store, stub } = await startPoller(
+      ({ path }) => {
+        if (path.endsWith('/home/signals')) return owned;
+        return path.endsWith('/properties') ? list({ id: 'home' }) : list({ id: 'hub' });
+      },
+      systemClock,
+      { shard },
+    );
+    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/home/signals')).length;
+    expect([asked(), store.signalView('hub')?.propertyId]).toEqual([1, 'home']);
+    owned = list();
+    poller.request('properties');
+    await waitFor(() => store.signalView('hub')?.propertyId === null, { what: 'the second list' });
+    await poller.stop();
+    expect(asked()).toBe(3);
+  });
+});
+
+describe('what is asked for property by property', () => {
+  const lists: Readonly<Record<string, StubAnswer>> = {
+    '/properties': list({ id: 'home' }, { id: 'shop' }, { id: 'barn' }, { id: 'shed' }),
+    '/home/signals': list({ id: 'hub' }),
+    '/v1/signals': list({ id: 'hub' }),
+    '/sonics': list({ id: 'kitchen', signal_id: 'hub' }),
+    '/incidents': list({ id: 'leak', open: true, sonic_id: 'kitchen' }),
+    '/daily_usage': { json: { daily: [] } },
+    '/settings': { json: { timezone: 'UTC' } },
+    '/notifications': { json: {} },
+  };
+  const answerTo = (path: string) =>
+    Object.entries(lists).find(([ending]) => path.endsWith(ending))?.[1] ?? list();
+
+  /** A cloud that leaves all such questions unanswered until the valves and the leaks are known. */
+  async function startWithSlow(pattern: RegExp) {
+    const asked: string[] = [];
+    let answer = () => {};
+    const wereAsked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const bench = await startPoller(async ({ path }) => {
+      asked.push(path);
+      if (pattern.test(path)) await wereAsked;
+      else if (['/sonics', '/incidents'].every((ending) => asked.some((each) => each.endsWith(ending))))
+        answer();
+      return answerTo(path);
+    });
+    await waitFor(() => bench.poller.records.properties.lastSuccessAt !== null, { what: 'the properties' });
+    return { ...bench, asked };
+  }
+
+  it.each([
+    ['which signals it has', /properties\/.*\/signals$/],
+    ['its settings', /properties\/.*\/settings$/],
+    ['its notification settings', /notifications$/],
+    ['what properties there are', /\/properties$/],
+  ])('does not hold up the valves and the leaks (%s)', async (_, pattern) => {
+    const { poller, store } = await startWithSlow(pattern);
+    expect(poller.counts('properties')).toEqual({ success: 1, incomplete: 0, failure: 0 });
+    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
+    expect(store.incident('leak')).not.toBeNull();
+  });
+
+  it('tells when the days of usage begin, which is not asked for before', async () => {
+    const { asked } = await startWithSlow(/properties\/.*\/settings$/);
+    const isUsage = (path: string) => path.endsWith('/daily_usage');
+    await waitFor(() => asked.some(isUsage), { what: 'the usage' });
+    expect(asked.findIndex(isUsage)).toBeGreaterThan(
+      asked.findLastIndex((path) => /properties\/.*\/settings$/.test(path)),
+    );
+  });
+
+  it('comes first where only some properties are shown, as nobody knows before whose the sonics are', async () => {
+    const clock = noon();
+    const asked: string[] = [];
+    let answered = 0;
+    const { store } = await startPoller(
+      async ({ path }) => {
+        asked.push(path);
+        if (path.endsWith('/home/signals')) {
+          clock.advance(60_000);
+          // Time enough for the lists to be asked for, if they would be.
+          for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+          answered = asked.length;
+        }
+        return answerTo(path);
+      },
+      clock,
+      { selection: ['home'] },
+    );
+    expect(asked.slice(0, answered)).toEqual(['/ape/v1/properties', '/ape/v1/properties/home/signals']);
+    expect(store.ids('sonic')).toEqual(['kitchen']);
+    expect(store.incident('leak')).not.toBeNull();
+  });
+});
+
+it('the settings of a property stay as they were as long as they cannot be read', async () => {
+  let settings: StubAnswer = { json: { timezone: 'Europe/London' } };
+  const { poller, store } = await startPoller(({ path }) => {
+    if (path.endsWith('/settings')) return settings;
+    if (path.endsWith('/notifications')) return { json: {} };
+    return path.endsWith('/properties') ? list({ id: 'home' }) : list();
+  });
+  const shown = () => store.propertyView('home');
+  await waitFor(() => shown()?.settings?.timezone === 'Europe/London', { what: 'the settings' });
+  const before = poller.counts('properties').incomplete;
+  settings = { status: 422 };
+  for (let polls = 1; polls <= 3; polls++) {
+    poller.request('properties');
+    await waitFor(() => poller.counts('properties').incomplete === before + polls, {
+      what: 'a poll without them',
+    });
+    expect(shown()?.settings?.timezone).toBe('Europe/London');
+  }
+});
+
+describe('a list that fails', () => {
+  it('makes its devices old only if the cloud answered elsewhere when they were old', async () => {
+    const clock = new FakeClock(Date.parse('2026-11-20T09:00:00Z'));
+    let signals: StubAnswer = list({ id: 'hub' });
+    let sonics: StubAnswer | Promise<StubAnswer> = list();
+    const { poller, store } = await startPoller(({ path }) => {
+      if (path.endsWith('/signals')) return signals;
+      return path.endsWith('/sonics') ? sonics : list();
+    }, clock);
+    const failToReadSignals = async () => {
+      const before = poller.records.signals.consecutiveFailures;
+      clock.advance(300_001);
+      poller.refresh();
+      const hasFailed = () => poller.records.signals.consecutiveFailures > before;
+      await waitFor(hasFailed, { what: 'the list to fail' });
+    };
+    signals = { status: 422 };
+    let answer = () => {};
+    sonics = new Promise((resolve) => {
+      answer = () => resolve(list());
+    });
+    await failToReadSignals();
+    expect(store.signalView('hub')?.isUnread).toBe(false);
+    answer();
+    await waitFor(() => poller.records.sonics.answeredAt > 0, { what: 'the cloud to answer' });
+    await failToReadSignals();
+    expect(store.signalView('hub')?.isUnread).toBe(true);
+  });
+});
+
+describe('the sonics without a hub', () => {
+  const hubSonic = { id: 'kitchen', signal_id: 'hub', valve_state: 'open' };
+  const wifiSonic = { id: 'barn', valve_state: 'open' };
+
+  /** A cloud with a sonic of either kind, where the list of those without a hub is answered so. */
+  const startWith = (answer: StubAnswer) =>
+    startPoller(({ path }) => {
+      if (path.endsWith('/sonics_wifi')) return answer;
+      return path.endsWith('/sonics') ? list(hubSonic) : list();
+    });
+
+  it('are read with the others', async () => {
+    const { store, poller } = await startWith(list(wifiSonic));
+    expect(store.ids('sonic').map((id) => [id, store.isWifi(id)])).toEqual([
+      ['kitchen', false],
+      ['barn', true],
+    ]);
+    expect(poller.records.sonics.failure).toBeNull();
+  });
+
+  it.each([403, 404, 405, 501])(
+    'are none where the cloud answers %i, and nothing is amiss',
+    async (status) => {
+      const { store, poller, client } = await startWith({ status });
+      expect(store.ids('sonic')).toEqual(['kitchen']);
+      expect(store.isWhole).toBe(true);
+      expect(poller.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
+      expect(client.availability('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
+    },
+  );
+
+  it.each([403, 405])(
+    'stay, and are not taken for gone, where a list that named them is answered %i',
+    async (status) => {
+      let wifi: StubAnswer = list(wifiSonic);
+      const { store, poller, happened } = await startPoller(({ path }) => {
+        if (path.endsWith('/sonics_wifi')) return wifi;
+        return path.endsWith('/sonics') ? list(hubSonic) : list();
+      });
+      wifi = { status };
+      for (const polls of [1, 2, 3]) {
+        poller.refresh();
+        await waitFor(() => poller.counts('sonics').incomplete === polls, { what: 'an incomplete reading' });
+      }
+      expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
+      expect(happened).toEqual([]);
+      expect(poller.records.sonics.failure?.words).toMatch(/^Wi-Fi sonics: /);
+    },
+  );
+
+  it('that cannot be read otherwise leave the reading incomplete and the others fresh', async () => {
+    const { store, poller } = await startWith({ status: 422 });
+    const { failure, lastSuccessAt } = poller.records.sonics;
+    expect(failure).toMatchObject({ kind: 'incomplete' });
+    expect(failure?.words).toMatch(/^Wi-Fi sonics: .*422/);
+    expect(lastSuccessAt).not.toBeNull();
+    expect(store.ids('sonic')).toEqual(['kitchen']);
+    expect(store.isWhole).toBe(false);
+  });
+
+  it('do not hold up the others while the cloud leaves their list unanswered', async () => {
+    let isHanging = false;
+    let valve = 'open';
+    const { store, poller } = await startPoller(({ path }) => {
+      if (path.endsWith('/sonics_wifi')) return isHanging ? { fault: 'hang' } : list(wifiSonic);
+      return path.endsWith('/sonics') ? list({ ...hubSonic, valve_state: valve }) : list();
+    });
+    isHanging = true;
+    valve = 'closed';
+    poller.refresh();
+    await waitFor(() => store.sonicView('kitchen')?.valve === 'closed', { what: 'the closed valve' });
+    expect(store.sonicView('barn')).toMatchObject({ valve: 'open', isUnread: false });
+  });
+
+  it('have their telemetry from their own route', async () => {
+    const { store, stub } = await startPoller(({ path }) => {
+      if (path.endsWith('/telemetry')) return { json: { pressure: path.includes('_wifi') ? 2_000 : 3_000 } };
+      if (path.endsWith('/sonics_wifi')) return list(wifiSonic);
+      return path.endsWith('/sonics') ? list(hubSonic) : list();
+    });
+    expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
+    expect(store.sonicView('kitchen')?.telemetry).toMatchObject({ pressure: 3_000 });
+    const asked = stub.requests.map(({ path }) => path).filter((path) => path.endsWith('/telemetry'));
+    expect(asked.toSorted()).toEqual(
+      ['/ape/v1/sonics/kitchen/telemetry', '/ape/v1/sonics_wifi/barn/telemetry'].toSorted(),
+    );
+  });
+
+  it('keep their telemetry when that of the others cannot be read', async () => {
+    const { store, poller } = await startPoller(({ path }) => {
+      if (path.endsWith('/sonics_wifi/barn/telemetry')) return { json: { pressure: 2_000 } };
+      if (path.endsWith('/telemetry')) return { status: 422 };
+      if (path.endsWith('/sonics_wifi')) return list(wifiSonic);
+      return path.endsWith('/sonics') ? list(hubSonic) : list();
+    });
+    expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
+    expect(poller.records.telemetry.failure).toMatchObject({ kind: 'incomplete' });
+  });
+});
+
+describe('a sonic whose signal could not be read', () => {
+  const cloud = (signals: () => StubAnswer) => (request: { readonly path: string }) => {
+    if (request.path.endsWith('/v1/signals')) return signals();
+    return request.path.endsWith('/sonics') ? list({ id: 'kitchen', signal_id: 'hub' }) : list();
+  };
+
+  it('is not said to be there by its radio link alone, until the list of signals is whole', async () => {
+    let signals: StubAnswer = { status: 503 };
+    const { store, poller } = await startPoller(cloud(() => signals));
+    expect(store.sonicView('kitchen')?.signal).toBeUndefined();
+    signals = list();
+    store.takeDirty();
+    poller.request('signals');
+    await waitFor(() => store.sonicView('kitchen')?.signal === null, { what: 'the list of signals' });
+    expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
+  });
+
+  it('is, where the cloud refuses to list the signals', async () => {
+    const { store } = await startPoller(cloud(() => ({ status: 403 })));
+    expect(store.sonicView('kitchen')?.signal).toBeNull();
+  });
+});
+
+describe('a property of which the cloud shows this user nothing more', () => {
+  it.each([403, 405])('is no failure, whichever word it has for that: %i', async (status) => {
+    const { store, poller } = await startPoller(({ path }) => {
+      if (path.includes('/properties/of-somebody/')) return { status };
+      if (path.endsWith('/properties')) return list({ id: 'of-somebody' }, { id: 'home' });
+      return /settings|notifications/.test(path)
+        ? { json: { timezone: 'UTC', high_humidity: true } }
+        : list();
+    });
+    expect(poller.records.properties).toMatchObject({ failure: null, consecutiveFailures: 0 });
+    const views = ['home', 'of-somebody'].map((id) => store.propertyView(id));
+    expect(views.map((view) => view?.settings?.timezone ?? null)).toEqual(['UTC', null]);
+    expect(views.map((view) => view?.notifications === null)).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Schedule } from '../../../src/base/schedule.ts';
+import { Recurring } from '../../../src/polling/recurring.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+
+let clock: FakeClock;
+let runs: number[];
+let outcome: boolean | Promise<boolean>;
+
+function recurring(schedule: Schedule): Recurring {
+  const task = () => {
+    runs.push(clock.monotonic());
+    return Promise.resolve(outcome);
+  };
+  return new Recurring(task, schedule, 'UTC', clock, () => 0.5);
+}
+
+/** Lets time pass in small steps, and what it sets off run. */
+async function pass(ms: number, stepMs = 250): Promise<void> {
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    clock.advance(stepMs);
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  }
+}
+
+beforeEach(() => {
+  clock = new FakeClock();
+  runs = [];
+  outcome = true;
+});
+
+describe('a task that recurs', () => {
+  it('runs at once and then every so often, counted from the start of each run', async () => {
+    const task = recurring({ kind: 'every', everyMs: 10_000 });
+    await task.start();
+    const start = clock.monotonic();
+    await pass(30_000);
+    expect(runs.map((at) => at - start)).toEqual([0, 10_000, 20_000, 30_000]);
+    await task.stop();
+    await pass(30_000);
+    expect(runs).toHaveLength(4);
+  });
+
+  it('never overlaps itself, and asked during a run it runs once more', async () => {
+    let end: (good: boolean) => void = () => {};
+    outcome = new Promise((resolve) => {
+      end = resolve;
+    });
+    const task = recurring({ kind: 'every', everyMs: 10_000 });
+    void task.start();
+    for (let times = 0; times < 5; times++) task.request();
+    await pass(60_000);
+    expect(runs).toHaveLength(1);
+    outcome = true;
+    end(true);
+    await pass(1_000);
+    expect(runs).toHaveLength(2);
+    await task.stop();
+  });
+
+  it('runs sooner than scheduled after a failure, with growing waits', async () => {
+    outcome = false;
+    const task = recurring({ kind: 'every', everyMs: 3_600_000 });
+    await task.start();
+    await pass(60_000);
+    const waits = runs.slice(1).map((at, index) => at - (runs[index] ?? 0));
+    expect(waits).toEqual([3_750, 7_500, 15_000, 30_000].slice(0, waits.length));
+    expect(waits.length).toBeGreaterThanOrEqual(3);
+    await task.stop();
+  });
+
+  it('never waits longer than its schedule after a failure', async () => {
+    outcome = false;
+    const task = recurring({ kind: 'every', everyMs: 2_000 });
+    await task.start();
+    await pass(20_000);
+    expect(runs.length).toBeGreaterThanOrEqual(10);
+    await task.stop();
+  });
+
+  it('is due again after its period', () => {
+    expect(recurring({ kind: 'every', everyMs: 7_000 }).dueAfter(1_000)).toBe(8_000);
+  });
+});

@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/store.ts';
+import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { list, noon, startPoller } from '../../support/pollerBench.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+describe('telemetry', () => {
+  const sonics = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
+
+  it.each([
+    ['one', 'two', 404],
+    ['two', 'one', 404],
+    ['one', 'two', 405],
+    ['two', 'one', 405],
+  ])('that sonic %s does not have is shown for sonic %s: %i', async (without, having, status) => {
+    const { store, poller, client } = await startPoller(({ path }) => {
+      if (path.endsWith(`/${without}/telemetry`)) return { status };
+      if (path.endsWith('/telemetry')) return { json: { pressure: 3_000 } };
+      return path.endsWith('/sonics') ? list(...sonics) : list();
+    }, noon());
+    expect(store.sonicView(having)?.telemetry).toMatchObject({ pressure: 3_000 });
+    expect(store.sonicView(without)?.telemetry).toBeNull();
+    expect(poller.records.telemetry.failure).toBeNull();
+    expect(client.availability('read_telemetry')).toBe('available');
+  });
+
+  it.each([404, 405])('that no sonic has is not asked for again: %i', async (status) => {
+    const { poller, client } = await startPoller(({ path }) => {
+      if (path.endsWith('/telemetry')) return { status };
+      return path.endsWith('/sonics') ? list(...sonics) : list();
+    }, noon());
+    expect(poller.records.telemetry.failure).toBeNull();
+    expect(client.availability('read_telemetry')).toBe('unavailable');
+  });
+
+  it('that was asked of a sonic just removed, and of no other, is asked of the others later', async () => {
+    const { client } = await startPoller(({ path }) => {
+      if (path.includes('/sonics/one')) return { status: 404 };
+      return path.endsWith('/sonics') ? list({ id: 'one', radio_connection: 'connected' }) : list();
+    }, noon());
+    expect(client.availability('read_telemetry')).toBe('available');
+  });
+
+  it('that was asked of a Wi-Fi sonic just removed, and of no other, is asked of the others later', async () => {
+    let isListed = true;
+    const { client } = await startPoller(({ path }) => {
+      if (path.endsWith('/telemetry')) {
+        isListed = false;
+        return { status: 404 };
+      }
+      return path.endsWith('/sonics_wifi') && isListed ? list({ id: 'one' }) : list();
+    }, noon());
+    expect(client.availability('read_wifi_telemetry')).toBe('available');
+  });
+
+  it('was not read well as long as nobody knows the sonics', async () => {
+    const { poller } = await startPoller(({ path }) => (path.endsWith('/sonics') ? { status: 422 } : list()));
+    expect(poller.records.telemetry.lastSuccessAt).toBeNull();
+  });
+});
+
+describe('what is asked for sonic by sonic', () => {
+  const linked = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
+  const slices = {
+    usage: {
+      path: 'daily_usage',
+      json: { daily: [{ date: '2026-11-20', liters: 5 }] },
+      operation: 'read_daily_usage',
+    },
+    pressure_tests: {
+      path: 'pressure_tests',
+      json: { by_day: { '2026-11-20': [{ id: 'a' }] } },
+      operation: 'read_pressure_tests',
+    },
+  } as const;
+  const figures = ['usage', 'pressure_tests'] as const;
+  const shown = (store: Store, slice: (typeof figures)[number], id: string) => {
+    const view = store.sonicView(id);
+    return slice === 'usage' ? view?.usage : view?.pressureTests;
+  };
+
+  /** A cloud with these sonics that answers as told where the figures are asked for. */
+  const cloudOf =
+    (sonics: readonly object[], answer: StubHandler): StubHandler =>
+    (request) => {
+      if (/(daily_usage|pressure_tests)$/.test(request.path)) return answer(request);
+      return request.path.endsWith('/sonics') ? list(...sonics) : list();
+    };
+
+  it('is asked for by month, and also of a sonic without a radio link', async () => {
+    const sonics = [{ id: 'one', radio_connection: 'disconnected' }];
+    const { store, stub, poller } = await startPoller(
+      cloudOf(sonics, () => slices.usage),
+      noon(),
+    );
+    const asked = stub.requests.filter(({ path }) => path.endsWith('/things/one/daily_usage'));
+    expect(asked.map(({ query }) => query)).toEqual([
+      { month: '11', year: '2026' },
+      { month: '10', year: '2026' },
+    ]);
+    expect(store.sonicView('one')?.usage).toMatchObject({ todayL: 5, totalL: 5 });
+    expect(poller.records.usage.failure).toBeNull();
+  });
+
+  it.each(figures.flatMap((slice) => [[slice, 'one', 'two'] as const, [slice, 'two', 'one'] as const]))(
+    '(%s) is shown for sonic %s where only sonic %s has none',
+    async (slice, having, without) => {
+      const { json, operation } = slices[slice];
+      const handler = cloudOf(linked, ({ path }) =>
+        path.includes(`/${without}/`) ? { status: 404 } : { json },
+      );
+      const { store, poller, client } = await startPoller(handler, noon());
+      expect(shown(store, slice, having)).toBeTruthy();
+      expect(shown(store, slice, without)).toBeNull();
+      expect(poller.records[slice].failure).toBeNull();
+      expect(client.availability(operation)).toBe('available');
+    },
+  );
+
+  it.each(figures)('(%s) is given up where no sonic has any', async (slice) => {
+    const { store, poller, client } = await startPoller(
+      cloudOf(linked, () => ({ status: 404 })),
+      noon(),
+    );
+    expect(client.availability(slices[slice].operation)).toBe('unavailable');
+    expect(poller.records[slice].failure).toBeNull();
+    expect(shown(store, slice, 'one')).toBeNull();
+  });
+
+  it.each(figures)('(%s) is amiss where the cloud knows it of no sonic any more', async (slice) => {
+    let answer: StubAnswer = { json: slice === 'usage' ? { daily: [] } : { by_day: {} } };
+    const { poller } = await startPoller(
+      cloudOf(linked, () => answer),
+      noon(),
+    );
+    expect(poller.records[slice].failure).toBeNull();
+    answer = { status: 404 };
+    poller.refresh();
+    await waitFor(() => poller.records[slice].failure !== null, { what: 'the failure' });
+    expect(poller.records[slice].failure?.words).toMatch(/404/);
+  });
+
+  it.each(figures)('(%s) says of how many sonics it could not be read', async (slice) => {
+    const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 422 } : slices[slice]);
+    const { store, poller } = await startPoller(cloudOf(linked, answer), noon());
+    expect(poller.records[slice].failure).toMatchObject({
+      kind: 'incomplete',
+      words: expect.stringContaining('1 of 2 sonics: '),
+    });
+    expect(shown(store, slice, 'one')).toBeTruthy();
+    expect(shown(store, slice, 'two')).toBeUndefined();
+  });
+
+  it.each(figures)('(%s) fails by itself where no sonic can be read', async (slice) => {
+    const answer: StubHandler = ({ path }) =>
+      path.endsWith(slices[slice].path) ? { status: 422 } : undefined;
+    const { poller } = await startPoller(cloudOf(linked, answer), noon());
+    expect(poller.records[slice]).toMatchObject({ lastSuccessAt: null, failure: { kind: 'rejected' } });
+    expect(poller.records.sonics.failure).toBeNull();
+  });
+
+  it('is asked for of two sonics at a time', async () => {
+    const sonics = Array.from({ length: 9 }, (_, index) => ({ id: `sonic-${index}` }));
+    let open = 0;
+    let mostOpen = 0;
+    const answer: StubHandler = async ({ path }) => {
+      mostOpen = Math.max(mostOpen, ++open);
+      // Time enough for a third to come, if one would.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open--;
+      return path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
+    };
+    const { stub } = await startPoller(cloudOf(sonics, answer), noon());
+    expect(stub.requests.filter(({ path }) => path.endsWith('daily_usage'))).toHaveLength(18);
+    expect(mostOpen).toBe(2);
+  });
+
+  it('is asked for soon of a sonic that is new, before the others', async () => {
+    const sonics = [{ id: 'one' }];
+    const answer: StubHandler = ({ path }) =>
+      path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
+    const { stub, store, poller } = await startPoller(cloudOf(sonics, answer), noon());
+    sonics.push({ id: 'two' });
+    const before = stub.requests.length;
+    poller.request('sonics');
+    await waitFor(() => store.sonicView('two')?.usage && store.sonicView('two')?.pressureTests, {
+      what: 'the figures of the new sonic',
+    });
+    for (const figure of ['daily_usage', 'pressure_tests']) {
+      const asked = stub.requests.slice(before).find(({ path }) => path.endsWith(figure));
+      expect(asked?.path).toBe(`/iot-core/customer_app/things/two/${figure}`);
+    }
+  });
+
+  it('is asked for without a pause of few, when everything is polled anew', async () => {
+    const sonics = Array.from({ length: 6 }, (_, index) => ({ id: `sonic-${index}` }));
+    const answer: StubHandler = ({ path }) =>
+      path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
+    const { stub, poller } = await startPoller(cloudOf(sonics, answer), noon());
+    const countOf = (path: string) => stub.requests.filter((request) => request.path.endsWith(path)).length;
+    poller.refresh();
+    // The clock stands still, so nothing that waits for its turn would come.
+    await waitFor(() => countOf('daily_usage') === 18 && countOf('pressure_tests') === 12, {
+      what: 'everything once more',
+    });
+  });
+
+  it('begins a new day at midnight without the cloud, and asks it soon after', async () => {
+    // The hourly poll is not due before a while after midnight.
+    const clock = new FakeClock(Date.parse('2026-11-20T23:40:00Z'));
+    let liters = 5;
+    const answer: StubHandler = ({ path, query }) => {
+      if (!path.endsWith('daily_usage')) return slices.pressure_tests;
+      return { json: { daily: query['month'] === '11' ? [{ date: '2026-11-20', liters }] : [] } };
+    };
+    const { store, stub } = await startPoller(cloudOf(linked, answer), clock);
+    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/one/daily_usage')).length;
+    clock.advance(1_200_000 - 1);
+    expect(store.sonicView('one')?.usage).toMatchObject({ todayL: 5 });
+    const before = asked();
+    liters = 6;
+    clock.advance(1);
+    expect(store.sonicView('one')?.usage).toMatchObject({
+      todayL: 0,
+      yesterdayL: 5,
+      lastReset: '2026-11-21T00:00:00+00:00',
+    });
+    expect(store.sonicView('one')?.pressureTests).toMatchObject({ todayCount: 0, lastDay: '2026-11-20' });
+    await waitFor(() => asked() === before + 2, { what: 'this month and the one before' });
+    await waitFor(() => store.sonicView('one')?.usage?.yesterdayL === 6, { what: 'what ran until midnight' });
+  });
+
+  it.each([
+    [true, { todayL: null }, { todayCount: null }],
+    [false, { todayL: 5 }, { todayCount: 1 }],
+  ])(
+    'does not pass for the present when it fails alone for two periods (alone: %s)',
+    async (isAlone, usage, tests) => {
+      const clock = noon();
+      let isFailing = false;
+      const sound = cloudOf(linked, ({ path }) =>
+        path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests,
+      );
+      const { store, poller } = await startPoller((request) => {
+        const isAsked = request.path.includes('/things/') || (request.path.endsWith('/sonics') && !isAlone);
+        return isFailing && isAsked ? { status: 422 } : sound(request);
+      }, clock);
+      isFailing = true;
+      poller.request('sonics');
+      await waitFor(() => poller.records.sonics.failure !== null || isAlone, { what: 'the sonics' });
+      const polls = (times: number) =>
+        waitFor(() => figures.every((slice) => poller.records[slice].consecutiveFailures >= times), {
+          what: 'polls',
+        });
+      clock.advance(2 * 3_600_000);
+      await polls(1);
+      expect(store.sonicView('one')).toMatchObject({
+        usage: { todayL: 5 },
+        pressureTests: { todayCount: 1 },
+      });
+      clock.advance(300_000);
+      await polls(2);
+      const now = clock.monotonic();
+      poller.request('sonics');
+      await waitFor(() => poller.records.sonics.answeredAt === now || !isAlone, {
+        what: 'the cloud to answer',
+      });
+      clock.advance(300_000);
+      await polls(3);
+      expect(store.sonicView('one')).toMatchObject({ usage: { ...usage, totalL: 5 }, pressureTests: tests });
+    },
+  );
+
+  it('is not asked for while the clock of the machine was not set', async () => {
+    const { stub, poller, store } = await startPoller(
+      cloudOf(linked, () => slices.usage),
+      new FakeClock(0),
+    );
+    expect(stub.requests.filter(({ path }) => path.includes('/things/'))).toEqual([]);
+    expect(poller.records.usage).toMatchObject({
+      lastSuccessAt: null,
+      failure: { words: expect.stringContaining('the clock of this machine says 1970-01-01') },
+    });
+    expect(store.sonicView('one')?.usage).toBeUndefined();
+  });
+
+  it('is given up when the poller stops, also while it waits for its turn', async () => {
+    const clock = noon();
+    const answer: StubHandler = ({ path }) =>
+      path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
+    const sonics = [{ id: 'sonic-0' }];
+    const { stub, poller } = await startPoller(cloudOf(sonics, answer), clock);
+    // So many that the clock, which stands still, holds all but the first back.
+    for (let index = 1; index < 30; index++) sonics.push({ id: `sonic-${index}` });
+    poller.request('sonics');
+    await waitFor(() => stub.requests.filter(({ path }) => path.endsWith('daily_usage')).length > 2, {
+      what: 'the first of the next round',
+    });
+    const before = stub.requests.length;
+    await poller.stop();
+    clock.advance(3_600_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(stub.requests.slice(before).filter(({ path }) => path.endsWith('daily_usage'))).toEqual([]);
+  });
+});

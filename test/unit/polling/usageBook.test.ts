@@ -1,0 +1,484 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
+import type { DailyUsage } from '../../../src/model/records.ts';
+import { LocalDays } from '../../../src/polling/localDays.ts';
+import { SonicDays } from '../../../src/polling/sonicDays.ts';
+import { UsageBook } from '../../../src/polling/usageBook.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { Store } from '../../../src/store/store.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { logLines } from '../../support/logLines.ts';
+import { temporaryFolder } from '../../support/program.ts';
+import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const allowedMs = 30 * minuteMs;
+const id = 'sonic-1';
+
+/** A bridge's store, ledger and book of usage, and a cloud that is a table of litres. */
+interface Bench {
+  readonly book: UsageBook;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  read(): Promise<void>;
+  shown(): ReturnType<typeof sonicUsage>;
+}
+
+const sonicUsage = (store: Store) => store.sonicView(id)?.usage;
+
+let clock: FakeClock;
+let directory: string;
+let timezone: string;
+/** Litres by date. */
+let cloud: Map<string, number>;
+/** The months that were asked for. */
+let asked: string[];
+/** What the cloud says instead, by month or for all. */
+let failures: Map<string, CloudErrorKind>;
+
+beforeEach(() => {
+  clock = new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
+  directory = temporaryFolder();
+  timezone = 'Europe/London';
+  cloud = new Map([
+    ['2026-10-31', 30],
+    ['2026-11-19', 100.5],
+    ['2026-11-20', 7.25],
+  ]);
+  asked = [];
+  failures = new Map();
+});
+
+async function answer(month: string): Promise<DailyUsage> {
+  asked.push(month);
+  const kind = failures.get(month) ?? failures.get('all');
+  if (kind) throw new CloudError(kind, 'read_daily_usage', `${kind} in words`, {});
+  const days = [...cloud].filter(([date]) => date.startsWith(month));
+  return { daily: days.map(([date, liters]) => ({ date, liters })) };
+}
+
+/** Starts a bridge on the folder, as after a restart, after which not all may be readable at once. */
+async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
+  const store = new Store({ selection: [], staleAfterMs: 5 * minuteMs }, () => {});
+  const ledger = new Ledger(directory, { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
+  await ledger.open();
+  onTestFinished(() => ledger.flush());
+  const at = { isComplete: true, startedAt: clock.monotonic() };
+  store.replaceProperties({ records: [aProperty()], ...at });
+  if (unread !== 'settings') setTimezone(store, timezone);
+  if (unread !== 'ownership') store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.replaceSignals({ records: [aSignal()], ...at });
+  store.replaceSonics({ records: [aSonic()], ...at });
+  const days = new SonicDays(store, ledger, new LocalDays(clock), 'America/New_York');
+  const book = new UsageBook(store, ledger, days, () => allowedMs, clock);
+  book.refresh();
+  return {
+    book,
+    store,
+    ledger,
+    read: async () => {
+      asked = [];
+      await book.read(id, answer);
+    },
+    shown: () => sonicUsage(store),
+  };
+}
+
+function setTimezone(store: Store, name: string | null): void {
+  timezone = name ?? '';
+  store.setPropertyDetails('property-1', someSettings({ timezone: name }), null, clock.monotonic());
+}
+
+describe('the usage of a sonic', () => {
+  it('is not known before it was read, and then it is all there', async () => {
+    const { read, shown } = await start();
+    expect(shown()).toBeUndefined();
+    await read();
+    expect(asked).toEqual(['2026-11', '2026-10']);
+    expect(shown()).toMatchObject({ todayL: 7.25, yesterdayL: 100.5, monthL: 107.75, totalL: 137.75 });
+  });
+
+  it('needs the month before only once a day, by the calendar of the property', async () => {
+    timezone = 'America/New_York';
+    const { read } = await start();
+    await read();
+    const rounds: string[][] = [];
+    for (let hour = 13; hour < 31; hour++) {
+      clock.advance(hourMs);
+      await read();
+      if (asked.length > 1) rounds.push([new Date(clock.now()).toISOString(), ...asked]);
+    }
+    expect(rounds).toEqual([['2026-11-21T05:00:00.000Z', '2026-11', '2026-10']]);
+  });
+
+  it('follows the last litres of a month that the cloud hears of late', async () => {
+    const { read, shown } = await start();
+    await read();
+    cloud.set('2026-11-30', 11);
+    clock.advance(Date.parse('2026-12-01T00:00:10Z') - clock.now());
+    await read();
+    expect(shown()).toMatchObject({ yesterdayL: 11, totalL: 148.75 });
+    cloud.set('2026-11-30', 11.5);
+    clock.advance(hourMs);
+    await read();
+    expect(shown()).toMatchObject({ todayL: 0, yesterdayL: 11.5, monthL: 0, totalL: 149.25 });
+  });
+
+  it('counts by the time zone of the schedules while that of the property is not known or is none', async () => {
+    const { book, read, store, shown } = await start();
+    await read();
+    clock.advance(11 * hourMs + 30 * minuteMs);
+    setTimezone(store, 'Pacific/Auckland');
+    book.refresh();
+    expect(shown()).toMatchObject({ todayL: 0, lastReset: '2026-11-21T00:00:00+13:00' });
+    for (const none of [null, '', 'Mars/Olympus']) {
+      setTimezone(store, none);
+      book.refresh();
+      expect(shown()).toMatchObject({ todayL: 7.25, lastReset: '2026-11-20T00:00:00-05:00' });
+    }
+  });
+
+  it.each(['settings', 'ownership'] as const)(
+    'keeps its day over a restart after which the %s cannot be read',
+    async (unread) => {
+      timezone = 'Pacific/Kiritimati';
+      cloud = new Map([
+        ['2026-11-20', 86.9],
+        ['2026-11-21', 24],
+      ]);
+      const first = await start();
+      await first.read();
+      const before = first.shown();
+      expect(before).toMatchObject({ todayL: 24, lastReset: '2026-11-21T00:00:00+14:00' });
+      await first.ledger.flush();
+      for (let times = 0; times < 2; times++) {
+        const next = await start(unread);
+        expect(next.shown()).toEqual(before);
+        await next.read();
+        expect(next.shown()).toEqual(before);
+        await next.ledger.flush();
+      }
+    },
+  );
+
+  it('forgets a time zone that the property has no more', async () => {
+    const first = await start();
+    await first.read();
+    setTimezone(first.store, null);
+    await first.read();
+    await first.ledger.flush();
+    const next = await start('settings');
+    expect(next.shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00-05:00' });
+  });
+
+  it('loses and doubles nothing when the time zone of the property changes over a month end', async () => {
+    const { read, store, shown } = await start();
+    await read();
+    cloud.set('2026-11-30', 11).set('2026-12-01', 12);
+    clock.advance(Date.parse('2026-11-30T12:00:00Z') - clock.now());
+    for (const name of ['Pacific/Auckland', 'America/New_York', 'Pacific/Auckland', 'Europe/London']) {
+      setTimezone(store, name);
+      await read();
+      await read();
+    }
+    clock.advance(dayMs);
+    await read();
+    expect(shown()).toMatchObject({ todayL: 12, yesterdayL: 11, totalL: 137.75 + 23 });
+  });
+
+  it.each([
+    ['2026-03-29T00:30:00Z', 'Europe/London', '2026-03-29T00:00:00+00:00'],
+    ['2026-10-25T22:30:00Z', 'Europe/London', '2026-10-25T00:00:00+01:00'],
+    ['2026-09-06T04:30:00Z', 'America/Santiago', '2026-09-06T01:00:00-03:00'],
+    ['2026-04-24T00:30:00Z', 'Africa/Cairo', '2026-04-24T01:00:00+03:00'],
+  ])('at %s in %s was reset at %s', async (at, name, lastReset) => {
+    clock = new FakeClock(Date.parse(at));
+    timezone = name;
+    cloud.set(lastReset.slice(0, 10), 3);
+    const { read, shown } = await start();
+    await read();
+    expect(shown()).toMatchObject({ lastReset, todayL: 3 });
+  });
+
+  it('survives a restart, without a gap where it was read lately', async () => {
+    const before = await start();
+    await before.read();
+    await before.ledger.flush();
+    clock.advance(10 * minuteMs);
+    const after = await start();
+    expect(after.shown()).toEqual(before.shown());
+  });
+
+  it('does not go down where a crash has lost the last litres of a month', async () => {
+    clock.advance(Date.parse('2026-11-30T23:50:00Z') - clock.now());
+    const crashed = await start();
+    await crashed.read();
+    // It writes the water so far, too.
+    await crashed.ledger.noteAnnounced(['incident-1']);
+    cloud.set('2026-11-30', 25);
+    await crashed.read();
+    const before = crashed.shown()?.totalL;
+    clock.advance(11 * minuteMs);
+    const { book, read, shown } = await start();
+    const meanwhile: unknown[] = [];
+    await book.read(id, (month) => {
+      meanwhile.push(shown()?.totalL);
+      return answer(month);
+    });
+    expect(new Set(meanwhile)).toEqual(new Set([null]));
+    await read();
+    expect([before, shown()?.totalL]).toEqual([162.75, 162.75]);
+  });
+
+  it('has no sum after a crash before all is read that may be behind, whichever month fails', async () => {
+    const crashed = await start();
+    await crashed.read();
+    // It writes the water so far, too.
+    await crashed.ledger.noteAnnounced(['incident-1']);
+    cloud.set('2026-10-31', 40);
+    cloud.set('2026-11-20', 9.25);
+    clock.advance(dayMs);
+    await crashed.read();
+    expect(crashed.shown()?.totalL).toBe(149.75);
+    for (const failing of ['2026-10', '2026-11']) {
+      const { book, read, shown } = await start();
+      failures.set(failing, 'unreadable');
+      await book.read(id, answer).catch(() => {});
+      expect(shown()?.totalL).toBeNull();
+      failures.clear();
+      await read();
+      expect(shown()?.totalL).toBe(149.75);
+    }
+  });
+
+  it.each([
+    ['2027-02-02', 'of a house that is known', true],
+    ['2027-11-24', 'of a house that is known', true],
+    ['2027-02-02', 'of a new house', false],
+  ])('is right again once a clock is back that said %s, %s', async (wrong, _, isKnown) => {
+    const right = clock;
+    if (isKnown) {
+      const before = await start();
+      await before.read();
+      await before.ledger.flush();
+    }
+    clock = new FakeClock(Date.parse(`${wrong}T12:00:00Z`));
+    const ahead = await start();
+    for (let round = 0; round < 6; round++) await ahead.read();
+    await ahead.ledger.flush();
+    clock = right;
+    const { read, shown, ledger } = await start();
+    await read();
+    const now = { todayL: 7.25, yesterdayL: 100.5, monthL: 107.75 };
+    expect(shown()).toMatchObject(isKnown ? { ...now, totalL: 137.75 } : now);
+    await ledger.flush();
+    expect((await start()).shown()).toEqual(shown());
+  });
+
+  it('does not pass for the present after a long stop, but its sum stands', async () => {
+    const before = await start();
+    await before.read();
+    await before.ledger.flush();
+    clock.advance(allowedMs + 1);
+    const after = await start();
+    expect(after.shown()).toMatchObject({ todayL: null, yesterdayL: null, monthL: null, totalL: 137.75 });
+    await after.read();
+    expect(after.shown()).toMatchObject({ todayL: 7.25, totalL: 137.75 });
+  });
+
+  it('is made up for after a stop of half a year, a month at a time', async () => {
+    const before = await start();
+    await before.read();
+    await before.ledger.flush();
+    cloud.set('2026-11-30', 1);
+    for (const month of ['12', '01', '02', '03', '04']) {
+      cloud.set(`${month === '12' ? 2026 : 2027}-${month}-15`, 1_000);
+    }
+    clock.advance(Date.parse('2027-05-15T12:00:00Z') - clock.now());
+    cloud.set('2027-05-15', 5);
+    const { read, shown } = await start();
+    const sums: unknown[] = [];
+    for (let round = 0; round < 8; round++) {
+      await read();
+      sums.push(shown()?.totalL);
+    }
+    // At first the present month and the one before it, then the oldest that is missing with each reading.
+    expect(sums.map((sum) => Number(sum) - 137.75)).toEqual([
+      1_005, 1_006, 2_006, 3_006, 4_006, 5_006, 5_006, 5_006,
+    ]);
+    expect(asked).toEqual(['2027-05']);
+  });
+
+  it('has no sum without memory, for it would begin anew with each start', async () => {
+    const { writeFileSync } = await import('node:fs');
+    directory = `${directory}/data`;
+    writeFileSync(directory, 'a file where the folder should be');
+    const { read, shown, ledger } = await start();
+    await read();
+    expect(ledger.problem).not.toBeNull();
+    expect(shown()).toMatchObject({ todayL: 7.25, yesterdayL: 100.5, monthL: 107.75, totalL: null });
+  });
+
+  it('goes on where an old entry was damaged, counting anew', async () => {
+    const { writeFileSync } = await import('node:fs');
+    writeFileSync(
+      `${directory}/ledger.json`,
+      JSON.stringify({ announced: [], usage: { [id]: { months: 7 } } }),
+    );
+    const { read, shown } = await start();
+    await read();
+    expect(shown()).toMatchObject({ todayL: 7.25, totalL: 137.75 });
+  });
+});
+
+describe('a reading of usage that fails', () => {
+  it('leaves what is shown until it is too old', async () => {
+    const { book, read, shown } = await start();
+    await read();
+    failures.set('all', 'unavailable');
+    clock.advance(allowedMs);
+    await expect(read()).rejects.toThrow('unavailable in words');
+    expect(asked).toEqual(['2026-11']);
+    book.missed(id, clock.monotonic());
+    expect(shown()).toMatchObject({ todayL: 7.25 });
+    clock.advance(1);
+    book.missed(id, clock.monotonic());
+    expect(shown()).toMatchObject({ todayL: null, yesterdayL: null, monthL: null, totalL: 137.75 });
+    failures.clear();
+    await read();
+    expect(shown()).toMatchObject({ todayL: 7.25 });
+  });
+
+  it('of one month leaves the others be read, and is said', async () => {
+    const { read, shown } = await start();
+    failures.set('2026-10', 'rejected');
+    await expect(read()).rejects.toThrow('rejected in words');
+    expect(shown()).toMatchObject({ todayL: 7.25, totalL: null });
+    await expect(read()).rejects.toThrow('rejected in words');
+    expect(asked).toEqual(['2026-11', '2026-10']);
+    failures.clear();
+    await read();
+    expect(shown()).toMatchObject({ totalL: 137.75 });
+  });
+
+  it('of the present month does not keep the one before from being read', async () => {
+    const { read, shown } = await start();
+    failures.set('2026-11', 'unreadable');
+    await expect(read()).rejects.toThrow('unreadable in words');
+    expect(shown()).toMatchObject({ todayL: null, totalL: null });
+  });
+
+  it('is none where the cloud does not know a month that has not begun', async () => {
+    const { read, shown } = await start();
+    await read();
+    clock.advance(Date.parse('2026-12-01T00:10:00Z') - clock.now());
+    failures.set('2026-12', 'notFound');
+    await read();
+    expect(asked).toEqual(['2026-12', '2026-10', '2026-11']);
+    expect(shown()).toMatchObject({ todayL: 0, monthL: 0, totalL: 137.75 });
+    // Nothing ran on the first either.
+    clock.advance(24 * hourMs);
+    await read();
+    expect(asked).toEqual(['2026-12', '2026-11']);
+    clock.advance(15 * minuteMs);
+    await read();
+    expect(asked).toEqual(['2026-12']);
+    clock.advance(allowedMs);
+    await read();
+    expect(shown()).toMatchObject({ todayL: 0 });
+  });
+
+  it('is not known where the cloud knows a month no more that it has told of, with water or without', async () => {
+    const { book, read, shown } = await start();
+    for (const date of ['2026-11-19', '2026-11-20']) cloud.delete(date);
+    await read();
+    expect(shown()).toMatchObject({ todayL: 0 });
+    failures.set('all', 'notFound');
+    clock.advance(allowedMs + 1);
+    await expect(read()).rejects.toThrow('notFound in words');
+    expect(asked).toEqual(['2026-11']);
+    book.without(id, clock.monotonic());
+    expect(shown()).toMatchObject({ todayL: null, totalL: 30 });
+  });
+
+  it('is none where the cloud does not know the month before the sonic came', async () => {
+    const { read, shown } = await start();
+    cloud.delete('2026-10-31');
+    failures.set('2026-10', 'notFound');
+    await read();
+    expect(shown()).toMatchObject({ todayL: 7.25, totalL: 107.75 });
+  });
+
+  it('says that a sonic has no usage where the cloud knows none of its months', async () => {
+    const { book, read, shown, ledger } = await start();
+    failures.set('all', 'notFound');
+    await expect(read()).rejects.toThrow('notFound in words');
+    expect(asked).toEqual(['2026-11', '2026-10']);
+    book.without(id, clock.monotonic());
+    expect(shown()).toBeNull();
+    expect(ledger.usageOf(id)).toBeNull();
+  });
+
+  it('does not take the usage from a sonic that has had any', async () => {
+    const { book, read, shown } = await start();
+    await read();
+    failures.set('all', 'notFound');
+    clock.advance(allowedMs + 1);
+    await expect(read()).rejects.toThrow('notFound in words');
+    book.without(id, clock.monotonic());
+    expect(shown()).toMatchObject({ todayL: null, totalL: 137.75 });
+  });
+});
+
+describe('what is kept', () => {
+  it('of a sonic that is gone lasts 90 days, should it come back', async () => {
+    const { book, read, store, ledger, shown } = await start();
+    await read();
+    const at = () => ({ isComplete: true, startedAt: clock.monotonic() });
+    store.replaceIncidents({ records: [], ...at() });
+    for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
+    expect(store.isWhole).toBe(true);
+    clock.advance(90 * dayMs);
+    book.refresh();
+    expect(ledger.usageOf(id)).not.toBeNull();
+    store.replaceSonics({ records: [aSonic()], ...at() });
+    book.refresh();
+    expect(shown()).toMatchObject({ totalL: 137.75, todayL: null });
+    for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
+    clock.advance(1);
+    book.refresh();
+    expect(ledger.usageOf(id)).toBeNull();
+  });
+
+  it('of a sonic that comes back soon is shown at once, as it was', async () => {
+    const { book, read, store, shown } = await start();
+    await read();
+    const before = shown();
+    const at = { isComplete: true, startedAt: 0 };
+    for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at });
+    store.replaceSonics({ records: [aSonic()], ...at });
+    expect(shown()).toBeUndefined();
+    book.refresh();
+    expect(shown()).toEqual(before);
+  });
+
+  it('of a sonic that is there is never forgotten, nor of any as long as not all are known', async () => {
+    const { book, read, store, ledger } = await start();
+    await read();
+    ledger.keepUsage('unknown', { ...ledgerRecord(ledger), readAt: 0 }, true);
+    clock.advance(1_000 * dayMs);
+    book.refresh();
+    expect(ledger.keptUsage()).toHaveLength(2);
+    store.replaceIncidents({ records: [], isComplete: true, startedAt: clock.monotonic() });
+    book.refresh();
+    expect(ledger.keptUsage().map(({ sonicId }) => sonicId)).toEqual([id]);
+  });
+});
+
+function ledgerRecord(ledger: Ledger) {
+  const record = ledger.usageOf(id);
+  if (!record) throw new Error('nothing is kept');
+  return record;
+}

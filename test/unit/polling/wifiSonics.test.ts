@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import type { Sonic } from '../../../src/model/records.ts';
+import { type Reading, Store } from '../../../src/store/store.ts';
+import { anIncident, aProperty, aSignal, aSonic, someSettings, someTelemetry } from '../../support/views.ts';
+
+const staleAfterMs = 100;
+let time = 0;
+const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplete: true, startedAt: time++ });
+const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
+
+const kitchen = aSonic({ id: 'kitchen', signal_id: 'hub' });
+const barn = aSonic({ id: 'barn', signal_id: null });
+const inProperty = (id: string, property_id: unknown): Sonic =>
+  ({ ...aSonic({ id, signal_id: null }), property_id }) as Sonic;
+
+/** A store that knows a home with a hub, a sonic on it, and what is given as Wi-Fi sonics. */
+function storeWith(wifi: readonly Sonic[], selection: readonly string[] = []): Store {
+  const store = new Store({ selection, staleAfterMs, cloudNow: () => 1_623_414_482_000 }, () => {});
+  store.replaceProperties(complete([aProperty({ id: 'home' }), aProperty({ id: 'farm' })]));
+  store.setPropertyDetails('farm', someSettings({ timezone: 'Asia/Tokyo' }), null, time++);
+  store.setOwnedSignals('home', ['hub'], true);
+  store.setOwnedSignals('farm', [], true);
+  store.replaceSignals(complete([aSignal({ id: 'hub' })]));
+  store.replaceSonics(complete([kitchen]), complete(wifi));
+  store.replaceIncidents(complete([]));
+  store.takeDirty();
+  return store;
+}
+
+describe('the two lists of sonics', () => {
+  it('make one set, in which each is of one kind', () => {
+    const store = storeWith([barn]);
+    expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
+    expect(store.sonicView('barn')).toMatchObject({ isWifi: true, signal: null, propertyId: null });
+    expect(store.sonicView('kitchen')).toMatchObject({ isWifi: false, propertyId: 'home' });
+  });
+
+  it('with an id in both have one device, the one on the hub', () => {
+    const store = storeWith([aSonic({ id: 'kitchen', signal_id: null, valve_state: 'closed' })]);
+    expect(store.ids('sonic')).toEqual(['kitchen']);
+    expect(store.sonicView('kitchen')).toMatchObject({ isWifi: false, valve: 'open', propertyId: 'home' });
+  });
+
+  it('remove a sonic only when both were read completely, twice', () => {
+    const store = storeWith([barn]);
+    for (let times = 0; times < 3; times++) {
+      expect(store.replaceSonics(complete([kitchen]), incomplete([]))).toEqual([]);
+      expect(store.replaceSonics(incomplete([]), complete([barn]))).toEqual([]);
+    }
+    expect(store.replaceSonics(complete([kitchen]), complete([]))).toEqual([]);
+    expect(store.replaceSonics(complete([kitchen]), complete([]))).toMatchObject([
+      { event: 'device_removed', kind: 'sonic', record: { id: 'barn' } },
+    ]);
+    expect(store.sonicView('barn')).toBeNull();
+    expect(store.isWifi('barn')).toBe(false);
+  });
+
+  it('leave those of a list that fails as they were, until they are old, and the others fresh', () => {
+    const store = storeWith([barn]);
+    store.replaceSonics(complete([kitchen]), incomplete([]));
+    expect(store.sonicView('barn')).toMatchObject({ isUnread: false, valve: 'open' });
+    time += staleAfterMs;
+    store.replaceSonics(complete([kitchen]), incomplete([]));
+    expect(store.sonicView('barn')?.isUnread).toBe(true);
+    expect(store.sonicView('kitchen')?.isUnread).toBe(false);
+  });
+
+  it('show the one at once while the other is being read, and take nothing for missed', () => {
+    const store = storeWith([barn]);
+    time += 2 * staleAfterMs;
+    const reading = complete([{ ...kitchen, valve_state: 'closed' }]);
+    expect(store.seeSonics(reading)).toEqual([]);
+    expect(store.sonicView('kitchen')?.valve).toBe('closed');
+    expect(store.sonicView('barn')).toMatchObject({ isUnread: false, isWifi: true });
+  });
+
+  it('keep a sonic on its hub when only a page of its list is missing', () => {
+    const store = storeWith([barn]);
+    store.replaceSonics(incomplete([]), complete([barn, aSonic({ id: 'kitchen', signal_id: null })]));
+    expect(store.sonicView('kitchen')).toMatchObject({ isWifi: false, sonic: { signal_id: 'hub' } });
+  });
+
+  it('may pass a sonic from one to the other, and then it is shown anew', () => {
+    const store = storeWith([barn]);
+    store.setTelemetry('barn', someTelemetry(), time);
+    store.takeDirty();
+    store.replaceSonics(complete([kitchen, barn]), complete([]));
+    expect(store.sonicView('barn')).toMatchObject({ isWifi: false, telemetry: undefined });
+    expect(store.takeDirty().sonic).toContain('barn');
+    store.replaceSonics(complete([kitchen]), complete([barn]));
+    expect(store.sonicView('barn')?.isWifi).toBe(true);
+    expect(store.takeDirty().sonic).toContain('barn');
+  });
+});
+
+describe('a Wi-Fi sonic', () => {
+  it('is in the property that its record names, if that is known', () => {
+    const store = storeWith([
+      inProperty('barn', 'farm'),
+      inProperty('boat', 'elsewhere'),
+      inProperty('shed', 7),
+    ]);
+    expect(['barn', 'boat', 'shed'].map((id) => store.sonicView(id)?.propertyId)).toEqual([
+      'farm',
+      null,
+      null,
+    ]);
+    expect(store.timezoneOf('barn')).toBe('Asia/Tokyo');
+    store.replaceIncidents(complete([anIncident({ id: 'leak', sonic_id: 'barn', signal_id: null })]));
+    expect(store.propertyView('farm')?.incidents).toMatchObject([{ id: 'leak' }]);
+    expect(store.propertiesWithoutSignals()).toEqual([]);
+  });
+
+  it('is shown anew when its property becomes known', () => {
+    const store = storeWith([inProperty('barn', 'mill')]);
+    store.replaceProperties(complete(['home', 'farm', 'mill'].map((id) => aProperty({ id }))));
+    expect(store.sonicView('barn')?.propertyId).toBe('mill');
+    expect(store.takeDirty().sonic).toContain('barn');
+  });
+
+  it('is left out where properties are selected and it is in none of them', () => {
+    const store = storeWith(
+      [inProperty('barn', 'farm'), inProperty('cottage', 'home'), aSonic({ id: 'stray', signal_id: 'hub' })],
+      ['home'],
+    );
+    expect(store.ids('sonic')).toEqual(['kitchen', 'cottage']);
+  });
+
+  it('loses its telemetry alone where the cloud offers none for its kind', () => {
+    const store = storeWith([barn]);
+    for (const id of ['kitchen', 'barn']) store.setTelemetry(id, someTelemetry(), time);
+    store.dropTelemetry(true);
+    expect(store.sonicView('barn')?.telemetry).toBeNull();
+    expect(store.sonicView('kitchen')?.telemetry).toEqual(someTelemetry());
+  });
+});

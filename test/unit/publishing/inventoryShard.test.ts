@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { bridgeOf, type Shard } from '../../../src/model/shard.ts';
+import { Inventory } from '../../../src/publishing/inventory.ts';
+
+const two: Shard = { index: 0, count: 2 };
+const idsFor = (index: number, start: string) =>
+  Array.from({ length: 50 }, (_, number) => `${start}-${number}`).filter((id) => bridgeOf(id, 2) === index);
+const [ours = ''] = idsFor(0, 'property');
+const [theirs = ''] = idsFor(1, 'property');
+const [id = ''] = idsFor(1, 'sonic');
+const [stray = ''] = idsFor(0, 'stray');
+
+/** What the broker keeps, as the bridge of that part finds it. */
+function found(shard: Shard, kept: Readonly<Record<string, unknown>>): Inventory {
+  const inventory = new Inventory(topicsUnder('w', 'ha', shard), shard);
+  for (const [topic, payload] of Object.entries(kept)) {
+    inventory.note(topic, typeof payload === 'string' ? payload : JSON.stringify(payload));
+  }
+  return inventory;
+}
+
+const madeBy = (bridge: string) => ({
+  availability: [{ topic: `w/${bridge}/state` }],
+  components: { a: {} },
+});
+const topicOf = (device: string) => `ha/device/sonic2mqtt_${device}/config`;
+
+describe('what is found on the broker', () => {
+  const kept = {
+    [topicOf(id)]: madeBy('bridge_1'),
+    [`w/sonic/${id}`]: { property_id: ours },
+    [`w/sonic/${id}/usage`]: {},
+    [topicOf('far')]: madeBy('bridge_0'),
+    'w/sonic/far': { property_id: theirs },
+    'w/sonic/far/availability': 'online',
+    [`w/property/${ours}/settings`]: {},
+    [`w/property/${theirs}/settings`]: {},
+    [`w/signal/${stray}`]: { property_id: null },
+    [topicOf(stray)]: madeBy('bridge_5'),
+    'w/incident/near': { sonic_id: id, signal_id: null },
+    'w/incident/away': { sonic_id: 'far' },
+  };
+
+  it('belongs to the bridge of the property that the record names, and of the id where it names none', () => {
+    const inventory = found(two, kept);
+    expect(inventory.states()).toEqual([
+      `w/sonic/${id}`,
+      `w/sonic/${id}/usage`,
+      `w/property/${ours}/settings`,
+      `w/signal/${stray}`,
+      'w/incident/near',
+    ]);
+    expect(inventory.discoveries().map(([topic]) => topic)).toEqual([topicOf(id), topicOf(stray)]);
+    const others = found({ index: 1, count: 2 }, kept);
+    const all = Object.keys(kept).toSorted();
+    const both = [inventory, others].flatMap((each) => [
+      ...each.states(),
+      ...each.discoveries().map(([topic]) => topic),
+    ]);
+    expect(both.toSorted()).toEqual(all);
+  });
+
+  it('belongs to a bridge that is alone, whoever has made it', () => {
+    const inventory = found({ index: 0, count: 1 }, kept);
+    expect(inventory.states().length + inventory.discoveries().length).toBe(Object.keys(kept).length);
+    expect(inventory.leftBehind()).toEqual([]);
+  });
+
+  it('tells what this bridge has announced and another is to show', () => {
+    expect(found(two, kept).leftBehind()).toEqual([{ kind: 'sonic', id: 'far' }]);
+    expect(found({ index: 1, count: 2 }, kept).leftBehind()).toEqual([{ kind: 'sonic', id }]);
+  });
+
+  it('tells which incidents another bridge has shown', () => {
+    expect(found(two, kept).incidentsOfOthers()).toEqual(['near']);
+    expect(found({ index: 0, count: 1 }, kept).incidentsOfOthers()).toEqual(['near', 'away']);
+  });
+
+  it('tells in which property each thing was', () => {
+    expect(Object.fromEntries(found(two, kept).homes())).toEqual({
+      [`sonic/${id}`]: ours,
+      'sonic/far': theirs,
+      'incident/near': ours,
+      'incident/away': theirs,
+    });
+  });
+
+  it('of a bridge that there is no more is the first one’s, unless that bridge is running', () => {
+    const left = {
+      [topicOf('bridge')]: madeBy('bridge'),
+      'w/bridge/state': 'offline',
+      'w/bridge/info': {},
+      [topicOf('bridge_7')]: madeBy('bridge_7'),
+      'w/bridge_7/state': 'online',
+      'w/bridge_7/info': {},
+      'w/bridge_1/info': {},
+      [topicOf('bridge_0')]: madeBy('bridge_0'),
+      'w/bridge_0/homeassistant': {},
+      'w/bridge_0/info': {},
+      'w/other/state': 'online',
+    };
+    const first = found(two, left);
+    expect(first.states()).toEqual(['w/bridge/state', 'w/bridge/info', 'w/bridge_0/homeassistant']);
+    expect(first.discoveries().map(([topic]) => topic)).toEqual([topicOf('bridge'), topicOf('bridge_0')]);
+    expect(found({ index: 1, count: 2 }, left).states()).toEqual([]);
+  });
+
+  it('may be anything: what cannot be read is the bridge’s of its id', () => {
+    const odd = { [`w/sonic/${stray}`]: 'no JSON', [`w/incident/${stray}`]: '[]', [topicOf('x')]: '{}' };
+    expect(found(two, odd).states()).toEqual([`w/sonic/${stray}`, `w/incident/${stray}`]);
+    expect(found(two, odd).discoveries()).toEqual([]);
+  });
+});

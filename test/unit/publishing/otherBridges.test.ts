@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { OtherBridges } from '../../../src/publishing/otherBridges.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+
+const own = 'own';
+const other = 'other';
+const startedAt = '2026-01-01T00:00:00.000Z';
+const shard = { index: 0, count: 2 };
+const here = 'bridge_0';
+
+describe('another bridge below the same base topic', () => {
+  let clock: FakeClock;
+  let others: OtherBridges;
+  let told: string[];
+  beforeEach(() => {
+    clock = new FakeClock();
+    told = [];
+    const events = { met: () => told.push('met'), stopped: () => told.push('stopped') };
+    others = new OtherBridges(
+      topicsUnder('base', 'homeassistant', shard),
+      shard,
+      (id) => id === own,
+      events,
+      clock,
+    );
+  });
+  const hear = (name: string, payload: string, { isRetained = false, isFirst = false } = {}) =>
+    others.take(
+      name,
+      { topic: `base/${name}/info`, payload, isRetained, isText: true, sentAfter: 0 },
+      isFirst,
+    );
+  /** All of them were started in one moment. */
+  const info = (id: unknown, count: unknown = 2) =>
+    JSON.stringify({ instance_id: id, started_at: startedAt, configuration: { shard: { count } } });
+
+  it('of the same name is known as soon as it is heard, and forgotten after an hour of silence', async () => {
+    hear(here, info(other));
+    hear(here, info(other));
+    expect(others.problem).toMatch(
+      /^another bridge publishes below base\/bridge_0 too\. No valve is moved\./,
+    );
+    expect([others.isAny, told]).toEqual([true, ['met']]);
+    await clock.advance(59 * 60_000);
+    hear(here, info(other));
+    await clock.advance(59 * 60_000);
+    expect(told).toEqual(['met']);
+    await clock.advance(60_000);
+    expect([others.isAny, others.problem, told]).toEqual([false, null, ['met', 'stopped']]);
+  });
+
+  it('with another number of bridges is known by any name, and one with the same is none', () => {
+    hear('bridge_1', info('good'));
+    expect([others.isAny, told]).toEqual([false, []]);
+    hear('bridge_1', info(other, 3));
+    expect(others.problem).toMatch(
+      /^bridge_1 runs with shard\.count 3, this one with 2\. No valve is moved\./,
+    );
+    others.stopped('bridge_1');
+    hear('bridge', info('alone', 1));
+    expect(others.problem).toMatch(/^bridge runs with shard\.count 1/);
+    expect(told).toEqual(['met', 'stopped', 'met']);
+  });
+
+  it('that has stopped is in nobody’s way, but one of the same name may come back to what is its own', () => {
+    hear(here, info(other));
+    hear('bridge', info('alone', 1));
+    others.stopped('bridge_1');
+    expect(told).toEqual(['met', 'met']);
+    others.stopped(here);
+    expect(others.problem).toMatch(/^bridge runs/);
+    others.stopped('bridge');
+    expect([others.problem, others.isAny]).toEqual([null, true]);
+    hear(here, info(other));
+    expect(others.problem).not.toBeNull();
+    hear('bridge', info('alone', 1));
+    hear('bridge', '');
+    others.reconnected();
+    expect([others.problem, others.isAny]).toEqual([null, true]);
+  });
+
+  it('is not taken from one’s own words, nor from those of an earlier run, nor from anything else', () => {
+    hear(here, info(own));
+    hear(here, info(own, 3));
+    hear(here, info(own), { isRetained: true });
+    hear(here, info(other), { isRetained: true, isFirst: true });
+    hear('bridge', info(other, 1), { isRetained: true });
+    for (const payload of ['', 'null', '{}', '[', '{"instance_id":7,"started_at":7}']) hear(here, payload);
+    expect([others.isAny, told]).toEqual([false, []]);
+  });
+
+  it('is only suspected where the broker has kept its words while this one was away, until it is heard', () => {
+    hear(here, info(other), { isRetained: true });
+    expect([others.isAny, others.problem, told]).toEqual([true, null, []]);
+    hear(here, info(other));
+    hear(here, info(other), { isRetained: true });
+    expect(others.problem).not.toBeNull();
+    expect(told).toEqual(['met']);
+  });
+
+  it('is known by its start where it is of a version that says no more', () => {
+    hear('bridge', JSON.stringify({ started_at: startedAt }));
+    expect(others.problem).toMatch(/^bridge runs with shard\.count 1/);
+  });
+
+  it('is answered once, however many there are, fills no memory, and is heard where many have stopped', () => {
+    for (let each = 0; each < 100; each++) hear(here, info(String(each)));
+    for (let each = 0; each < 100; each++) hear(here, info(String(each)));
+    expect(told).toHaveLength(20);
+    others.stopped(here);
+    expect(others.problem).toBeNull();
+    hear(here, info('new'));
+    expect(others.problem).not.toBeNull();
+  });
+});

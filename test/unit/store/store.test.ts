@@ -1,0 +1,677 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { HubDetail, Incident, Property, Signal, Sonic } from '../../../src/model/records.ts';
+import { type Reading, Store } from '../../../src/store/store.ts';
+
+const property = (id: string, name = id): Property => ({
+  id,
+  name,
+  active: true,
+  address: null,
+  city: null,
+  country: null,
+  created_at: null,
+  lat: null,
+  lng: null,
+  postcode: null,
+  uprn: null,
+});
+const signal = (id: string, cloud_connection = 'connected'): Signal => ({
+  id,
+  name: id,
+  serial_no: null,
+  created_at: null,
+  cloud_connection,
+  boot_time: null,
+  modem_boot_time: null,
+  modem_version: null,
+  version: null,
+  wifi_rssi: -60,
+});
+const sonic = (id: string, signal_id: string | null, valve_state: string | null = 'open'): Sonic => ({
+  id,
+  name: id,
+  serial_no: null,
+  created_at: null,
+  signal_id,
+  battery: 'high',
+  radio_connection: 'connected',
+  radio_rssi: 100,
+  status: 'active',
+  valve_state,
+});
+const incident = (id: string, fields: Partial<Incident> = {}): Incident => ({
+  id,
+  detected_at: '2026-01-01T00:00:00.000Z',
+  open: true,
+  possible_actions: ['dismiss'],
+  severity: 'low',
+  signal_id: null,
+  sonic_id: null,
+  state: 'contacting',
+  type: 'long_flow_alert',
+  ...fields,
+});
+
+const staleAfterMs = 100;
+let time = 0;
+const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplete: true, startedAt: time++ });
+const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
+
+let store: Store;
+let changes: number;
+
+/** A store that knows one property with one signal and two sonics. */
+function furnish(selection: readonly string[] = []): void {
+  changes = 0;
+  store = new Store({ selection, staleAfterMs }, () => {
+    changes += 1;
+  });
+  store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+  store.setOwnedSignals('home', ['hub'], true);
+  store.replaceSignals(complete([signal('hub'), signal('stray')]));
+  store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
+  store.replaceIncidents(complete([]));
+  store.takeDirty();
+}
+
+describe('the store', () => {
+  beforeEach(() => furnish());
+
+  it('keeps a record that did not change, so that nothing is planned anew', () => {
+    const before = store.sonicView('kitchen')?.sonic;
+    changes = 0;
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
+    expect(store.sonicView('kitchen')?.sonic).toBe(before);
+    expect(changes).toBe(0);
+  });
+
+  it('marks just what a change shows on', () => {
+    store.replaceSonics(
+      complete([sonic('kitchen', 'hub', 'closed'), sonic('bath', 'hub'), sonic('shed', 'stray')]),
+    );
+    expect(store.takeDirty()).toEqual({
+      property: new Set(),
+      signal: new Set(),
+      sonic: new Set(['kitchen']),
+      incident: new Set(),
+    });
+    store.replaceSignals(complete([signal('hub', 'disconnected'), signal('stray')]));
+    expect(store.takeDirty()).toMatchObject({
+      signal: new Set(['hub']),
+      sonic: new Set(['kitchen', 'bath']),
+    });
+  });
+
+  it('removes a device after two complete readings without it, and says so', () => {
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    expect(store.replaceSonics(complete(rest))).toEqual([]);
+    expect(store.sonicView('kitchen')).not.toBeNull();
+    expect(store.replaceSonics(complete(rest))).toMatchObject([
+      { event: 'device_removed', kind: 'sonic', record: { id: 'kitchen' } },
+    ]);
+    expect(store.sonicView('kitchen')).toBeNull();
+  });
+
+  it('marks nothing of a device that no list has brought yet: it would be taken for gone', () => {
+    store.setOwnedSignals('home', ['hub', 'unread'], true);
+    store.takeDirty();
+    store.setHub('unread', { id: 'unread', status: 'online' } as HubDetail);
+    expect(store.takeDirty().signal).toEqual(new Set());
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    store.replaceSonics(complete(rest));
+    store.replaceSonics(complete(rest));
+    expect(store.takeDirty().sonic).toContain('kitchen');
+  });
+
+  it('counts neither incomplete readings nor absences that were interrupted', () => {
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    for (let times = 0; times < 5; times++) store.replaceSonics(incomplete(rest));
+    store.replaceSonics(complete(rest));
+    store.replaceSonics(incomplete([...rest, sonic('kitchen', 'hub')]));
+    store.replaceSonics(complete(rest));
+    expect(store.sonicView('kitchen')).not.toBeNull();
+  });
+
+  it('tells of devices that are added, but not of those that were there at the start', () => {
+    expect(store.replaceSonics(incomplete([sonic('loft', 'hub')]))).toMatchObject([
+      { event: 'device_added', kind: 'sonic', record: { id: 'loft' } },
+    ]);
+    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
+    expect(fresh.replaceSonics(complete([sonic('kitchen', 'hub')]))).toEqual([]);
+  });
+
+  it('is whole once each list was read completely', () => {
+    expect(store.isWhole).toBe(true);
+    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
+    fresh.replaceProperties(complete([]));
+    fresh.replaceSignals(complete([]));
+    fresh.replaceSonics(incomplete([]));
+    fresh.replaceIncidents(complete([]));
+    expect(fresh.isWhole).toBe(false);
+    fresh.replaceSonics(complete([]));
+    expect(fresh.isWhole).toBe(true);
+  });
+
+  it('does not let a list that was begun earlier overwrite a sonic that was read since', () => {
+    const startedAt = time++;
+    store.setSonic(sonic('kitchen', 'hub', 'closing'), time++);
+    store.replaceSonics({ records: [sonic('kitchen', 'hub', 'open')], isComplete: false, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'closed')]));
+    expect(store.sonicView('kitchen')?.valve).toBe('closed');
+  });
+
+  it('does not let an answer that came late overwrite a sonic that was read since, alone or in a list', () => {
+    const startedAt = time++;
+    store.setSonic(sonic('kitchen', 'hub', 'opening'), time++);
+    store.replaceSonics(incomplete([sonic('bath', 'hub', 'opening')]));
+    for (const id of ['kitchen', 'bath']) store.setSonic(sonic(id, 'hub', 'closed'), startedAt);
+    store.replaceSonics({ records: [sonic('kitchen', 'hub', 'closed')], isComplete: false, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('opening');
+    expect(store.sonicView('bath')?.valve).toBe('opening');
+    store.setSonic(sonic('kitchen', 'hub', 'open'), time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('takes no more than the name from the answer to a renaming: where the valve is, is read', () => {
+    const readAt = store.sonicReadAt('kitchen');
+    store.noteAccepted('kitchen', 'close', time++);
+    const renamed = { ...sonic('kitchen', 'hub', 'closed'), name: 'Attic', radio_connection: 'disconnected' };
+    store.setChangedSonic('kitchen', renamed, time++);
+    expect(store.sonicView('kitchen')).toMatchObject({
+      sonic: { name: 'Attic', valve_state: 'open', radio_connection: 'connected' },
+      valve: 'closing',
+    });
+    expect(store.sonicReadAt('kitchen')).toBe(readAt);
+  });
+
+  it('has not read a sonic with a list that knew less of it', () => {
+    const startedAt = time++;
+    store.setChangedSonic('kitchen', { ...sonic('kitchen', 'hub'), name: 'Attic' }, time++);
+    const records = ['kitchen', 'bath', 'shed'].map((id) =>
+      sonic(id, id === 'shed' ? 'stray' : 'hub', 'closed'),
+    );
+    store.replaceSonics({ records, isComplete: true, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+    expect(store.sonicReadAt('kitchen')).toBeLessThan(startedAt);
+    expect(store.sonicReadAt('bath')).toBe(startedAt);
+    store.setSonic(sonic('kitchen', 'hub', 'closed'), startedAt);
+    expect(store.sonicView('kitchen')?.sonic).toMatchObject({ name: 'Attic', valve_state: 'open' });
+  });
+
+  it('takes a sonic for unread that incomplete readings have missed for too long, until one brings it', () => {
+    const startedAt = time;
+    const without = (at: number) => ({
+      records: [sonic('bath', 'hub')],
+      isComplete: false,
+      startedAt: startedAt + at,
+    });
+    store.replaceSonics(without(50));
+    expect(store.sonicView('kitchen')?.isUnread).toBe(false);
+    store.takeDirty();
+    store.replaceSonics(without(200));
+    expect(store.sonicView('kitchen')).toMatchObject({ isUnread: true, valve: 'open' });
+    expect(store.sonicView('bath')?.isUnread).toBe(false);
+    expect(store.takeDirty().sonic).toEqual(new Set(['kitchen', 'shed']));
+    store.setSonic(sonic('kitchen', 'hub'), startedAt + 210);
+    expect(store.sonicView('kitchen')?.isUnread).toBe(false);
+    expect(store.takeDirty().sonic).toContain('kitchen');
+  });
+
+  it('shows the movement of an accepted command until the cloud says anything new', () => {
+    const again = () => store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'open')]));
+    store.noteAccepted('kitchen', 'close', time++);
+    again();
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    store.setSonic(sonic('kitchen', 'hub', 'faulty'), time++);
+    expect(store.sonicView('kitchen')?.valve).toBeNull();
+    again();
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('shows the cloud’s own words when it said something new before it answered the command', () => {
+    const says = (state: string) => store.replaceSonics(incomplete([sonic('kitchen', 'hub', state)]));
+    says('requested_closed');
+    store.noteAccepted('kitchen', 'close', time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    says('open');
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('does not take what was begun to be read before a command for the cloud’s word on it', () => {
+    const startedAt = time++;
+    store.setSonic(sonic('bath', 'hub', 'opening'), startedAt);
+    store.noteAccepted('bath', 'close', time++);
+    const list = { records: [sonic('bath', 'hub', 'open')], isComplete: false, startedAt };
+    store.replaceSonics(list);
+    expect(store.sonicView('bath')?.valve).toBe('closing');
+    store.replaceSonics({ ...list, startedAt: time++ });
+    expect(store.sonicView('bath')?.valve).toBe('closing');
+    store.replaceSonics(incomplete([sonic('bath', 'hub', 'opening')]));
+    expect(store.sonicView('bath')?.valve).toBe('opening');
+  });
+
+  it.each([
+    ['the very same', <T>(records: T) => records],
+    ['another', structuredClone],
+  ])('shows a command on its way that takes back another, until %s list is read', (_, again) => {
+    const startedAt = time++;
+    const records = [sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')];
+    store.replaceSonics({ records, isComplete: true, startedAt });
+    store.noteAccepted('kitchen', 'close', time++);
+    store.noteAccepted('kitchen', 'open', time++);
+    store.noteAccepted('kitchen', 'open', time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('opening');
+    store.replaceSonics({ records: again(records), isComplete: true, startedAt });
+    expect(store.sonicView('kitchen')?.valve).toBe('opening');
+    store.replaceSonics(complete(again(records)));
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('never shows closed because of a command alone', () => {
+    store.noteAccepted('kitchen', 'close', time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+    store.forgetAccepted('kitchen');
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+  });
+
+  it('keeps the last settled position through a pressure test', () => {
+    store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'closed')]));
+    store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'pressure_test')]));
+    expect(store.sonicView('kitchen')?.valve).toBe('closed');
+    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
+    fresh.replaceSonics(complete([sonic('kitchen', 'hub', 'pressure_test')]));
+    expect(fresh.sonicView('kitchen')?.valve).toBeNull();
+  });
+
+  it('takes in telemetry of known sonics only, and forgets it when the cloud has none', () => {
+    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
+    store.setTelemetry('kitchen', telemetry, 0);
+    store.setTelemetry('nobody', telemetry, 0);
+    expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
+    store.dropTelemetry();
+    expect(store.sonicView('kitchen')?.telemetry).toBeNull();
+  });
+
+  it('shows no measurement that is too old, but when it was made', () => {
+    // Of no time that is told: it counts from its reading.
+    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
+    expect(store.setTelemetry('kitchen', telemetry, 1_000)).toBe(true);
+    expect(store.expireTelemetry(1_000)).toBe(staleAfterMs);
+    expect(store.expireTelemetry(1_000 + staleAfterMs)).toBe(0);
+    expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
+    expect(store.expireTelemetry(1_001 + staleAfterMs)).toBe(Number.POSITIVE_INFINITY);
+    const nothing = { pressure: null, water_flow: null, water_temp: null };
+    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...telemetry, ...nothing });
+    expect(store.setTelemetry('kitchen', { ...telemetry, probed_at: 1_700_000_000 }, 2_000)).toBe(false);
+    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...nothing, probed_at: 1_700_000_000 });
+    // One that has measured goes on doing so.
+    store.setTelemetry('kitchen', null, 3_000);
+    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...nothing, probed_at: 1_700_000_000 });
+    expect(store.sonicView('bath')?.telemetry).toBeUndefined();
+    store.setTelemetry('bath', null, 0);
+    expect(store.sonicView('bath')?.telemetry).toBeNull();
+  });
+
+  it.each(['signals', 'sonics'] as const)(
+    'counts %s as unread that nobody could read for too long',
+    (slice) => {
+      const isUnread = () =>
+        slice === 'signals' ? store.signalView('hub')?.isUnread : store.sonicView('kitchen')?.isUnread;
+      store.missed(slice, time);
+      expect(isUnread()).toBe(false);
+      store.missed(slice, time + staleAfterMs);
+      expect(isUnread()).toBe(true);
+      if (slice === 'signals') store.replaceSignals(complete([signal('hub')]));
+      else store.replaceSonics(complete([sonic('kitchen', 'hub')]));
+      expect(isUnread()).toBe(false);
+    },
+  );
+
+  it('follows a signal that moves to another property, and forgets what a removed property owned', () => {
+    expect(store.sonicView('kitchen')?.propertyId).toBe('home');
+    expect(store.setOwnedSignals('shop', ['hub'], true)).toBe(true);
+    expect(store.setOwnedSignals('home', [], true)).toBe(false);
+    expect(store.sonicView('kitchen')?.propertyId).toBe('shop');
+    for (let times = 0; times < 2; times++) store.replaceProperties(complete([property('home', 'Home')]));
+    expect(store.sonicView('kitchen')?.propertyId).toBeNull();
+  });
+});
+
+describe('a signal that two properties list', () => {
+  beforeEach(() => furnish());
+
+  const list = (propertyId: string, ...ids: string[]) => store.setOwnedSignals(propertyId, ids, true);
+  const home = () => store.signalView('hub')?.propertyId;
+
+  it('is in the one that listed it later, and does not move with each list', () => {
+    expect([list('shop', 'hub'), home()]).toEqual([true, 'shop']);
+    store.takeDirty();
+    for (const _ of [1, 2, 3])
+      expect([list('home', 'hub'), list('shop', 'hub'), home()]).toEqual([false, false, 'shop']);
+    expect(store.takeDirty().property).toEqual(new Set());
+    expect(store.propertiesWithoutSignals()).toEqual([]);
+    list('home');
+    expect(store.propertiesWithoutSignals()).toMatchObject([{ id: 'home' }]);
+  });
+
+  it('is in the other at once when the one does not list it any more', () => {
+    list('shop', 'hub');
+    list('home', 'hub');
+    expect([list('shop'), home()]).toEqual([true, 'home']);
+    expect(store.takeDirty().property).toEqual(new Set(['home', 'shop']));
+    expect([list('home', 'hub'), list('shop'), home()]).toEqual([false, false, 'home']);
+    expect([list('home'), home(), list('home'), home()]).toEqual([false, 'home', true, null]);
+  });
+
+  it('goes to the other when the one is gone', () => {
+    list('shop', 'hub');
+    for (const _ of [1, 2]) store.replaceProperties(complete([property('home', 'Home')]));
+    expect([home(), list('home', 'hub'), home()]).toEqual([null, true, 'home']);
+  });
+});
+
+describe('a signal that the list of its property misses', () => {
+  beforeEach(() => furnish(['Home']));
+
+  const relist = () => {
+    store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
+  };
+  const relistTwice = () => [relist(), relist()];
+
+  it('stays in it until the next complete list misses it too', () => {
+    expect(store.setOwnedSignals('home', [], true)).toBe(false);
+    relistTwice();
+    expect([store.signalView('hub')?.propertyId, store.sonicView('kitchen')?.propertyId]).toEqual([
+      'home',
+      'home',
+    ]);
+    expect(store.setOwnedSignals('home', [], true)).toBe(true);
+    relistTwice();
+    expect([store.signalView('hub'), store.sonicView('kitchen')]).toEqual([null, null]);
+  });
+
+  it('is missed anew once a list has brought it', () => {
+    store.setOwnedSignals('home', [], true);
+    store.setOwnedSignals('home', ['hub'], true);
+    store.setOwnedSignals('home', [], true);
+    store.setOwnedSignals('home', [], false);
+    relistTwice();
+    expect(store.sonicView('kitchen')?.propertyId).toBe('home');
+  });
+
+  it('is in the other property at once that lists it', () => {
+    store.setOwnedSignals('home', [], true);
+    store.setOwnedSignals('shop', ['hub'], true);
+    relistTwice();
+    expect(store.sonicView('kitchen')).toBeNull();
+  });
+});
+
+describe('incidents in the store', () => {
+  beforeEach(() => furnish());
+
+  it('belong to their sonic if it is known, else to their signal, and to the property of either', () => {
+    store.replaceIncidents(
+      complete([
+        incident('of-sonic', { sonic_id: 'kitchen', signal_id: 'hub' }),
+        incident('of-signal', { sonic_id: 'unknown', signal_id: 'hub' }),
+        incident('of-nobody'),
+      ]),
+    );
+    expect(store.sonicView('kitchen')?.incidents.map(({ id }) => id)).toEqual(['of-sonic']);
+    expect(store.signalView('hub')?.incidents.map(({ id }) => id)).toEqual(['of-signal']);
+    expect(store.propertyView('home')?.incidents.map(({ id }) => id)).toEqual(['of-sonic', 'of-signal']);
+    // That of nobody may belong to anything.
+    expect(store.propertyView('shop')?.possibleIncidents.map(({ id }) => id)).toEqual(['of-nobody']);
+    expect(store.takeDirty()).toEqual({
+      property: new Set(['home', 'shop']),
+      signal: new Set(['hub', 'stray']),
+      sonic: new Set(['kitchen', 'bath', 'shed']),
+      incident: new Set(['of-sonic', 'of-signal', 'of-nobody']),
+    });
+  });
+
+  it('go over to a sonic that becomes known', () => {
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'loft', signal_id: 'hub' })]));
+    expect(store.signalView('hub')?.incidents).toHaveLength(1);
+    store.takeDirty();
+    store.replaceSonics(incomplete([sonic('loft', 'hub')]));
+    expect(store.signalView('hub')?.incidents).toHaveLength(0);
+    expect(store.sonicView('loft')?.incidents).toHaveLength(1);
+    expect(store.takeDirty().signal).toContain('hub');
+  });
+
+  it('open, change and close once each', () => {
+    const opened = incident('leak', { sonic_id: 'kitchen' });
+    expect(store.replaceIncidents(complete([opened]))).toEqual([
+      { event: 'incident_opened', record: opened },
+    ]);
+    expect(store.replaceIncidents(complete([{ ...opened }]))).toEqual([]);
+    const changed = { ...opened, possible_actions: ['dismiss', 'snooze'] };
+    expect(store.replaceIncidents(complete([changed]))).toEqual([
+      { event: 'incident_changed', record: changed },
+    ]);
+    expect(store.replaceIncidents(incomplete([]))).toEqual([]);
+    expect(store.replaceIncidents(complete([]))).toEqual([
+      { event: 'incident_closed', record: { ...changed, open: false } },
+    ]);
+    expect(store.incident('leak')).toBeNull();
+  });
+
+  it('are not all known before a complete reading, nor when the last one is too old', () => {
+    const areKnown = () => store.sonicView('kitchen')?.areIncidentsKnown;
+    store = new Store({ selection: [], staleAfterMs }, () => {});
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub')]));
+    store.takeDirty();
+    expect(areKnown()).toBe(false);
+    store.replaceIncidents(incomplete([incident('leak', { sonic_id: 'kitchen' })]));
+    expect(areKnown()).toBe(false);
+    expect(store.sonicView('kitchen')?.incidents).toHaveLength(1);
+    store.replaceIncidents(complete([]));
+    expect(areKnown()).toBe(true);
+    expect(store.takeDirty().sonic).toContain('bath');
+    store.missed('incidents', time - 1 + staleAfterMs);
+    expect(areKnown()).toBe(true);
+    store.missed('incidents', time + staleAfterMs);
+    expect(areKnown()).toBe(false);
+    expect(store.takeDirty().sonic).toContain('bath');
+    store.replaceIncidents(complete([]));
+    expect(areKnown()).toBe(true);
+  });
+
+  it('are not all known in a property before its signals are', () => {
+    const areKnown = (id: string) => store.propertyView(id)?.areIncidentsKnown;
+    expect([areKnown('home'), areKnown('shop')]).toEqual([true, false]);
+    expect(store.sonicView('kitchen')?.areIncidentsKnown).toBe(true);
+    store.setOwnedSignals('shop', [], false);
+    expect(areKnown('shop')).toBe(false);
+    // It has none, as is known now.
+    store.setOwnedSignals('shop', [], true);
+    expect(areKnown('shop')).toBe(true);
+    expect(store.takeDirty().property).toEqual(new Set(['shop']));
+    store.setOwnedSignals('shop', [], false);
+    expect(areKnown('shop')).toBe(true);
+  });
+
+  it('show in the property as soon as the sonic that they name is known', () => {
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'attic' })]));
+    expect(store.propertyView('home')?.incidents).toEqual([]);
+    store.takeDirty();
+    const listed = [sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')];
+    store.replaceSonics(complete([...listed, sonic('attic', 'hub')]));
+    expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak' }]);
+    // As long as it was not, it might belong to anything.
+    expect(store.takeDirty()).toMatchObject({
+      property: new Set(['home', 'shop']),
+      sonic: new Set(['attic', 'kitchen', 'bath', 'shed']),
+      incident: new Set(['leak']),
+    });
+  });
+
+  it('that a cloud lists although they are resolved are not open', () => {
+    const resolved = incident('old', { open: null, state: 'resolved' });
+    expect(store.replaceIncidents(complete([resolved, incident('older', { open: false })]))).toEqual([]);
+    expect(store.counts().open_incidents).toBe(0);
+  });
+});
+
+describe('a selection of properties', () => {
+  it('is told what it selects in vain', () => {
+    furnish(['Home', 'Holiday home']);
+    expect(store.unmatchedSelection()).toEqual(['Holiday home']);
+    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    expect(store.unmatchedSelection()).toEqual([]);
+  });
+
+  it('keeps a property that is renamed, until another has the name', () => {
+    furnish(['Home', 'Nowhere']);
+    expect(store.outdatedSelection()).toEqual([]);
+    for (const _ of ['first', 'second', 'third']) {
+      const listed = [property('home', 'Cottage'), property('shop', 'Shop')];
+      expect(store.replaceProperties(complete(listed))).toEqual([]);
+      expect(store.outdatedSelection()).toEqual([['Home', listed[0]]]);
+      expect(store.unmatchedSelection()).toEqual(['Nowhere']);
+    }
+    expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
+    const swapped = () =>
+      store.replaceProperties(complete([property('shop', 'Home'), property('home', 'Cottage')]));
+    swapped();
+    expect(swapped()).toMatchObject([{ event: 'device_removed', record: { id: 'home' } }]);
+    expect([store.ids('property'), store.outdatedSelection()]).toEqual([['shop'], []]);
+  });
+
+  it.each(['Home', 'home'])('by name or id (%s) leaves everything else out', (wanted) => {
+    furnish([wanted]);
+    expect(store.ids('property')).toEqual(['home']);
+    expect(store.ids('signal')).toEqual(['hub']);
+    expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
+    const happenings = store.replaceIncidents(
+      complete([incident('mine', { sonic_id: 'bath' }), incident('theirs', { sonic_id: 'shed' })]),
+    );
+    expect(happenings).toMatchObject([{ record: { id: 'mine' } }]);
+    expect(store.unmatchedSelection()).toEqual([]);
+  });
+
+  it('has the incident of a sonic from the moment that it is known whose the sonic is', () => {
+    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    const leaks = ['kitchen', 'shed'].map((id) => incident(`leak-${id}`, { sonic_id: id }));
+    expect(store.replaceIncidents(complete(leaks))).toEqual([]);
+    expect(store.incident('leak-kitchen')).toBeNull();
+    expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([true, true]);
+
+    const kitchen = { ...sonic('kitchen', null), property_id: 'home' };
+    const shed = { ...sonic('shed', null), property_id: 'shop' };
+    store.replaceSonics(complete([]), { records: [kitchen, shed], isComplete: true });
+    expect(store.ids('incident')).toEqual(['leak-kitchen']);
+    expect(store.sonicView('kitchen')?.incidents).toMatchObject([{ id: 'leak-kitchen' }]);
+    expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak-kitchen' }]);
+
+    expect(store.replaceIncidents(complete(leaks))).toMatchObject([
+      { event: 'incident_opened', record: { id: 'leak-kitchen' } },
+    ]);
+    expect(store.replaceIncidents(complete(leaks))).toEqual([]);
+    expect(store.replaceIncidents(complete([]))).toMatchObject([{ event: 'incident_closed' }]);
+    expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([false, false]);
+  });
+
+  it.each([
+    ['its signal left the property', () => store.setOwnedSignals('home', [], true)],
+    ['its property is gone', () => store.replaceProperties(complete([property('shop', 'Shop')]))],
+  ])('lets an open incident go with its device, not as closed before it, once %s', (_, leave) => {
+    furnish(['Home']);
+    const leak = incident('leak', { sonic_id: 'kitchen', signal_id: 'hub' });
+    const listed = () => store.replaceIncidents(complete([leak]));
+    listed();
+    for (const _ of [1, 2]) leave();
+    expect(listed()).toEqual([]);
+    expect(store.sonicView('kitchen')?.incidents).toEqual([leak]);
+    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
+    const events = () => store.replaceSonics(complete([sonic('kitchen', 'hub'), ...rest]));
+    expect(events()).toEqual([]);
+    expect(listed()).toEqual([]);
+    expect(store.ids('incident')).toEqual(['leak']);
+    store.takeDirty();
+    expect(events().map(({ event }) => event)).toEqual(['device_removed', 'device_removed']);
+    for (const _ of [1, 2]) store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    expect([store.ids('signal'), store.ids('incident')]).toEqual([[], []]);
+    expect(store.takeDirty().incident).toEqual(new Set(['leak']));
+    expect(store.isOpen('leak')).toBe(true);
+    expect(listed()).toEqual([]);
+  });
+
+  it.each([
+    ['its signal left the property', 'hub', () => store.setOwnedSignals('home', [], true)],
+    ['it hangs on another signal', 'stray', () => {}],
+  ])('shows a sonic as the cloud lists it as long as it is shown, also once %s', (_, signalId, leave) => {
+    furnish(['Home']);
+    for (const _ of [1, 2]) leave();
+    const listed = () =>
+      store.replaceSonics(complete([sonic('kitchen', signalId, 'closed'), sonic('bath', 'hub')]));
+    expect(listed()).toEqual([]);
+    expect(store.sonicView('kitchen')).toMatchObject({ valve: 'closed', propertyId: null });
+    expect(store.sonicReadAt('kitchen')).toBe(time - 1);
+    expect(store.takeDirty().sonic).toContain('kitchen');
+    expect(listed()).toContainEqual(expect.objectContaining({ event: 'device_removed' }));
+    expect(store.sonicView('kitchen')).toBeNull();
+    expect(listed()).toEqual([]);
+    expect(store.sonicView('kitchen')).toBeNull();
+  });
+
+  it('lets an open incident go that has moved to a sonic which is not shown, and does not say that it closed', () => {
+    furnish(['Home']);
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    const elsewhere = [incident('leak', { sonic_id: 'shed' })];
+    expect(store.replaceIncidents({ ...complete(elsewhere), isComplete: false })).toEqual([]);
+    expect([store.ids('incident'), store.isOpen('leak')]).toEqual([[], true]);
+    expect(store.sonicView('kitchen')?.incidents).toEqual([]);
+    expect(store.replaceIncidents(complete(elsewhere))).toEqual([]);
+    expect(store.isOpen('leak')).toBe(true);
+  });
+
+  it('says that an incident closed whose device is shown and in no property any more', () => {
+    furnish(['Home']);
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    for (const _ of [1, 2]) store.setOwnedSignals('home', [], true);
+    expect(store.replaceIncidents(complete([]))).toMatchObject([{ event: 'incident_closed' }]);
+  });
+
+  it('is not decided of what nobody can place yet: that is left as it is until the lists are read again', () => {
+    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    const everything = [
+      ['signal', 'hub'],
+      ['sonic', 'kitchen'],
+      ['incident', 'leak'],
+    ] as const;
+    const left = () => everything.map(([kind, id]) => store.neighbourhood.isElsewhere(kind, id));
+    const readSignals = () => store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    const readSonics = () => store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
+    const readIncidents = () => store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    readSignals();
+    readSonics();
+    readIncidents();
+    expect([store.isWhole, store.isCertain]).toEqual([true, false]);
+    expect(left()).toEqual([true, true, true]);
+    // What the cloud does not list is gone all the same.
+    expect([
+      store.neighbourhood.isElsewhere('sonic', 'gone'),
+      store.neighbourhood.isElsewhere('incident', 'gone'),
+    ]).toEqual([false, false]);
+    store.setOwnedSignals('home', ['hub'], true);
+    expect(left()).toEqual([true, true, true]);
+    // Of a sonic that is listed as in no property nobody knows yet that it is in this one.
+    readIncidents();
+    expect(left()).toEqual([true, true, true]);
+    readSignals();
+    readSonics();
+    expect(store.isCertain).toBe(false);
+    readIncidents();
+    expect(store.isCertain).toBe(true);
+    expect(left()).toEqual([false, false, false]);
+    expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
+    expect(store.neighbourhood.isElsewhere('sonic', 'shed')).toBe(false);
+  });
+});
