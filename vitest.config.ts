@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/{unit,contract,simulation,complaints,e2e}/**/*.test.ts'],
+    include: ['test/{unit,contract,simulation,stories,e2e}/**/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
     // The end-to-end tests mostly wait for the programs they have started.
     maxWorkers: 3,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationName } from '../../../src/cloud/operations.ts';
-import { Home, hourMs, minuteMs, secondMs } from '../../complaints/home.ts';
+import { Home, hourMs, minuteMs, secondMs } from '../../stories/home.ts';
 
 /** All that is asked for thing by thing: most of what is asked. */
 const thingByThing = new Set<OperationName | null>([
