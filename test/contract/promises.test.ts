@@ -39,7 +39,7 @@ describe.each([
     for (const file of files) {
       expect(existsSync(join(project, file)), file).toBe(true);
       if (!ofTheImage.includes(file))
-        expect(file).toMatch(/^test\/(unit|contract|e2e|simulation)\/.*\.test\.ts$/);
+        expect(file).toMatch(/^test\/(unit|contract|e2e|simulation|nightly)\/.*\.test\.ts$/);
     }
   });
 });

@@ -31,9 +31,9 @@ interface Job {
   }[];
 }
 
-const files = ['ci', 'release', 'advisories'].map((name) => `.github/workflows/${name}.yml`);
+const files = ['ci', 'release', 'advisories', 'nightly'].map((name) => `.github/workflows/${name}.yml`);
 const workflow = (file: string): Workflow => parse(read(file));
-const [ci, release, advisories] = files.map(workflow);
+const [ci, release, advisories, nightly] = files.map(workflow);
 const commands = (job: Job | undefined) => (job?.steps ?? []).flatMap(({ run }) => run ?? []);
 
 describe('the version', () => {
@@ -170,6 +170,12 @@ describe('the checks of a change', () => {
       expect.arrayContaining(['npm ci', 'npm run check', 'npm test']),
     );
   });
+});
+
+it('each night what takes minutes is tested, and the tests are', () => {
+  expect(Object.keys(nightly?.on ?? {})).toEqual(['schedule', 'workflow_dispatch']);
+  const run = Object.values(nightly?.jobs ?? {}).flatMap(commands);
+  expect(run).toEqual(expect.arrayContaining(['npm run test:nightly', 'npm run mutations']));
 });
 
 describe('everything that comes from elsewhere', () => {

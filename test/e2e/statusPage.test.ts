@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { chromiumAvailable, openTab, waitInTab } from '../support/chromium.ts';
 import { readEvents } from '../support/eventStream.ts';
 import { fault } from '../support/house.ts';
 import { ask, startHttpHouse } from '../support/httpHouse.ts';
@@ -231,6 +232,21 @@ describe('the stream', () => {
     await waitFor(() => stream.isOver, { what: 'the end of the stream' });
   });
 });
+
+// What else it looks like in a browser is tested nightly.
+it.runIf(chromiumAvailable())(
+  'a browser shows the names of the cloud as text and never as HTML',
+  async () => {
+    const { url, house, id } = await startShown();
+    const hostile = `<img src=x onerror="document.title='broken into'">`;
+    house.simulator.world.changeSonic(id, { name: hostile });
+    const tab = await openTab(`${url}/`, { width: 1280, height: 900 });
+    await waitInTab(tab, `document.querySelector('main').innerText.includes(${JSON.stringify(hostile)})`);
+    expect(await tab.evaluate('document.querySelectorAll("main img").length')).toBe(0);
+    expect(await tab.evaluate('document.title')).toBe('sonic2mqtt');
+    expect(tab.complaints).toEqual([]);
+  },
+);
 
 describe('behind the ingress of Home Assistant', () => {
   it('all is found below its prefix, and the stream comes through', async () => {
