@@ -3,7 +3,6 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { writtenDocuments } from '../../scripts/docs/documents.ts';
 import { exampleHome } from '../../scripts/docs/exampleHome.ts';
 import { commandTopics, retainedTopics } from '../../scripts/docs/topics.ts';
 import { exitStatus } from '../../src/cli/command.ts';
@@ -56,10 +55,6 @@ const anchorOf = (heading: string) =>
 const objectIdOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 
 describe('the references', () => {
-  it('are what the tables say', () => {
-    for (const { name, text } of writtenDocuments()) expect(read(name), `${name}: npm run docs`).toBe(text);
-  });
-
   it('name every command topic that is subscribed to', () => {
     const topics = topicsUnder('sonic2mqtt', 'homeassistant');
     const documented = commandTopics().map(({ topic }) => `sonic2mqtt/${topic.replaceAll(/\{\w+\}/g, '+')}`);
@@ -81,11 +76,15 @@ describe('the documents', () => {
     expect(cells.filter((cell) => /^\d$/.test(cell)).map(Number)).toEqual(Object.values(exitStatus));
   });
 
-  it.each(pages)('link from $file only to what is there', ({ file, text }) => {
-    const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
-    for (const [link, path = '', anchor] of links) {
-      const target = path === '' ? join(project, file) : join(project, dirname(file), path);
-      expect(existsSync(target), `${link} to ${relative(project, target)}`).toBe(true);
+  it('link only to what is there', () => {
+    const links = pages.flatMap(({ file, text }) =>
+      [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(([, path = '', anchor]) => {
+        const target = path === '' ? join(project, file) : join(project, dirname(file), path);
+        return { link: `${file} to ${relative(project, target)}`, target, anchor };
+      }),
+    );
+    for (const { link, target, anchor } of links) {
+      expect(existsSync(target), link).toBe(true);
       if (anchor === undefined) continue;
       const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)];
       expect(
@@ -93,6 +92,18 @@ describe('the documents', () => {
         link,
       ).toContain(anchor);
     }
+  });
+
+  it('lead to tests that are there, as the scripts of package.json do', () => {
+    const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts;
+    const named = Object.values(scripts).flatMap((script) => script.match(/(?<=\s)test\/\S+/g) ?? []);
+    const tests = readdirSync(join(project, 'test'), { recursive: true, encoding: 'utf8' });
+    expect(named.length).toBeGreaterThan(5);
+    for (const part of named)
+      expect(
+        tests.some((file) => `test/${file}`.startsWith(part)),
+        part,
+      ).toBe(true);
   });
 
   it('name scripts that exist', () => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { type Figure, isWithin, judgedOf, ratioOf } from '../../../scripts/bench/figures.ts';
-import { comparison, tableOf } from '../../../scripts/bench/report.ts';
-import { inOrder } from '../../../scripts/bench/script.ts';
-import { median, quantile, spread } from '../../../scripts/measure/statistics.ts';
+import { type Figure, isWithin, judgedOf, ratioOf } from '../../scripts/bench/figures.ts';
+import { comparison, tableOf } from '../../scripts/bench/report.ts';
+import { inOrder } from '../../scripts/bench/script.ts';
+import { median, quantile, spread } from '../../scripts/measure/statistics.ts';
 
 const wall: Figure = {
   case: 'refresh',

@@ -1,0 +1,141 @@
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { logLevels } from '../../src/base/log.ts';
+import { appListens, appOptions } from '../../src/config/app.ts';
+import { optionRows, secretPaths } from '../../src/config/schema.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const folder = join(project, 'home-assistant-app');
+const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+
+/** What the tests read of the app's config.yaml. */
+interface AppConfig {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly schema: Readonly<Record<string, string | readonly [string]>>;
+  readonly [key: string]: unknown;
+}
+
+const app: AppConfig = parse(read('config.yaml'));
+const keys = appOptions.map(({ key }) => key);
+const typeOf = (key: string) => [app.schema[key]].flat().join();
+describe('config.yaml of the app', () => {
+  it('has what Home Assistant asks for', () => {
+    expect(app).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      slug: 'sonic2mqtt',
+      arch: ['aarch64', 'amd64'],
+      services: ['mqtt:want'],
+      ports: { '8099/tcp': null },
+      ingress: true,
+      ingress_port: 8099,
+    });
+    expect(parse(readFileSync(join(project, 'repository.yaml'), 'utf8'))).toEqual({
+      name: 'sonic2mqtt',
+      maintainer: expect.any(String),
+    });
+    expect(appListens).toBe('0.0.0.0:8099');
+  });
+
+  it('asks for no right that it does not need', () => {
+    const known = ['name', 'version', 'slug', 'description', 'arch', 'homeassistant', 'startup', 'boot'];
+    const others = Object.keys(app).filter((key) => !known.includes(key));
+    expect(others).toEqual([
+      ...['services', 'map', 'ingress', 'ingress_port', 'panel_icon', 'ports', 'options', 'schema'],
+    ]);
+    expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
+  });
+
+  it('has types that Home Assistant knows, and hides every secret', () => {
+    const types = /^(bool|email|url|port|str|password|int\(-?\d+,-?\d+\)|list\([^)]+\))\??$/;
+    for (const key of keys) expect(typeOf(key), key).toMatch(types);
+    const secrets = appOptions.filter(({ path }) => secretPaths.includes(path)).map(({ key }) => key);
+    expect(keys.filter((key) => typeOf(key).startsWith('password'))).toEqual(secrets);
+    expect(typeOf('log_level')).toBe(`list(${logLevels.join('|')})`);
+  });
+});
+
+describe.each(readdirSync(join(folder, 'translations')))('translations/%s', (file) => {
+  const { configuration, network } = parse(read(`translations/${file}`));
+
+  it('says of every option what it is called and what it is for', () => {
+    expect(Object.keys(configuration)).toEqual(keys);
+    for (const key of keys) {
+      expect(configuration[key], key).toEqual({
+        name: expect.any(String),
+        description: expect.stringMatching(/\.$/),
+      });
+    }
+    const names = keys.map((key) => configuration[key].name);
+    expect(new Set(names).size).toBe(keys.length);
+    expect(Object.keys(network)).toEqual(Object.keys(Object(app['ports'])));
+  });
+
+  it('names the default that the program has', () => {
+    for (const { key, path } of appOptions) {
+      const usual = optionRows.find((row) => row.path === path)?.default;
+      const [, written] = /(?:Default|Vorgabe): (.+)\.$/.exec(configuration[key].description) ?? [];
+      const words: Record<string, string> = { true: 'on an', false: 'off aus' };
+      // That of the time zone is Home Assistant's.
+      if (written !== undefined && key !== 'timezone')
+        expect((words[String(usual)] ?? String(usual)).split(' '), key).toContain(written);
+      else if (!(key in app.options) && key !== 'timezone')
+        expect([undefined, null, '{}']).toContain(usual && JSON.stringify(usual));
+    }
+  });
+});
+
+describe('the folder of the app', () => {
+  it('calls the options in English as the program does', () => {
+    const { configuration } = parse(read('translations/en.yaml'));
+    const names = keys.map((key) => [key, configuration[key].name]);
+    expect(names).toEqual(appOptions.map(({ key, label }) => [key, label]));
+  });
+
+  it.each([
+    ['icon.png', 128, 128],
+    ['logo.png', 250, 100],
+  ])('has %s in the size that Home Assistant recommends', (file, width, height) => {
+    const bytes = readFileSync(join(folder, file));
+    expect(bytes.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([width, height]);
+  });
+
+  it('has the changelog of the project, and pages that link to nothing that Home Assistant does not have', () => {
+    expect(realpathSync(join(folder, 'CHANGELOG.md'))).toBe(realpathSync(join(project, 'CHANGELOG.md')));
+    for (const page of ['README.md', 'DOCS.md']) expect(read(page)).not.toMatch(/\]\((?!https:)/);
+    for (const key of ['mqtt_url', 'http', 'routes']) expect(read('DOCS.md')).toContain(`\`${key}\``);
+    const named = [...read('DOCS.md').matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, key]) => key);
+    expect(keys).toEqual(expect.arrayContaining(named));
+  });
+
+  it('is the only one that the Supervisor takes for an app: it looks for config.yaml everywhere', () => {
+    const local = ['node_modules', '.git', 'dist', 'data', 'coverage'];
+    const folders = readdirSync(project, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !local.includes(entry.name))
+      .map(({ name }) => name);
+    const files = folders.flatMap((name) =>
+      readdirSync(join(project, name), { recursive: true, encoding: 'utf8' }).map(
+        (file) => `${name}/${file}`,
+      ),
+    );
+    expect(files.filter((file) => /(^|\/)config\.(ya?ml|json)$/.test(file))).toEqual([
+      'home-assistant-app/config.yaml',
+    ]);
+    expect(existsSync(join(folder, 'Dockerfile'))).toBe(false);
+  });
+
+  it('runs the image of all, as root: only root can read what the Supervisor writes', () => {
+    const stages = readFileSync(join(project, 'Dockerfile'), 'utf8')
+      .split(/^FROM /m)
+      .slice(2);
+    expect(stages.map((stage) => stage.replaceAll(/^#.*\n/gm, '').trim()).slice(1)).toEqual([
+      'program AS home-assistant-app',
+      'program\nUSER node',
+    ]);
+    expect(stages[0]).not.toMatch(/^USER /m);
+    expect(stages[0]).toContain(`io.hass.arch="${['aarch64', 'amd64'].join('|')}"`);
+  });
+});
