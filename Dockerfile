@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY scripts scripts
 COPY src src
-RUN npm run build
+RUN npm run build && npm run sbom dist/sbom.cdx.json
 
 FROM ${NODE} AS program
 # A release says them: the version in package.json, and where it comes from.

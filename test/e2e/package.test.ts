@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { idOf, productionPackages, readProject } from '../../scripts/supplyChain/project.ts';
 import { version } from '../../src/base/version.ts';
 import { temporaryFolder } from '../support/program.ts';
 
@@ -19,25 +18,14 @@ const alone = {
   npm_config_update_notifier: 'false',
 };
 
-/** What npm says of a package that it has made. */
-interface Packed {
-  readonly filename: string;
-  readonly size: number;
-  readonly unpackedSize: number;
-  readonly files: readonly { readonly path: string }[];
-}
-
 describe('the package', () => {
   const folder = temporaryFolder();
-  let packed: Packed;
-  let tarball: string;
+  const tarball = join(folder, `sonic2mqtt-${version}.tgz`);
+  const installed = join(folder, 'node_modules/sonic2mqtt');
   beforeAll(() => {
     // The tests have built it.
-    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
-    [packed] = JSON.parse(
-      execFileSync('npm', args, { cwd: project, env: alone, encoding: 'utf8', stdio: 'pipe' }),
-    );
-    tarball = join(folder, packed.filename);
+    const script = ['--import', './scripts/typescript.mjs', 'scripts/pack.ts', folder];
+    execFileSync(process.execPath, script, { cwd: project, env: { ...alone, CI: 'true' }, stdio: 'pipe' });
     writeFileSync(join(folder, 'package.json'), '{ "private": true }');
     execFileSync('npm', ['install', '--offline', tarball], { cwd: folder, env: alone, stdio: 'pipe' });
   });
@@ -50,31 +38,38 @@ describe('the package', () => {
     });
 
   it('is small, and has what a user needs and nothing else', () => {
-    const names = packed.files.map(({ path }) => path);
+    const names = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      statSync(join(installed, name)).isFile(),
+    );
     expect(names.filter((name) => !/^dist\/(chunks\/)?\w[\w-]*\.js(\.map)?$/.test(name)).toSorted()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
       'config.example.yaml',
       'dist/LICENCES.txt',
+      'dist/sbom.cdx.json',
       'package.json',
       'systemd/sonic2mqtt.service',
     ]);
-    expect(packed.size).toBeLessThan(1_500_000);
-    expect(packed.unpackedSize).toBeLessThan(6_000_000);
+    expect(statSync(tarball).size).toBeLessThan(1_500_000);
+    const sizes = names.map((name) => statSync(join(installed, name)).size);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(6_000_000);
   });
 
-  it('brings no other package with it, and names the licences of those that are in its bundle', () => {
+  it('brings no other package with it, and says what is in its bundle, with the licences', () => {
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
       'sonic2mqtt',
     ]);
-    const licences = readFileSync(join(folder, 'node_modules/sonic2mqtt/dist/LICENCES.txt'), 'utf8');
+    const licences = readFileSync(join(installed, 'dist/LICENCES.txt'), 'utf8');
     const bundled = [...licences.matchAll(/^(\S+) (\d+\.\d+\.\d+\S*) \([^)]+\)$/gm)].map(([, ...id]) =>
       id.join('@'),
     );
-    const judged = productionPackages(readProject(project)).map(idOf);
+    const bill = JSON.parse(readFileSync(join(installed, 'dist/sbom.cdx.json'), 'utf8'));
+    const listed = bill.components.map(
+      (each: { name: string; version: string }) => `${each.name}@${each.version}`,
+    );
     expect(bundled.length).toBeGreaterThan(40);
-    expect(bundled.filter((id) => !judged.includes(id))).toEqual([]);
+    expect(bundled.filter((id) => !listed.includes(id))).toEqual([]);
   });
 
   it('says its version, and what may be configured', () => {

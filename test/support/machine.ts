@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { atTestEnd, type RunningProcess, startProcess } from './childProcess.ts';
 import { temporaryFolder } from './program.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-/** What the ways of installing take out of a checkout; the tests have built dist. */
+/** What the ways of installing take out of a checkout. */
 const checkedOut = [
-  ...['package.json', 'dist', 'systemd', 'config.example.yaml', 'CHANGELOG.md', 'README.md', 'LICENSE'],
-  ...['compose.yaml', 'docker', 'Dockerfile'],
+  ...['package.json', 'package-lock.json', 'scripts', 'src', 'dist', 'systemd', 'config.example.yaml'],
+  ...['CHANGELOG.md', 'README.md', 'LICENSE', 'compose.yaml', 'docker', 'Dockerfile'],
 ];
 
 /** The commands that docs/install.md gives below a heading, as they are there. */
@@ -47,6 +47,7 @@ export function startMachine(user: {
   chmodSync(folder, 0o755);
   const checkout = join(folder, 'checkout');
   for (const each of checkedOut) cpSync(join(project, each), join(checkout, each), { recursive: true });
+  symlinkSync(join(project, 'node_modules'), join(checkout, 'node_modules'));
   for (const each of ['bin', 'local', 'etc/systemd/system', 'var/lib', 'run', 'npm', 'asked']) {
     mkdirSync(join(folder, each), { recursive: true });
   }
