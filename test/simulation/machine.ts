@@ -1,6 +1,7 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { createLog } from '../../src/base/log.ts';
 import { Secrets } from '../../src/base/secrets.ts';
+import type { Dial } from '../../src/broker/dial.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon.ts';
 import { demoCredentials, type Simulator } from '../../src/simulator/simulator.ts';
@@ -24,6 +25,8 @@ export interface Place {
   readonly logged: (line: string) => void;
   /** Sections of the configuration. */
   readonly config: Readonly<Record<string, object>>;
+  /** How the broker is reached; by clients in memory, unless given. */
+  readonly dialFrom?: (clock: ProcessClock) => Dial;
 }
 
 /** One run of the bridge. */
@@ -85,7 +88,7 @@ export class Machine {
       random,
       disk: disk.of(clock),
       dispatcher: cloud,
-      dial: broker.dialFrom(clock),
+      dial: this.#place.dialFrom?.(clock) ?? broker.dialFrom(clock),
     });
     this.#run = { daemon, clock, cloud };
     void daemon.start();

@@ -26,6 +26,15 @@ export interface BrokerTap {
   readonly linked: (isLinked: boolean) => void;
 }
 
+/** A bridge's connection, as the broker has it. */
+export interface Peer {
+  readonly clientId: string;
+  /** Ends it in mid-flight. */
+  cut(reason: string): void;
+  /** A message that somebody has published just now. */
+  deliverLive(topic: string, payload: string, isRetained: boolean): void;
+}
+
 /** A broker in memory, which speaks with clients like those of mqtt.js. */
 export class VirtualBroker {
   readonly retained = new Map<string, string>();
@@ -35,7 +44,8 @@ export class VirtualBroker {
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly tap: BrokerTap;
-  #client: VirtualClient | null = null;
+  /** By client id, each of which a broker has once. */
+  readonly #peers = new Map<string, Peer>();
 
   constructor(time: VirtualTime, random: Random, tap: BrokerTap) {
     this.#time = time;
@@ -50,16 +60,16 @@ export class VirtualBroker {
     return dial as unknown as Dial;
   }
 
-  /** Somebody else publishes; what is live reaches the bridge, if it is there, so many times. */
+  /** Somebody else publishes; what is live reaches each bridge that is there so many times. */
   publish(topic: string, payload: string, retain: boolean, times = 1): void {
     if (this.fault === 'away') return;
     this.take(topic, payload, retain);
-    for (let time = 0; time < times; time++) this.#client?.deliverLive(topic, payload, retain);
+    for (let time = 0; time < times; time++) this.#deliver(topic, payload, retain, null);
   }
 
-  /** Ends the bridge's connection in mid-flight; what was on its way may have come through. */
+  /** Ends all connections in mid-flight; what was on its way may have come through. */
   cut(reason = 'ECONNRESET'): void {
-    this.#client?.cut(reason);
+    for (const peer of [...this.#peers.values()]) peer.cut(reason);
   }
 
   /** Comes back with only so much of what it had retained. */
@@ -81,24 +91,37 @@ export class VirtualBroker {
     this.tap.taken(topic, payload, retain);
   }
 
-  attach(client: VirtualClient): void {
-    this.#client = client;
+  /** A bridge publishes, which the others hear. */
+  takeFrom(peer: Peer, topic: string, payload: string, retain: boolean): void {
+    this.take(topic, payload, retain);
+    this.#deliver(topic, payload, retain, peer);
+  }
+
+  attach(peer: Peer): void {
+    this.#peers.get(peer.clientId)?.cut('taken-over');
+    this.#peers.set(peer.clientId, peer);
     this.tap.linked(true);
   }
 
-  detach(client: VirtualClient): void {
-    if (this.#client !== client) return;
-    this.#client = null;
+  detach(peer: Peer): void {
+    if (!this.isPeerOf(peer)) return;
+    this.#peers.delete(peer.clientId);
     this.tap.linked(false);
   }
 
-  isPeerOf(client: VirtualClient): boolean {
-    return this.#client === client;
+  isPeerOf(peer: Peer): boolean {
+    return this.#peers.get(peer.clientId) === peer;
   }
 
-  /** Whether the bridge is connected. */
-  get hasPeer(): boolean {
-    return this.#client !== null;
+  /** Whether a client of this id is connected. */
+  hasPeer(clientId: string): boolean {
+    return this.#peers.has(clientId);
+  }
+
+  #deliver(topic: string, payload: string, retain: boolean, except: Peer | null): void {
+    for (const peer of [...this.#peers.values()]) {
+      if (peer !== except) peer.deliverLive(topic, payload, retain);
+    }
   }
 
   get random(): Random {
@@ -109,7 +132,8 @@ export class VirtualBroker {
 type Done = (error?: Error) => void;
 
 /** What the connection uses of a client of mqtt.js, over a link without sockets. */
-class VirtualClient extends EventEmitter {
+class VirtualClient extends EventEmitter implements Peer {
+  readonly clientId: string;
   readonly #broker: VirtualBroker;
   readonly #clock: ProcessClock;
   readonly #options: IClientOptions;
@@ -126,6 +150,7 @@ class VirtualClient extends EventEmitter {
     this.#broker = broker;
     this.#clock = clock;
     this.#options = options;
+    this.clientId = options.clientId ?? '';
     this.#forgetDeath = clock.onDeath(() => this.cut('killed'));
     if (broker.fault === 'away') {
       clock.after(1 + 20 * random(), () => this.#fail('ECONNREFUSED'));
@@ -156,11 +181,12 @@ class VirtualClient extends EventEmitter {
     for (const filter of filters) this.#filters.delete(filter);
   }
 
-  publish(topic: string, payload: string, { retain }: { readonly retain: boolean }, done: Done): void {
+  publish(topic: string, bytes: string | Buffer, { retain }: { readonly retain: boolean }, done: Done): void {
+    const payload = String(bytes);
     this.#broker.tap.handedOver(topic, payload, retain);
     this.#answer(done, () => {
       if (this.#broker.fault === 'quota' && this.#broker.random() < 0.1) return new Error('Quota exceeded');
-      this.#broker.take(topic, payload, retain);
+      this.#broker.takeFrom(this, topic, payload, retain);
       return null;
     });
   }
@@ -176,7 +202,7 @@ class VirtualClient extends EventEmitter {
     if (!this.#isOpen) return;
     const { will } = this.#options;
     if (this.#broker.isPeerOf(this) && will) {
-      this.#broker.take(will.topic, String(will.payload), will.retain === true);
+      this.#broker.takeFrom(this, will.topic, String(will.payload), will.retain === true);
     }
     if (!this.#clock.isDead) this.#fail(code);
     else {
@@ -229,7 +255,7 @@ class VirtualClient extends EventEmitter {
     const there = this.#arrivesAt - now;
     this.#broker.after(there, () => {
       // A packet that had left may arrive although the link breaks behind it, but none once its client is back.
-      const isLost = !this.#isOpen && (random() < 0.5 || this.#broker.hasPeer);
+      const isLost = !this.#isOpen && (random() < 0.5 || this.#broker.hasPeer(this.clientId));
       if (this.#broker.fault === 'frozen' || isLost) return;
       const error = act();
       if (!this.#isOpen) return;

@@ -18,6 +18,8 @@ export class VirtualTime {
   readonly #entries: Entry[] = [];
   /** Called when everything that one moment set off has come to rest. */
   onRest: () => void = () => {};
+  /** How many turns of the event loop that takes; streams take some. */
+  turnsToRest = 1;
 
   get now(): number {
     return this.#now;
@@ -34,13 +36,13 @@ export class VirtualTime {
 
   /** Lets time pass up to the given moment. */
   async runUntil(end: number): Promise<void> {
-    await rest();
+    await this.#rest();
     for (let next = this.#entries[0]; next && next.time <= end; next = this.#entries[0]) {
       this.#pop();
       if (next.run === null) continue;
       this.#now = next.time;
       next.run();
-      await rest();
+      await this.#rest();
       this.onRest();
     }
     this.#now = end;
@@ -54,13 +56,22 @@ export class VirtualTime {
     };
     work.then(done, done);
     const end = this.#now + longestMs;
-    await rest();
+    await this.#rest();
     while (!isDone) {
       const next = this.#entries[0];
       if (!next || next.time > end) return false;
       await this.runUntil(next.time);
     }
     return true;
+  }
+
+  /** Resolves once every promise that can settle has: nothing in a simulation waits for anything but virtual time. */
+  #rest(): Promise<void> {
+    return new Promise((resolve) => {
+      let left = this.turnsToRest;
+      const turn = () => void (--left > 0 ? setImmediate(turn) : resolve());
+      setImmediate(turn);
+    });
   }
 
   #push(entry: Entry): void {
@@ -97,11 +108,6 @@ export class VirtualTime {
 
 function isBefore(left: Entry, right: Entry): boolean {
   return left.time < right.time || (left.time === right.time && left.order < right.order);
-}
-
-/** Resolves once every promise that can settle has: nothing in a simulation waits for anything but virtual time. */
-function rest(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The clock of a machine, which can be wrong, and of a process on it, which can end. */

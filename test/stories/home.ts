@@ -6,6 +6,7 @@ import { VirtualBroker } from '../simulation/virtualBroker.ts';
 import type { RequestFault, SeenRequest } from '../simulation/virtualCloud.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
 import { VirtualTime } from '../simulation/virtualTime.ts';
+import { Wire } from '../simulation/wire.ts';
 import { withRoot } from '../support/homeAssistantRules.ts';
 
 // Weeks pass in seconds, but on a busy machine in more of them.
@@ -62,6 +63,8 @@ export interface HomeOptions {
   readonly config?: Readonly<Record<string, object | string>>;
   /** When the story begins, ISO 8601 in UTC. */
   readonly begins?: string;
+  /** Whether mqtt.js itself speaks with the broker, in bytes, in which a script can meddle. */
+  readonly isWired?: boolean;
 }
 
 /**
@@ -74,6 +77,8 @@ export class Home {
   readonly simulator: Simulator;
   readonly broker: VirtualBroker;
   readonly disk: VirtualDisk;
+  /** The way to the broker of a home that is wired. */
+  readonly wire: Wire;
   /** What runs the bridge. */
   machine: Machine;
   readonly messages: TakenMessage[] = [];
@@ -90,7 +95,12 @@ export class Home {
   readonly signalId: string;
   readonly sonicId: string;
 
-  constructor({ cloud = {}, config = {}, begins = '2026-03-02T09:00:00Z' }: HomeOptions = {}) {
+  constructor({
+    cloud = {},
+    config = {},
+    begins = '2026-03-02T09:00:00Z',
+    isWired = false,
+  }: HomeOptions = {}) {
     const epochMs = Date.parse(begins);
     const { time } = this;
     const worldClock = {
@@ -116,6 +126,7 @@ export class Home {
         this.onLinked();
       },
     });
+    this.wire = new Wire(this.broker);
     this.disk = new VirtualDisk(seededRandom(2));
     const byNumber = new Map<number, Request>();
     this.#place = {
@@ -142,7 +153,9 @@ export class Home {
       },
       logged: (line) => this.lines.push({ at: time.now, text: lineOf(line) }),
       config: config as Place['config'],
+      ...(isWired && { dialFrom: (clock) => this.wire.dialFrom(clock) }),
     };
+    if (isWired) time.turnsToRest = 8;
     this.machine = new Machine(this.#place);
     const { world } = this.simulator;
     this.propertyId = world.properties.ids[0] ?? '';
@@ -164,6 +177,15 @@ export class Home {
   /** Lets time pass. */
   async pass(ms: number): Promise<void> {
     await this.time.runUntil(this.time.now + ms);
+  }
+
+  /** Lets time pass until it is so, a second at a time; throws where that takes longer. */
+  async until(isSo: () => boolean, what: string, longestMs = 10 * minuteMs): Promise<void> {
+    const end = this.time.now + longestMs;
+    while (!isSo()) {
+      if (this.time.now >= end) throw new Error(`waited in vain for ${what}`);
+      await this.pass(secondMs);
+    }
   }
 
   /** Starts the bridge with another configuration, on the same disk; the one before must have ended. */
@@ -251,6 +273,11 @@ export class Home {
   linesFrom(at: number): readonly string[] {
     return this.lines.filter((line) => line.at >= at).map(({ text }) => text);
   }
+}
+
+/** What the log has said of the broker as a warning or worse. */
+export function brokerWarnings(home: Home, from = 0): readonly string[] {
+  return home.linesFrom(from).filter((text) => /^(warn|error|fatal):.*MQTT broker/.test(text));
 }
 
 function lineOf(json: string): string {

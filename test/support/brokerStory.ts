@@ -45,7 +45,7 @@ export async function beginStory(house: House, url: string, mqtt: object = {}): 
 }
 
 /** The story of a bridge that shows everything now. */
-export async function storyOf(house: House, bridge: RunningProgram): Promise<BrokerStory> {
+async function storyOf(house: House, bridge: RunningProgram): Promise<BrokerStory> {
   const before = await retainedPicture(house);
   const { world, requests } = house.simulator;
   const [sonic = ''] = world.sonics.ids;
@@ -93,7 +93,7 @@ export async function storyOf(house: House, bridge: RunningProgram): Promise<Bro
 }
 
 /** Waits until everything was published since that message. */
-export async function untilShown(house: House, from: number, timeoutMs = 40_000): Promise<void> {
+async function untilShown(house: House, from: number, timeoutMs = 40_000): Promise<void> {
   const { properties, signals, sonics, incidents } = house.simulator.world;
   const wanted = [
     ...[...properties.ids, ...signals.ids, ...sonics.ids].map(
@@ -112,7 +112,7 @@ export async function untilShown(house: House, from: number, timeoutMs = 40_000)
 }
 
 /** What a bridge has said of the broker as a warning or worse. */
-export function warningsOf(bridge: RunningProgram): string[] {
+function warningsOf(bridge: RunningProgram): string[] {
   return bridge.stderr.split('\n').filter((line) => /(WARN|ERROR|FATAL).*MQTT broker/.test(line));
 }
 

@@ -1,15 +1,6 @@
 import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { atTestEnd } from './childProcess.ts';
-
-/** How slowly bytes pass, in both directions. */
-export interface Pace {
-  /** How long each piece is held up. */
-  readonly delayMs: number;
-  /** The largest piece; as it comes unless given. */
-  readonly pieceBytes?: number;
-}
 
 /** A way through to a port of the loopback that can fail. */
 export interface TcpProxy {
@@ -26,10 +17,6 @@ export interface TcpProxy {
   thaw(): void;
   /** Resets every connection, as a machine that has restarted does; new ones are let through. */
   reset(): void;
-  /** Breaks every connection off in mid-packet: after so many more bytes for the visitor. */
-  breakAfter(bytes: number): void;
-  /** Passes bytes on so slowly; null as fast as they come. */
-  slow(pace: Pace | null): void;
 }
 
 /** Starts a proxy; a connection whose first bytes are not admitted is hung up on. */
@@ -41,9 +28,6 @@ export async function startTcpProxy(
   const thawed = new Set<() => void>();
   let isCut = false;
   let isFrozen = false;
-  let pace: Pace | null = null;
-  /** How many bytes visitors are still let have. */
-  let left = Number.POSITIVE_INFINITY;
   let visits = 0;
 
   const passable = () => (isFrozen ? new Promise<void>((resolve) => thawed.add(resolve)) : undefined);
@@ -54,19 +38,11 @@ export async function startTcpProxy(
   const end = (how: 'destroy' | 'resetAndDestroy') => {
     for (const socket of sockets) socket[how]();
   };
-  const relay = async (from: Socket, to: Socket, isToVisitor: boolean) => {
+  const relay = async (from: Socket, to: Socket) => {
     try {
       for await (const chunk of from as AsyncIterable<Buffer>) {
-        for (const piece of pieces(chunk, pace?.pieceBytes)) {
-          if (pace) await pause(pace.delayMs);
-          await passable();
-          const passed = isToVisitor ? piece.subarray(0, left) : piece;
-          if (isToVisitor) left -= passed.length;
-          if (!to.write(passed)) await once(to, 'drain');
-          if (left > 0) continue;
-          left = Number.POSITIVE_INFINITY;
-          end('destroy');
-        }
+        await passable();
+        if (!to.write(chunk)) await once(to, 'drain');
       }
     } catch {
       // One end broke off; the other hears of it below.
@@ -89,8 +65,8 @@ export async function startTcpProxy(
     const target = dial(targetPort, '127.0.0.1');
     keep(target);
     visitor.unshift(firstBytes);
-    void relay(visitor, target, false);
-    void relay(target, visitor, true);
+    void relay(visitor, target);
+    void relay(target, visitor);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const thaw = () => {
@@ -121,18 +97,5 @@ export async function startTcpProxy(
     },
     thaw,
     reset: () => end('resetAndDestroy'),
-    breakAfter(bytes) {
-      left = bytes;
-    },
-    slow(next) {
-      pace = next;
-    },
   };
-}
-
-function pieces(chunk: Buffer, pieceBytes = chunk.length): Buffer[] {
-  const count = Math.ceil(chunk.length / pieceBytes);
-  return Array.from({ length: count }, (_, index) =>
-    chunk.subarray(index * pieceBytes, (index + 1) * pieceBytes),
-  );
 }

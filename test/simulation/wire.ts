@@ -1,0 +1,226 @@
+import { createRequire } from 'node:module';
+import { Duplex } from 'node:stream';
+import { type IClientOptions, MqttClient, type Packet } from 'mqtt';
+import type { Dial } from '../../src/broker/dial.ts';
+import { matches, type Peer, type VirtualBroker } from './virtualBroker.ts';
+import type { ProcessClock } from './virtualTime.ts';
+
+/** A bridge's way to the broker, as a script has it in its hands. */
+export interface Way {
+  /** Shows the bridge a packet, or any bytes. */
+  toBridge(packet: Packet | Buffer): void;
+  hangUp(): void;
+  /** Hangs up as a machine does that knows nothing of the connection. */
+  reset(): void;
+}
+
+/** What becomes of packets: each answers whether it has dealt with the packet, which then goes no further. */
+export interface Script {
+  readonly fromBridge?: (packet: Packet, way: Way) => boolean;
+  readonly fromBroker?: (packet: Packet, way: Way) => boolean;
+}
+
+interface Codec {
+  parser(options: { protocolVersion?: number }): {
+    parse(bytes: Buffer): number;
+    on(event: 'packet', take: (packet: Packet) => void): void;
+    on(event: 'error', take: (error: Error) => void): void;
+  };
+  generate(packet: Packet, options: { protocolVersion: number }): Buffer;
+}
+
+/** The one that mqtt.js brings along. */
+const codec: Codec = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet');
+
+/**
+ * The way to the virtual broker on which mqtt.js itself speaks, in bytes, for what the client of the virtual broker
+ * leaves out: what a broker may answer, well or not. Without a script all packets pass.
+ */
+export class Wire {
+  readonly ways = new Set<Way>();
+  /** How many connections were made. */
+  visits = 0;
+  script: Script = {};
+  readonly #broker: VirtualBroker;
+
+  constructor(broker: VirtualBroker) {
+    this.#broker = broker;
+  }
+
+  /** Plays this from the next packet on. */
+  play(script: Script = {}): void {
+    this.script = script;
+  }
+
+  /** How a process reaches the broker by it. */
+  dialFrom(clock: ProcessClock): Dial {
+    return (options) => {
+      this.visits += 1;
+      const end = new BrokersEnd(this, this.#broker, clock, options);
+      return new MqttClient(() => end.stream, { ...options, timerVariant: timersOf(clock) });
+    };
+  }
+}
+
+/** Timers of mqtt.js by that clock. */
+function timersOf(clock: ProcessClock) {
+  const cancels = new Map<number, () => void>();
+  let numbers = 0;
+  return {
+    set: (run: () => void, everyMs: number) => {
+      const number = ++numbers;
+      const again = () => {
+        cancels.set(number, clock.after(everyMs, again));
+        run();
+      };
+      cancels.set(number, clock.after(everyMs, again));
+      return number;
+    },
+    clear: (number: number) => {
+      cancels.get(number)?.();
+      cancels.delete(number);
+    },
+  };
+}
+
+/** The other end of a connection: reads what the bridge writes, and acts on the broker. */
+class BrokersEnd implements Peer, Way {
+  readonly clientId: string;
+  readonly stream: Duplex;
+  readonly #wire: Wire;
+  readonly #broker: VirtualBroker;
+  readonly #clock: ProcessClock;
+  readonly #options: IClientOptions;
+  readonly #parser = codec.parser({});
+  readonly #filters = new Map<string, { readonly isFlagKept: boolean; readonly isNotEchoed: boolean }>();
+  readonly #forgetDeath: () => void;
+  #isOver = false;
+
+  constructor(wire: Wire, broker: VirtualBroker, clock: ProcessClock, options: IClientOptions) {
+    this.#wire = wire;
+    this.#broker = broker;
+    this.#clock = clock;
+    this.#options = options;
+    this.clientId = options.clientId ?? '';
+    this.#forgetDeath = clock.onDeath(() => this.cut('killed'));
+    this.#parser.on('packet', (packet) => {
+      if (!wire.script.fromBridge?.(packet, this)) this.#take(packet);
+    });
+    this.stream = new Duplex({
+      allowHalfOpen: false,
+      read: () => {},
+      write: (bytes: Buffer, _encoding, done) => {
+        clock.after(1, () => {
+          if (!this.#isOver && broker.fault !== 'frozen') this.#parser.parse(bytes);
+        });
+        done();
+      },
+      destroy: (error, done) => {
+        clock.after(1, () => this.#over('closed by the bridge'));
+        done(error);
+      },
+    });
+    if (broker.fault === 'away') clock.after(5, () => this.#fail('ECONNREFUSED'));
+    else wire.ways.add(this);
+  }
+
+  toBridge(packet: Packet | Buffer): void {
+    const bytes = Buffer.isBuffer(packet)
+      ? packet
+      : codec.generate(packet, { protocolVersion: this.#version });
+    this.#clock.after(1, () => {
+      if (!this.stream.destroyed && this.#broker.fault !== 'frozen') this.stream.push(bytes);
+    });
+  }
+
+  hangUp(): void {
+    this.#over('hung up');
+    this.#clock.after(1, () => {
+      if (!this.stream.destroyed) this.stream.push(null);
+    });
+  }
+
+  reset(): void {
+    this.#over('reset');
+    this.#fail('ECONNRESET');
+  }
+
+  cut(reason: string): void {
+    if (reason === 'taken-over') {
+      if (this.#version === 5) this.toBridge({ cmd: 'disconnect', reasonCode: 142 });
+      this.hangUp();
+    } else this.reset();
+  }
+
+  deliverLive(topic: string, payload: string, isRetained: boolean): void {
+    for (const [filter, { isFlagKept }] of this.#filters) {
+      if (!matches(filter, topic)) continue;
+      this.#deliver(topic, payload, isRetained && isFlagKept);
+      return;
+    }
+  }
+
+  get #version(): 4 | 5 {
+    return this.#options.protocolVersion === 5 ? 5 : 4;
+  }
+
+  #fail(code: string): void {
+    this.#clock.after(1, () => this.stream.destroy(Object.assign(new Error(`connect ${code}`), { code })));
+  }
+
+  /** It has ended, and unless the bridge has said goodbye its last will is spoken. */
+  #over(reason: string, hasSaidGoodbye = false): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#forgetDeath();
+    this.#wire.ways.delete(this);
+    const { will } = this.#options;
+    const isKnown = this.#broker.isPeerOf(this);
+    this.#broker.detach(this);
+    if (isKnown && will && !hasSaidGoodbye && reason !== '')
+      this.#broker.takeFrom(this, will.topic, String(will.payload), will.retain === true);
+  }
+
+  #answer(packet: Packet): void {
+    if (!this.#isOver && !this.#wire.script.fromBroker?.(packet, this)) this.toBridge(packet);
+  }
+
+  #deliver(topic: string, payload: string, retain: boolean): void {
+    this.#answer({ cmd: 'publish', topic, payload, qos: 0, retain, dup: false });
+  }
+
+  #take(packet: Packet): void {
+    if (this.#isOver) return;
+    const messageId = 'messageId' in packet ? Number(packet.messageId) : 0;
+    if (packet.cmd === 'connect') {
+      this.#broker.attach(this);
+      this.#answer({ cmd: 'connack', sessionPresent: false, reasonCode: 0, returnCode: 0 });
+    } else if (packet.cmd === 'subscribe') {
+      const granted = packet.subscriptions.map(({ qos }) => qos);
+      this.#answer({ cmd: 'suback', messageId, granted } as Packet);
+      for (const { topic, rap = false, nl = false } of packet.subscriptions) {
+        this.#filters.set(topic, { isFlagKept: rap, isNotEchoed: nl });
+        for (const [kept, payload] of [...this.#broker.retained])
+          if (matches(topic, kept)) this.#deliver(kept, payload, true);
+      }
+    } else if (packet.cmd === 'unsubscribe') {
+      for (const filter of packet.unsubscriptions) this.#filters.delete(filter);
+      this.#answer({ cmd: 'unsuback', messageId, granted: packet.unsubscriptions.map(() => 0) } as Packet);
+    } else if (packet.cmd === 'publish')
+      this.#publish(packet.topic, String(packet.payload), packet.retain, messageId);
+    else if (packet.cmd === 'pingreq') this.#answer({ cmd: 'pingresp' });
+    else if (packet.cmd === 'disconnect') this.#over('goodbye', true);
+  }
+
+  #publish(topic: string, payload: string, retain: boolean, messageId: number): void {
+    this.#broker.tap.handedOver(topic, payload, retain);
+    this.#broker.takeFrom(this, topic, payload, retain);
+    this.#answer({ cmd: 'puback', messageId, reasonCode: 0 });
+    // A broker echoes what it is sent to whoever has asked for it.
+    for (const [filter, { isNotEchoed, isFlagKept }] of this.#filters) {
+      if (isNotEchoed || !matches(filter, topic)) continue;
+      this.#deliver(topic, payload, retain && isFlagKept);
+      return;
+    }
+  }
+}

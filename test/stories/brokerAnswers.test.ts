@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import type { Script } from '../simulation/wire.ts';
+import { expectWhole, pictureOf } from './brokerPicture.ts';
+import { brokerWarnings, Home, minuteMs, secondMs } from './home.ts';
+
+/** A home whose bridge speaks with the broker in bytes, and shows everything. */
+async function startWiredHome(mqtt: object = {}): Promise<Home> {
+  const home = new Home({ isWired: true, config: { mqtt } });
+  await home.start();
+  // By then all that is read seldom was read, too.
+  await home.pass(5 * minuteMs);
+  return home;
+}
+
+/** Tells the valve to close or open, and lets it move. */
+async function command(home: Home, action: 'CLOSE' | 'OPEN'): Promise<void> {
+  const told = home.events('command').length;
+  home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, action, false);
+  await home.pass(2 * minuteMs);
+  expect(home.events('command').slice(told)).toMatchObject([{ status: 'ok', http_status: 200 }]);
+  expect(home.json(`sonic/${home.sonicId}`).valve).toBe(action === 'CLOSE' ? 'closed' : 'open');
+}
+
+/** Counts the messages that the bridge has sent and that the broker has not acknowledged. */
+function countingInFlight(home: Home, ackMs: number, limit?: number) {
+  const counts = { now: 0, most: 0 };
+  const script: Script = {
+    fromBridge: (packet) => {
+      if (packet.cmd === 'publish') counts.now += 1;
+      counts.most = Math.max(counts.most, counts.now);
+      return false;
+    },
+    fromBroker: (packet, way) => {
+      if (packet.cmd === 'connack' && limit !== undefined) {
+        way.toBridge({ ...packet, properties: { ...packet.properties, receiveMaximum: limit } });
+        return true;
+      }
+      if (packet.cmd !== 'puback') return false;
+      home.time.after(ackMs, () => {
+        counts.now -= 1;
+        way.toBridge(packet);
+      });
+      return true;
+    },
+  };
+  return { counts, script };
+}
+
+const hangUpOnAll = ({ wire }: Home) => {
+  for (const way of wire.ways) way.hangUp();
+};
+
+/** Each message is refused for this reason; the broker has not taken it. */
+const refusing = (reasonCode: number): Script => ({
+  fromBridge: (packet, way) => {
+    if (packet.cmd !== 'publish') return false;
+    way.toBridge({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode });
+    return true;
+  },
+});
+
+const refusals = (home: Home) => home.linesFrom(0).filter((text) => /^warn:.*did not take/.test(text));
+
+describe('a broker that', () => {
+  it.each([
+    ['acknowledges a second late gets all, little at a time', 1_000, undefined, 80],
+    ['takes one message at a time gets no more at a time', 5, 1, 1],
+  ])('%s, and commands are answered', async (_, ackMs, limit, most) => {
+    const home = new Home({ isWired: true });
+    const { counts, script } = countingInFlight(home, ackMs, limit);
+    home.wire.play(script);
+    await home.start();
+    await command(home, 'CLOSE');
+    await command(home, 'OPEN');
+    expect(counts.most).toBeGreaterThan(0);
+    expect(counts.most).toBeLessThanOrEqual(most);
+    expect(brokerWarnings(home)).toEqual([]);
+    await home.stop();
+  });
+
+  it('acknowledges nothing any more is left and asked again, and a command meanwhile is carried out once', async () => {
+    const home = await startWiredHome();
+    home.wire.play({ fromBroker: ({ cmd }) => cmd === 'puback' });
+    home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    // One and a half times the keepalive.
+    await home.pass(95 * secondMs);
+    home.wire.play();
+    await home.pass(minuteMs);
+    expect(brokerWarnings(home)).toEqual([expect.stringMatching(/it does not acknowledge what it is sent/)]);
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
+    expect(home.valveCommands).toHaveLength(1);
+    await command(home, 'OPEN');
+    expect(home.valveCommands).toHaveLength(2);
+    await home.stop();
+  });
+
+  it.each([
+    ['has exceeded its quota', 151, /Quota exceeded/],
+    ['has trouble of its own', 131, /Implementation specific error/],
+  ])('%s loses nothing that it had, and gets what it refused once it takes it', async (_, code, words) => {
+    const home = await startWiredHome();
+    const { sonicId } = home;
+    home.wire.play(refusing(code));
+    home.world.setValve(sonicId, 'closed');
+    // Everything is published again, and refused.
+    home.broker.publish('homeassistant/status', 'online', false);
+    await home.pass(5 * minuteMs);
+    expect(home.linesFrom(0).join('\n')).toMatch(/Others are told at level debug/);
+    expect(refusals(home)).toHaveLength(10);
+    expect(refusals(home).filter((line) => !words.test(line))).toEqual([]);
+    expect(home.json(`sonic/${sonicId}`).valve).toBe('open');
+    home.wire.play();
+    await home.pass(3 * minuteMs);
+    expect(home.json(`sonic/${sonicId}`).valve).toBe('closed');
+    const emptied = home.messages.filter(({ topic, payload }) => payload === '' && topic.includes(sonicId));
+    expect(emptied).toEqual([]);
+    await home.stop();
+  });
+
+  it('takes tiny packets only gets what fits, is told so in a few lines, and gets the rest when it takes more', async () => {
+    const home = await startWiredHome();
+    const before = pictureOf(home);
+    home.wire.play({
+      fromBroker: (packet, way) => {
+        if (packet.cmd !== 'connack') return false;
+        way.toBridge({ ...packet, properties: { ...packet.properties, maximumPacketSize: 120 } });
+        return true;
+      },
+    });
+    hangUpOnAll(home);
+    await home.pass(5 * minuteMs);
+    expect(home.linesFrom(0).join('\n')).toMatch(
+      /has \d+ bytes; the broker takes 120.*Others are told at level debug/,
+    );
+    expect(refusals(home)).toHaveLength(10);
+    home.wire.play();
+    hangUpOnAll(home);
+    await home.pass(minuteMs);
+    expectWhole(home, before);
+    await home.stop();
+  });
+
+  it.each([
+    ['shuts down', 139, 'Server shutting down'],
+    ['finds a message too large', 149, 'Packet too large'],
+  ])(
+    '%s and says so is quoted, once, and what passes meanwhile is not told later',
+    async (_, reasonCode, words) => {
+      const home = await startWiredHome();
+      const before = pictureOf(home);
+      // It does not even hang up.
+      for (const way of home.wire.ways) way.toBridge({ cmd: 'disconnect', reasonCode });
+      home.wire.play({
+        fromBridge: (_packet, way) => {
+          way.hangUp();
+          return true;
+        },
+      });
+      await home.pass(secondMs);
+      home.world.setValve(home.sonicId, 'closed');
+      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+      await home.pass(3 * minuteMs);
+      home.world.setValve(home.sonicId, 'open');
+      await home.pass(3 * minuteMs);
+      home.wire.play();
+      await home.pass(minuteMs);
+      expectWhole(home, before);
+      expect(brokerWarnings(home)[0]).toContain(`the broker ended the connection: ${words}`);
+      expect(brokerWarnings(home).slice(2)).toEqual([]);
+      expect(home.valveCommands).toEqual([]);
+      await home.stop();
+    },
+  );
+
+  it.each([
+    [5, /another client has connected with the client id sonic2mqtt/],
+    [4, /again and again; maybe another client has connected with the client id sonic2mqtt/],
+  ] as const)(
+    'is shared with another client of the same id (MQTT %i) is not stormed, and it is told',
+    async (protocolVersion, words) => {
+      const home = await startWiredHome({ protocol_version: protocolVersion });
+      const before = pictureOf(home);
+      const rival = { clientId: 'sonic2mqtt', cut: () => undefined, deliverLive: () => undefined };
+      // It comes back at once each time.
+      home.onLinked = () =>
+        void home.time.after(50, () => home.broker.isPeerOf(rival) || home.broker.attach(rival));
+      home.broker.attach(rival);
+      const { visits } = home.wire;
+      await home.pass(20 * minuteMs);
+      expect(home.wire.visits - visits).toBeGreaterThan(20);
+      expect(home.wire.visits - visits).toBeLessThanOrEqual(85);
+      home.onLinked = () => undefined;
+      home.broker.detach(rival);
+      await home.pass(2 * minuteMs);
+      expectWhole(home, before);
+      expect(
+        home.linesFrom(0).filter((line) => line.startsWith('warn') && words.test(line)).length,
+      ).toBeGreaterThan(0);
+      expect(brokerWarnings(home).length).toBeLessThanOrEqual(4);
+      await home.stop();
+    },
+  );
+
+  it('sends garbage behind good packets is left, and asked again', async () => {
+    const home = await startWiredHome();
+    const before = pictureOf(home);
+    const pubrel = Buffer.from([0x62, 0x02, 0x00, 0x07]);
+    const message = Buffer.from([0x34, 0x06, 0x00, 0x01, 0x61, 0x00, 0x08, 0x78]);
+    const garbage = Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]);
+    for (const way of home.wire.ways)
+      way.toBridge(Buffer.concat([pubrel, pubrel, message, message, garbage]));
+    await home.pass(minuteMs);
+    expect(brokerWarnings(home)).toEqual([expect.stringMatching(/it does not keep to the protocol/)]);
+    expect(home.linesFrom(0).join('\n')).toMatch(/back after/);
+    expectWhole(home, before);
+    await home.stop();
+  });
+
+  it('hangs up on whoever asks what it keeps is not asked for ever: all is shown all the same', async () => {
+    const home = new Home({ isWired: true });
+    home.wire.play({
+      fromBridge: (packet, way) => {
+        const isAsking =
+          packet.cmd === 'subscribe' && packet.subscriptions.some(({ topic }) => topic.includes('/config'));
+        if (isAsking) way.hangUp();
+        return isAsking;
+      },
+    });
+    await home.start();
+    await home.pass(5 * minuteMs);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+    expect(home.linesFrom(0).join('\n')).toMatch(
+      /What the broker keeps cannot be read, so nothing stale is deleted/,
+    );
+    await home.stop();
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { expectWhole, pictureOf } from './brokerPicture.ts';
+import { Home, minuteMs } from './home.ts';
+
+async function startHome(): Promise<Home> {
+  const home = new Home({ cloud: { sonics: 2 } });
+  await home.start();
+  // By then all that is read seldom was read, too.
+  await home.pass(5 * minuteMs);
+  return home;
+}
+
+const noRemoval = /removing entities|Deleted/;
+
+describe('a broker', () => {
+  it.each([
+    ['that restarts empty', 0, false],
+    ['that restarts with half of what it kept', 0.5, false],
+    ['that restarts with half of what it kept, together with the bridge', 0.5, true],
+  ])('%s has all again, and no device goes', async (_, keptShare, isBridgeRestarted) => {
+    const home = await startHome();
+    const before = pictureOf(home);
+    if (isBridgeRestarted) home.machine.kill();
+    home.broker.restart(keptShare);
+    expect(home.broker.retained.size).toBeLessThan(0.8 * before.size);
+    if (isBridgeRestarted) home.machine.start();
+    await home.pass(6 * minuteMs);
+    expectWhole(home, before);
+    expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
+    home.machine.kill();
+  });
+
+  it('that shows only a part of what it keeps to a new bridge loses nothing by that', async () => {
+    const home = await startHome();
+    const before = pictureOf(home);
+    await home.stop();
+    home.broker.shownShare = 0.5;
+    await home.start();
+    home.broker.publish('homeassistant/status', 'online', false);
+    await home.pass(6 * minuteMs);
+    expectWhole(home, before);
+    expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
+    home.machine.kill();
+  });
+
+  it('that keeps what others have written there shows the truth again, and what is theirs stays', async () => {
+    const home = await startHome();
+    const { broker, sonicId } = home;
+    const config = `homeassistant/device/sonic2mqtt_${sonicId}/config`;
+    const others = JSON.stringify({ availability: [{ topic: 'another/bridge/state' }], components: {} });
+    const foreign: Record<string, string> = {
+      'homeassistant/device/sonic2mqtt_another/config': others,
+      'homeassistant/device/sonic2mqtt_broken/config': '{"availability":',
+      'homeassistant/sensor/somebody/config': '{}',
+      'sonic2mqtt/notes': 'mine',
+      'sonic2mqtt/sonic/attic/notes/mine': 'too',
+      'another/sonic/attic': '{}',
+    };
+    const before = broker.retained.get(config);
+    broker.cut();
+    for (const [topic, text] of Object.entries(foreign)) broker.publish(topic, text, true);
+    broker.publish(`sonic2mqtt/sonic/${sonicId}`, '{"valve":"closed"}', true);
+    broker.publish(`sonic2mqtt/sonic/${sonicId}/availability`, 'offline', true);
+    broker.publish(config, others, true);
+    await home.pass(minuteMs);
+    const expectTruth = () => {
+      expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+      expect(broker.retained.get(config)).toBe(before);
+      for (const [topic, text] of Object.entries(foreign))
+        expect([topic, broker.retained.get(topic)]).toEqual([topic, text]);
+    };
+    expectTruth();
+    // A new run looks at what is there, and sweeps.
+    await home.restart();
+    await home.pass(5 * minuteMs);
+    expectTruth();
+    home.machine.kill();
+  });
+});
