@@ -14,7 +14,7 @@ const rooms = {
     'cloud/request.ts',
   ],
   broker: ['base'],
-  simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/wire.ts'],
+  simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/decoders.ts'],
   state: ['base', 'model', 'cloud'],
   // The names of the polls are the store's too: a list is as old as its poll.
   store: ['base', 'model', 'polling/slices.ts'],

@@ -10,7 +10,7 @@ import { encodeCall } from '../../src/cloud/request.ts';
 import { incidentTypes } from '../../src/model/records.ts';
 import { code, codeBlock, generatedNote, json, table } from './markdown.ts';
 
-const provenances = {
+const sources = {
   document: 'interface document',
   public: 'published',
   assumed: 'assumed',
@@ -172,12 +172,12 @@ and nothing is sent. A page is an object with the records in \`data\`, and \`pag
 
 function overview(): string {
   const rows = operationNames.map((name) => {
-    const { number, method, path, provenance, retry, control, session } = operationRow(name);
+    const { number, method, path, source, retry, control, session } = operationRow(name);
     return [
       code(name),
       number === null ? '' : String(number),
       code(`${method} ${path}`),
-      provenances[provenance],
+      sources[source],
       retry === 'safe' ? 'yes' : 'no',
       session
         ? 'the session'

@@ -25,7 +25,7 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a broken connection may have acted',
-    file: 'src/cloud/noAnswer.ts',
+    file: 'src/cloud/networkErrors.ts',
     text: 'const mayHaveActed = wasSent;',
     replacement: 'const mayHaveActed = false;',
     tests: transportTests,
@@ -61,8 +61,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'no message that was under way too long is a command',
     file: 'src/commands/messageAge.ts',
-    text: 'return isTooLate(',
-    replacement: 'return false && isTooLate(',
+    text: 'return isPastSendWindow(',
+    replacement: 'return false && isPastSendWindow(',
     tests: commanderTests,
   },
   {
@@ -75,21 +75,21 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'no valve command that waited too long is sent',
     file: valveLanes,
-    text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
+    text: 'if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
     tests: commanderTests,
   },
   {
     promise: 'no request that waited too long is sent',
     file: 'src/commands/requests.ts',
-    text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
+    text: 'if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
     tests: requestTests,
   },
   {
     promise: 'no change that waited too long is sent',
     file: 'src/commands/changes.ts',
-    text: 'if (isTooLate(timeoutMs, requestTimeoutMs)) {',
+    text: 'if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {',
     replacement: 'if (false) {',
     tests: ['test/unit/commands/changes.test.ts'],
   },

@@ -95,7 +95,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/cloud/client.ts',
     text: 'complete: problem === null',
     replacement: 'complete: true',
-    tests: ['test/unit/cloud/crawl.test.ts'],
+    tests: ['test/unit/cloud/listAll.test.ts'],
   },
   {
     promise: 'a lost cloud changes no value',
@@ -120,23 +120,23 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'what hangs leaves a connection to the lists of valves and leaks',
-    file: 'src/cloud/limiter.ts',
+    file: 'src/cloud/requestQueue.ts',
     text: 'this.#singleSlots = Math.max(1, this.#sharedSlots - 1);',
     replacement: 'this.#singleSlots = this.#sharedSlots;',
-    tests: ['test/unit/cloud/limiter.test.ts'],
+    tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
   {
     promise: 'a list that hangs leaves a connection to those that are answered',
-    file: 'src/cloud/limiter.ts',
+    file: 'src/cloud/requestQueue.ts',
     text: 'if (isStuck && stuck >= this.#singleSlots) return false;',
     replacement: '',
-    tests: ['test/unit/cloud/limiter.test.ts'],
+    tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
   {
     promise: 'what hangs leaves a connection to what is answered',
-    file: 'src/cloud/limiter.ts',
+    file: 'src/cloud/requestQueue.ts',
     text: 'this.#stuckSlots = Math.max(1, this.#singleSlots - 1);',
     replacement: 'this.#stuckSlots = this.#singleSlots;',
-    tests: ['test/unit/cloud/limiter.test.ts'],
+    tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
 ];

@@ -86,9 +86,9 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'an id that is not safe in a topic is left out',
-    file: 'src/cloud/wire.ts',
+    file: 'src/cloud/decoders.ts',
     text: 'const safeIdPattern = /^(?!bridge(_\\d+)?$)[A-Za-z0-9_-]{1,128}$/;',
     replacement: 'const safeIdPattern = /^(?!bridge(_\\d+)?$).{1,128}$/;',
-    tests: ['test/unit/cloud/wire.test.ts'],
+    tests: ['test/unit/cloud/decoders.test.ts'],
   },
 ];

@@ -1,10 +1,10 @@
 import { printable } from '../base/printable.ts';
 import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { HowFar } from '../cloud/crawl.ts';
+import type { Envelope } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
+import type { HowFar } from '../cloud/listAll.ts';
 import { type Call, type ListName, operationRow } from '../cloud/operations.ts';
-import type { Envelope } from '../cloud/wire.ts';
 import { readBody } from './callBody.ts';
 import { callOf, readCallLine } from './callLine.ts';
 import { type CommandContext, exitStatus } from './command.ts';
@@ -52,7 +52,7 @@ function asJson(answer: unknown): string {
 
 async function ask(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
   // Whoever waits for it would rather hear that it failed than wait for the cloud to come back.
-  const { sent } = await client.ask(asked, { priority: 'command', signal });
+  const { sent } = await client.callRaw(asked, { priority: 'command', signal });
   return sent;
 }
 
@@ -62,7 +62,7 @@ async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal
     progress.show(announced === null ? `page ${read} …` : `page ${read} of ${announced} …`);
   try {
     // Only lists get here: the command line was checked.
-    const { records, problem } = await client.crawlAsSent(asked as Call<ListName>, { signal, onPage });
+    const { records, problem } = await client.listAllRaw(asked as Call<ListName>, { signal, onPage });
     if (problem !== null) {
       throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
     }

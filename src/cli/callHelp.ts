@@ -1,7 +1,7 @@
 import type { Field } from '../cloud/fields.ts';
 import { type OperationName, operationRow } from '../cloud/operations.ts';
 import { operationNamed, operationWord } from './callLine.ts';
-import { provenanceWords } from './operationList.ts';
+import { sourceLabels } from './operationList.ts';
 import { exampleBody, optionOf, optionsOf } from './operationOptions.ts';
 import { wrapped } from './wrapped.ts';
 
@@ -40,7 +40,7 @@ function operationHelp(name: OperationName): string[] {
   return [
     '',
     `${name}${number}`,
-    `${row.method} ${row.path} (${provenanceWords[row.provenance]})`,
+    `${row.method} ${row.path} (${sourceLabels[row.source]})`,
     '',
     ...described([
       ...options.map((option) => ({ name: optionOf(option.name), words: wordsOf(option) })),

@@ -10,9 +10,9 @@ import type { Connection } from '../broker/connection.ts';
 import { silentWords } from '../broker/failureWords.ts';
 import { visitBroker } from '../broker/visit.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { describeFailure } from '../cloud/noAnswer.ts';
+import type { HowFar } from '../cloud/listAll.ts';
+import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
 import { brokerAddresses } from '../config/brokerAddresses.ts';
 import type { Config } from '../config/schema.ts';
@@ -197,9 +197,9 @@ async function examineAccount(
       const what = call.operation.replace('list_', '');
       howFar(announced === null ? `${what} ${read}` : `${what} ${read} of ${announced}`);
     };
-    let crawl = await client.crawl(call, { onPage });
+    let crawl = await client.listAll(call, { onPage });
     // The list of a busy account may change while it is read.
-    if (crawl.isInDoubt) crawl = await client.crawl(call, { onPage });
+    if (crawl.isInDoubt) crawl = await client.listAll(call, { onPage });
     if (crawl.problem) throw new Error(`${call.operation}: ${crawl.problem}`);
     return crawl.records;
   };

@@ -1,11 +1,11 @@
-import type { Provenance } from '../cloud/catalogue.ts';
+import type { Source } from '../cloud/catalogue.ts';
 import type { Field, Fields } from '../cloud/fields.ts';
 import { type AnyOperation, operationNames, operationRow } from '../cloud/operations.ts';
 import { optionOf, optionsOf } from './operationOptions.ts';
 import { wrapped } from './wrapped.ts';
 
 /** Where a route is known from, as people are told. */
-export const provenanceWords: Readonly<Record<Provenance, string>> = {
+export const sourceLabels: Readonly<Record<Source, string>> = {
   document: 'document',
   public: 'published',
   assumed: 'assumed',
@@ -19,8 +19,8 @@ export function operationList(): string[] {
   const nameWidth = Math.max(...operationNames.map((name) => name.length));
   const blocks = operationNames.map((name) => {
     const row = operationRow(name);
-    const { number, method, path, provenance } = row;
-    const head = [name.padEnd(nameWidth), String(number ?? '-').padStart(2), provenanceWords[provenance]];
+    const { number, method, path, source } = row;
+    const head = [name.padEnd(nameWidth), String(number ?? '-').padStart(2), sourceLabels[source]];
     return [head.join('  '), `${indent}${method} ${path}`, ...wrapped(takenBy(row), width, indent), ''];
   });
   return [

@@ -1,32 +1,50 @@
 import { z } from 'zod';
 import { incidentTypes } from '../model/records.ts';
 import { bodies } from './bodies.ts';
-import { type Reader, readers } from './wire.ts';
+import { type Decoder, decoders } from './decoders.ts';
 
 /** What MQTT must be allowed to change before an operation may be asked for (contract: `control`). */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
+
+/** A poll that shows what an operation changed. */
+export type Refreshes = 'properties' | 'signals' | 'sonics' | 'incidents';
+
+/**
+ * What the reply to a change tells: the record as it is now, the setting that no poll shows, or the job of a pressure
+ * test.
+ */
+export type Returns =
+  | 'incident'
+  | 'property'
+  | 'signal'
+  | 'sonic'
+  | 'notifications'
+  | 'settings'
+  | 'leakProtection'
+  | 'pushNotifications'
+  | 'pressureTestJob';
 
 /**
  * Where a route is known from: `document`, the interface document; `public`, the vendor's or a library's own
  * publications (cloud-facts 1); `assumed`, nobody has published it.
  */
-export type Provenance = 'document' | 'public' | 'assumed';
+export type Source = 'document' | 'public' | 'assumed';
 
 /**
  * What an operation answers: one record, a page of records, or an acknowledgement: there the status alone is the
  * success, whatever the body, which is null where it cannot be read.
  */
 export type Reply<T> =
-  | { readonly kind: 'record'; readonly read: Reader<T> }
-  | { readonly kind: 'page'; readonly read: Reader<T> }
-  | { readonly kind: 'acknowledgement'; readonly read: Reader<T> };
+  | { readonly kind: 'record'; readonly decode: Decoder<T> }
+  | { readonly kind: 'page'; readonly decode: Decoder<T> }
+  | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
-export interface Row<Path extends string, T> {
+export interface OperationRow<Path extends string, T> {
   /** The number in section 4.2 of the interface document; null for what it does not number. */
   readonly number: number | null;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: Path;
-  readonly provenance: Provenance;
+  readonly source: Source;
   /** `safe`: may be asked again after any failure; `never`: only when the cloud plainly did not act. */
   readonly retry: 'safe' | 'never';
   readonly reply: Reply<T>;
@@ -34,13 +52,17 @@ export interface Row<Path extends string, T> {
   readonly body?: z.ZodType;
   /** All of these; absent for what changes nothing. */
   readonly control?: readonly Control[];
+  /** The poll that shows what the operation changed; absent if none does, and for valves, whose confirmation reads them. */
+  readonly refreshes?: Refreshes;
+  /** What the reply to a change tells the store; absent if it tells nothing. */
+  readonly returns?: Returns;
   /** The session operations manage the token themselves and are never callable through MQTT. */
   readonly session?: true;
 }
 
-const record = <T>(read: Reader<T>): Reply<T> => ({ kind: 'record', read });
-const page = <T>(read: Reader<T>): Reply<T> => ({ kind: 'page', read });
-const acknowledgement = <T>(read: Reader<T>): Reply<T | null> => ({ kind: 'acknowledgement', read });
+const record = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'record', decode });
+const page = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'page', decode });
+const acknowledgement = <T>(decode: Decoder<T>): Reply<T | null> => ({ kind: 'acknowledgement', decode });
 
 const pageNumber = z.int().min(1).optional();
 const paging = z.strictObject({ page: pageNumber });
@@ -62,19 +84,19 @@ const monthFilter = z.strictObject({
   year: z.int().min(1970).max(9999).optional(),
 });
 
-function row<const Path extends string, T, Rest extends Omit<Row<Path, T>, 'path' | 'reply'>>(
+function row<const Path extends string, T, Rest extends Omit<OperationRow<Path, T>, 'path' | 'reply'>>(
   rest: Rest & { readonly path: Path; readonly reply: Reply<T> },
 ): Rest & { readonly path: Path; readonly reply: Reply<T> } {
   return rest;
 }
 
-const read = { method: 'GET', provenance: 'public', retry: 'safe' } as const;
-const change = { provenance: 'public', retry: 'never', control: ['settings'] } as const;
+const read = { method: 'GET', source: 'public', retry: 'safe' } as const;
+const change = { source: 'public', retry: 'never', control: ['settings'] } as const;
 const put = { ...change, method: 'PUT' } as const;
 const patch = { ...change, method: 'PATCH' } as const;
 // Routes that nobody has published (cloud-facts 8); a thing's id is its sonic's, a hub's its signal's.
-const assumed = { provenance: 'assumed' } as const;
-const session = { number: null, provenance: 'document', session: true } as const;
+const assumed = { source: 'assumed' } as const;
+const session = { number: null, source: 'document', session: true } as const;
 
 /** THE CATALOGUE: every operation of the cloud, one row each. */
 export const catalogue = {
@@ -84,7 +106,7 @@ export const catalogue = {
     path: '/user-service/auth/sign_in',
     retry: 'never',
     body: bodies.credentials,
-    reply: record(readers.session),
+    reply: record(decoders.session),
   }),
   // A refresh disables the old token at once (cloud-facts 2): asked twice, it would lose the session.
   refresh_token: row({
@@ -93,21 +115,21 @@ export const catalogue = {
     path: '/user-service/auth/refresh_token',
     retry: 'never',
     body: bodies.refreshToken,
-    reply: record(readers.session),
+    reply: record(decoders.session),
   }),
   validate_token: row({
     ...session,
     method: 'GET',
     path: '/user-service/auth/validate_token',
     retry: 'safe',
-    reply: record(readers.session),
+    reply: record(decoders.session),
   }),
   sign_out: row({
     ...session,
     method: 'DELETE',
     path: '/user-service/auth/sign_out',
     retry: 'never',
-    reply: acknowledgement(readers.signedOut),
+    reply: acknowledgement(decoders.signedOut),
   }),
 
   list_incidents: row({
@@ -115,28 +137,30 @@ export const catalogue = {
     number: 1,
     path: '/ape/v1/incidents',
     query: incidentFilter,
-    reply: page(readers.incident),
+    reply: page(decoders.incident),
   }),
   read_incident: row({
     ...read,
     number: 2,
     path: '/ape/v1/incidents/{incident_id}',
-    reply: record(readers.incident),
+    reply: record(decoders.incident),
   }),
   act_on_incident: row({
     ...put,
     number: 3,
     path: '/ape/v1/incidents/{incident_id}/action',
     body: bodies.incidentAction,
-    reply: record(readers.incident),
+    reply: record(decoders.incident),
     control: ['incidents'],
+    refreshes: 'incidents',
+    returns: 'incident',
   }),
   list_property_incidents: row({
     ...read,
     number: 4,
     path: '/ape/v1/properties/{property_id}/incidents',
     query: incidentFilter,
-    reply: page(readers.incident),
+    reply: page(decoders.incident),
   }),
   act_on_property_incident: row({
     ...put,
@@ -144,8 +168,9 @@ export const catalogue = {
     number: 5,
     path: '/iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
     body: bodies.openAction,
-    reply: acknowledgement(readers.status),
+    reply: acknowledgement(decoders.status),
     control: ['incidents'],
+    refreshes: 'incidents',
   }),
 
   list_properties: row({
@@ -153,53 +178,61 @@ export const catalogue = {
     number: 6,
     path: '/ape/v1/properties',
     query: propertyFilter,
-    reply: page(readers.property),
+    reply: page(decoders.property),
   }),
   read_property: row({
     ...read,
     number: 7,
     path: '/ape/v1/properties/{property_id}',
-    reply: record(readers.property),
+    reply: record(decoders.property),
   }),
   update_property: row({
     ...put,
     number: 8,
     path: '/ape/v1/properties/{property_id}',
     body: bodies.property,
-    reply: record(readers.property),
+    reply: record(decoders.property),
+    refreshes: 'properties',
+    returns: 'property',
   }),
   patch_property: row({
     ...patch,
     number: 8,
     path: '/ape/v1/properties/{property_id}',
     body: bodies.property,
-    reply: record(readers.property),
+    reply: record(decoders.property),
+    refreshes: 'properties',
+    returns: 'property',
   }),
   read_notification_settings: row({
     ...read,
     number: 9,
     path: '/ape/v1/properties/{property_id}/notifications',
-    reply: record(readers.notifications),
+    reply: record(decoders.notifications),
   }),
   update_notification_settings: row({
     ...put,
     number: 10,
     path: '/ape/v1/properties/{property_id}/notifications',
     body: bodies.notifications,
-    reply: record(readers.changedNotifications),
+    reply: record(decoders.changedNotifications),
+    refreshes: 'properties',
+    returns: 'notifications',
   }),
   read_property_settings: row({
     ...read,
     number: 11,
     path: '/ape/v1/properties/{property_id}/settings',
-    reply: record(readers.settings),
+    reply: record(decoders.settings),
   }),
   update_property_settings: row({
     ...put,
     number: 12,
     path: '/ape/v1/properties/{property_id}/settings',
     body: bodies.settings,
-    reply: record(readers.changedSettings),
+    reply: record(decoders.changedSettings),
+    refreshes: 'properties',
+    returns: 'settings',
   }),
 
   list_property_signals: row({
@@ -207,34 +240,38 @@ export const catalogue = {
     number: 13,
     path: '/ape/v1/properties/{property_id}/signals',
     query: paging,
-    reply: page(readers.signal),
+    reply: page(decoders.signal),
   }),
   list_signals: row({
     ...read,
     number: 14,
     path: '/ape/v1/signals',
     query: byName,
-    reply: page(readers.signal),
+    reply: page(decoders.signal),
   }),
   read_signal: row({
     ...read,
     number: 15,
     path: '/ape/v1/signals/{signal_id}',
-    reply: record(readers.signal),
+    reply: record(decoders.signal),
   }),
   update_signal: row({
     ...put,
     number: 16,
     path: '/ape/v1/signals/{signal_id}',
     body: bodies.name,
-    reply: record(readers.signal),
+    reply: record(decoders.signal),
+    refreshes: 'signals',
+    returns: 'signal',
   }),
   patch_signal: row({
     ...patch,
     number: 16,
     path: '/ape/v1/signals/{signal_id}',
     body: bodies.name,
-    reply: record(readers.signal),
+    reply: record(decoders.signal),
+    refreshes: 'signals',
+    returns: 'signal',
   }),
 
   list_signal_sonics: row({
@@ -242,34 +279,38 @@ export const catalogue = {
     number: 17,
     path: '/ape/v1/signals/{signal_id}/sonics',
     query: paging,
-    reply: page(readers.sonic),
+    reply: page(decoders.sonic),
   }),
   list_sonics: row({
     ...read,
     number: 18,
     path: '/ape/v1/sonics',
     query: byName,
-    reply: page(readers.sonic),
+    reply: page(decoders.sonic),
   }),
   read_sonic: row({
     ...read,
     number: 19,
     path: '/ape/v1/sonics/{sonic_id}',
-    reply: record(readers.sonic),
+    reply: record(decoders.sonic),
   }),
   update_sonic: row({
     ...put,
     number: 20,
     path: '/ape/v1/sonics/{sonic_id}',
     body: bodies.name,
-    reply: record(readers.sonic),
+    reply: record(decoders.sonic),
+    refreshes: 'sonics',
+    returns: 'sonic',
   }),
   patch_sonic: row({
     ...patch,
     number: 20,
     path: '/ape/v1/sonics/{sonic_id}',
     body: bodies.name,
-    reply: record(readers.sonic),
+    reply: record(decoders.sonic),
+    refreshes: 'sonics',
+    returns: 'sonic',
   }),
   // Answers 200 with an empty body in practice (cloud-facts 6): the status alone is the answer.
   command_valve: row({
@@ -277,7 +318,7 @@ export const catalogue = {
     number: 21,
     path: '/ape/v1/sonics/{sonic_id}/valve',
     body: bodies.valveAction,
-    reply: acknowledgement(readers.status),
+    reply: acknowledgement(decoders.status),
     control: ['valves'],
   }),
   // Moves a valve, as the command does: the status alone is the answer.
@@ -287,7 +328,7 @@ export const catalogue = {
     number: 22,
     path: '/iot-core/customer_app/things/{thing_id}/state',
     body: bodies.openAction,
-    reply: acknowledgement(readers.status),
+    reply: acknowledgement(decoders.status),
     control: ['valves'],
   }),
 
@@ -298,8 +339,9 @@ export const catalogue = {
     method: 'POST',
     path: '/iot-core/customer_app/properties',
     body: bodies.newProperty,
-    reply: record(readers.customerProperty),
+    reply: record(decoders.customerProperty),
     control: ['account'],
+    refreshes: 'properties',
   }),
   update_customer_property: row({
     ...put,
@@ -307,7 +349,8 @@ export const catalogue = {
     number: 24,
     path: '/iot-core/customer_app/properties/{property_id}',
     body: bodies.customerProperty,
-    reply: record(readers.customerProperty),
+    reply: record(decoders.customerProperty),
+    refreshes: 'properties',
   }),
   update_property_configuration: row({
     ...put,
@@ -315,14 +358,16 @@ export const catalogue = {
     number: 25,
     path: '/iot-core/customer_app/properties/{property_id}/configuration',
     body: bodies.configuration,
-    reply: record(readers.leakProtection),
+    reply: record(decoders.leakProtection),
+    refreshes: 'properties',
+    returns: 'leakProtection',
   }),
   update_user: row({
     ...put,
     number: 26,
     path: '/user-service/customer_app/users/{user_id}',
     body: bodies.user,
-    reply: record(readers.user),
+    reply: record(decoders.user),
     control: ['account'],
   }),
   create_invitation: row({
@@ -332,7 +377,7 @@ export const catalogue = {
     method: 'POST',
     path: '/user-service/customer_app/properties/{property_id}/invitations',
     body: bodies.invitation,
-    reply: record(readers.invitation),
+    reply: record(decoders.invitation),
     control: ['account'],
   }),
   update_customer_notifications: row({
@@ -341,7 +386,9 @@ export const catalogue = {
     number: 28,
     path: '/iot-core/customer_app/properties/{property_id}/notifications',
     body: bodies.customerNotifications,
-    reply: record(readers.pushNotifications),
+    reply: record(decoders.pushNotifications),
+    refreshes: 'properties',
+    returns: 'pushNotifications',
   }),
 
   start_pressure_test: row({
@@ -351,16 +398,19 @@ export const catalogue = {
     method: 'POST',
     path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
     body: bodies.pressureTest,
-    reply: record(readers.pressureTestJob),
+    reply: record(decoders.pressureTestJob),
     // It closes the valve for a while.
     control: ['pressure_tests', 'valves'],
+    // It shows as the state of the valve.
+    refreshes: 'sonics',
+    returns: 'pressureTestJob',
   }),
   read_pressure_tests: row({
     ...read,
     ...assumed,
     number: 30,
     path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
-    reply: record(readers.pressureTests),
+    reply: record(decoders.pressureTests),
   }),
   read_daily_usage: row({
     ...read,
@@ -368,21 +418,21 @@ export const catalogue = {
     number: 31,
     path: '/iot-core/customer_app/things/{thing_id}/daily_usage',
     query: monthFilter,
-    reply: record(readers.dailyUsage),
+    reply: record(decoders.dailyUsage),
   }),
   read_appliance_categories: row({
     ...read,
     ...assumed,
     number: 32,
     path: '/iot-core/customer_app/appliance_categories',
-    reply: record(readers.applianceCategories),
+    reply: record(decoders.applianceCategories),
   }),
   read_hub: row({
     ...read,
     ...assumed,
     number: 33,
     path: '/iot-core/customer_app/hubs/{hub_id}',
-    reply: record(readers.hub),
+    reply: record(decoders.hub),
   }),
 
   // Beyond the document (cloud-facts 1).
@@ -390,53 +440,57 @@ export const catalogue = {
     ...read,
     number: null,
     path: '/user-service/customer_app/users/{user_id}',
-    reply: record(readers.user),
+    reply: record(decoders.user),
   }),
   read_telemetry: row({
     ...read,
     number: null,
     path: '/ape/v1/sonics/{sonic_id}/telemetry',
-    reply: record(readers.telemetry),
+    reply: record(decoders.telemetry),
   }),
   list_wifi_sonics: row({
     ...read,
     number: null,
     path: '/ape/v1/sonics_wifi',
     query: byName,
-    reply: page(readers.sonic),
+    reply: page(decoders.sonic),
   }),
   read_wifi_sonic: row({
     ...read,
     number: null,
     path: '/ape/v1/sonics_wifi/{sonic_id}',
-    reply: record(readers.sonic),
+    reply: record(decoders.sonic),
   }),
   update_wifi_sonic: row({
     ...put,
     number: null,
     path: '/ape/v1/sonics_wifi/{sonic_id}',
     body: bodies.name,
-    reply: record(readers.sonic),
+    reply: record(decoders.sonic),
+    refreshes: 'sonics',
+    returns: 'sonic',
   }),
   patch_wifi_sonic: row({
     ...patch,
     number: null,
     path: '/ape/v1/sonics_wifi/{sonic_id}',
     body: bodies.name,
-    reply: record(readers.sonic),
+    reply: record(decoders.sonic),
+    refreshes: 'sonics',
+    returns: 'sonic',
   }),
   command_wifi_valve: row({
     ...put,
     number: null,
     path: '/ape/v1/sonics_wifi/{sonic_id}/valve',
     body: bodies.valveAction,
-    reply: acknowledgement(readers.status),
+    reply: acknowledgement(decoders.status),
     control: ['valves'],
   }),
   read_wifi_telemetry: row({
     ...read,
     number: null,
     path: '/ape/v1/sonics_wifi/{sonic_id}/telemetry',
-    reply: record(readers.telemetry),
+    reply: record(decoders.telemetry),
   }),
 } as const;

@@ -3,20 +3,12 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
-import {
-  type GoodAnswer,
-  isAboutRecords,
-  isRouteGone,
-  judgeStatus,
-  type Page,
-  readAnswer,
-} from './answer.ts';
-import { type Crawl, crawlPages, type PageWatcher, type Whole } from './crawl.ts';
 import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
 import { type Deadline, endingOf, firstOf, GivenUp, orGivenUp, pause } from './deadline.ts';
+import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
-import type { Priority } from './limiter.ts';
-import { NoAnswer } from './noAnswer.ts';
+import { type ListResult, listAll, type PageWatcher, type Whole } from './listAll.ts';
+import { NetworkError } from './networkErrors.ts';
 import {
   type Call,
   type ChangeName,
@@ -27,12 +19,20 @@ import {
 } from './operations.ts';
 import { PageMemory } from './pageMemory.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
+import type { Priority } from './requestQueue.ts';
 import type { RequestTally } from './requestTally.ts';
+import {
+  type GoodAnswer,
+  isAboutRecords,
+  isRouteGone,
+  judgeStatus,
+  type Page,
+  readAnswer,
+} from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Sender, type Sending, type Traffic } from './sender.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
 import type { Received } from './transport.ts';
-import type { SessionReply } from './wire.ts';
 
 export interface CloudClientOptions {
   readonly baseUrl: string;
@@ -70,7 +70,7 @@ export interface CallOptions {
   readonly onAnswer?: (status: number) => void;
 }
 
-export interface CrawlOptions extends CallOptions {
+export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
 }
 
@@ -155,21 +155,24 @@ export class CloudClient {
   }
 
   /** The same for somebody who is shown what the cloud sent. */
-  ask<Name extends OperationName>(call: Call<Name>, options: CallOptions = {}): Promise<Answered<Name>> {
+  callRaw<Name extends OperationName>(call: Call<Name>, options: CallOptions = {}): Promise<Answered<Name>> {
     return this.#answer(call, options, true);
   }
 
   /** Reads a whole list; throws only where not even its first page can be read. */
-  crawl<Name extends ListName>(call: Call<Name>, options: CrawlOptions = {}): Promise<Crawl<RecordOf<Name>>> {
-    return this.#crawl<Name, RecordOf<Name> & { id: string }>(call, options, false);
+  listAll<Name extends ListName>(
+    call: Call<Name>,
+    options: ListOptions = {},
+  ): Promise<ListResult<RecordOf<Name>>> {
+    return this.#readList<Name, RecordOf<Name> & { id: string }>(call, options, false);
   }
 
   /** The same for somebody who is shown what the cloud sent: no record has a key more. */
-  crawlAsSent<Name extends ListName>(
+  listAllRaw<Name extends ListName>(
     call: Call<Name>,
-    options: CrawlOptions = {},
-  ): Promise<Crawl<{ readonly id: string }>> {
-    return this.#crawl(call, options, true);
+    options: ListOptions = {},
+  ): Promise<ListResult<{ readonly id: string }>> {
+    return this.#readList(call, options, true);
   }
   availability(name: OperationName): Availability {
     if (this.#options.routes[name] === null) return 'off';
@@ -239,11 +242,11 @@ export class CloudClient {
     return answer as Answered<Name>;
   }
 
-  async #crawl<Name extends ListName, Listed extends { readonly id: string }>(
+  async #readList<Name extends ListName, Listed extends { readonly id: string }>(
     call: Call<Name>,
-    options: CrawlOptions,
+    options: ListOptions,
     isSentWanted: boolean,
-  ): Promise<Crawl<Listed>> {
+  ): Promise<ListResult<Listed>> {
     const { operation, query, params } = call as UncheckedCall & { operation: Name };
     const hearing = this.#problems.listen(operation, params);
     const { page: _, ...otherQuery } = (query ?? {}) as Record<string, unknown>;
@@ -256,7 +259,7 @@ export class CloudClient {
     const { records, problem, gist, notice, isInDoubt, whole } = await this.#sender.withDeadline(
       options.signal && endingOf(options.signal),
       (deadline) =>
-        crawlPages<Listed>({
+        listAll<Listed>({
           operation,
           workers: this.#options.maxConcurrency,
           ...(options.onPage && { onPage: options.onPage }),
@@ -462,7 +465,7 @@ export class CloudClient {
 
 /** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
 function toCloudError(name: OperationName, error: unknown): unknown {
-  if (error instanceof NoAnswer) {
+  if (error instanceof NetworkError) {
     const { kind, message, mayHaveActed, timedOut, gist } = error;
     return new CloudError(kind, name, message, { mayHaveActed, timedOut, gist, cause: error });
   }

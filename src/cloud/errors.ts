@@ -16,11 +16,6 @@ export type CloudErrorKind =
   | 'unsupported'
   | 'invalid';
 
-/** Whether an error of this kind is the cloud's last word, to this user or to all: asking again is of no use. */
-export function isRefusedForGood(kind: string | null | undefined): boolean {
-  return kind === 'forbidden' || kind === 'unsupported';
-}
-
 export interface CloudErrorDetails {
   readonly status?: number | undefined;
   /** What the cloud asked to wait, in ms. */
@@ -63,7 +58,8 @@ export function isMissing(error: unknown): error is CloudError {
   return error instanceof CloudError && (error.status === 404 || error.status === 405);
 }
 
-/** Whether what went wrong is such a last word of the cloud. */
-export function isFinalRefusal(error: unknown): boolean {
-  return error instanceof CloudError && isRefusedForGood(error.kind);
+/** Whether a failure is the cloud's last word, to this user or to all: asking again is of no use. */
+export function isPermanent(failure: unknown): boolean {
+  const kind = typeof failure === 'object' && failure !== null && 'kind' in failure ? failure.kind : null;
+  return kind === 'forbidden' || kind === 'unsupported';
 }

@@ -2,6 +2,6 @@
 const leastShareOfTime = 0.1;
 
 /** Whether too little of its time is left to send a change; both in ms. */
-export function isTooLate(leftMs: number, timeoutMs: number): boolean {
+export function isPastSendWindow(leftMs: number, timeoutMs: number): boolean {
   return leftMs < timeoutMs * leastShareOfTime;
 }

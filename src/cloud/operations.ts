@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { catalogue, type Reply, type Row } from './catalogue.ts';
+import { catalogue, type OperationRow, type Reply } from './catalogue.ts';
 
 type Operations = typeof catalogue;
 export type OperationName = keyof Operations;
 
 /** A row with its literal types forgotten, for loops over all rows. */
-export type AnyOperation = Row<string, unknown>;
+export type AnyOperation = OperationRow<string, unknown>;
 
 /** The row of a name; every name of the type has one. */
 export function operationRow(name: OperationName): AnyOperation {

@@ -1,6 +1,6 @@
 import type { Secrets } from '../base/secrets.ts';
-import type { Page } from './answer.ts';
-import type { Whole } from './crawl.ts';
+import type { Whole } from './listAll.ts';
+import type { Page } from './response.ts';
 
 /** As many as there are in a large account; then it begins anew. */
 const mostPages = 5_000;

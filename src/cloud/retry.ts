@@ -21,7 +21,7 @@ export interface FailedAttempt {
 /** The wait in ms before the next attempt; null to give up. */
 export function retryWaitMs(failed: FailedAttempt, random: Random): number | null {
   const { retry, attempts, error, remainingMs } = failed;
-  if (attempts >= maxAttempts || !(retry === 'safe' ? isPassing(error) : plainlyDidNotAct(error)))
+  if (attempts >= maxAttempts || !(retry === 'safe' ? isPassing(error) : provablyNotExecuted(error)))
     return null;
   const asked = error.retryAfterMs ?? 0;
   if (asked > longestRetryAfterMs) return null;
@@ -34,7 +34,7 @@ function isPassing({ kind }: CloudError): boolean {
 }
 
 /** Whether nothing was done for the time being, so that even what changes something may be asked again. */
-export function plainlyDidNotAct(error: CloudError): boolean {
+export function provablyNotExecuted(error: CloudError): boolean {
   return isPassing(error) && !error.mayHaveActed;
 }
 

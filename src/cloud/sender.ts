@@ -2,14 +2,14 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
-import { retryAfterOf } from './answer.ts';
 import { Deadline, type Ending, GivenUp } from './deadline.ts';
 import { HourCount } from './hourCount.ts';
-import { isTooLate } from './lateness.ts';
-import { Limiter, type Priority } from './limiter.ts';
+import { isPastSendWindow } from './lateness.ts';
 import { isAccountList, type OperationName, operationRow } from './operations.ts';
 import type { HttpRequest } from './request.ts';
+import { Limiter, type Priority } from './requestQueue.ts';
 import { RequestCount, type RequestTally } from './requestTally.ts';
+import { retryAfterOf } from './response.ts';
 import { type Received, Transport } from './transport.ts';
 
 export interface SenderOptions {
@@ -142,7 +142,7 @@ export class Sender {
     ending: Ending,
   ): Promise<Received> {
     const { log, requestTimeoutMs } = this.#options;
-    const isLate = isTooLate(deadline.remainingMs(), requestTimeoutMs);
+    const isLate = isPastSendWindow(deadline.remainingMs(), requestTimeoutMs);
     if (isLate && operationRow(name).retry === 'never') throw new GivenUp('timed out', true);
     const startedAt = this.#clock.monotonic();
     onSend();

@@ -4,10 +4,10 @@ import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { singleFlight } from '../base/singleFlight.ts';
+import { isToken, type SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import type { Call } from './operations.ts';
 import { automaticAttemptAt, earliestAttemptAt, type Rejections, withRejection } from './signInLimits.ts';
-import { isToken, type SessionReply } from './wire.ts';
 
 /** A token and when it was given. */
 export interface StoredSession {

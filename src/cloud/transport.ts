@@ -5,7 +5,7 @@ import { describeDuration } from '../base/duration.ts';
 import { version } from '../base/version.ts';
 import { Connections } from './connections.ts';
 import type { Ending, GivenUp } from './deadline.ts';
-import { describeFailure, NoAnswer, nameOf, type Way } from './noAnswer.ts';
+import { describeFailure, NetworkError, nameOf, type Way } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
 export interface TransportOptions {
@@ -26,7 +26,7 @@ export interface Answer {
   /** The body as text. */
   readonly body: string;
   /** Why the body is not all there; null when it is. */
-  readonly bodyProblem: NoAnswer | null;
+  readonly bodyProblem: NetworkError | null;
   readonly header: (name: string) => string | null;
 }
 
@@ -98,7 +98,7 @@ export class Transport {
         this.#clock,
         (outcome) => {
           letGo();
-          if (outcome instanceof NoAnswer) reject(outcome);
+          if (outcome instanceof NetworkError) reject(outcome);
           else resolve(outcome);
         },
       );
@@ -159,14 +159,14 @@ export class Received implements Answer {
   readonly status: number;
   readonly header: (name: string) => string | null;
   readonly bytes: Buffer;
-  readonly bodyProblem: NoAnswer | null;
+  readonly bodyProblem: NetworkError | null;
   #text: string | undefined;
 
   constructor(
     status: number,
     header: (name: string) => string | null,
     bytes: Buffer,
-    bodyProblem: NoAnswer | null,
+    bodyProblem: NetworkError | null,
   ) {
     this.status = status;
     this.header = header;
@@ -185,7 +185,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
   readonly #way: Way;
   readonly #clock: Clock;
-  readonly #settle: (outcome: Received | NoAnswer) => void;
+  readonly #settle: (outcome: Received | NetworkError) => void;
   readonly #startedAt: number;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -194,7 +194,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isSettled = false;
   #cancelGlance = () => {};
 
-  constructor(request: HttpRequest, way: Way, clock: Clock, settle: (outcome: Received | NoAnswer) => void) {
+  constructor(
+    request: HttpRequest,
+    way: Way,
+    clock: Clock,
+    settle: (outcome: Received | NetworkError) => void,
+  ) {
     this.#request = request;
     this.#way = way;
     this.#clock = clock;
@@ -254,7 +259,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         : 'while connecting';
     const after = describeDuration(this.#clock.monotonic() - this.#startedAt);
     this.#end(
-      new NoAnswer(timedOut ? `timeout: ${nameOf(this.#way)} ${where} after ${after}` : message, {
+      new NetworkError(timedOut ? `timeout: ${nameOf(this.#way)} ${where} after ${after}` : message, {
         mayHaveActed: this.#controller !== undefined,
         timedOut,
         cause: reason,
@@ -264,7 +269,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** The body's bytes; some proxies pack it although nobody asked for that. */
-  #body(problem: NoAnswer | null): Pick<Received, 'bytes' | 'bodyProblem'> {
+  #body(problem: NetworkError | null): Pick<Received, 'bytes' | 'bodyProblem'> {
     const [first] = this.#chunks;
     const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     const coding = this.#head?.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
@@ -281,7 +286,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       const words = `the answer's body is packed (content-encoding ${JSON.stringify(coding.slice(0, 40))}) and cannot be unpacked`;
       return {
         bytes: nothing,
-        bodyProblem: new NoAnswer(words, { kind: 'unreadable', mayHaveActed: true, cause }),
+        bodyProblem: new NetworkError(words, { kind: 'unreadable', mayHaveActed: true, cause }),
       };
     }
   }
@@ -291,7 +296,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #cut(why: string): void {
-    this.#end(new NoAnswer(`the answer's body was cut: ${why}`, { kind: 'unreadable', mayHaveActed: true }));
+    this.#end(
+      new NetworkError(`the answer's body was cut: ${why}`, { kind: 'unreadable', mayHaveActed: true }),
+    );
     this.#abort();
   }
 
@@ -299,7 +306,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('given up'));
   }
 
-  #end(problem: NoAnswer | null): void {
+  #end(problem: NetworkError | null): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#cancelGlance();
@@ -308,7 +315,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       const { bytes, bodyProblem } = this.#body(problem);
       this.#settle(new Received(status, header, bytes, bodyProblem));
     } else {
-      this.#settle(problem ?? new NoAnswer('the answer has no status', { mayHaveActed: true }));
+      this.#settle(problem ?? new NetworkError('the answer has no status', { mayHaveActed: true }));
     }
   }
 }

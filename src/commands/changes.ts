@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { isTooLate } from '../cloud/lateness.ts';
+import { isPastSendWindow } from '../cloud/lateness.ts';
 import type { Call, OperationName } from '../cloud/operations.ts';
 import { namesRecords } from '../polling/missingRoute.ts';
 import type { FollowUp } from './followUp.ts';
@@ -130,7 +130,7 @@ export class Changes {
   async #send(topic: string, call: ChangeCall, sentAfter: number): Promise<CallEnd> {
     const { client, followUp, requestTimeoutMs, signal, clock, log } = this.#options;
     const timeoutMs = sentAfter + requestTimeoutMs - clock.monotonic();
-    if (isTooLate(timeoutMs, requestTimeoutMs)) {
+    if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {
       return { reason: 'timeout: what came before it took too long; it was not sent', httpStatus: null };
     }
     let httpStatus: number | null = null;

@@ -4,8 +4,8 @@ import { reasonOf } from '../base/reason.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import { isSafeId } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { isSafeId } from '../cloud/wire.ts';
 import type { BridgeOrder, Order } from '../entities/row.ts';
 import {
   forbiddenBy,

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import { isTooLate } from '../cloud/lateness.ts';
+import { isPastSendWindow } from '../cloud/lateness.ts';
 
 /** Why an old command is refused. */
 export const tooOldWords =
@@ -18,5 +18,5 @@ export function isTooOld(
   { sentAfter }: Pick<BrokerMessage, 'sentAfter'>,
   { requestTimeoutMs, clock }: AgeLimit,
 ): boolean {
-  return isTooLate(sentAfter + requestTimeoutMs - clock.monotonic(), requestTimeoutMs);
+  return isPastSendWindow(sentAfter + requestTimeoutMs - clock.monotonic(), requestTimeoutMs);
 }

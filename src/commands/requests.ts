@@ -4,7 +4,7 @@ import type { BrokerMessage } from '../broker/message.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { Answered, CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { isTooLate } from '../cloud/lateness.ts';
+import { isPastSendWindow } from '../cloud/lateness.ts';
 import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
 import type { UncheckedCall } from '../cloud/request.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
@@ -185,7 +185,7 @@ export class Requests {
     const { topic, call, sentAfter } = errand;
     const isChange = operationRow(call.operation).retry === 'never';
     const timeoutMs = sentAfter + requestTimeoutMs - clock.monotonic();
-    if (isTooLate(timeoutMs, requestTimeoutMs)) {
+    if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {
       this.#fail(errand, unsentFailure(call, client.traffic()));
       return;
     }
@@ -202,7 +202,7 @@ export class Requests {
     let answer: Answered<OperationName>;
     try {
       const isOneOfMany = namesRecords(call);
-      answer = await client.ask(call, { signal, timeoutMs, onAnswer, isOneOfMany });
+      answer = await client.callRaw(call, { signal, timeoutMs, onAnswer, isOneOfMany });
     } catch (error) {
       const isRouteMissing = await followUp.failed(topic, call, error);
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;

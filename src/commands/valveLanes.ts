@@ -3,8 +3,8 @@ import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
 import type { Answered, CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { isTooLate } from '../cloud/lateness.ts';
-import { plainlyDidNotAct } from '../cloud/retry.ts';
+import { isPastSendWindow } from '../cloud/lateness.ts';
+import { provablyNotExecuted } from '../cloud/retry.ts';
 import { namesRecords } from '../polling/missingRoute.ts';
 import type { Store } from '../store/store.ts';
 import type { Confirmations } from './confirmations.ts';
@@ -104,7 +104,7 @@ export class ValveLanes {
     const { requestTimeoutMs, signal, doubtful } = this.#options;
     const { id, wanted } = moveOf(call);
     const timeoutMs = sentAfter + requestTimeoutMs - clock.monotonic();
-    if (isTooLate(timeoutMs, requestTimeoutMs)) {
+    if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {
       const words = 'timeout: the command before it took too long; it was not sent';
       const details = { timedOut: true, mayHaveActed: false };
       const error = new CloudError('unavailable', call.operation, words, details);
@@ -120,12 +120,12 @@ export class ValveLanes {
     try {
       const isOneOfMany = namesRecords(call);
       const options = { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany };
-      answer = await client.ask(call, options);
+      answer = await client.callRaw(call, options);
     } catch (error) {
       // Not waited for: a newer command for the valve must not be.
       void followUp.failed(topic, call, error);
       // Were it not for a newer one, it would be sent yet, or again.
-      const isOvertaken = sendSignal.aborted && error instanceof CloudError && plainlyDidNotAct(error);
+      const isOvertaken = sendSignal.aborted && error instanceof CloudError && provablyNotExecuted(error);
       if (isOvertaken) onEnd(superseded);
       else onEnd({ status: 'error', reason: reasonOf(error), error, httpStatus });
       const mayHaveActed = error instanceof CloudError && error.mayHaveActed;

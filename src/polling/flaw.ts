@@ -1,6 +1,6 @@
 import { reasonOf } from '../base/reason.ts';
-import type { Crawl } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
+import type { ListResult } from '../cloud/listAll.ts';
 
 /** Why something could not be read, or not all of it. */
 export interface Flaw {
@@ -22,7 +22,7 @@ export function flawOfList({
   problem,
   gist,
   isInDoubt,
-}: Pick<Crawl<unknown>, 'problem' | 'gist' | 'isInDoubt'>): Flaw | null {
+}: Pick<ListResult<unknown>, 'problem' | 'gist' | 'isInDoubt'>): Flaw | null {
   return problem === null
     ? null
     : { words: problem, gist: gist ?? 'incomplete', ...(isInDoubt && { isInDoubt }) };

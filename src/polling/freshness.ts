@@ -1,9 +1,9 @@
-import { isRefusedForGood } from '../cloud/errors.ts';
+import { isPermanent } from '../cloud/errors.ts';
 import { type Slice, type SliceRecord, vitalSlices, wasPolled } from './slices.ts';
 
 /** The slice by which freshness is judged: the first vital one; what is refused for good tells nothing of the rest. */
 function judgedSlice(records: Readonly<Record<Slice, SliceRecord>>): Slice | null {
-  return vitalSlices.find((slice) => !isRefusedForGood(records[slice].failure?.kind)) ?? null;
+  return vitalSlices.find((slice) => !isPermanent(records[slice].failure)) ?? null;
 }
 
 /** Whether the slice by which freshness is judged was polled, well or not. */

@@ -1,5 +1,5 @@
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, type CloudErrorKind, isRefusedForGood } from '../cloud/errors.ts';
+import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { Incident } from '../model/records.ts';
 
 /** When more incidents vanish from the list at once, the list is believed. */
@@ -54,7 +54,7 @@ export class MissingIncidents {
     if (doubted === null) return incident;
     // Where it cannot be asked for there is only the list.
     const times = (this.#doubted.get(incident.id) ?? 0) + 1;
-    if (isRefusedForGood(kind) || times >= mostListsDoubted) return gone;
+    if (isPermanent({ kind }) || times >= mostListsDoubted) return gone;
     doubted.set(incident.id, times);
     return incident;
   }

@@ -3,8 +3,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { HowFar } from '../cloud/crawl.ts';
-import { CloudError, isFinalRefusal } from '../cloud/errors.ts';
+import { CloudError, isPermanent } from '../cloud/errors.ts';
+import type { HowFar } from '../cloud/listAll.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Ledger } from '../state/ledger.ts';
 import type { Happening, Reading, Store } from '../store/store.ts';
@@ -344,7 +344,7 @@ export class Poller {
         this.#store.replaceSignals(reading),
       );
     } catch (error) {
-      if (isFinalRefusal(error)) this.#store.dropSignals();
+      if (isPermanent(error)) this.#store.dropSignals();
       throw error;
     }
   }
@@ -403,7 +403,7 @@ export class Poller {
       // What else is asked of each property takes longer than the list.
       this.#firstReading.note(slice, slice === 'properties' ? 0 : read, announced);
     };
-    const crawl = await this.#client.crawl(call, { signal: this.#stopping.signal, onPage });
+    const crawl = await this.#client.listAll(call, { signal: this.#stopping.signal, onPage });
     if (this.#stopping.signal.aborted) return null;
     const happenings = await take({ records: crawl.records, isComplete: crawl.complete, startedAt });
     if (this.#stopping.signal.aborted) return null;

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, isFinalRefusal } from '../cloud/errors.ts';
+import { CloudError, isPermanent } from '../cloud/errors.ts';
 import type { Store } from '../store/store.ts';
 import { devicesAtOnce } from './askEach.ts';
 import { type Flaw, flawOf, flawOfList } from './flaw.ts';
@@ -51,14 +51,14 @@ export class PropertyPolls {
     await severalAtOnce(devicesAtOnce, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
-        const owned = await this.#client.crawl(call, { signal: this.#signal });
+        const owned = await this.#client.listAll(call, { signal: this.#signal });
         const signalIds = owned.records.map((signal) => signal.id);
         if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) isNews = true;
         if (owned.complete && neighbourhood.isAnyUnsettledIn(id)) isAnyUnsettled = true;
         flaws.push(flawOfList(owned));
       } catch (error) {
         if (!(error instanceof CloudError) || this.#signal.aborted) throw error;
-        flaws.push(isFinalRefusal(error) ? null : flawOf(error));
+        flaws.push(isPermanent(error) ? null : flawOf(error));
       }
       this.#howFar(Math.floor(flaws.length / 2), ids.length);
     });
@@ -87,7 +87,7 @@ export class PropertyPolls {
     ]);
     this.#store.setPropertyDetails(id, shown(settings), shown(notifications), startedAt);
     const failed = [settings, notifications].find(
-      (each) => each.status === 'rejected' && !isFinalRefusal(each.reason),
+      (each) => each.status === 'rejected' && !isPermanent(each.reason),
     );
     return failed?.status === 'rejected' ? flawOf(failed.reason) : null;
   }
@@ -96,5 +96,5 @@ export class PropertyPolls {
 /** What was read; null where the cloud does not show it, undefined where that is not known. */
 function shown<T>(result: PromiseSettledResult<T>): T | null | undefined {
   if (result.status === 'fulfilled') return result.value;
-  return isFinalRefusal(result.reason) ? null : undefined;
+  return isPermanent(result.reason) ? null : undefined;
 }

@@ -12,7 +12,7 @@ const readings = {
     client.call({ operation: 'read_sonic', params: { sonic_id: id } }, options),
   // Not by its own route: nobody has published that, and a 404 of it would leave the question open.
   wifiSonic: async (client: CloudClient, id: string, options: CallOptions) => {
-    const { records } = await client.crawl({ operation: 'list_wifi_sonics' }, options);
+    const { records } = await client.listAll({ operation: 'list_wifi_sonics' }, options);
     if (!records.some((each) => each.id === id)) throw new CloudError('notFound', 'list_wifi_sonics', id);
   },
 };

@@ -1,5 +1,5 @@
 import type { CloudClient } from '../cloud/client.ts';
-import { isFinalRefusal } from '../cloud/errors.ts';
+import { isPermanent } from '../cloud/errors.ts';
 import type { Sonic } from '../model/records.ts';
 import { type Flaw, flawOf, flawOfList } from './flaw.ts';
 
@@ -23,10 +23,10 @@ export async function readWifiSonics(
   signal?: AbortSignal,
 ): Promise<WifiList> {
   try {
-    const crawl = await client.crawl({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
+    const crawl = await client.listAll({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
     return { records: crawl.records, isComplete: crawl.complete, problem: flawOfList(crawl) };
   } catch (error) {
-    if (isFinalRefusal(error) && !areSomeKnown()) return none;
+    if (isPermanent(error) && !areSomeKnown()) return none;
     // An outage that has only reached this list is no other one.
     return { records: [], isComplete: false, problem: flawOf(error) };
   }

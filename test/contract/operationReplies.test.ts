@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secrets } from '../../src/base/secrets.ts';
-import { judgeStatus, type Page, readAnswer } from '../../src/cloud/answer.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
+import { judgeStatus, type Page, readAnswer } from '../../src/cloud/response.ts';
 import type { Answer } from '../../src/cloud/transport.ts';
 import { benchFor } from '../support/operationBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
@@ -117,10 +117,10 @@ function expectRecord(sample: object, record: unknown): void {
 
 function expectPromised(name: OperationName, value: unknown): void {
   const { reply = { status: 'ok' } } = operationSamples[name];
-  const { reply: promised, provenance, control } = operationRow(name);
+  const { reply: promised, source, control } = operationRow(name);
   const { kind } = promised;
   expect(() => JSON.stringify(value)).not.toThrow();
-  const isAssumedChange = provenance === 'assumed' && control !== undefined;
+  const isAssumedChange = source === 'assumed' && control !== undefined;
   if ((kind === 'acknowledgement' || isAssumedChange) && value === null) return;
   if (kind !== 'page') {
     expectRecord(reply as object, value);

@@ -74,8 +74,8 @@ describe.each(operationNames)('%s', (name) => {
   const params = paramNames(operationRow(name).path);
 
   it('is where the documents say, and asks for the right permission', () => {
-    const { method, path, control, provenance, number, session } = operationRow(name);
-    const known = provenance === 'assumed' ? 'assumed' : number === null && !session ? 'beyond' : undefined;
+    const { method, path, control, source, number, session } = operationRow(name);
+    const known = source === 'assumed' ? 'assumed' : number === null && !session ? 'beyond' : undefined;
     expect([method, path, control, known].filter(Boolean).join(' ')).toBe(routes[name]);
   });
 

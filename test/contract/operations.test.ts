@@ -28,7 +28,7 @@ describe.each(operationNames)('%s', (name) => {
   const isSafe = row.retry === 'safe';
   const isAcknowledged = row.reply.kind === 'acknowledgement';
   // Nobody has shown what these answer: nothing at all is a success.
-  const isAssumedChange = row.provenance === 'assumed' && row.control !== undefined;
+  const isAssumedChange = row.source === 'assumed' && row.control !== undefined;
 
   it('has a name that a topic can hold', () => {
     expect(name).toMatch(/^[a-z_]+$/);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readEnvelope } from '../../src/cloud/decoders.ts';
 import { type OperationName, operationNames, operationRow, paramNames } from '../../src/cloud/operations.ts';
-import { readEnvelope } from '../../src/cloud/wire.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import { CloudVisitor } from '../support/cloudVisitor.ts';
 
@@ -99,7 +99,7 @@ describe.each(operationNames)('%s', (name) => {
       }
       const answer: unknown = JSON.parse(text);
       if (reply.kind !== 'page') {
-        const read = reply.read(answer);
+        const read = reply.decode(answer);
         expect(read).toMatchObject({ ok: true, notices: [], value: answer });
         // The webhook's address is not shown (interface document 2.5), and nothing else is missing.
         const missing = Object.keys(read.ok ? (read.value ?? {}) : {}).filter(
@@ -113,7 +113,7 @@ describe.each(operationNames)('%s', (name) => {
       const records = envelope.ok ? envelope.value.data : [];
       expect(records.length).toBeGreaterThan(0);
       for (const record of records) {
-        expect(reply.read(record)).toEqual({ ok: true, notices: [], value: record });
+        expect(reply.decode(record)).toEqual({ ok: true, notices: [], value: record });
       }
     }
   });

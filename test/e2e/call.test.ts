@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { readEnvelope } from '../../src/cloud/decoders.ts';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
-import { readEnvelope } from '../../src/cloud/wire.ts';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import type { World } from '../../src/simulator/world.ts';
 import {
@@ -145,7 +145,7 @@ describe('every operation of the catalogue', () => {
     const { reply } = operationRow(name);
     if (reply.kind !== 'page') {
       const isEmpty = reply.kind === 'acknowledgement' && answer === null;
-      if (!isEmpty) expect(reply.read(answer)).toMatchObject({ ok: true, notices: [], value: answer });
+      if (!isEmpty) expect(reply.decode(answer)).toMatchObject({ ok: true, notices: [], value: answer });
       return;
     }
     const envelope = readEnvelope(answer);
@@ -153,7 +153,7 @@ describe('every operation of the catalogue', () => {
     const records = envelope.ok ? envelope.value.data : [];
     expect(records.length).toBeGreaterThan(0);
     for (const record of records)
-      expect(reply.read(record)).toEqual({ ok: true, notices: [], value: record });
+      expect(reply.decode(record)).toEqual({ ok: true, notices: [], value: record });
   });
 
   it('has a session of its own, which is signed out again; but what sign_in opens stays open', async () => {

@@ -1,9 +1,9 @@
-import type { Page } from '../../src/cloud/answer.ts';
 import type { CloudClient } from '../../src/cloud/client.ts';
-import { crawlPages } from '../../src/cloud/crawl.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
+import { listAll } from '../../src/cloud/listAll.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import type { UncheckedCall } from '../../src/cloud/request.ts';
+import type { Page } from '../../src/cloud/response.ts';
 
 const pageSize = 10;
 
@@ -54,11 +54,11 @@ export class CountingCloud {
         if (!answer) throw new Error(`nobody said what ${call.operation} answers`);
         return answer(call);
       },
-      crawl: async (call: UncheckedCall) => {
+      listAll: async (call: UncheckedCall) => {
         const operation = this.#ask(call);
         this.#requests -= 1;
         const records = this.#offer.lists[operation] ?? [];
-        const crawl = await crawlPages({
+        const crawl = await listAll({
           operation,
           workers: 4,
           readPage: async (page) => {

@@ -37,6 +37,6 @@ export function forget({ stub }: ClientBench): void {
 
 /** Whether a 404 may be about the route: nobody has published it, or it is beyond the interface document. */
 export function isUncertain(name: OperationName): boolean {
-  const { provenance, number, session } = operationRow(name);
-  return provenance === 'assumed' || (number === null && session !== true);
+  const { source, number, session } = operationRow(name);
+  return source === 'assumed' || (number === null && session !== true);
 }

@@ -78,9 +78,9 @@ describe('odd data', () => {
         session,
       },
     );
-    await client.crawl(listSonics);
+    await client.listAll(listSonics);
     expect(client.problems()).toMatchObject([{ level: 'warn' }]);
-    await client.crawl(listSonics);
+    await client.listAll(listSonics);
     expect(client.problems()).toEqual([]);
   });
 

@@ -14,7 +14,7 @@ async function startWith(...first: object[]) {
   const answer = (...changed: object[]) => {
     data = changed;
   };
-  return { client, stub, secrets, answer, crawl: () => client.crawl(listSonics) };
+  return { client, stub, secrets, answer, crawl: () => client.listAll(listSonics) };
 }
 
 describe('a list that is polled again', () => {
@@ -71,10 +71,10 @@ describe('a list of several pages', () => {
   it('that has not changed is the very same list', async () => {
     const records = Array.from({ length: 25 }, (_, index) => ({ id: `s-${index}`, name: 'one' }));
     const { client } = await startBench(({ query }) => pageOf(records, Number(query['page'])), { session });
-    const first = await client.crawl(listSonics);
-    expect((await client.crawl(listSonics)).records).toBe(first.records);
+    const first = await client.listAll(listSonics);
+    expect((await client.listAll(listSonics)).records).toBe(first.records);
     records[24] = { id: 's-24', name: 'two' };
-    const changed = await client.crawl(listSonics);
+    const changed = await client.listAll(listSonics);
     expect(changed.records.map(({ name }) => name).filter((name) => name === 'two')).toHaveLength(1);
     expect(changed.complete).toBe(true);
     expect(first.records.some(({ name }) => name === 'two')).toBe(false);
@@ -94,7 +94,7 @@ describe('a list of several pages', () => {
     let lists = 0;
     const readBy = async (name: string) => {
       asked.length = 0;
-      const crawl = await client.crawl({ operation: 'list_sonics', query: { name } }).catch(String);
+      const crawl = await client.listAll({ operation: 'list_sonics', query: { name } }).catch(String);
       if (typeof crawl === 'string') return crawl;
       const { complete, problem, records } = crawl;
       const inOrder = records.toSorted((left, right) => (left.id < right.id ? -1 : 1));

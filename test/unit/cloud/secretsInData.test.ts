@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Secrets } from '../../../src/base/secrets.ts';
-import { readAnswer } from '../../../src/cloud/answer.ts';
 import type { OperationName } from '../../../src/cloud/operations.ts';
+import { readAnswer } from '../../../src/cloud/response.ts';
 
 const secret = 'secret "1" / ö';
 const secrets = new Secrets();

@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
-import type { NoAnswer } from '../../../src/cloud/noAnswer.ts';
+import type { NetworkError } from '../../../src/cloud/networkErrors.ts';
 import type { HttpRequest } from '../../../src/cloud/request.ts';
 import { Transport } from '../../../src/cloud/transport.ts';
 import { selfSigned } from '../../support/selfSigned.ts';
@@ -81,7 +81,7 @@ async function send(transport: Transport, request = get, timeoutMs = 5_000) {
   }
 }
 
-async function failure(sent: Promise<unknown>): Promise<NoAnswer> {
+async function failure(sent: Promise<unknown>): Promise<NetworkError> {
   return sent.then(
     () => expect.fail('it was answered'),
     (error) => error,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Page } from '../../../src/cloud/answer.ts';
-import { crawlPages } from '../../../src/cloud/crawl.ts';
 import { CloudError } from '../../../src/cloud/errors.ts';
+import { listAll } from '../../../src/cloud/listAll.ts';
+import type { Page } from '../../../src/cloud/response.ts';
 import { judge } from '../../../src/health/health.ts';
 import { flawOf, flawOfList, together } from '../../../src/polling/flaw.ts';
 import { type Failure, incomplete, neverPolled, type SliceRecord } from '../../../src/polling/slices.ts';
@@ -17,7 +17,7 @@ async function cutOffList() {
     const totals = { pageNumber: page, pageSize: 1, totalEntries: 3, totalPages: 3 };
     return { records: [{ id: 'kitchen' }], dropped: 0, nameless: 0, ...totals };
   };
-  return crawlPages({ operation: 'list_sonics', workers: 1, readPage });
+  return listAll({ operation: 'list_sonics', workers: 1, readPage });
 }
 
 describe('what could not be read', () => {

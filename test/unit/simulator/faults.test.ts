@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readEnvelope, readers } from '../../../src/cloud/wire.ts';
+import { decoders, readEnvelope } from '../../../src/cloud/decoders.ts';
 import { type Fault, faultUsage, parseFault } from '../../../src/simulator/faults.ts';
 import { Simulator } from '../../../src/simulator/simulator.ts';
 import { CloudVisitor } from '../../support/cloudVisitor.ts';
@@ -155,7 +155,7 @@ describe('a simulator with a fault', () => {
   ] as const)('begins its lists with one record that cannot be used (%s)', async (kind, unsafeId) => {
     simulator.setFaults([{ kind }]);
     const { data, total_entries } = await page();
-    const reads = data.map((record) => readers.sonic(record));
+    const reads = data.map((record) => decoders.sonic(record));
     expect(reads.map(({ ok }) => ok)).toEqual([false, ...Array(9).fill(true)]);
     expect(reads[0]).toMatchObject({ unsafeId });
     expect(total_entries).toBe(24);
@@ -170,7 +170,7 @@ describe('a simulator with a fault', () => {
     const lastId = simulator.world.sonics.ids.at(-1);
     const alone = JSON.parse((await visitor.ask('GET', `/ape/v1/sonics/${lastId}`)).text);
     expect(alone).toMatchObject(unknown);
-    expect(readers.sonic(alone)).toMatchObject({ ok: true, notices: { length: 3 } });
+    expect(decoders.sonic(alone)).toMatchObject({ ok: true, notices: { length: 3 } });
     expect(JSON.parse((await incidents()).text).data).toMatchObject([{ type: 'meteor_strike' }]);
   });
 

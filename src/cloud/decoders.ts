@@ -37,12 +37,12 @@ export function isSafeId(id: string): boolean {
 }
 
 /** What came of reading a record: notices are oddities that were tolerated, to be reported once. */
-export type Read<T> =
+export type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly notices: readonly string[] }
   | { readonly ok: false; readonly reason: string; readonly unsafeId: boolean };
 
 /** Reads an answer, or a record of a list, tolerantly; never throws. */
-export type Reader<T> = (value: unknown) => Read<T>;
+export type Decoder<T> = (value: unknown) => Decoded<T>;
 
 const text = z.string().nullable().default(null);
 const number = z.number().nullable().default(null);
@@ -167,32 +167,32 @@ const longestText = 1_000;
 
 type KnownValues = Readonly<Record<string, readonly string[]>>;
 
-/** Readers of one record or answer each. */
-export const readers = {
-  incident: reader<Incident>(incident, { type: incidentTypes, severity: severities }),
-  property: reader<Property>(property),
+/** Decoders of one record or answer each. */
+export const decoders = {
+  incident: decoder<Incident>(incident, { type: incidentTypes, severity: severities }),
+  property: decoder<Property>(property),
   notifications: ofItsKind<NotificationSettings>(notifications),
   settings: ofItsKind<PropertySettings>(settings),
   // What answers a change need not tell of it.
-  changedNotifications: reader<NotificationSettings>(notifications),
-  changedSettings: reader<PropertySettings>(settings),
-  signal: reader<Signal>(signal, { cloud_connection: connectionStates }),
-  sonic: reader<Sonic>(sonic, {
+  changedNotifications: decoder<NotificationSettings>(notifications),
+  changedSettings: decoder<PropertySettings>(settings),
+  signal: decoder<Signal>(signal, { cloud_connection: connectionStates }),
+  sonic: decoder<Sonic>(sonic, {
     valve_state: [...valveStates, unknownState],
     battery: batteryWords,
     radio_connection: connectionStates,
   }),
   telemetry: ofItsKind<Telemetry>(telemetry),
   // Nobody is shown any of it.
-  session: reader<SessionReply>(session, null),
-  signedOut: reader<{ readonly success: boolean | null }>(signedOut),
-  user: reader<User>(user),
-  status: reader<Status>(status),
-  customerProperty: reader<CustomerProperty>(customerProperty),
-  leakProtection: reader<LeakProtection>(leakProtection),
-  pushNotifications: reader<PushNotifications>(pushNotifications),
-  invitation: reader<Invitation>(invitation),
-  pressureTestJob: reader<PressureTestJob>(job),
+  session: decoder<SessionReply>(session, null),
+  signedOut: decoder<{ readonly success: boolean | null }>(signedOut),
+  user: decoder<User>(user),
+  status: decoder<Status>(status),
+  customerProperty: decoder<CustomerProperty>(customerProperty),
+  leakProtection: decoder<LeakProtection>(leakProtection),
+  pushNotifications: decoder<PushNotifications>(pushNotifications),
+  invitation: decoder<Invitation>(invitation),
+  pressureTestJob: decoder<PressureTestJob>(job),
   hub: ofItsKind<HubDetail>(hub),
   pressureTests: holder<PressureTests>('by_day', readTestsByDay),
   dailyUsage: holder<DailyUsage>('daily', (value) => readEntries('day', dayOfUsage, value)),
@@ -202,11 +202,11 @@ export const readers = {
 } as const;
 
 /**
- * A reader that keeps unknown keys and words, turns a field of the wrong type into null, leaves wrong entries of a list
+ * A decoder that keeps unknown keys and words, turns a field of the wrong type into null, leaves wrong entries of a list
  * out, and gives up only on what is no object or has no usable id.
  */
-function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): Reader<T> {
-  const read = tolerantReader(schema);
+function decoder<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): Decoder<T> {
+  const read = tolerantDecoder(schema);
   return (value) => {
     if (isTooDeep(value)) return tooDeep;
     const each = read(value);
@@ -214,9 +214,9 @@ function reader<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): 
   };
 }
 
-/** A reader of what has no id that it is known by: an object with other fields only is something else. */
-function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Reader<T> {
-  const read = reader(schema);
+/** A decoder of what has no id that it is known by: an object with other fields only is something else. */
+function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Decoder<T> {
+  const read = decoder(schema);
   const isOther = (fields: readonly string[]) =>
     fields.length > 0 && !fields.some((field) => Object.hasOwn(schema.shape, field));
   return (value) => {
@@ -228,7 +228,7 @@ function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Reader<T> {
 
 const tooDeep = { ok: false, reason: 'it is nested too deeply', unsafeId: false } as const;
 
-function tolerantReader<T>(schema: z.ZodType<T>): Reader<T> {
+function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
   return (value) => {
     const first = schema.safeParse(value);
     if (first.success) return { ok: true, value: first.data, notices: [] };
@@ -267,10 +267,10 @@ const anyObject = z.looseObject({});
 type Entries = { readonly good: unknown; readonly notices: readonly string[] } | null;
 
 /**
- * A reader of an answer that holds one list or table of entries; a bad entry costs only itself, but where all are bad
+ * A decoder of an answer that holds one list or table of entries; a bad entry costs only itself, but where all are bad
  * nobody knows what there is: that must not pass for nothing.
  */
-function holder<T>(field: string, readHeld: (value: unknown) => Entries): Reader<T> {
+function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decoder<T> {
   return (value) => {
     if (isTooDeep(value)) return tooDeep;
     const { data: held } = anyObject.safeParse(value);
@@ -350,7 +350,7 @@ const envelope = z.looseObject({
 });
 
 /** Reads the envelope of a list. */
-export const readEnvelope: Reader<Envelope> = tolerantReader<Envelope>(envelope);
+export const readEnvelope: Decoder<Envelope> = tolerantDecoder<Envelope>(envelope);
 
 /** Whether it can be a session token, wherever it comes from. */
 export function isToken(value: unknown): boolean {

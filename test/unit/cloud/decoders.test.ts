@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { type Reader, readEnvelope, readers } from '../../../src/cloud/wire.ts';
+import { type Decoder, decoders, readEnvelope } from '../../../src/cloud/decoders.ts';
 
 /** What an answer is read as; undefined where it is not usable. */
-function readAs<T>(read: Reader<T>, value: unknown): T | undefined {
+function readAs<T>(read: Decoder<T>, value: unknown): T | undefined {
   const result = read(value);
   return result.ok ? result.value : undefined;
 }
 
-function noticesOf(read: Reader<unknown>, value: unknown): readonly string[] {
+function noticesOf(read: Decoder<unknown>, value: unknown): readonly string[] {
   const result = read(value);
   return result.ok ? result.notices : [];
 }
 
-function reasonOf(read: Reader<unknown>, value: unknown): string {
+function reasonOf(read: Decoder<unknown>, value: unknown): string {
   const result = read(value);
   return result.ok ? 'it was read' : result.reason;
 }
@@ -25,31 +25,31 @@ function withProto(members: object): unknown {
 const deep = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);
 
 /** Readers of one object each, with what they promise and a value of the wrong type for every field. */
-const objects: readonly (readonly [string, Reader<unknown>, object, object])[] = [
+const objects: readonly (readonly [string, Decoder<unknown>, object, object])[] = [
   [
     'a hub',
-    readers.hub,
+    decoders.hub,
     { id: 'g-1', serial_no: 'HUB-1', status: 'online' },
     { id: 7, serial_no: [], status: {} },
   ],
   [
     'a user',
-    readers.user,
+    decoders.user,
     { id: 'u-1', email: 'me@example.com', first_name: 'Ada', last_name: 'Byron' },
     { id: 7, email: true, first_name: [], last_name: {} },
   ],
-  ['an invitation', readers.invitation, { invitation_id: 'v-1' }, { invitation_id: 7 }],
-  ['a job', readers.pressureTestJob, { job_id: 'j-1' }, { job_id: 7 }],
-  ['a status', readers.status, { status: 'ok' }, { status: 200 }],
-  ['a property of the app', readers.customerProperty, { id: 'p-1', name: 'Home' }, { id: 7, name: 7 }],
+  ['an invitation', decoders.invitation, { invitation_id: 'v-1' }, { invitation_id: 7 }],
+  ['a job', decoders.pressureTestJob, { job_id: 'j-1' }, { job_id: 7 }],
+  ['a status', decoders.status, { status: 'ok' }, { status: 200 }],
+  ['a property of the app', decoders.customerProperty, { id: 'p-1', name: 'Home' }, { id: 7, name: 7 }],
   [
     'leak protection',
-    readers.leakProtection,
+    decoders.leakProtection,
     { leak_protection_enabled: true },
     { leak_protection_enabled: 'yes' },
   ],
-  ['push notifications', readers.pushNotifications, { push_enabled: false }, { push_enabled: 0 }],
-  ['a sign-out', readers.signedOut, { success: true }, { success: 'true' }],
+  ['push notifications', decoders.pushNotifications, { push_enabled: false }, { push_enabled: 0 }],
+  ['a sign-out', decoders.signedOut, { success: true }, { success: 'true' }],
 ];
 
 describe.each(objects)('the reader of %s', (_, read, good, wrong) => {
@@ -90,7 +90,7 @@ describe.each(objects)('the reader of %s', (_, read, good, wrong) => {
 });
 
 describe('the reader of daily usage', () => {
-  const read = readers.dailyUsage;
+  const read = decoders.dailyUsage;
   const day = (date: unknown, liters: unknown) => ({ date, liters });
 
   it('keeps days in the order of the answer, with what else they hold', () => {
@@ -146,7 +146,7 @@ describe('the reader of daily usage', () => {
 });
 
 describe('the reader of pressure tests', () => {
-  const read = readers.pressureTests;
+  const read = decoders.pressureTests;
 
   it('keeps days and tests with what else they hold', () => {
     const answer = {
@@ -189,7 +189,7 @@ describe('the reader of pressure tests', () => {
 });
 
 describe('the reader of appliance categories', () => {
-  const read = readers.applianceCategories;
+  const read = decoders.applianceCategories;
 
   it('keeps categories, also one without a name', () => {
     const categories = [
@@ -220,7 +220,7 @@ describe('the reader of appliance categories', () => {
 });
 
 describe('the reader of an incident', () => {
-  const read = readers.incident;
+  const read = decoders.incident;
   const incident = { id: 'i-1', type: 'long_flow_alert', severity: 'high', open: true };
 
   it('takes actions as words and as objects with a name, and keeps those that can be read', () => {
@@ -280,19 +280,19 @@ describe('the reader of a sonic', () => {
       name: null,
       auto_shut_off_time_limit: '30',
     };
-    expect(readAs(readers.sonic, odd)).toMatchObject({
+    expect(readAs(decoders.sonic, odd)).toMatchObject({
       id: 's-1',
       valve_state: null,
       radio_rssi: null,
       name: null,
       auto_shut_off_time_limit: null,
     });
-    expect(noticesOf(readers.sonic, odd)).toHaveLength(3);
+    expect(noticesOf(decoders.sonic, odd)).toHaveLength(3);
   });
 });
 
 describe('the reader of a session', () => {
-  const read = readers.session;
+  const read = decoders.session;
 
   it.each([[undefined], [null], [7], [''], ['two words'], ['line\nbreak'], ['ü'], [['x']], [{ token: 'x' }]])(
     'gives up on the token %j, which no header can hold, and does not repeat it',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeFailure, NoAnswer } from '../../../src/cloud/noAnswer.ts';
+import { describeFailure, NetworkError } from '../../../src/cloud/networkErrors.ts';
 
 const failed = (code: string) =>
   describeFailure(
@@ -9,7 +9,7 @@ const failed = (code: string) =>
   );
 
 it('Requests that hang and requests that are cut off are one piece of news: one outage may do both', () => {
-  const hung = new NoAnswer('timeout: cloud.example.com without an answer', {
+  const hung = new NetworkError('timeout: cloud.example.com without an answer', {
     mayHaveActed: true,
     timedOut: true,
   });

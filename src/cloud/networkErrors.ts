@@ -1,7 +1,7 @@
 import { reasonOf } from '../base/reason.ts';
 
 /** Why a request got no answer, or not all of one; its message is a sentence for people. */
-export class NoAnswer extends Error {
+export class NetworkError extends Error {
   readonly kind: 'unavailable' | 'unreadable';
   /** Whether the cloud may have acted on the request; false only where nothing was sent. */
   readonly mayHaveActed: boolean;
@@ -20,7 +20,7 @@ export class NoAnswer extends Error {
     },
   ) {
     super(message, { cause: details.cause });
-    this.name = 'NoAnswer';
+    this.name = 'NetworkError';
     this.kind = details.kind ?? 'unavailable';
     this.mayHaveActed = details.mayHaveActed;
     this.timedOut = details.timedOut ?? false;
@@ -40,20 +40,20 @@ export function nameOf({ url, proxy }: Way): string {
 }
 
 /** Puts a failure of the network in words: DNS, refused, TLS, timeout and a broken connection told apart. */
-export function describeFailure(error: unknown, way: Way, wasSent: boolean): NoAnswer {
+export function describeFailure(error: unknown, way: Way, wasSent: boolean): NetworkError {
   const { url, proxy } = way;
   // TCP connections lead to the proxy if there is one.
   const { hostname, host } = proxy ?? url;
   const { name, code, message, reason } = detailsOf(error);
   const mayHaveActed = wasSent;
-  const noAnswer = (words: string) => new NoAnswer(words, { mayHaveActed, cause: error });
+  const noAnswer = (words: string) => new NetworkError(words, { mayHaveActed, cause: error });
 
   if (code === 'ENOTFOUND') return noAnswer(`DNS: no such host ${hostname}`);
   if (code.startsWith('EAI_')) return noAnswer(`DNS: cannot look up ${hostname} (${code})`);
   if (code === 'ECONNREFUSED') return noAnswer(`connection refused by ${host}`);
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return noAnswer(`no route to ${host} (${code})`);
   if (connectionTimeout.has(code)) {
-    return new NoAnswer(`timeout: no connection to ${nameOf(way)}`, {
+    return new NetworkError(`timeout: no connection to ${nameOf(way)}`, {
       mayHaveActed,
       timedOut: true,
       cause: error,
@@ -65,11 +65,11 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): NoA
   if (isTls(code)) return noAnswer(`TLS: ${wordsOfTls(reason ?? message, url)}`);
   if (name === 'HTTPParserError') {
     const words = `the answer of ${url.host} is not HTTP (${message})`;
-    return new NoAnswer(words, { kind: 'unreadable', mayHaveActed, cause: error });
+    return new NetworkError(words, { kind: 'unreadable', mayHaveActed, cause: error });
   }
   if (brokenConnection.has(code)) {
     const words = `the connection to ${nameOf(way)} broke before the answer was complete`;
-    return new NoAnswer(words, { mayHaveActed, isCutOff: true, cause: error });
+    return new NetworkError(words, { mayHaveActed, isCutOff: true, cause: error });
   }
   return noAnswer(`no answer from ${nameOf(way)}: ${message}`);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
-import { Limiter, type Priority } from '../../../src/cloud/limiter.ts';
+import { Limiter, type Priority } from '../../../src/cloud/requestQueue.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime, settle } from '../../support/passTime.ts';
 

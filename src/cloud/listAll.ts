@@ -1,8 +1,8 @@
-import type { Page } from './answer.ts';
 import { CloudError } from './errors.ts';
+import type { Page } from './response.ts';
 
 /** A whole list, as far as it could be read. */
-export interface Crawl<T> {
+export interface ListResult<T> {
   readonly records: readonly T[];
   /** Every record the cloud has was read. */
   readonly complete: boolean;
@@ -65,7 +65,7 @@ const maxFailures = 5;
  * beyond its end and then once more; only two that agree, or one that adds up, count as complete. Throws what page 1
  * throws.
  */
-export async function crawlPages<T extends { readonly id: string }>(
+export async function listAll<T extends { readonly id: string }>(
   list: PagedList<T>,
 ): Promise<CrawlOutcome<T>> {
   const first = await Reading.of(list);

@@ -1,11 +1,11 @@
 import { isTooDeep } from '../base/nesting.ts';
 import type { Secrets } from '../base/secrets.ts';
+import { readEnvelope } from './decoders.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
 import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
 import type { Answer } from './transport.ts';
-import { readEnvelope } from './wire.ts';
 
 /** One page of a list; null where the cloud did not say. */
 export interface Page<T> {
@@ -88,7 +88,7 @@ export function retryAfterOf(answer: Answer, nowMs: number): number | null {
  * beyond the interface document, are given up; a 404 may be about a record only, and so may a 405.
  */
 export function isRouteGone(row: AnyOperation, status: number | undefined, isAboutRecord: boolean): boolean {
-  const isUncertain = row.provenance === 'assumed' || (row.number === null && !row.session);
+  const isUncertain = row.source === 'assumed' || (row.number === null && !row.session);
   return isUncertain && (status === 501 || ((status === 404 || status === 405) && !isAboutRecord));
 }
 
@@ -110,10 +110,10 @@ export function readAnswer(
   report: Report,
   secrets: Pick<Secrets, 'hide' | 'hideInData'>,
 ): GoodAnswer {
-  const { reply, session, control, provenance } = operationRow(name);
+  const { reply, session, control, source } = operationRow(name);
   const hide = (text: string) => secrets.hide(text);
   const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
-  if (reply.kind === 'acknowledgement') return readAcknowledgement(reply.read, answer, parse);
+  if (reply.kind === 'acknowledgement') return readAcknowledgement(reply.decode, answer, parse);
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
   const unreadable = (what: string, detail = '') => {
@@ -124,25 +124,25 @@ export function readAnswer(
   if (body === undefined) {
     if (answer.body.trim() === '') {
       // Nobody has shown what these answer: 204 and the like mean that it is done.
-      if (control !== undefined && provenance === 'assumed') return nothingSaid;
+      if (control !== undefined && source === 'assumed') return nothingSaid;
       throw unreadable('is empty');
     }
     // Whatever it is, it may hold a token that nobody has been told to hide.
     throw unreadable('is not JSON', session ? '' : oneLine(hide(answer.body)));
   }
   if (reply.kind === 'page') {
-    const page = readPage(reply.read, body, report);
+    const page = readPage(reply.decode, body, report);
     if (typeof page === 'string') throw unreadable('is not as promised', page);
     return page;
   }
-  const read = reply.read(body);
+  const read = reply.decode(body);
   if (!read.ok) throw unreadable('is not as promised', hide(read.reason));
   for (const notice of read.notices) report('info', notice);
   return { reply: read.value, sent: body };
 }
 
 function readAcknowledgement(
-  read: AnyReader,
+  read: AnyDecoder,
   { body, bodyProblem }: Answer,
   parse: (text: string) => unknown,
 ): GoodAnswer {
@@ -152,13 +152,13 @@ function readAcknowledgement(
   return acknowledged.ok ? { reply: acknowledged.value, sent } : nothingSaid;
 }
 
-type AnyReader = AnyOperation['reply'] extends infer Each
-  ? Each extends { read: infer R }
-    ? R
+type AnyDecoder = AnyOperation['reply'] extends infer Each
+  ? Each extends { decode: infer D }
+    ? D
     : never
   : never;
 
-function readPage(readRecord: AnyReader, body: unknown, report: Report): GoodAnswer | string {
+function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAnswer | string {
   const envelope = readEnvelope(body);
   if (!envelope.ok) return envelope.reason;
   for (const notice of envelope.notices) report('info', notice);
