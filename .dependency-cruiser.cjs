@@ -17,7 +17,7 @@ const rooms = {
   simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/decoders.ts'],
   state: ['base', 'model', 'cloud'],
   // The names of the polls are the store's too: a list is as old as its poll.
-  store: ['base', 'model', 'polling/slices.ts'],
+  store: ['base', 'model', 'polling/pollStatus.ts'],
   polling: ['base', 'model', 'cloud', 'store', 'state'],
   commands: ['base', 'model', 'cloud', 'store', 'polling', 'broker', 'homeassistant', 'entities'],
   publishing: [

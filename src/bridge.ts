@@ -1,5 +1,5 @@
 import type { Random } from './base/backoff.ts';
-import { type Clock, sleep } from './base/clock.ts';
+import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import { homepage, version } from './base/version.ts';
 import type { Connection } from './broker/connection.ts';
@@ -19,11 +19,15 @@ import { forbiddenBy } from './homeassistant/command.ts';
 import type { Topics } from './homeassistant/topics.ts';
 import type { HealthStatus } from './model/devices.ts';
 import type { Shard } from './model/shard.ts';
-import { Extras } from './polling/extras.ts';
-import { wordsOfProgress } from './polling/firstReading.ts';
-import { agesUntil, isJudged } from './polling/freshness.ts';
 import { Poller, type PollerTimes } from './polling/poller.ts';
-import { type Slice, slices, vitalSlices, wasPolled } from './polling/slices.ts';
+import {
+  isJudged,
+  type Slice,
+  slices,
+  vitalSlices,
+  wasPolled,
+  wordsOfProgress,
+} from './polling/pollStatus.ts';
 import { Announcer } from './publishing/announcer.ts';
 import { EventFeed } from './publishing/eventFeed.ts';
 import { Handover } from './publishing/handover.ts';
@@ -72,9 +76,6 @@ const earlyPollEveryMs = 5_000;
 /** How often a long first reading says how far it is. */
 const progressEveryMs = 10_000;
 
-/** How long the first show of the devices waits for what nothing depends on. */
-const extrasPatienceMs = 1_000;
-
 /** Home Assistant is given its messages anew within this time of its birth, less than an event waits. */
 const birthJitterMs = 1_500;
 
@@ -85,7 +86,6 @@ export class Bridge {
   readonly #store: Store;
   readonly #poller: Poller;
   readonly #commands: Commands;
-  readonly #extras: Extras;
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
   readonly #stocktaking: Stocktaking;
@@ -155,7 +155,7 @@ export class Bridge {
         memory: ledger,
         crossed: (other) => this.#hasten(other),
         staleAfterMs: options.poller.staleAfterMs,
-        allowedMs: (slice) => this.#poller.allowedMs(slice),
+        allowedMs: (slice) => this.#poller.statuses.maxAgeMs(slice),
         cloudNow: () => client.cloudNow,
       },
       () => this.#publisher.devicesChanged(),
@@ -167,6 +167,7 @@ export class Bridge {
       ledger,
       happened: (happenings) => this.#happened(happenings),
       polled: (slice, isWhole) => this.#polled(slice, isWhole),
+      categoriesChanged: () => this.#publisher.wake(),
       clock,
       random,
       log,
@@ -176,26 +177,14 @@ export class Bridge {
         client,
         ledger,
         store: this.#store,
-        records: () => this.#poller.records,
-        isAllRead: () => this.#poller.progress.length === 0,
+        records: () => this.#poller.statuses.records,
+        isAllRead: () => this.#poller.statuses.progress.length === 0,
         brokerProblem: () => this.#brokerProblem,
         troubles: () => this.#troubles(),
       },
       {
         changed: () => this.#publisher.wake(),
         tell: (event, fields) => this.#events.tell(event, fields),
-      },
-      clock,
-      log,
-    );
-    this.#extras = new Extras(
-      client,
-      this.#store,
-      {
-        allowedMs: options.poller.staleAfterMs,
-        agesUntil: () => agesUntil('properties', this.#poller.records),
-        onChange: () => this.#publisher.wake(),
-        signal: this.#stopping.signal,
       },
       clock,
       log,
@@ -209,7 +198,6 @@ export class Bridge {
       store: this.#store,
       poller: this.#poller,
       monitor: this.#monitor,
-      extras: this.#extras,
       onChange: () => this.#publisher.wake(),
       clock,
       log,
@@ -231,7 +219,7 @@ export class Bridge {
       {
         ordered: (order) => this.#carryOut(order),
         happened: (happenings) => this.#happened(happenings),
-        changed: (slice) => this.#poller.request(slice),
+        changed: (slice) => this.#poller.runNow(slice),
         testStarted: (sonicId) => void this.#poller.readNewTest(sonicId),
         offersChanged: () => this.#offersChanged(),
         ended: (outcome) => this.#events.tell('command', outcome),
@@ -293,7 +281,7 @@ export class Bridge {
       isHomeAssistantOn: options.isHomeAssistantOn,
       // This machine's clock may be wrong for good.
       startedAt: () => startedAt() - client.clockAheadMs,
-      readSonics: () => this.#poller.read('sonics'),
+      readSonics: () => this.#poller.runNow('sonics'),
       tell: (event, record) => this.#events.tell(event, record),
       clock,
       log,
@@ -306,7 +294,6 @@ export class Bridge {
     this.#monitor.start();
     this.#selfReport.renewFigures();
     await this.#poller.start();
-    await this.#extrasRead();
     if (this.#isStopped) return;
     this.#isFirstRoundDone = true;
     this.#cancelProgress();
@@ -343,7 +330,7 @@ export class Bridge {
   get wellbeing(): Wellbeing {
     const { connection } = this.#parts;
     const { status, isCloudFresh, cloudReason } = this.#monitor;
-    const { records } = this.#poller;
+    const { records } = this.#poller.statuses;
     const readAt = Math.max(...vitalSlices.map((slice) => records[slice].lastSuccessAt ?? 0));
     return wellbeingOf({
       cloud: {
@@ -372,8 +359,8 @@ export class Bridge {
       wellbeing: this.wellbeing,
       schedules: slices.map((slice) => ({
         slice,
-        lastSuccessAt: this.#poller.records[slice].lastSuccessAt,
-        polls: this.#poller.counts(slice),
+        lastSuccessAt: this.#poller.statuses.records[slice].lastSuccessAt,
+        polls: this.#poller.statuses.counts(slice),
       })),
       requests: client.requestTally,
       pollWaitMs: client.traffic().pollWaitMs,
@@ -391,8 +378,8 @@ export class Bridge {
     const { status, reason } = this.#monitor;
     return overviewOf(
       { startedAt: this.#selfReport.startedAt, status, reason, wellbeing: this.wellbeing },
-      this.#poller.records,
-      this.#poller.progress,
+      this.#poller.statuses.records,
+      this.#poller.statuses.progress,
       this.#store,
       clock.now() - clock.monotonic(),
     );
@@ -415,13 +402,13 @@ export class Bridge {
   }
 
   #pollIncidentsEarly(): void {
-    this.#poller.request('incidents');
+    void this.#poller.runNow('incidents');
     this.#pollValvesEarly();
   }
 
   /** Where the budget allows it. */
   #pollValvesEarly(): void {
-    if (this.#parts.client.traffic().pollWaitMs === 0) this.#poller.request('sonics');
+    if (this.#parts.client.traffic().pollWaitMs === 0) void this.#poller.runNow('sonics');
   }
 
   /** The broker is there: says what is wanted, and looks at what it has kept, or has got back from an old disk. */
@@ -473,12 +460,6 @@ export class Bridge {
     this.#poller.refresh();
   }
 
-  /** They decide which entities there are; but those of thousands take their time. */
-  async #extrasRead(): Promise<void> {
-    const patience = sleep(this.#parts.clock, extrasPatienceMs, this.#stopping.signal).catch(() => {});
-    await Promise.race([this.#extras.settled(), patience]);
-  }
-
   /** A selection of nothing is out of date, or misspelt: whoever mends it wants to find everything as it was. */
   get #isFilterInVain(): boolean {
     return this.#store.isFiltered && !this.#store.isFilterMatched;
@@ -515,7 +496,6 @@ export class Bridge {
     this.#monitor.look();
     this.#sayFound();
     if (slice !== 'properties') return;
-    void this.#extras.read();
     void this.#registration?.look(this.#store);
   }
 
@@ -531,7 +511,7 @@ export class Bridge {
 
   /** Says now and then how far the first reading is, as long as it goes on. */
   #sayProgress(before: string | null): void {
-    const words = wordsOfProgress(this.#poller.progress);
+    const words = wordsOfProgress(this.#poller.statuses.progress);
     if (words !== null && words !== before) this.#parts.log.info(`Reading the account: ${words}`);
     this.#cancelProgress = this.#parts.clock.after(progressEveryMs, () => this.#sayProgress(words));
   }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Slice } from '../../src/polling/slices.ts';
+import type { Slice } from '../../src/polling/pollStatus.ts';
 import type { Account } from '../measure/account.ts';
 import { type Part, startPart } from '../measure/part.ts';
 import { cleanEnvironment, mainFile } from '../measure/program.ts';

@@ -99,8 +99,8 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a lost cloud changes no value',
-    file: 'src/polling/propertyPolls.ts',
-    text: 'return isFinalRefusal(result.reason) ? null : undefined;',
+    file: 'src/polling/details.ts',
+    text: 'return isPermanent(result.reason) ? null : undefined;',
     replacement: 'return null;',
     tests: ['test/unit/polling/poller.test.ts'],
   },
@@ -113,9 +113,9 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
-    file: 'src/polling/missingIncidents.ts',
-    text: 'if (isRefusedForGood(kind) || times >= mostListsDoubted) return gone;',
-    replacement: 'return gone;',
+    file: 'src/polling/lists.ts',
+    text: 'if (isPermanent({ kind: answer }) || times >= minListsMissing) return closed;',
+    replacement: 'return closed;',
     tests: ['test/unit/polling/poller.test.ts'],
   },
   {

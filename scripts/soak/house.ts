@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../src/base/backoff.ts';
-import { type Slice, slices } from '../../src/polling/slices.ts';
+import { type Slice, slices } from '../../src/polling/pollStatus.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { type Broker, startBroker } from '../measure/broker.ts';
 import { type Part, startPart } from '../measure/part.ts';

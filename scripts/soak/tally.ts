@@ -1,5 +1,5 @@
 import type { OperationName } from '../../src/cloud/operations.ts';
-import { type Slice, slices } from '../../src/polling/slices.ts';
+import { type Slice, slices } from '../../src/polling/pollStatus.ts';
 import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
 
 /** What the cloud was asked. */

@@ -20,7 +20,7 @@ import { namedProperty } from '../model/devices.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { isOurs, isShared } from '../model/shard.ts';
 import { brokerOptions, cloudProxy } from '../partOptions.ts';
-import { readWifiSonics } from '../polling/wifiList.ts';
+import { readWifiSonics } from '../polling/lists.ts';
 import { portProblem } from './port.ts';
 import type { Setup } from './setup.ts';
 
@@ -210,7 +210,7 @@ async function examineAccount(
   const sonics = await list({ operation: 'list_sonics' });
   account.sonics = sonics;
   const wifi = await readWifiSonics(client, () => false);
-  if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.words}`);
+  if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.message}`);
   account.wifiSonics = wifi.records;
   const incidents = await list({ operation: 'list_incidents', query: { open: true } });
   account.openIncidents = incidents;

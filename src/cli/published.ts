@@ -4,7 +4,7 @@ import type { OperationName } from '../cloud/operations.ts';
 import { isTree, type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
-import { slices } from '../polling/slices.ts';
+import { slices } from '../polling/pollStatus.ts';
 import { type CloudDeviceKind, cloudKinds } from '../store/readings.ts';
 import type { StandIns } from './standIns.ts';
 

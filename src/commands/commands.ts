@@ -8,7 +8,7 @@ import { GivenUp } from '../cloud/deadline.ts';
 import type { BridgeOrder } from '../entities/row.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
-import type { Slice } from '../polling/slices.ts';
+import type { Slice } from '../polling/pollStatus.ts';
 import type { Happening, Store } from '../store/store.ts';
 import { Answers } from './answers.ts';
 import { Changes } from './changes.ts';

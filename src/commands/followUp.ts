@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import { type Doubt, lookIntoMissing } from '../polling/missingRoute.ts';
-import type { Slice } from '../polling/slices.ts';
+import type { Slice } from '../polling/pollStatus.ts';
 import type { Happening } from '../store/store.ts';
 import { sliceShowing } from './shownIn.ts';
 import { takeReply } from './takeReply.ts';

@@ -1,5 +1,5 @@
 import { type OperationName, operationRow } from '../cloud/operations.ts';
-import type { Slice } from '../polling/slices.ts';
+import type { Slice } from '../polling/pollStatus.ts';
 
 /** The slice that shows what an operation has changed; null where none does. */
 export function sliceShowing(name: OperationName): Slice | null {

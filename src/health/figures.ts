@@ -1,7 +1,6 @@
 import type { RequestTally } from '../cloud/requestTally.ts';
 import type { ValveOutcome } from '../commands/valveOutcomes.ts';
-import type { PollCounts } from '../polling/poller.ts';
-import type { Slice } from '../polling/slices.ts';
+import type { PollCounts, Slice } from '../polling/pollStatus.ts';
 import type { Wellbeing } from './wellbeing.ts';
 
 /** How one schedule does. */

@@ -7,7 +7,7 @@ import {
   slices,
   vitalSlices,
   wasPolled,
-} from '../polling/slices.ts';
+} from '../polling/pollStatus.ts';
 
 /** Everything that the judgement rests on. */
 export interface Symptoms {
@@ -57,9 +57,9 @@ export function judge(symptoms: Symptoms): Judgement {
 }
 
 function judgeCloud(symptoms: Symptoms): Omit<Judgement, 'cloudReason'> {
-  const failing = failuresByGist(symptoms);
-  const shown = failing.map(([{ words }, befallen]) => `${befallen.join(', ')}: ${words}`);
-  const problems = failing.map(([{ gist }]) => gist);
+  const failing = failuresByKey(symptoms);
+  const shown = failing.map(([{ message }, affected]) => `${affected.join(', ')}: ${message}`);
+  const problems = failing.map(([{ key }]) => key);
   const { notes } = symptoms;
   if (symptoms.rejectedUntil !== null) {
     const reason = `the cloud rejected the e-mail or the password; next attempt by ${iso(symptoms.rejectedUntil)}, or as soon as a password file changes`;
@@ -69,7 +69,7 @@ function judgeCloud(symptoms: Symptoms): Omit<Judgement, 'cloudReason'> {
     return { status: 'auth_failed', reason: shown.join('; '), problems, notes };
   }
   if (isWhollyFailing(symptoms, 'unavailable')) {
-    return { status: 'cloud_unreachable', reason: failing[0]?.[0].words ?? null, problems, notes };
+    return { status: 'cloud_unreachable', reason: failing[0]?.[0].message ?? null, problems, notes };
   }
   const others = [symptoms.ledgerProblem, symptoms.emptiness, ...symptoms.dataProblems].filter(
     (problem) => problem !== null,
@@ -96,14 +96,14 @@ function isUnpolled(symptoms: Symptoms): boolean {
 }
 
 /** Each distinct failure, and the slices that it befell. */
-function failuresByGist(symptoms: Symptoms): [Failure, Slice[]][] {
+function failuresByKey(symptoms: Symptoms): [Failure, Slice[]][] {
   const failures = new Map<string, [Failure, Slice[]]>();
   for (const slice of slices) {
     const { failure } = symptoms.slices[slice];
     if (failure === null) continue;
-    const known = failures.get(failure.gist);
+    const known = failures.get(failure.key);
     if (known) known[1].push(slice);
-    else failures.set(failure.gist, [failure, [slice]]);
+    else failures.set(failure.key, [failure, [slice]]);
   }
   return [...failures.values()];
 }
@@ -118,7 +118,7 @@ export function healthPayload(symptoms: Symptoms): object {
         slice,
         {
           last_success: iso(lastSuccessAt),
-          last_error: failure?.words ?? null,
+          last_error: failure?.message ?? null,
           consecutive_failures: consecutiveFailures,
         },
       ];
@@ -131,7 +131,7 @@ export function healthPayload(symptoms: Symptoms): object {
 export function healthFingerprint(symptoms: Symptoms): string {
   const outcomes = slices.map((slice) => {
     const { lastSuccessAt, failure } = symptoms.slices[slice];
-    return [lastSuccessAt !== null, failure?.kind ?? null, failure?.gist ?? null];
+    return [lastSuccessAt !== null, failure?.kind ?? null, failure?.key ?? null];
   });
   const { status, problems, notes } = judge(symptoms);
   return JSON.stringify([

@@ -1,7 +1,7 @@
 import type { HealthStatus, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
-import type { SliceProgress } from '../polling/firstReading.ts';
-import { isSonicSlice, type Slice, type SliceRecord, slices } from '../polling/slices.ts';
+import type { SliceProgress } from '../polling/pollStatus.ts';
+import { isSonicSlice, type Slice, type SliceRecord, slices } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
 import { wordsOfEmptiness } from './accountWords.ts';
 import type { Wellbeing } from './wellbeing.ts';
@@ -68,7 +68,7 @@ export function overviewOf(
       return {
         slice,
         lastSuccessAt,
-        failure: failure?.words ?? null,
+        failure: failure?.message ?? null,
         failures: consecutiveFailures,
         isPending: progress.some((each) => each.slice === slice) && isUnhindered(slice, records),
         records: found[slice] ?? null,

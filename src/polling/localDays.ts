@@ -1,5 +1,7 @@
 import type { Clock } from '../base/clock.ts';
-import { type Day, dateAfter, dayAt, startOfDay } from '../model/calendar.ts';
+import { type Day, dateAfter, dayAt, isTimezone, startOfDay } from '../model/calendar.ts';
+import type { Ledger } from '../state/ledger.ts';
+import type { Store } from '../store/store.ts';
 
 interface CurrentDay extends Day {
   /** Ms since 1970. */
@@ -7,26 +9,62 @@ interface CurrentDay extends Day {
   readonly endMs: number;
 }
 
-/** What day it is, zone by zone. */
+/** The wall clock may jump and the machine may sleep: the calendar is checked at least this often. */
+const maxWaitMs = 60_000;
+
+/** Which day it is at each sonic, by the time zone of its property. */
 export class LocalDays {
+  readonly #store: Store;
+  readonly #ledger: Ledger;
+  readonly #defaultTimezone: string;
   readonly #clock: Clock;
   readonly #days = new Map<string, CurrentDay>();
+  #dates: ReadonlyMap<string, string> = new Map();
+  #cancel: () => void = () => {};
 
-  constructor(clock: Clock) {
+  constructor(store: Store, ledger: Ledger, defaultTimezone: string, clock: Clock) {
+    this.#store = store;
+    this.#ledger = ledger;
+    this.#defaultTimezone = defaultTimezone;
     this.#clock = clock;
   }
 
-  /** The present day in a time zone, the same until it ends. */
-  in(timezone: string): Day {
-    return this.#current(timezone);
+  /** Calls back whenever a new day has begun at a sonic. */
+  start(onNewDay: () => void): void {
+    const timezones = [...new Set(this.#store.ids('sonic').map((id) => this.#timezoneOf(id)))];
+    const before = this.#dates;
+    const days = timezones.map((timezone) => [timezone, this.#currentDay(timezone)] as const);
+    this.#dates = new Map(days.map(([timezone, { date }]) => [timezone, date]));
+    const waitMs = Math.min(maxWaitMs, ...days.map(([, { endMs }]) => endMs - this.#clock.now()));
+    this.#cancel = this.#clock.after(Math.max(1, waitMs), () => this.start(onNewDay));
+    if (days.some(([timezone, { date }]) => (before.get(timezone) ?? date) !== date)) onNewDay();
   }
 
-  /** How long the present day lasts, in ms. */
-  leftMs(timezone: string): number {
-    return this.#current(timezone).endMs - this.#clock.now();
+  /** Calls back no more. */
+  stop(): void {
+    this.#cancel();
   }
 
-  #current(timezone: string): CurrentDay {
+  /** The present day at a sonic; the same object until it ends. */
+  of(sonicId: string): Day {
+    return this.#currentDay(this.#timezoneOf(sonicId));
+  }
+
+  /**
+   * The time zone of the sonic's property; null if it has none. As long as it is unknown, the one by which its usage was
+   * last counted: a property does not move, and in another zone yesterday's water would count as today's.
+   */
+  ownTimezoneOf(sonicId: string): string | null {
+    const known = this.#store.timezoneOf(sonicId);
+    const own = known === undefined ? this.#ledger.usageOf(sonicId)?.timezone : known;
+    return own && isTimezone(own) ? own : null;
+  }
+
+  #timezoneOf(sonicId: string): string {
+    return this.ownTimezoneOf(sonicId) ?? this.#defaultTimezone;
+  }
+
+  #currentDay(timezone: string): CurrentDay {
     const now = this.#clock.now();
     const known = this.#days.get(timezone);
     if (known && now >= known.startMs && now < known.endMs) return known;

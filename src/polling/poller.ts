@@ -3,36 +3,34 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, isPermanent } from '../cloud/errors.ts';
-import type { HowFar } from '../cloud/listAll.ts';
-import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
+import { CloudError } from '../cloud/errors.ts';
+import type { ApplianceCategories } from '../model/records.ts';
 import type { Ledger } from '../state/ledger.ts';
-import type { Happening, Reading, Store } from '../store/store.ts';
-import { FirstReading, type SliceProgress } from './firstReading.ts';
-import { flawOf, flawOfList, together } from './flaw.ts';
-import { agesUntil } from './freshness.ts';
-import { MissingIncidents } from './missingIncidents.ts';
-import { PropertyPolls } from './propertyPolls.ts';
-import { Recurring } from './recurring.ts';
+import type { Happening, Store } from '../store/store.ts';
+import { Details } from './details.ts';
+import { Lists } from './lists.ts';
+import { LocalDays } from './localDays.ts';
+import { PollSchedule } from './pollSchedule.ts';
 import {
   type Failure,
   incomplete,
   isSonicSlice,
-  neverPolled,
+  mergeProblems,
+  PollStatuses,
   type Slice,
-  type SliceRecord,
   slices,
   sonicSlices,
-  vitalSlices,
-} from './slices.ts';
-import { SonicPolls } from './sonicPolls.ts';
-import { readWifiSonics } from './wifiList.ts';
+  toProblem,
+} from './pollStatus.ts';
+import { PressureTestPoll } from './pressureTests.ts';
+import { TelemetryPoll } from './telemetry.ts';
+import { UsagePoll } from './usage.ts';
 
-/** When and how patiently is asked. */
+/** When the cloud is polled, and how long its data counts. */
 export interface PollerTimes {
   readonly schedules: Readonly<Record<Slice, Schedule>>;
   readonly timezone: string;
-  /** How old a success may be and still count as fresh, in ms. */
+  /** How old data may be and still count as fresh, in ms. */
   readonly staleAfterMs: number;
   readonly requestTimeoutMs: number;
 }
@@ -42,31 +40,25 @@ export interface PollerOptions extends PollerTimes {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly happened: (happenings: readonly Happening[]) => void;
-  /** A slice was polled, and all of it was read or not. */
+  /** A poll has ended, and has read everything or not. */
   readonly polled: (slice: Slice, isWhole: boolean) => void;
+  readonly categoriesChanged: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-/** How many polls of a slice ended how: all was read, not all of it, nothing. */
-export interface PollCounts {
-  readonly success: number;
-  readonly incomplete: number;
-  readonly failure: number;
-}
-
-const noPolls: PollCounts = { success: 0, incomplete: 0, failure: 0 };
-
-/** How long the first round waits for what is asked for thing by thing. */
-const patienceMs = 2_000;
-
-/** How a poll went: null is well; what is incomplete was still taken in as far as it could be read. */
-type Outcome = Failure | null;
+/** How long the first round waits for requests that are sent device by device. */
+const firstRoundPatienceMs = 2_000;
 
 /**
- * Asks the cloud, slice by slice, each by the schedule that the user wrote: nothing makes it slower or faster, and what
- * happens only adds single early polls. The only one that takes in lists; what is heard singly is weighed by age.
+ * Reads the cloud into the store by the schedules that the user wrote. Nothing makes a schedule faster or slower; events
+ * only add single early runs.
+ *
+ * Seven polls each have a schedule (`PollSchedule`) and a status (`PollStatuses`). Four of them read lists (`Lists`), and
+ * the properties also their details (`Details`); three send one request for each sonic (`TelemetryPoll`, `UsagePoll`,
+ * `PressureTestPoll`). A poll that could read only a part stores that part and says what is missing. When the cloud is
+ * back, all polls that failed with it run again at once.
  */
 export class Poller {
   readonly #options: PollerOptions;
@@ -74,46 +66,36 @@ export class Poller {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #recurring: Readonly<Record<Slice, Recurring>>;
-  readonly #records: Record<Slice, SliceRecord> = {
-    properties: neverPolled,
-    signals: neverPolled,
-    sonics: neverPolled,
-    incidents: neverPolled,
-    telemetry: neverPolled,
-    usage: neverPolled,
-    pressure_tests: neverPolled,
-  };
-  readonly #counts = new Map<Slice, PollCounts>();
-  readonly #underWay = new Set<Slice>();
-  readonly #firstReading = new FirstReading();
-  /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
-  readonly #inDoubtSince = new Map<Slice, number>();
-  readonly #propertyPolls: PropertyPolls;
-  readonly #sonicPolls: SonicPolls;
-  readonly #missingIncidents: MissingIncidents;
-  readonly #longestPeriodsMs = new Map<Slice, number>();
+  readonly #schedules: Readonly<Record<Slice, PollSchedule>>;
+  readonly #lists: Lists;
+  readonly #details: Details;
+  readonly #days: LocalDays;
+  readonly #telemetry: TelemetryPoll;
+  readonly #usage: UsagePoll;
+  readonly #pressureTests: PressureTestPoll;
   readonly #stopping = new AbortController();
-  #isStarted = false;
+  #isFirstRoundDone = false;
   #onReached: () => void = () => {};
-  /** Resolves when a list could be read for the first time, and when this is stopped. */
+  /** Resolves when the first list could be read, and when the poller is stopped. */
   readonly #reached = new Promise<void>((resolve) => {
     this.#onReached = resolve;
   });
   #onLocated: () => void = () => {};
-  /** Resolves when it was asked for the first time in which property each signal is. */
+  /** Resolves when the properties were first asked for their signals. */
   readonly #located = new Promise<void>((resolve) => {
     this.#onLocated = resolve;
   });
-  readonly #polls: Readonly<Record<Slice, () => Promise<Outcome>>> = {
+  readonly #polls: Readonly<Record<Slice, () => Promise<Failure | null>>> = {
     properties: () => this.#pollProperties(),
-    signals: () => this.#pollSignals(),
-    sonics: () => this.#pollSonics(),
-    incidents: () => this.#pollIncidents(),
-    telemetry: () => this.#sonicPolls.poll('telemetry'),
-    usage: () => this.#sonicPolls.poll('usage'),
-    pressure_tests: () => this.#sonicPolls.poll('pressure_tests'),
+    signals: async () => incomplete(await this.#lists.signals()),
+    sonics: async () => incomplete(await this.#lists.sonics()),
+    incidents: async () => incomplete(await this.#lists.incidents()),
+    telemetry: () => this.#telemetry.poll(),
+    usage: () => this.#usage.poll(),
+    pressure_tests: () => this.#pressureTests.poll(),
   };
+  /** How the polls went. */
+  readonly statuses: PollStatuses;
 
   constructor(options: PollerOptions) {
     this.#options = options;
@@ -122,84 +104,69 @@ export class Poller {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    const { signal } = this.#stopping;
-    this.#propertyPolls = new PropertyPolls({
-      client,
-      store,
-      signal,
-      howFar: (read, total) => this.#firstReading.note('properties', read, total),
-      clock,
-    });
-    this.#missingIncidents = new MissingIncidents(client, signal);
-    this.#sonicPolls = new SonicPolls({
-      client,
-      store,
-      ledger,
-      timezone,
-      signal,
-      periodMs: (slice) => this.#periodMs(slice),
-      allowedMs: (slice) => this.allowedMs(slice),
-      agesUntil: (slice) => agesUntil(slice, this.#records),
-      isCloudThere: () =>
-        !vitalSlices.some((slice) => this.#underWay.has(slice)) &&
-        agesUntil('telemetry', this.#records) > Number.NEGATIVE_INFINITY,
-      newDay: () => this.#recurring.usage.request(),
-      howFar: (slice, read, total) => this.#firstReading.note(slice, read, total),
-      clock,
-      log,
-    });
-    const recurring = (slice: Slice) =>
-      new Recurring(() => this.#poll(slice), schedules[slice], timezone, clock, random);
-    this.#recurring = {
-      properties: recurring('properties'),
-      signals: recurring('signals'),
-      sonics: recurring('sonics'),
-      incidents: recurring('incidents'),
-      telemetry: recurring('telemetry'),
-      usage: recurring('usage'),
-      pressure_tests: recurring('pressure_tests'),
+    const schedule = (slice: Slice) => new PollSchedule(schedules[slice], timezone, clock, random);
+    this.#schedules = {
+      properties: schedule('properties'),
+      signals: schedule('signals'),
+      sonics: schedule('sonics'),
+      incidents: schedule('incidents'),
+      telemetry: schedule('telemetry'),
+      usage: schedule('usage'),
+      pressure_tests: schedule('pressure_tests'),
     };
+    const statuses = new PollStatuses(this.#schedules, options, clock);
+    this.statuses = statuses;
+    this.#days = new LocalDays(store, ledger, timezone, clock);
+    const { signal } = this.#stopping;
+    const parts = { client, store, statuses, days: this.#days, signal, clock, log };
+    this.#lists = new Lists({ ...parts, onChanges: (changes) => this.#onChanges(changes) });
+    this.#details = new Details({
+      ...parts,
+      hubMaxAgeMs: options.staleAfterMs,
+      onCategoriesChange: options.categoriesChanged,
+    });
+    this.#telemetry = new TelemetryPoll(parts, log);
+    this.#usage = new UsagePoll(parts, ledger);
+    this.#pressureTests = new PressureTestPoll(parts, log);
   }
 
-  /**
-   * Polls everything, resolving after the first time that the cloud showed anything, and from then on by the
-   * schedules.
-   */
+  /** Polls everything, resolves after the first time that the cloud answered, and continues by the schedules. */
   async start(): Promise<void> {
-    await this.#round((slice) => this.#recurring[slice].start());
+    await this.#runAll((slice) => this.#schedules[slice].start(() => this.#run(slice)));
     await this.#reached;
-    // What failed while the cloud was away, or at its edge, is tried once more before anything is shown without it.
+    const { records } = this.statuses;
+    // What failed while the cloud was unreachable is tried once more before anything is shown without it.
     const failed = slices.filter((slice) => {
-      const { lastSuccessAt, failure } = this.#records[slice];
+      const { lastSuccessAt, failure } = records[slice];
       return lastSuccessAt === null && failure !== null;
     });
-    const isMissing = (slice: Slice) =>
-      // What only takes its time is not asked for twice.
-      failed.includes(isSonicSlice(slice) ? 'sonics' : slice) && !this.#stopping.signal.aborted;
-    await this.#round(async (slice) => {
-      if (isMissing(slice)) await this.#recurring[slice].run();
+    // A poll that is only slow is not repeated.
+    const isRepeated = (slice: Slice) => failed.includes(isSonicSlice(slice) ? 'sonics' : slice);
+    await this.#runAll(async (slice) => {
+      if (isRepeated(slice) && !this.#stopping.signal.aborted) await this.#schedules[slice].runNow();
     });
-    this.#isStarted = true;
-    this.#sonicPolls.start();
+    this.#isFirstRoundDone = true;
+    if (!this.#stopping.signal.aborted) this.#days.start(() => this.#onNewDay());
   }
 
-  async #round(poll: (slice: Slice) => Promise<void>): Promise<void> {
-    const properties = poll('properties');
+  /** Sonics and incidents first, since they tell about valves and leaks; then what is read device by device. */
+  async #runAll(run: (slice: Slice) => Promise<void>): Promise<void> {
+    const properties = run('properties');
     const located = Promise.race([this.#located, properties]);
-    // Which property a signal belongs to is told by the property: asked first, nothing is shown twice. Valves and leaks
-    // do not wait for it as long as it takes; but where only some properties are shown, nobody knows whose they are.
+    // If only some properties are shown, nobody knows before this which sonics are theirs.
     const isPart = this.#store.isFiltered || this.#store.neighbourhood.isShared;
-    await (isPart ? located : this.#patiently(located));
-    await Promise.all((['signals', 'sonics', 'incidents'] as const).map(poll));
-    // When the days of usage begin is told by the settings.
-    const figures = properties.then(() => Promise.all((['usage', 'pressure_tests'] as const).map(poll)));
-    // It decides which entities there are; but asking for thousands takes its time.
-    await this.#patiently(Promise.all([poll('telemetry'), figures]));
+    await (isPart ? located : this.#atMost(firstRoundPatienceMs, located));
+    await Promise.all((['signals', 'sonics', 'incidents'] as const).map(run));
+    // The settings of the properties say when the days of usage begin.
+    const byDay = properties.then(() => Promise.all((['usage', 'pressure_tests'] as const).map(run)));
+    await this.#atMost(firstRoundPatienceMs, Promise.all([run('telemetry'), byDay]));
+    await this.#atMost(1_000, this.#details.hubsAndCategories());
   }
 
-  async #patiently(task: Promise<unknown>): Promise<void> {
+  /** Resolves with the task, or after that time. */
+  async #atMost(limitMs: number, task: Promise<unknown>): Promise<void> {
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(patienceMs, resolve);
+      const cancel = this.#clock.after(limitMs, resolve);
       void task.then(() => {
         cancel();
         resolve();
@@ -207,231 +174,111 @@ export class Poller {
     });
   }
 
-  /** Polls everything as soon as it can. */
+  /** Polls everything as soon as possible. */
   refresh(): void {
-    for (const slice of slices) this.#recurring[slice].request();
+    for (const slice of slices) void this.runNow(slice);
   }
 
-  /** Polls one slice as soon as it can. */
-  request(slice: Slice): void {
-    this.#recurring[slice].request();
-  }
-
-  /** Polls one slice as soon as it can, resolving after that, well or not. */
-  read(slice: Slice): Promise<void> {
-    return this.#recurring[slice].run();
+  /** Runs one poll as soon as possible; resolves after that and never rejects. */
+  runNow(slice: Slice): Promise<void> {
+    return this.#schedules[slice].runNow();
   }
 
   /** Reads the pressure tests of a sonic until one shows that was just started; never rejects. */
   readNewTest(sonicId: string): Promise<void> {
-    return this.#sonicPolls.readNewTest(sonicId);
+    return this.#pressureTests.readNewTest(sonicId);
   }
 
-  /** Polls no more; what is under way is given up. */
+  /** The categories of appliances: null if the cloud has none, undefined until they are read. */
+  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
+    return this.#details.applianceCategories;
+  }
+
+  /** Cancels what is in progress and polls no more. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the bridge stops'));
     this.#onReached();
-    this.#sonicPolls.stop();
-    await Promise.all(slices.map((slice) => this.#recurring[slice].stop()));
+    this.#days.stop();
+    this.#telemetry.stop();
+    await Promise.all(slices.map((slice) => this.#schedules[slice].stop()));
   }
 
-  /** How the polls of each slice went. */
-  get records(): Readonly<Record<Slice, SliceRecord>> {
-    return this.#records;
-  }
-
-  /** How far the first reading is of each slice that was not read yet. */
-  get progress(): readonly SliceProgress[] {
-    return this.#firstReading.progress;
-  }
-
-  /** How many polls of a slice ended how. */
-  counts(slice: Slice): PollCounts {
-    return this.#counts.get(slice) ?? noPolls;
-  }
-
-  /** How long a slice may be missed by its polls: one that fails makes nothing old, however seldom they are. */
-  allowedMs(slice: Slice): number {
-    return Math.max(this.#options.staleAfterMs, 2 * this.#periodMs(slice));
-  }
-
-  /** Never rejects; says whether all was read. */
-  async #poll(slice: Slice): Promise<boolean> {
+  /** Runs one poll; resolves to whether everything was read, and never rejects. */
+  async #run(slice: Slice): Promise<boolean> {
+    const { statuses } = this;
     const startedAt = this.#clock.monotonic();
-    const before = this.#records[slice];
-    // Without sonics there is nobody to ask.
-    if (isSonicSlice(slice) && this.#records.sonics.lastSuccessAt === null) return true;
-    let failure: Outcome;
-    this.#underWay.add(slice);
+    const before = statuses.records[slice];
+    // Without a list of sonics there is nothing to ask for.
+    if (isSonicSlice(slice) && statuses.records.sonics.lastSuccessAt === null) return true;
+    statuses.begin(slice);
+    let failure: Failure | null;
     try {
       failure = await this.#polls[slice]();
     } catch (error) {
       if (this.#stopping.signal.aborted) return true;
-      failure = this.#failureOf(error);
+      failure = this.#toFailure(error);
       if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${slice} went wrong`);
     }
-    this.#underWay.delete(slice);
+    statuses.end(slice, startedAt, failure);
+    if (failure?.isInDoubt) this.#log.debug(`Reading ${slice} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
-    const isWhole = failure === null;
-    const isMoving = this.#isOnlyMoving(slice, failure);
-    if (isMoving) failure = null;
-    else if (isRead) this.#firstReading.done(slice);
-    this.#records[slice] = {
-      lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
-      freshUntil: isRead ? this.#freshUntil(slice, startedAt) : before.freshUntil,
-      answeredAt: isRead ? startedAt : before.answeredAt,
-      failure,
-      consecutiveFailures: failure === null ? 0 : before.consecutiveFailures + 1,
-    };
-    const outcome = isWhole ? 'success' : isRead ? 'incomplete' : 'failure';
-    const counts = this.counts(slice);
-    this.#counts.set(slice, { ...counts, [outcome]: counts[outcome] + 1 });
-    if (!isRead) this.#store.missed(slice, Math.min(startedAt, agesUntil(slice, this.#records)));
-    if (isRead && !isSonicSlice(slice)) this.#onReached();
-    if (this.#isStarted && failure === null) {
-      if (before.failure?.kind === 'unavailable') this.#retryFailing(slice);
+    if (!isRead) this.#store.missed(slice, Math.min(startedAt, statuses.agesUntil(slice)));
+    else if (!isSonicSlice(slice)) this.#onReached();
+    if (this.#isFirstRoundDone && statuses.records[slice].failure === null) {
+      if (before.failure?.kind === 'unavailable') this.#runFailed(slice);
       if (slice === 'sonics' && before.lastSuccessAt === null) {
-        for (const each of sonicSlices) this.#recurring[each].request();
+        for (const each of sonicSlices) void this.runNow(each);
       }
     }
-    this.#sonicPolls.expireTelemetry();
-    this.#options.polled(slice, isWhole);
-    return isWhole;
+    this.#telemetry.expire();
+    this.#options.polled(slice, failure === null);
+    if (slice === 'properties') void this.#details.hubsAndCategories();
+    return failure === null;
   }
 
-  /**
-   * A list that changes while it is read is one of a busy account, and is read again soon: that it could not be read at
-   * once is no failure, unless it goes on for long.
-   */
-  #isOnlyMoving(slice: Slice, failure: Outcome): boolean {
-    if (failure?.isInDoubt !== true) {
-      this.#inDoubtSince.delete(slice);
-      return false;
-    }
-    const now = this.#clock.monotonic();
-    const since = this.#inDoubtSince.get(slice) ?? now;
-    this.#inDoubtSince.set(slice, since);
-    this.#log.debug(`Reading ${slice} again soon: ${failure.words}`);
-    return now - since < this.allowedMs(slice);
-  }
-
-  #failureOf(error: unknown): Failure {
-    if (!(error instanceof CloudError)) return { kind: 'unreadable', ...flawOf(error) };
-    // Its words count the time to the next attempt, which the session's state tells once for all.
+  #toFailure(error: unknown): Failure {
+    if (!(error instanceof CloudError)) return { kind: 'unreadable', ...toProblem(error) };
+    // The message of a rejected sign-in counts down to the next attempt, which the session reports once for all.
     const isRejected = error.kind === 'auth' && this.#client.sessionState().status === 'rejected';
-    const flaw = isRejected ? { words: 'not signed in', gist: 'not signed in' } : flawOf(error);
-    return { kind: error.kind, ...flaw };
+    if (isRejected) return { kind: 'auth', message: 'not signed in', key: 'not signed in' };
+    return { kind: error.kind, ...toProblem(error) };
   }
 
-  /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
-  #freshUntil(slice: Slice, startedAt: number): number {
-    const renewedAt = this.#recurring[slice].dueAfter(startedAt) + this.#options.requestTimeoutMs;
-    return Math.max(this.#clock.monotonic() + this.#options.staleAfterMs, renewedAt);
-  }
-
-  /** The cloud is back: what failed with it need not wait for its own next attempt. */
-  #retryFailing(recovered: Slice): void {
+  /** The cloud is back: polls that failed with it do not wait for their next attempt. */
+  #runFailed(recovered: Slice): void {
     for (const slice of slices) {
-      if (slice !== recovered && this.#records[slice].failure?.kind === 'unavailable') {
-        this.#recurring[slice].request();
-      }
+      const isFailed = this.statuses.records[slice].failure?.kind === 'unavailable';
+      if (isFailed && slice !== recovered) void this.runNow(slice);
     }
   }
 
-  async #pollSignals(): Promise<Outcome> {
-    try {
-      return await this.#pollList('signals', { operation: 'list_signals' }, (reading) =>
-        this.#store.replaceSignals(reading),
-      );
-    } catch (error) {
-      if (isPermanent(error)) this.#store.dropSignals();
-      throw error;
-    }
-  }
-
-  /** The cloud has two lists of sonics; that of those without a hub must not hold up the other. */
-  async #pollSonics(): Promise<Outcome> {
-    let isWifiRead = false;
-    const areSomeKnown = () => this.#store.ids('sonic').some((id) => this.#store.isWifi(id));
-    const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#stopping.signal).finally(() => {
-      isWifiRead = true;
-    });
-    const outcome = await this.#pollList('sonics', { operation: 'list_sonics' }, async (reading) => {
-      if (!isWifiRead) this.#options.happened(this.#newSonics(this.#store.seeSonics(reading)));
-      const wifi = await wifiRead;
-      return this.#stopping.signal.aborted ? [] : this.#newSonics(this.#store.replaceSonics(reading, wifi));
-    });
-    const { problem } = await wifiRead;
-    const wifiFlaw = problem && { ...problem, words: `Wi-Fi sonics: ${problem.words}` };
-    return incomplete(together([outcome, wifiFlaw]));
-  }
-
-  /** What a sonic that is new has used and tested is read soon. */
-  #newSonics(happenings: Happening[]): Happening[] {
-    if (happenings.some(({ event }) => event === 'device_added')) {
-      this.#recurring.usage.request();
-      this.#recurring.pressure_tests.request();
-    }
-    return happenings;
-  }
-
-  /**
-   * An incident that the list of open ones misses is asked for. So is one that an incomplete list misses, once it has
-   * been so for too long: it must not stay open for ever.
-   */
-  async #pollIncidents(): Promise<Outcome> {
-    return this.#pollList(
-      'incidents',
-      { operation: 'list_incidents', query: { open: true } },
-      async (reading) => {
-        const { isComplete } = reading;
-        const isAsked = isComplete || !this.#store.areIncidentsKnown;
-        const missing = isAsked ? this.#store.incidentsMissingFrom(reading.records) : [];
-        const found = await this.#missingIncidents.ask(missing, isComplete);
-        return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
-      },
-    );
-  }
-
-  async #pollList<Name extends ListName>(
-    slice: Slice,
-    call: Call<Name>,
-    take: (reading: Reading<RecordOf<Name>>) => Happening[] | Promise<Happening[]>,
-  ): Promise<Outcome> {
-    const startedAt = this.#clock.monotonic();
-    const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
-      // What else is asked of each property takes longer than the list.
-      this.#firstReading.note(slice, slice === 'properties' ? 0 : read, announced);
-    };
-    const crawl = await this.#client.listAll(call, { signal: this.#stopping.signal, onPage });
-    if (this.#stopping.signal.aborted) return null;
-    const happenings = await take({ records: crawl.records, isComplete: crawl.complete, startedAt });
-    if (this.#stopping.signal.aborted) return null;
-    this.#options.happened(happenings);
-    return incomplete(flawOfList(crawl));
-  }
-
-  async #pollProperties(): Promise<Outcome> {
-    const outcome = await this.#pollList('properties', { operation: 'list_properties' }, (reading) =>
-      this.#store.replaceProperties(reading),
-    );
-    const owned = await this.#propertyPolls.ownedSignals();
-    if (owned.isAnyUnsettled) this.#recurring.properties.request();
-    if (owned.isNews && this.#records.signals.lastSuccessAt !== null) {
-      for (const slice of ['signals', 'sonics'] as const) this.#recurring[slice].request();
+  async #pollProperties(): Promise<Failure | null> {
+    const problem = await this.#lists.properties();
+    const owned = await this.#lists.ownedSignals();
+    if (owned.isUnsettled) void this.runNow('properties');
+    if (owned.hasChanged && this.statuses.records.signals.lastSuccessAt !== null) {
+      for (const slice of ['signals', 'sonics'] as const) void this.runNow(slice);
     }
     this.#onLocated();
-    const details = await this.#propertyPolls.details();
-    this.#sonicPolls.refreshDays();
-    return incomplete(together([outcome, ...owned.flaws, ...details]));
+    const settings = await this.#details.propertySettings();
+    // The time zones may have changed.
+    this.#refreshDays();
+    return incomplete(mergeProblems([problem, owned.problem, settings]));
   }
 
-  /** From one poll to the next, as far as that has shown: a cron expression tells of no more than the next. */
-  #periodMs(slice: Slice): number {
-    const now = this.#clock.monotonic();
-    const dueMs = this.#recurring[slice].dueAfter(now) - now;
-    const periodMs = Math.max(dueMs, this.#longestPeriodsMs.get(slice) ?? 0);
-    this.#longestPeriodsMs.set(slice, periodMs);
-    return periodMs;
+  #onChanges(changes: readonly Happening[]): void {
+    const isSonicAdded = changes.some((each) => each.event === 'device_added' && each.kind === 'sonic');
+    if (isSonicAdded) for (const slice of ['usage', 'pressure_tests'] as const) void this.runNow(slice);
+    this.#options.happened(changes);
+  }
+
+  #onNewDay(): void {
+    this.#refreshDays();
+    void this.runNow('usage');
+  }
+
+  #refreshDays(): void {
+    this.#usage.refresh();
+    this.#pressureTests.refresh();
   }
 }

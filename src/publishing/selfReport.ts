@@ -5,7 +5,6 @@ import type { CloudClient } from '../cloud/client.ts';
 import type { Monitor } from '../health/monitor.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView } from '../model/devices.ts';
-import type { Extras } from '../polling/extras.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 import { InfoDocument } from './infoDocument.ts';
@@ -23,7 +22,6 @@ export interface SelfReportOptions {
   readonly store: Store;
   readonly poller: Poller;
   readonly monitor: Monitor;
-  readonly extras: Extras;
   /** There is something new to publish. */
   readonly onChange: () => void;
   readonly clock: Clock;
@@ -58,7 +56,7 @@ export class SelfReport {
   }
 
   get view(): BridgeView {
-    const { monitor, store, extras, log } = this.#options;
+    const { monitor, store, poller, log } = this.#options;
     return {
       kind: 'bridge',
       incidents: store.unassignedIncidents,
@@ -68,7 +66,7 @@ export class SelfReport {
       status: monitor.status,
       isCloudFresh: monitor.isCloudFresh,
       logLevel: log.level,
-      applianceCategories: extras.applianceCategories,
+      applianceCategories: poller.applianceCategories,
       ...this.#figures,
     };
   }
@@ -89,11 +87,11 @@ export class SelfReport {
   }
 
   #infoText(): string {
-    const { client, store, extras } = this.#options;
+    const { client, store, poller } = this.#options;
     return this.#info.text({
       figures: this.#figures,
       counts: store.counts(),
-      applianceCategories: extras.applianceCategories,
+      applianceCategories: poller.applianceCategories,
       availability: (name) => client.availability(name),
     });
   }
@@ -102,7 +100,7 @@ export class SelfReport {
   renewFigures(): void {
     this.#cancelTimer();
     const { client, poller, clock, onChange } = this.#options;
-    const { lastSuccessAt } = poller.records.sonics;
+    const { lastSuccessAt } = poller.statuses.records.sonics;
     this.#figures = {
       lastUpdate: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
       requestsLastHour: client.traffic().requestsLastHour,

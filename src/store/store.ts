@@ -15,7 +15,7 @@ import { type Shard, wholeAccount } from '../model/shard.ts';
 import { measurementAgeMs, measuringIntervalMs } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
-import type { Slice } from '../polling/slices.ts';
+import type { Slice } from '../polling/pollStatus.ts';
 import { Devices } from './devices.ts';
 import type { Dirty, PlannedKind } from './dirty.ts';
 import { areCertain, areWhole, type Lists } from './lists.ts';

@@ -4,7 +4,7 @@ import { commandFilters } from '../../src/homeassistant/command.ts';
 import type { Component } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
-import { neverPolled, type Slice, type SliceRecord, slices } from '../../src/polling/slices.ts';
+import { neverPolled, type Slice, type SliceRecord, slices } from '../../src/polling/pollStatus.ts';
 import { componentsIn, discoveryIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryJudge.ts';
 import {

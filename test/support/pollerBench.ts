@@ -61,6 +61,7 @@ export async function startPoller(
     requestTimeoutMs: 5_000,
     happened: (happenings) => void happened.push(...happenings),
     polled: () => {},
+    categoriesChanged: () => {},
     clock,
     random: Math.random,
     log: logLines('error').log,

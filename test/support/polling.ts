@@ -5,9 +5,8 @@ import type { Schedule } from '../../src/base/schedule.ts';
 import { parseSchedule } from '../../src/config/schedule.ts';
 import { optionRows } from '../../src/config/schema.ts';
 import type { Telemetry } from '../../src/model/records.ts';
-import { Extras } from '../../src/polling/extras.ts';
 import { Poller } from '../../src/polling/poller.ts';
-import { type Slice, slices } from '../../src/polling/slices.ts';
+import { type Slice, slices } from '../../src/polling/pollStatus.ts';
 import { Ledger } from '../../src/state/ledger.ts';
 import { Store } from '../../src/store/store.ts';
 import { CountingCloud, type Offer } from './countingCloud.ts';
@@ -71,16 +70,7 @@ export async function startPolling(
   const ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
   await ledger.open();
   onTestFinished(() => ledger.flush());
-  const { signal } = new AbortController();
-  const extras = new Extras(
-    cloud.client,
-    store,
-    { allowedMs: staleAfterMs, agesUntil: () => Number.POSITIVE_INFINITY, onChange: () => {}, signal },
-    clock,
-    log,
-  );
-  const polled = (slice: Slice) => void (slice === 'properties' && extras.read());
-  const poller: Poller = new Poller({
+  const poller = new Poller({
     client: cloud.client,
     store,
     ledger,
@@ -89,13 +79,13 @@ export async function startPolling(
     staleAfterMs,
     requestTimeoutMs: 10_000,
     happened: () => {},
-    polled,
+    polled: () => {},
+    categoriesChanged: () => {},
     clock,
     random: () => 0.5,
     log,
   });
   onTestFinished(() => poller.stop());
   await withTime(clock, poller.start());
-  await extras.settled();
   return { clock, cloud, poller, store, lines };
 }

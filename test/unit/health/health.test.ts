@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { healthFingerprint, healthPayload, judge, type Symptoms } from '../../../src/health/health.ts';
-import { agesUntil, freshUntil } from '../../../src/polling/freshness.ts';
-import { neverPolled, type SliceRecord, slices } from '../../../src/polling/slices.ts';
+import {
+  agesUntil,
+  freshUntil,
+  neverPolled,
+  type SliceRecord,
+  slices,
+} from '../../../src/polling/pollStatus.ts';
 
 const good: SliceRecord = {
   lastSuccessAt: 1_000,
@@ -10,9 +15,12 @@ const good: SliceRecord = {
   failure: null,
   consecutiveFailures: 0,
 };
-const bad = (kind: NonNullable<SliceRecord['failure']>['kind'], words = `${kind} in words`): SliceRecord => ({
+const bad = (
+  kind: NonNullable<SliceRecord['failure']>['kind'],
+  message = `${kind} in words`,
+): SliceRecord => ({
   ...good,
-  failure: { kind, words, gist: words },
+  failure: { kind, message, key: message },
   consecutiveFailures: 1,
 });
 const well: Symptoms = {
@@ -156,7 +164,10 @@ describe('health', () => {
     expect(healthFingerprint(stillFailing)).toBe(healthFingerprint(failing));
     expect(healthFingerprint(failing)).not.toBe(healthFingerprint(well));
     const otherWords = withSlices({
-      sonics: { ...good, failure: { kind: 'unavailable', words: 'request 7', gist: 'unavailable in words' } },
+      sonics: {
+        ...good,
+        failure: { kind: 'unavailable', message: 'request 7', key: 'unavailable in words' },
+      },
     });
     expect(healthFingerprint(otherWords)).toBe(healthFingerprint(failing));
     expect(healthFingerprint(withSlices({ sonics: bad('unreadable') }))).not.toBe(healthFingerprint(failing));

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Monitor } from '../../../src/health/monitor.ts';
-import { neverPolled, type Slice, type SliceRecord, slices } from '../../../src/polling/slices.ts';
+import { neverPolled, type Slice, type SliceRecord, slices } from '../../../src/polling/pollStatus.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -11,7 +11,7 @@ import { startBench } from '../../support/testClient.ts';
 const good: SliceRecord = { ...neverPolled, lastSuccessAt: 1, freshUntil: Number.POSITIVE_INFINITY };
 const failing: SliceRecord = {
   ...good,
-  failure: { kind: 'rejected', words: 'the cloud answered 422', gist: 'the cloud answered 422' },
+  failure: { kind: 'rejected', message: 'the cloud answered 422', key: 'the cloud answered 422' },
 };
 
 /** What the log says of how a bridge fares, whose cloud says something that is worth a note and nothing more. */

@@ -8,9 +8,11 @@ import { list, noon, startPoller } from '../../support/pollerBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 async function pollIncidents(poller: Poller): Promise<void> {
-  const polls = poller.counts('incidents').success;
+  const polls = poller.statuses.counts('incidents').success;
   poller.refresh();
-  await waitFor(() => poller.counts('incidents').success > polls, { what: 'the incidents to be polled' });
+  await waitFor(() => poller.statuses.counts('incidents').success > polls, {
+    what: 'the incidents to be polled',
+  });
 }
 
 describe('an incident that the list of open ones misses', () => {
@@ -154,7 +156,7 @@ describe('a signal that the list of its property misses, where bridges share an 
     const asked = () => stub.requests.filter(({ path }) => path.endsWith('/home/signals')).length;
     expect([asked(), store.signalView('hub')?.propertyId]).toEqual([1, 'home']);
     owned = list();
-    poller.request('properties');
+    void poller.runNow('properties');
     await waitFor(() => store.signalView('hub')?.propertyId === null, { what: 'the second list' });
     await poller.stop();
     expect(asked()).toBe(3);
@@ -189,7 +191,9 @@ describe('what is asked for property by property', () => {
         answer();
       return answerTo(path);
     });
-    await waitFor(() => bench.poller.records.properties.lastSuccessAt !== null, { what: 'the properties' });
+    await waitFor(() => bench.poller.statuses.records.properties.lastSuccessAt !== null, {
+      what: 'the properties',
+    });
     return { ...bench, asked };
   }
 
@@ -200,7 +204,7 @@ describe('what is asked for property by property', () => {
     ['what properties there are', /\/properties$/],
   ])('does not hold up the valves and the leaks (%s)', async (_, pattern) => {
     const { poller, store } = await startWithSlow(pattern);
-    expect(poller.counts('properties')).toEqual({ success: 1, incomplete: 0, failure: 0 });
+    expect(poller.statuses.counts('properties')).toEqual({ success: 1, incomplete: 0, failure: 0 });
     expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
     expect(store.incident('leak')).not.toBeNull();
   });
@@ -247,11 +251,11 @@ it('the settings of a property stay as they were as long as they cannot be read'
   });
   const shown = () => store.propertyView('home');
   await waitFor(() => shown()?.settings?.timezone === 'Europe/London', { what: 'the settings' });
-  const before = poller.counts('properties').incomplete;
+  const before = poller.statuses.counts('properties').incomplete;
   settings = { status: 422 };
   for (let polls = 1; polls <= 3; polls++) {
-    poller.request('properties');
-    await waitFor(() => poller.counts('properties').incomplete === before + polls, {
+    void poller.runNow('properties');
+    await waitFor(() => poller.statuses.counts('properties').incomplete === before + polls, {
       what: 'a poll without them',
     });
     expect(shown()?.settings?.timezone).toBe('Europe/London');
@@ -268,10 +272,10 @@ describe('a list that fails', () => {
       return path.endsWith('/sonics') ? sonics : list();
     }, clock);
     const failToReadSignals = async () => {
-      const before = poller.records.signals.consecutiveFailures;
+      const before = poller.statuses.records.signals.consecutiveFailures;
       clock.advance(300_001);
       poller.refresh();
-      const hasFailed = () => poller.records.signals.consecutiveFailures > before;
+      const hasFailed = () => poller.statuses.records.signals.consecutiveFailures > before;
       await waitFor(hasFailed, { what: 'the list to fail' });
     };
     signals = { status: 422 };
@@ -282,7 +286,7 @@ describe('a list that fails', () => {
     await failToReadSignals();
     expect(store.signalView('hub')?.isUnread).toBe(false);
     answer();
-    await waitFor(() => poller.records.sonics.answeredAt > 0, { what: 'the cloud to answer' });
+    await waitFor(() => poller.statuses.records.sonics.answeredAt > 0, { what: 'the cloud to answer' });
     await failToReadSignals();
     expect(store.signalView('hub')?.isUnread).toBe(true);
   });
@@ -305,7 +309,7 @@ describe('the sonics without a hub', () => {
       ['kitchen', false],
       ['barn', true],
     ]);
-    expect(poller.records.sonics.failure).toBeNull();
+    expect(poller.statuses.records.sonics.failure).toBeNull();
   });
 
   it.each([403, 404, 405, 501])(
@@ -314,7 +318,7 @@ describe('the sonics without a hub', () => {
       const { store, poller, client } = await startWith({ status });
       expect(store.ids('sonic')).toEqual(['kitchen']);
       expect(store.isWhole).toBe(true);
-      expect(poller.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
+      expect(poller.statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
       expect(client.availability('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
     },
   );
@@ -330,19 +334,21 @@ describe('the sonics without a hub', () => {
       wifi = { status };
       for (const polls of [1, 2, 3]) {
         poller.refresh();
-        await waitFor(() => poller.counts('sonics').incomplete === polls, { what: 'an incomplete reading' });
+        await waitFor(() => poller.statuses.counts('sonics').incomplete === polls, {
+          what: 'an incomplete reading',
+        });
       }
       expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
       expect(happened).toEqual([]);
-      expect(poller.records.sonics.failure?.words).toMatch(/^Wi-Fi sonics: /);
+      expect(poller.statuses.records.sonics.failure?.message).toMatch(/^Wi-Fi sonics: /);
     },
   );
 
   it('that cannot be read otherwise leave the reading incomplete and the others fresh', async () => {
     const { store, poller } = await startWith({ status: 422 });
-    const { failure, lastSuccessAt } = poller.records.sonics;
+    const { failure, lastSuccessAt } = poller.statuses.records.sonics;
     expect(failure).toMatchObject({ kind: 'incomplete' });
-    expect(failure?.words).toMatch(/^Wi-Fi sonics: .*422/);
+    expect(failure?.message).toMatch(/^Wi-Fi sonics: .*422/);
     expect(lastSuccessAt).not.toBeNull();
     expect(store.ids('sonic')).toEqual(['kitchen']);
     expect(store.isWhole).toBe(false);
@@ -384,7 +390,7 @@ describe('the sonics without a hub', () => {
       return path.endsWith('/sonics') ? list(hubSonic) : list();
     });
     expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
-    expect(poller.records.telemetry.failure).toMatchObject({ kind: 'incomplete' });
+    expect(poller.statuses.records.telemetry.failure).toMatchObject({ kind: 'incomplete' });
   });
 });
 
@@ -400,7 +406,7 @@ describe('a sonic whose signal could not be read', () => {
     expect(store.sonicView('kitchen')?.signal).toBeUndefined();
     signals = list();
     store.takeDirty();
-    poller.request('signals');
+    void poller.runNow('signals');
     await waitFor(() => store.sonicView('kitchen')?.signal === null, { what: 'the list of signals' });
     expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
   });
@@ -420,7 +426,7 @@ describe('a property of which the cloud shows this user nothing more', () => {
         ? { json: { timezone: 'UTC', high_humidity: true } }
         : list();
     });
-    expect(poller.records.properties).toMatchObject({ failure: null, consecutiveFailures: 0 });
+    expect(poller.statuses.records.properties).toMatchObject({ failure: null, consecutiveFailures: 0 });
     const views = ['home', 'of-somebody'].map((id) => store.propertyView(id));
     expect(views.map((view) => view?.settings?.timezone ?? null)).toEqual(['UTC', null]);
     expect(views.map((view) => view?.notifications === null)).toEqual([false, true]);

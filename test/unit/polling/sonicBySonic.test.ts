@@ -21,7 +21,7 @@ describe('telemetry', () => {
     }, noon());
     expect(store.sonicView(having)?.telemetry).toMatchObject({ pressure: 3_000 });
     expect(store.sonicView(without)?.telemetry).toBeNull();
-    expect(poller.records.telemetry.failure).toBeNull();
+    expect(poller.statuses.records.telemetry.failure).toBeNull();
     expect(client.availability('read_telemetry')).toBe('available');
   });
 
@@ -30,7 +30,7 @@ describe('telemetry', () => {
       if (path.endsWith('/telemetry')) return { status };
       return path.endsWith('/sonics') ? list(...sonics) : list();
     }, noon());
-    expect(poller.records.telemetry.failure).toBeNull();
+    expect(poller.statuses.records.telemetry.failure).toBeNull();
     expect(client.availability('read_telemetry')).toBe('unavailable');
   });
 
@@ -56,7 +56,7 @@ describe('telemetry', () => {
 
   it('was not read well as long as nobody knows the sonics', async () => {
     const { poller } = await startPoller(({ path }) => (path.endsWith('/sonics') ? { status: 422 } : list()));
-    expect(poller.records.telemetry.lastSuccessAt).toBeNull();
+    expect(poller.statuses.records.telemetry.lastSuccessAt).toBeNull();
   });
 });
 
@@ -100,7 +100,7 @@ describe('what is asked for sonic by sonic', () => {
       { month: '10', year: '2026' },
     ]);
     expect(store.sonicView('one')?.usage).toMatchObject({ todayL: 5, totalL: 5 });
-    expect(poller.records.usage.failure).toBeNull();
+    expect(poller.statuses.records.usage.failure).toBeNull();
   });
 
   it.each(figures.flatMap((slice) => [[slice, 'one', 'two'] as const, [slice, 'two', 'one'] as const]))(
@@ -113,7 +113,7 @@ describe('what is asked for sonic by sonic', () => {
       const { store, poller, client } = await startPoller(handler, noon());
       expect(shown(store, slice, having)).toBeTruthy();
       expect(shown(store, slice, without)).toBeNull();
-      expect(poller.records[slice].failure).toBeNull();
+      expect(poller.statuses.records[slice].failure).toBeNull();
       expect(client.availability(operation)).toBe('available');
     },
   );
@@ -124,7 +124,7 @@ describe('what is asked for sonic by sonic', () => {
       noon(),
     );
     expect(client.availability(slices[slice].operation)).toBe('unavailable');
-    expect(poller.records[slice].failure).toBeNull();
+    expect(poller.statuses.records[slice].failure).toBeNull();
     expect(shown(store, slice, 'one')).toBeNull();
   });
 
@@ -134,19 +134,19 @@ describe('what is asked for sonic by sonic', () => {
       cloudOf(linked, () => answer),
       noon(),
     );
-    expect(poller.records[slice].failure).toBeNull();
+    expect(poller.statuses.records[slice].failure).toBeNull();
     answer = { status: 404 };
     poller.refresh();
-    await waitFor(() => poller.records[slice].failure !== null, { what: 'the failure' });
-    expect(poller.records[slice].failure?.words).toMatch(/404/);
+    await waitFor(() => poller.statuses.records[slice].failure !== null, { what: 'the failure' });
+    expect(poller.statuses.records[slice].failure?.message).toMatch(/404/);
   });
 
   it.each(figures)('(%s) says of how many sonics it could not be read', async (slice) => {
     const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 422 } : slices[slice]);
     const { store, poller } = await startPoller(cloudOf(linked, answer), noon());
-    expect(poller.records[slice].failure).toMatchObject({
+    expect(poller.statuses.records[slice].failure).toMatchObject({
       kind: 'incomplete',
-      words: expect.stringContaining('1 of 2 sonics: '),
+      message: expect.stringContaining('1 of 2 sonics: '),
     });
     expect(shown(store, slice, 'one')).toBeTruthy();
     expect(shown(store, slice, 'two')).toBeUndefined();
@@ -156,8 +156,11 @@ describe('what is asked for sonic by sonic', () => {
     const answer: StubHandler = ({ path }) =>
       path.endsWith(slices[slice].path) ? { status: 422 } : undefined;
     const { poller } = await startPoller(cloudOf(linked, answer), noon());
-    expect(poller.records[slice]).toMatchObject({ lastSuccessAt: null, failure: { kind: 'rejected' } });
-    expect(poller.records.sonics.failure).toBeNull();
+    expect(poller.statuses.records[slice]).toMatchObject({
+      lastSuccessAt: null,
+      failure: { kind: 'rejected' },
+    });
+    expect(poller.statuses.records.sonics.failure).toBeNull();
   });
 
   it('is asked for of two sonics at a time', async () => {
@@ -183,7 +186,7 @@ describe('what is asked for sonic by sonic', () => {
     const { stub, store, poller } = await startPoller(cloudOf(sonics, answer), noon());
     sonics.push({ id: 'two' });
     const before = stub.requests.length;
-    poller.request('sonics');
+    void poller.runNow('sonics');
     await waitFor(() => store.sonicView('two')?.usage && store.sonicView('two')?.pressureTests, {
       what: 'the figures of the new sonic',
     });
@@ -247,10 +250,10 @@ describe('what is asked for sonic by sonic', () => {
         return isFailing && isAsked ? { status: 422 } : sound(request);
       }, clock);
       isFailing = true;
-      poller.request('sonics');
-      await waitFor(() => poller.records.sonics.failure !== null || isAlone, { what: 'the sonics' });
+      void poller.runNow('sonics');
+      await waitFor(() => poller.statuses.records.sonics.failure !== null || isAlone, { what: 'the sonics' });
       const polls = (times: number) =>
-        waitFor(() => figures.every((slice) => poller.records[slice].consecutiveFailures >= times), {
+        waitFor(() => figures.every((slice) => poller.statuses.records[slice].consecutiveFailures >= times), {
           what: 'polls',
         });
       clock.advance(2 * 3_600_000);
@@ -262,8 +265,8 @@ describe('what is asked for sonic by sonic', () => {
       clock.advance(300_000);
       await polls(2);
       const now = clock.monotonic();
-      poller.request('sonics');
-      await waitFor(() => poller.records.sonics.answeredAt === now || !isAlone, {
+      void poller.runNow('sonics');
+      await waitFor(() => poller.statuses.records.sonics.answeredAt === now || !isAlone, {
         what: 'the cloud to answer',
       });
       clock.advance(300_000);
@@ -278,9 +281,9 @@ describe('what is asked for sonic by sonic', () => {
       new FakeClock(0),
     );
     expect(stub.requests.filter(({ path }) => path.includes('/things/'))).toEqual([]);
-    expect(poller.records.usage).toMatchObject({
+    expect(poller.statuses.records.usage).toMatchObject({
       lastSuccessAt: null,
-      failure: { words: expect.stringContaining('the clock of this machine says 1970-01-01') },
+      failure: { message: expect.stringContaining('the clock of this machine says 1970-01-01') },
     });
     expect(store.sonicView('one')?.usage).toBeUndefined();
   });
@@ -293,7 +296,7 @@ describe('what is asked for sonic by sonic', () => {
     const { stub, poller } = await startPoller(cloudOf(sonics, answer), clock);
     // So many that the clock, which stands still, holds all but the first back.
     for (let index = 1; index < 30; index++) sonics.push({ id: `sonic-${index}` });
-    poller.request('sonics');
+    void poller.runNow('sonics');
     await waitFor(() => stub.requests.filter(({ path }) => path.endsWith('daily_usage')).length > 2, {
       what: 'the first of the next round',
     });

@@ -4,15 +4,14 @@ import { expect, it } from 'vitest';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import { dateAfter, dateAt, monthAfter, monthOf } from '../../../src/model/calendar.ts';
 import type { DailyUsage } from '../../../src/model/records.ts';
-import { LocalDays } from '../../../src/polling/localDays.ts';
-import { SonicDays } from '../../../src/polling/sonicDays.ts';
-import { UsageBook } from '../../../src/polling/usageBook.ts';
+import { UsagePoll } from '../../../src/polling/usage.ts';
 import { between, pick, seededRandom } from '../../../src/simulator/random.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { temporaryFolder } from '../../support/program.ts';
+import { monthIn, sonicPollParts } from '../../support/sonicPolls.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
 
 const hourMs = 3_600_000;
@@ -66,8 +65,8 @@ class Household {
   }
 }
 
-/** A bridge on the folder, started anew. */
-async function startOn(directory: string, clock: FakeClock) {
+/** A run of the bridge on the folder. */
+async function startOn(directory: string, clock: FakeClock, answer: (month: string) => Promise<DailyUsage>) {
   const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
   // Its own clock stands still: it writes when it is told to.
   const ledger = new Ledger(directory, { baseUrl: 'x', email: 'y' }, logLines('error').log, new FakeClock());
@@ -77,17 +76,30 @@ async function startOn(directory: string, clock: FakeClock) {
   store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  const days = new SonicDays(store, ledger, new LocalDays(clock), 'UTC');
-  const book = new UsageBook(store, ledger, days, () => hourMs, clock);
+  const { parts, cloudAnswers } = sonicPollParts({
+    store,
+    ledger,
+    answers: {
+      read_daily_usage: ({ query }) => answer(monthIn(query)),
+    },
+    maxAgeMs: hourMs,
+    timezone: 'UTC',
+    clock,
+  });
+  const usage = new UsagePoll(parts, ledger);
+  const read = async () => {
+    cloudAnswers();
+    await usage.poll();
+  };
   const setTimezone = (timezone: string) => {
     store.setPropertyDetails('property-1', someSettings({ timezone }), null, clock.monotonic());
-    book.refresh();
+    usage.refresh();
   };
   const totalMl = () => {
     const total = store.sonicView(id)?.usage?.totalL ?? null;
     return total === null ? null : Math.round(total * 1_000);
   };
-  return { book, ledger, setTimezone, totalMl };
+  return { read, ledger, setTimezone, totalMl };
 }
 
 it.each(Array.from({ length: 12 }, (_, seed) => seed))(
@@ -107,7 +119,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
     };
 
     for (let day = 0; day < 70; day++) household.use(dateAfter(dateAt(clock.now(), timezone), -day));
-    let bridge = await startOn(directory, clock);
+    let bridge = await startOn(directory, clock, answer);
     /** The first month that counts: the one before that of the first reading. */
     let since = '';
     let saved: string | null = null;
@@ -118,7 +130,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
     const read = async () => {
       bridge.setTimezone(timezone);
       const wasKnown = bridge.ledger.usageOf(id) !== null;
-      await bridge.book.read(id, answer).catch(() => {});
+      await bridge.read().catch(() => {});
       const presentMonth = monthOf(dateAt(clock.now(), timezone));
       if (!wasKnown && bridge.ledger.usageOf(id)) since = monthAfter(presentMonth, -1);
       const totalMl = bridge.totalMl();
@@ -158,7 +170,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
           lastMl = null;
         }
         seen[isCrash ? 'crashes' : 'restarts']++;
-        bridge = await startOn(directory, clock);
+        bridge = await startOn(directory, clock, answer);
       }
       if (random() < 0.02) timezone = pick(random, timezones) ?? timezone;
       await read();

@@ -1,18 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Schedule } from '../../../src/base/schedule.ts';
-import { Recurring } from '../../../src/polling/recurring.ts';
+import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 let clock: FakeClock;
 let runs: number[];
 let outcome: boolean | Promise<boolean>;
 
-function recurring(schedule: Schedule): Recurring {
-  const task = () => {
-    runs.push(clock.monotonic());
-    return Promise.resolve(outcome);
-  };
-  return new Recurring(task, schedule, 'UTC', clock, () => 0.5);
+const run = () => {
+  runs.push(clock.monotonic());
+  return Promise.resolve(outcome);
+};
+
+function scheduled(schedule: Schedule): PollSchedule {
+  return new PollSchedule(schedule, 'UTC', clock, () => 0.5);
 }
 
 /** Lets time pass in small steps, and what it sets off run. */
@@ -31,8 +32,8 @@ beforeEach(() => {
 
 describe('a task that recurs', () => {
   it('runs at once and then every so often, counted from the start of each run', async () => {
-    const task = recurring({ kind: 'every', everyMs: 10_000 });
-    await task.start();
+    const task = scheduled({ kind: 'every', everyMs: 10_000 });
+    await task.start(run);
     const start = clock.monotonic();
     await pass(30_000);
     expect(runs.map((at) => at - start)).toEqual([0, 10_000, 20_000, 30_000]);
@@ -46,9 +47,9 @@ describe('a task that recurs', () => {
     outcome = new Promise((resolve) => {
       end = resolve;
     });
-    const task = recurring({ kind: 'every', everyMs: 10_000 });
-    void task.start();
-    for (let times = 0; times < 5; times++) task.request();
+    const task = scheduled({ kind: 'every', everyMs: 10_000 });
+    void task.start(run);
+    for (let times = 0; times < 5; times++) void task.runNow();
     await pass(60_000);
     expect(runs).toHaveLength(1);
     outcome = true;
@@ -60,8 +61,8 @@ describe('a task that recurs', () => {
 
   it('runs sooner than scheduled after a failure, with growing waits', async () => {
     outcome = false;
-    const task = recurring({ kind: 'every', everyMs: 3_600_000 });
-    await task.start();
+    const task = scheduled({ kind: 'every', everyMs: 3_600_000 });
+    await task.start(run);
     await pass(60_000);
     const waits = runs.slice(1).map((at, index) => at - (runs[index] ?? 0));
     expect(waits).toEqual([3_750, 7_500, 15_000, 30_000].slice(0, waits.length));
@@ -71,14 +72,14 @@ describe('a task that recurs', () => {
 
   it('never waits longer than its schedule after a failure', async () => {
     outcome = false;
-    const task = recurring({ kind: 'every', everyMs: 2_000 });
-    await task.start();
+    const task = scheduled({ kind: 'every', everyMs: 2_000 });
+    await task.start(run);
     await pass(20_000);
     expect(runs.length).toBeGreaterThanOrEqual(10);
     await task.stop();
   });
 
   it('is due again after its period', () => {
-    expect(recurring({ kind: 'every', everyMs: 7_000 }).dueAfter(1_000)).toBe(8_000);
+    expect(scheduled({ kind: 'every', everyMs: 7_000 }).dueAfter(1_000)).toBe(8_000);
   });
 });

@@ -3,8 +3,15 @@ import { CloudError } from '../../../src/cloud/errors.ts';
 import { listAll } from '../../../src/cloud/listAll.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { judge } from '../../../src/health/health.ts';
-import { flawOf, flawOfList, together } from '../../../src/polling/flaw.ts';
-import { type Failure, incomplete, neverPolled, type SliceRecord } from '../../../src/polling/slices.ts';
+import {
+  type Failure,
+  incomplete,
+  listProblem,
+  mergeProblems,
+  neverPolled,
+  type SliceRecord,
+  toProblem,
+} from '../../../src/polling/pollStatus.ts';
 
 const away = new CloudError('unavailable', 'list_sonics', 'timeout: the cloud, after 10 s', {
   gist: 'timeout',
@@ -21,33 +28,36 @@ async function cutOffList() {
 }
 
 describe('what could not be read', () => {
-  it('has the gist of its cause, and words of its own', async () => {
-    expect(flawOf(away)).toEqual({ words: 'timeout: the cloud, after 10 s', gist: 'timeout' });
-    expect(flawOf(new Error('a mistake'))).toEqual({ words: 'a mistake', gist: 'a mistake' });
-    expect(flawOfList(await cutOffList())).toEqual({
-      words: 'page 2 and 1 more could not be read: timeout: the cloud, after 10 s',
-      gist: 'timeout',
+  it('has the key of its cause, and a message of its own', async () => {
+    expect(toProblem(away)).toEqual({ message: 'timeout: the cloud, after 10 s', key: 'timeout' });
+    expect(toProblem(new Error('a mistake'))).toEqual({ message: 'a mistake', key: 'a mistake' });
+    expect(listProblem(await cutOffList())).toEqual({
+      message: 'page 2 and 1 more could not be read: timeout: the cloud, after 10 s',
+      key: 'timeout',
     });
   });
 
   it('is known by what is lacking where nothing failed', () => {
-    expect(flawOfList({ problem: '3 records read, 4 announced', gist: null, isInDoubt: true })).toEqual({
-      words: '3 records read, 4 announced',
-      gist: 'incomplete',
+    expect(listProblem({ problem: '3 records read, 4 announced', gist: null, isInDoubt: true })).toEqual({
+      message: '3 records read, 4 announced',
+      key: 'incomplete',
       isInDoubt: true,
     });
-    expect(flawOfList({ problem: null, gist: null, isInDoubt: false })).toBeNull();
+    expect(listProblem({ problem: null, gist: null, isInDoubt: false })).toBeNull();
   });
 
   it('is one of several by the first of them, and says nothing twice', () => {
-    const flaws = [null, flawOf(away), { words: 'no page', gist: 'page' }, flawOf(away)];
-    expect(together(flaws)).toEqual({ words: 'timeout: the cloud, after 10 s; no page', gist: 'timeout' });
-    expect(together([null, null])).toBeNull();
+    const problems = [null, toProblem(away), { message: 'no page', key: 'page' }, toProblem(away)];
+    expect(mergeProblems(problems)).toEqual({
+      message: 'timeout: the cloud, after 10 s; no page',
+      key: 'timeout',
+    });
+    expect(mergeProblems([null, null])).toBeNull();
   });
 
   it('is no other problem than the outage that has only begun', async () => {
-    const partly = incomplete(flawOfList(await cutOffList()));
-    const wholly: Failure = { kind: 'unavailable', ...flawOf(away) };
+    const partly = incomplete(listProblem(await cutOffList()));
+    const wholly: Failure = { kind: 'unavailable', ...toProblem(away) };
     const failing = (failure: Failure | null): SliceRecord => ({ ...neverPolled, lastSuccessAt: 0, failure });
     const { problems } = judge({
       slices: {

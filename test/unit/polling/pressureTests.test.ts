@@ -1,24 +1,26 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import { withReading } from '../../../src/model/usage.ts';
-import { LocalDays } from '../../../src/polling/localDays.ts';
-import { PressureTestBook } from '../../../src/polling/pressureTestBook.ts';
-import { SonicDays } from '../../../src/polling/sonicDays.ts';
+import { PressureTestPoll } from '../../../src/polling/pressureTests.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { temporaryFolder } from '../../support/program.ts';
+import { sonicPollParts } from '../../support/sonicPolls.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
 
 const hourMs = 3_600_000;
-const allowedMs = 2 * hourMs;
+const maxAgeMs = 2 * hourMs;
 const id = 'sonic-1';
 const tests = { by_day: { '2026-11-19': [{ id: 'a' }], '2026-11-20': [{ id: 'b' }, { id: 'c' }] } };
 
 let clock: FakeClock;
 let store: Store;
 let ledger: Ledger;
-let book: PressureTestBook;
+let pressureTests: PressureTestPoll;
+let failure: CloudErrorKind | null;
+let read: () => Promise<unknown>;
 let touched: number;
 const shown = () => store.sonicView(id)?.pressureTests;
 
@@ -33,70 +35,96 @@ beforeEach(() => {
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
   ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
-  const days = new SonicDays(store, ledger, new LocalDays(clock), 'UTC');
-  book = new PressureTestBook(store, days, () => allowedMs, clock);
+  failure = null;
+  const { parts, cloudAnswers } = sonicPollParts({
+    store,
+    ledger,
+    answers: {
+      read_pressure_tests: () => {
+        if (failure === null) return { ...tests };
+        const status = failure === 'notFound' ? 404 : 500;
+        throw new CloudError(failure, 'read_pressure_tests', 'a failure', { status });
+      },
+      read_sonic: () => Promise.reject(new CloudError('notFound', 'read_sonic', 'removed', { status: 404 })),
+    },
+    maxAgeMs,
+    timezone: 'UTC',
+    clock,
+  });
+  pressureTests = new PressureTestPoll(parts, logLines('error').log);
+  read = () => {
+    cloudAnswers();
+    return pressureTests.poll().catch(() => {});
+  };
 });
 
 describe('the pressure tests of a sonic', () => {
-  it('are counted by the calendar of the property', () => {
+  it('are counted by the calendar of the property', async () => {
     expect(shown()).toBeUndefined();
-    book.take(id, tests);
+    await read();
     expect(shown()).toMatchObject({ lastDay: '2026-11-20', todayCount: 2 });
     clock.advance(16 * hourMs);
-    book.refresh();
+    pressureTests.refresh();
     expect(shown()).toMatchObject({ todayCount: 2 });
     clock.advance(hourMs);
-    book.refresh();
+    pressureTests.refresh();
     expect(shown()).toMatchObject({ lastDay: '2026-11-20', todayCount: 0 });
   });
 
-  it('are counted by the calendar of their water while that of the property is not known', () => {
+  it('are counted by the calendar of their water while that of the property is not known', async () => {
     const month = { month: '2026-11', presentMonth: '2026-11', daily: [], readAt: clock.now() };
     ledger.keepUsage(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }), false);
     for (let list = 0; list < 2; list++) store.setOwnedSignals('property-1', [], true);
-    book.take(id, tests);
+    await read();
     expect(shown()).toMatchObject({ todayCount: 0 });
   });
 
-  it('are no news when nothing has changed', () => {
-    book.take(id, tests);
+  it('are no news when nothing has changed', async () => {
+    await read();
     const before = touched;
-    book.take(id, { ...tests });
-    book.refresh();
+    await read();
+    pressureTests.refresh();
     expect(touched).toBe(before);
   });
 
-  it('do not tell of today once they could not be read for too long', () => {
-    book.missed(id, clock.monotonic());
+  it('do not tell of today once they could not be read for too long', async () => {
+    failure = 'unavailable';
+    await read();
     expect(shown()).toBeUndefined();
-    book.take(id, tests);
-    clock.advance(allowedMs);
-    book.missed(id, clock.monotonic());
+    failure = null;
+    await read();
+    failure = 'unavailable';
+    clock.advance(maxAgeMs);
+    await read();
     expect(shown()).toMatchObject({ todayCount: 2 });
     clock.advance(1);
-    book.missed(id, clock.monotonic());
+    await read();
     expect(shown()).toMatchObject({ todayCount: null, lastDay: '2026-11-20' });
-    book.take(id, tests);
+    failure = null;
+    await read();
     expect(shown()).toMatchObject({ todayCount: 2 });
   });
 
-  it('are none where the cloud has none, unless it has had some', () => {
-    book.without(id, clock.monotonic());
+  it('are none where the cloud has none, unless it has had some', async () => {
+    failure = 'notFound';
+    await read();
     expect(shown()).toBeNull();
-    book.take(id, tests);
-    clock.advance(allowedMs + 1);
-    book.without(id, clock.monotonic());
+    failure = null;
+    await read();
+    failure = 'notFound';
+    clock.advance(maxAgeMs + 1);
+    await read();
     expect(shown()).toMatchObject({ todayCount: null, lastDay: '2026-11-20' });
   });
 
-  it('go with their sonic', () => {
-    book.take(id, tests);
+  it('go with their sonic', async () => {
+    await read();
     for (let reading = 0; reading < 2; reading++) {
       store.replaceSonics({ records: [], isComplete: true, startedAt: 0 });
     }
-    book.refresh();
+    pressureTests.refresh();
     store.replaceSonics({ records: [aSonic()], isComplete: true, startedAt: 0 });
-    book.refresh();
+    pressureTests.refresh();
     expect(shown()).toBeUndefined();
   });
 

@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { Extras } from '../../../src/polling/extras.ts';
+import { Details } from '../../../src/polling/details.ts';
+import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
+import { PollStatuses, type Slice, slices } from '../../../src/polling/pollStatus.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { startBench } from '../../support/testClient.ts';
 import { aProperty, aSignal } from '../../support/views.ts';
 
-const allowedMs = 300_000;
+const maxAgeMs = 300_000;
 
 /** A house with one signal, whose hub the cloud describes until it is to fail. */
-async function furnish(clock: FakeClock, agesUntil: () => number) {
+async function furnish(clock: FakeClock) {
   const cloud = { isFailing: false };
   const { client } = await startBench(
     ({ path }) => {
@@ -18,15 +20,33 @@ async function furnish(clock: FakeClock, agesUntil: () => number) {
     },
     { session: { token: 'kept', since: Date.now() } },
   );
-  const store = new Store({ selection: [], staleAfterMs: allowedMs }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: maxAgeMs }, () => {});
   const reading = { startedAt: 0, isComplete: true };
   store.replaceProperties({ ...reading, records: [aProperty({ id: 'house' })] });
   store.replaceSignals({ ...reading, records: [aSignal({ id: 'hub' })] });
   store.setOwnedSignals('house', ['hub'], true);
   const { signal } = new AbortController();
-  const options = { allowedMs, agesUntil, onChange: () => {}, signal };
-  const extras = new Extras(client, store, options, clock, logLines('error').log);
-  return { cloud, store, extras, shown: () => store.signalView('hub')?.hub };
+  const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, 'UTC', clock, () => 0.5);
+  const schedules = Object.fromEntries(slices.map((slice) => [slice, schedule])) as Record<
+    Slice,
+    PollSchedule
+  >;
+  const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
+  const details = new Details({
+    client,
+    store,
+    statuses,
+    hubMaxAgeMs: maxAgeMs,
+    onCategoriesChange: () => {},
+    signal,
+    clock,
+    log: logLines('error').log,
+  });
+  const read = (isCloudThere: boolean) => {
+    if (isCloudThere) statuses.end('sonics', clock.monotonic(), null);
+    return details.hubsAndCategories();
+  };
+  return { cloud, store, read, shown: () => store.signalView('hub')?.hub };
 }
 
 describe('the status of a hub that cannot be read', () => {
@@ -35,30 +55,28 @@ describe('the status of a hub that cannot be read', () => {
     ['stays as it was while the whole cloud is away: that changes no value', false, { id: 'home' }],
   ])('%s', async (_, isCloudThere, hub) => {
     const clock = new FakeClock();
-    const answeredAt = clock.monotonic();
-    const agesUntil = () => (isCloudThere ? clock.monotonic() : answeredAt);
-    const { cloud, extras, shown } = await furnish(clock, agesUntil);
-    await extras.read();
+    const { cloud, read, shown } = await furnish(clock);
+    await read(true);
     expect(shown()).toMatchObject({ id: 'home' });
     cloud.isFailing = true;
-    clock.advance(allowedMs);
-    await extras.read();
+    clock.advance(maxAgeMs);
+    await read(isCloudThere);
     expect(shown()).toMatchObject({ id: 'home' });
     clock.advance(1);
-    await extras.read();
+    await read(isCloudThere);
     if (hub === undefined) expect(shown()).toBeUndefined();
     else expect(shown()).toMatchObject(hub);
   });
 });
 
 it('the status of a hub is nobody’s guess once its signal is in no property: it is not asked for any more', async () => {
-  const { store, extras, shown } = await furnish(new FakeClock(), () => 0);
-  await extras.read();
+  const { store, read, shown } = await furnish(new FakeClock());
+  await read(true);
   expect(shown()).toMatchObject({ id: 'home' });
   for (let list = 0; list < 2; list++) store.setOwnedSignals('house', [], true);
-  await extras.read();
+  await read(true);
   expect(shown()).toBeUndefined();
   store.setOwnedSignals('house', ['hub'], true);
-  await extras.read();
+  await read(true);
   expect(shown()).toMatchObject({ id: 'home' });
 });

@@ -1,25 +1,24 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import type { DailyUsage } from '../../../src/model/records.ts';
-import { LocalDays } from '../../../src/polling/localDays.ts';
-import { SonicDays } from '../../../src/polling/sonicDays.ts';
-import { UsageBook } from '../../../src/polling/usageBook.ts';
+import { UsagePoll } from '../../../src/polling/usage.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { temporaryFolder } from '../../support/program.ts';
+import { monthIn, sonicPollParts } from '../../support/sonicPolls.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-const allowedMs = 30 * minuteMs;
+const maxAgeMs = 30 * minuteMs;
 const id = 'sonic-1';
 
-/** A bridge's store, ledger and book of usage, and a cloud that is a table of litres. */
+/** The store, the state file and the poll of one run, and a cloud that is a table of litres. */
 interface Bench {
-  readonly book: UsageBook;
+  readonly usage: UsagePoll;
   readonly store: Store;
   readonly ledger: Ledger;
   read(): Promise<void>;
@@ -37,6 +36,8 @@ let cloud: Map<string, number>;
 let asked: string[];
 /** What the cloud says instead, by month or for all. */
 let failures: Map<string, CloudErrorKind>;
+/** Called before each answer. */
+let onAsked: () => void;
 
 beforeEach(() => {
   clock = new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
@@ -49,12 +50,20 @@ beforeEach(() => {
   ]);
   asked = [];
   failures = new Map();
+  onAsked = () => {};
 });
 
 async function answer(month: string): Promise<DailyUsage> {
   asked.push(month);
+  onAsked();
   const kind = failures.get(month) ?? failures.get('all');
-  if (kind) throw new CloudError(kind, 'read_daily_usage', `${kind} in words`, {});
+  if (kind)
+    throw new CloudError(
+      kind,
+      'read_daily_usage',
+      `${kind} in words`,
+      kind === 'notFound' ? { status: 404 } : {},
+    );
   const days = [...cloud].filter(([date]) => date.startsWith(month));
   return { daily: days.map(([date, liters]) => ({ date, liters })) };
 }
@@ -71,16 +80,27 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
   if (unread !== 'ownership') store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  const days = new SonicDays(store, ledger, new LocalDays(clock), 'America/New_York');
-  const book = new UsageBook(store, ledger, days, () => allowedMs, clock);
-  book.refresh();
+  const { parts, cloudAnswers } = sonicPollParts({
+    store,
+    ledger,
+    answers: {
+      read_daily_usage: ({ query }) => answer(monthIn(query)),
+      read_sonic: () => Promise.reject(new CloudError('notFound', 'read_sonic', 'removed', { status: 404 })),
+    },
+    maxAgeMs,
+    timezone: 'America/New_York',
+    clock,
+  });
+  const usage = new UsagePoll(parts, ledger);
+  usage.refresh();
   return {
-    book,
+    usage,
     store,
     ledger,
     read: async () => {
       asked = [];
-      await book.read(id, answer);
+      cloudAnswers();
+      await usage.poll();
     },
     shown: () => sonicUsage(store),
   };
@@ -127,15 +147,15 @@ describe('the usage of a sonic', () => {
   });
 
   it('counts by the time zone of the schedules while that of the property is not known or is none', async () => {
-    const { book, read, store, shown } = await start();
+    const { usage, read, store, shown } = await start();
     await read();
     clock.advance(11 * hourMs + 30 * minuteMs);
     setTimezone(store, 'Pacific/Auckland');
-    book.refresh();
+    usage.refresh();
     expect(shown()).toMatchObject({ todayL: 0, lastReset: '2026-11-21T00:00:00+13:00' });
     for (const none of [null, '', 'Mars/Olympus']) {
       setTimezone(store, none);
-      book.refresh();
+      usage.refresh();
       expect(shown()).toMatchObject({ todayL: 7.25, lastReset: '2026-11-20T00:00:00-05:00' });
     }
   });
@@ -221,12 +241,10 @@ describe('the usage of a sonic', () => {
     await crashed.read();
     const before = crashed.shown()?.totalL;
     clock.advance(11 * minuteMs);
-    const { book, read, shown } = await start();
+    const { read, shown } = await start();
     const meanwhile: unknown[] = [];
-    await book.read(id, (month) => {
-      meanwhile.push(shown()?.totalL);
-      return answer(month);
-    });
+    onAsked = () => meanwhile.push(shown()?.totalL);
+    await read();
     expect(new Set(meanwhile)).toEqual(new Set([null]));
     await read();
     expect([before, shown()?.totalL]).toEqual([162.75, 162.75]);
@@ -243,9 +261,9 @@ describe('the usage of a sonic', () => {
     await crashed.read();
     expect(crashed.shown()?.totalL).toBe(149.75);
     for (const failing of ['2026-10', '2026-11']) {
-      const { book, read, shown } = await start();
+      const { read, shown } = await start();
       failures.set(failing, 'unreadable');
-      await book.read(id, answer).catch(() => {});
+      await read().catch(() => {});
       expect(shown()?.totalL).toBeNull();
       failures.clear();
       await read();
@@ -281,7 +299,7 @@ describe('the usage of a sonic', () => {
     const before = await start();
     await before.read();
     await before.ledger.flush();
-    clock.advance(allowedMs + 1);
+    clock.advance(maxAgeMs + 1);
     const after = await start();
     expect(after.shown()).toMatchObject({ todayL: null, yesterdayL: null, monthL: null, totalL: 137.75 });
     await after.read();
@@ -335,16 +353,15 @@ describe('the usage of a sonic', () => {
 
 describe('a reading of usage that fails', () => {
   it('leaves what is shown until it is too old', async () => {
-    const { book, read, shown } = await start();
+    const { read, shown } = await start();
     await read();
     failures.set('all', 'unavailable');
-    clock.advance(allowedMs);
+    clock.advance(maxAgeMs);
     await expect(read()).rejects.toThrow('unavailable in words');
     expect(asked).toEqual(['2026-11']);
-    book.missed(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayL: 7.25 });
     clock.advance(1);
-    book.missed(id, clock.monotonic());
+    await expect(read()).rejects.toThrow('unavailable in words');
     expect(shown()).toMatchObject({ todayL: null, yesterdayL: null, monthL: null, totalL: 137.75 });
     failures.clear();
     await read();
@@ -385,21 +402,20 @@ describe('a reading of usage that fails', () => {
     clock.advance(15 * minuteMs);
     await read();
     expect(asked).toEqual(['2026-12']);
-    clock.advance(allowedMs);
+    clock.advance(maxAgeMs);
     await read();
     expect(shown()).toMatchObject({ todayL: 0 });
   });
 
   it('is not known where the cloud knows a month no more that it has told of, with water or without', async () => {
-    const { book, read, shown } = await start();
+    const { read, shown } = await start();
     for (const date of ['2026-11-19', '2026-11-20']) cloud.delete(date);
     await read();
     expect(shown()).toMatchObject({ todayL: 0 });
     failures.set('all', 'notFound');
-    clock.advance(allowedMs + 1);
+    clock.advance(maxAgeMs + 1);
     await expect(read()).rejects.toThrow('notFound in words');
     expect(asked).toEqual(['2026-11']);
-    book.without(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayL: null, totalL: 30 });
   });
 
@@ -412,67 +428,65 @@ describe('a reading of usage that fails', () => {
   });
 
   it('says that a sonic has no usage where the cloud knows none of its months', async () => {
-    const { book, read, shown, ledger } = await start();
+    const { read, shown, ledger } = await start();
     failures.set('all', 'notFound');
     await expect(read()).rejects.toThrow('notFound in words');
     expect(asked).toEqual(['2026-11', '2026-10']);
-    book.without(id, clock.monotonic());
     expect(shown()).toBeNull();
     expect(ledger.usageOf(id)).toBeNull();
   });
 
   it('does not take the usage from a sonic that has had any', async () => {
-    const { book, read, shown } = await start();
+    const { read, shown } = await start();
     await read();
     failures.set('all', 'notFound');
-    clock.advance(allowedMs + 1);
+    clock.advance(maxAgeMs + 1);
     await expect(read()).rejects.toThrow('notFound in words');
-    book.without(id, clock.monotonic());
     expect(shown()).toMatchObject({ todayL: null, totalL: 137.75 });
   });
 });
 
 describe('what is kept', () => {
   it('of a sonic that is gone lasts 90 days, should it come back', async () => {
-    const { book, read, store, ledger, shown } = await start();
+    const { usage, read, store, ledger, shown } = await start();
     await read();
     const at = () => ({ isComplete: true, startedAt: clock.monotonic() });
     store.replaceIncidents({ records: [], ...at() });
     for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
     expect(store.isWhole).toBe(true);
     clock.advance(90 * dayMs);
-    book.refresh();
+    usage.refresh();
     expect(ledger.usageOf(id)).not.toBeNull();
     store.replaceSonics({ records: [aSonic()], ...at() });
-    book.refresh();
+    usage.refresh();
     expect(shown()).toMatchObject({ totalL: 137.75, todayL: null });
     for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
     clock.advance(1);
-    book.refresh();
+    usage.refresh();
     expect(ledger.usageOf(id)).toBeNull();
   });
 
   it('of a sonic that comes back soon is shown at once, as it was', async () => {
-    const { book, read, store, shown } = await start();
+    const { usage, read, store, shown } = await start();
     await read();
     const before = shown();
     const at = { isComplete: true, startedAt: 0 };
     for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at });
     store.replaceSonics({ records: [aSonic()], ...at });
     expect(shown()).toBeUndefined();
-    book.refresh();
+    usage.refresh();
     expect(shown()).toEqual(before);
   });
 
   it('of a sonic that is there is never forgotten, nor of any as long as not all are known', async () => {
-    const { book, read, store, ledger } = await start();
+    const { usage, read, store, ledger } = await start();
     await read();
     ledger.keepUsage('unknown', { ...ledgerRecord(ledger), readAt: 0 }, true);
     clock.advance(1_000 * dayMs);
-    book.refresh();
+    usage.refresh();
     expect(ledger.keptUsage()).toHaveLength(2);
     store.replaceIncidents({ records: [], isComplete: true, startedAt: clock.monotonic() });
-    book.refresh();
+    usage.refresh();
     expect(ledger.keptUsage().map(({ sonicId }) => sonicId)).toEqual([id]);
   });
 });

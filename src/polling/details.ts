@@ -1,0 +1,157 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { severalAtOnce } from '../base/severalAtOnce.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError, isPermanent } from '../cloud/errors.ts';
+import type { ApplianceCategories } from '../model/records.ts';
+import { Ages } from '../store/ages.ts';
+import type { Store } from '../store/store.ts';
+import { type DeviceQuery, deviceConcurrency, fetchPerDevice } from './perDevice.ts';
+import { mergeProblems, type PollProblem, type PollStatuses, toProblem } from './pollStatus.ts';
+import { isStillThere } from './stillThere.ts';
+
+export interface DetailsOptions {
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly statuses: PollStatuses;
+  /** How long a hub that cannot be read keeps its last values, in ms. */
+  readonly hubMaxAgeMs: number;
+  /** The list of categories has changed. */
+  readonly onCategoriesChange: () => void;
+  /** Cancels what is in progress. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Reads the settings of properties, the status of hubs and the categories of appliances: nothing that is urgent. */
+export class Details {
+  readonly #options: DetailsOptions;
+  readonly #client: CloudClient;
+  readonly #store: Store;
+  readonly #hubAges = new Ages();
+  #reading: Promise<void> | null = null;
+  #categories: ApplianceCategories['categories'] | undefined;
+
+  constructor(options: DetailsOptions) {
+    this.#options = options;
+    this.#client = options.client;
+    this.#store = options.store;
+  }
+
+  /** Null if the cloud has none, undefined until they are read. */
+  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
+    return this.#hasCategories ? this.#categories : null;
+  }
+
+  /** Reads the settings of each property; a guest may not read all of them, which is no problem. */
+  async propertySettings(): Promise<PollProblem | null> {
+    const problems: (PollProblem | null)[] = [];
+    const ids = this.#store.ids('property');
+    await severalAtOnce(deviceConcurrency, ids, async (id) => {
+      problems.push(await this.#readSettings(id));
+      // The signals of the properties were the other half.
+      this.#options.statuses.recordProgress(
+        'properties',
+        Math.floor((ids.length + problems.length) / 2),
+        ids.length,
+      );
+    });
+    return mergeProblems(problems);
+  }
+
+  /** Reads hubs and categories, unless that is in progress; resolves after that and never rejects. */
+  hubsAndCategories(): Promise<void> {
+    this.#reading ??= Promise.allSettled([this.#readCategories(), this.#readHubs()]).then((ends) => {
+      this.#reading = null;
+      for (const end of ends)
+        if (end.status === 'rejected') this.#logFailure('hubs and categories', end.reason);
+    });
+    return this.#reading;
+  }
+
+  async #readSettings(id: string): Promise<PollProblem | null> {
+    const startedAt = this.#options.clock.monotonic();
+    const options = { signal: this.#options.signal };
+    const params = { property_id: id };
+    const [settings, notifications] = await Promise.allSettled([
+      this.#client.call({ operation: 'read_property_settings', params }, options),
+      this.#client.call({ operation: 'read_notification_settings', params }, options),
+    ]);
+    this.#store.setPropertyDetails(id, settledValue(settings), settledValue(notifications), startedAt);
+    const failed = [settings, notifications].find(
+      (each) => each.status === 'rejected' && !isPermanent(each.reason),
+    );
+    return failed?.status === 'rejected' ? toProblem(failed.reason) : null;
+  }
+
+  get #hasCategories(): boolean {
+    return this.#client.availability('read_appliance_categories') === 'available';
+  }
+
+  async #readCategories(): Promise<void> {
+    if (!this.#hasCategories) return;
+    const { onCategoriesChange, signal } = this.#options;
+    try {
+      const call = { operation: 'read_appliance_categories' } as const;
+      const { categories } = await this.#client.call(call, { signal });
+      if (JSON.stringify(categories) === JSON.stringify(this.#categories)) return;
+      this.#categories = categories;
+      onCategoriesChange();
+    } catch (error) {
+      this.#logFailure('the categories of appliances', error);
+      if (!this.#hasCategories) onCategoriesChange();
+    }
+  }
+
+  async #readHubs(): Promise<void> {
+    const ids = this.#store.ownedSignalIds();
+    // A hub that is not read any more must not keep its last values.
+    for (const id of this.#hubAges.keepOnly(ids)) this.#store.missedHub(id);
+    const { clock, signal } = this.#options;
+    const exists = (id: string) => isStillThere(this.#client, 'signal', id, signal);
+    const failure = await fetchPerDevice(ids, this.#hubQuery(), {
+      client: this.#client,
+      exists,
+      clock,
+      signal,
+    });
+    if (failure) this.#logFailure('hubs', failure.error);
+  }
+
+  #hubQuery(): DeviceQuery {
+    const { clock, signal, statuses, hubMaxAgeMs } = this.#options;
+    return {
+      operation: 'read_hub',
+      read: async (id) => {
+        const at = clock.monotonic();
+        const call = { operation: 'read_hub', params: { hub_id: id } } as const;
+        this.#store.setHub(id, await this.#client.call(call, { signal, isOneOfMany: true }));
+        this.#hubAges.read(id, at);
+      },
+      onNone: (id) => this.#store.setHub(id, null),
+      onFailed: (id, at) => {
+        const isTooOld = this.#hubAges.missed(
+          id,
+          Math.min(at, statuses.agesUntil('properties')),
+          hubMaxAgeMs,
+        );
+        if (isTooOld) this.#store.missedHub(id);
+      },
+      onUnavailable: () => this.#store.dropHubs(),
+    };
+  }
+
+  #logFailure(what: string, error: unknown): void {
+    const { log, signal } = this.#options;
+    if (signal.aborted) return;
+    if (error instanceof CloudError) log.debug(`Reading ${what}: ${error.message}`);
+    else log.error({ err: error }, `Reading ${what} went wrong`);
+  }
+}
+
+/** What was read; null if the cloud refuses it for good, undefined if it is unknown. */
+function settledValue<T>(result: PromiseSettledResult<T>): T | null | undefined {
+  if (result.status === 'fulfilled') return result.value;
+  return isPermanent(result.reason) ? null : undefined;
+}

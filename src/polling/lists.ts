@@ -1,0 +1,217 @@
+import type { Clock } from '../base/clock.ts';
+import { severalAtOnce } from '../base/severalAtOnce.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
+import type { HowFar } from '../cloud/listAll.ts';
+import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
+import type { Incident, Sonic } from '../model/records.ts';
+import type { Happening, Reading, Store } from '../store/store.ts';
+import { deviceConcurrency } from './perDevice.ts';
+import {
+  listProblem,
+  mergeProblems,
+  type PollProblem,
+  type PollStatuses,
+  type Slice,
+  toProblem,
+} from './pollStatus.ts';
+
+/** If more open incidents than this vanish from the list at once, the list is believed. */
+const maxIncidentsChecked = 20;
+
+/** So many complete lists in a row must miss an incident before it closes, if the cloud does not answer for it alone. */
+const minListsMissing = 3;
+
+export interface ListsOptions {
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly statuses: PollStatuses;
+  /** Cancels what is in progress. */
+  readonly signal: AbortSignal;
+  readonly onChanges: (changes: readonly Happening[]) => void;
+  readonly clock: Clock;
+}
+
+/** What the properties say about their signals. */
+export interface OwnedSignals {
+  readonly problem: PollProblem | null;
+  /** A signal is in another property than was known. */
+  readonly hasChanged: boolean;
+  /** A signal may belong to another bridge by now, and is shown by nobody until the properties are read again. */
+  readonly isUnsettled: boolean;
+}
+
+/** What was read of the list of Wi-Fi sonics. */
+export interface WifiSonics {
+  readonly records: readonly Sonic[];
+  readonly isComplete: boolean;
+  /** Null if the list is complete. */
+  readonly problem: PollProblem | null;
+}
+
+/** Reads the lists of the account into the store. Each method resolves to what could not be read, or null. */
+export class Lists {
+  readonly #options: ListsOptions;
+  readonly #client: CloudClient;
+  readonly #store: Store;
+  readonly #signal: AbortSignal;
+  /** How many complete lists in a row have missed an incident that the cloud does not answer for. */
+  #timesMissing: ReadonlyMap<string, number> = new Map();
+
+  constructor(options: ListsOptions) {
+    this.#options = options;
+    this.#client = options.client;
+    this.#store = options.store;
+    this.#signal = options.signal;
+  }
+
+  /** Reads the properties. */
+  properties(): Promise<PollProblem | null> {
+    return this.#read('properties', { operation: 'list_properties' }, (reading) =>
+      this.#store.replaceProperties(reading),
+    );
+  }
+
+  /**
+   * Reads which signals are in which property. Properties that are not shown are asked too: their signals and sonics
+   * are not shown either.
+   */
+  async ownedSignals(): Promise<OwnedSignals> {
+    const problems: (PollProblem | null)[] = [];
+    let hasChanged = false;
+    let isUnsettled = false;
+    const { neighbourhood } = this.#store;
+    const ids = [...this.#store.ids('property'), ...neighbourhood.unshownPropertyIds()];
+    await severalAtOnce(deviceConcurrency, ids, async (id) => {
+      const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
+      try {
+        const owned = await this.#client.listAll(call, { signal: this.#signal });
+        const signalIds = owned.records.map((signal) => signal.id);
+        if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) hasChanged = true;
+        if (owned.complete && neighbourhood.isAnyUnsettledIn(id)) isUnsettled = true;
+        problems.push(listProblem(owned));
+      } catch (error) {
+        if (!(error instanceof CloudError) || this.#signal.aborted) throw error;
+        problems.push(isPermanent(error) ? null : toProblem(error));
+      }
+      // The details of the properties are the other half.
+      this.#options.statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
+    });
+    return { problem: mergeProblems(problems), hasChanged, isUnsettled };
+  }
+
+  /** Reads the signals. */
+  async signals(): Promise<PollProblem | null> {
+    try {
+      return await this.#read('signals', { operation: 'list_signals' }, (reading) =>
+        this.#store.replaceSignals(reading),
+      );
+    } catch (error) {
+      if (isPermanent(error)) this.#store.dropSignals();
+      throw error;
+    }
+  }
+
+  /** Reads both lists of sonics; the list of Wi-Fi sonics must not delay the other. */
+  async sonics(): Promise<PollProblem | null> {
+    let isWifiRead = false;
+    const areSomeKnown = () => this.#store.ids('sonic').some((id) => this.#store.isWifi(id));
+    const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#signal).finally(() => {
+      isWifiRead = true;
+    });
+    const problem = await this.#read('sonics', { operation: 'list_sonics' }, async (reading) => {
+      if (!isWifiRead) this.#options.onChanges(this.#store.seeSonics(reading));
+      const wifi = await wifiRead;
+      return this.#signal.aborted ? [] : this.#store.replaceSonics(reading, wifi);
+    });
+    const { problem: wifiProblem } = await wifiRead;
+    return mergeProblems([
+      problem,
+      wifiProblem && { ...wifiProblem, message: `Wi-Fi sonics: ${wifiProblem.message}` },
+    ]);
+  }
+
+  /**
+   * Reads the open incidents. One that was open and is missing from the list is read by itself before it closes. So is
+   * one that incomplete lists have missed for too long: it must not stay open for ever.
+   */
+  incidents(): Promise<PollProblem | null> {
+    const call = { operation: 'list_incidents', query: { open: true } } as const;
+    return this.#read('incidents', call, async (reading) => {
+      const { isComplete } = reading;
+      const isChecked = isComplete || !this.#store.areIncidentsKnown;
+      const missing = isChecked ? this.#store.incidentsMissingFrom(reading.records) : [];
+      const found = await this.#checkMissing(missing, isComplete);
+      return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
+    });
+  }
+
+  async #read<Name extends ListName>(
+    slice: Slice,
+    call: Call<Name>,
+    store: (reading: Reading<RecordOf<Name>>) => Happening[] | Promise<Happening[]>,
+  ): Promise<PollProblem | null> {
+    const { clock, statuses, onChanges } = this.#options;
+    const startedAt = clock.monotonic();
+    const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
+      // What is read of each property takes longer than their list.
+      statuses.recordProgress(slice, slice === 'properties' ? 0 : read, announced);
+    };
+    const crawl = await this.#client.listAll(call, { signal: this.#signal, onPage });
+    if (this.#signal.aborted) return null;
+    const changes = await store({ records: crawl.records, isComplete: crawl.complete, startedAt });
+    if (this.#signal.aborted) return null;
+    onChanges(changes);
+    return listProblem(crawl);
+  }
+
+  /** The current records of incidents that a list misses, as far as the cloud answers. */
+  async #checkMissing(missing: readonly Incident[], isListComplete: boolean): Promise<Incident[]> {
+    const timesMissing = new Map<string, number>();
+    const found = await Promise.all(
+      missing.slice(0, maxIncidentsChecked).map(async (incident) => {
+        const answer = await this.#readIncident(incident.id);
+        if (typeof answer === 'object' && answer !== null) return answer;
+        const closed = { ...incident, open: false };
+        if (answer === 'notFound') return closed;
+        if (!isListComplete) return incident;
+        const times = (this.#timesMissing.get(incident.id) ?? 0) + 1;
+        if (isPermanent({ kind: answer }) || times >= minListsMissing) return closed;
+        timesMissing.set(incident.id, times);
+        return incident;
+      }),
+    );
+    if (isListComplete) this.#timesMissing = timesMissing;
+    return found;
+  }
+
+  /** The incident, or how reading it failed; null if the cloud answered with something else. */
+  async #readIncident(id: string): Promise<Incident | CloudErrorKind | null> {
+    const call = { operation: 'read_incident', params: { incident_id: id } } as const;
+    try {
+      const answer = await this.#client.call(call, { signal: this.#signal });
+      return answer.id === id ? answer : null;
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      return error instanceof CloudError ? error.kind : null;
+    }
+  }
+}
+
+/**
+ * Reads the Wi-Fi sonics; never rejects. If the cloud refuses the list there are none, unless some are known from it: the
+ * refusal does not mean that they are gone.
+ */
+export async function readWifiSonics(
+  client: CloudClient,
+  areSomeKnown: () => boolean,
+  signal?: AbortSignal,
+): Promise<WifiSonics> {
+  try {
+    const crawl = await client.listAll({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
+    return { records: crawl.records, isComplete: crawl.complete, problem: listProblem(crawl) };
+  } catch (error) {
+    if (isPermanent(error) && !areSomeKnown()) return { records: [], isComplete: true, problem: null };
+    return { records: [], isComplete: false, problem: toProblem(error) };
+  }
+}

@@ -1,0 +1,93 @@
+import { type Clock, sleep } from '../base/clock.ts';
+import { severalAtOnce } from '../base/severalAtOnce.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { type CloudError, isMissing } from '../cloud/errors.ts';
+import type { OperationName } from '../cloud/operations.ts';
+
+/** Requests for single devices in progress at a time; the other slots are for lists and commands. */
+export const deviceConcurrency = 2;
+
+/** The default pause between the requests for two of many devices, in ms. */
+const maxGapMs = 100;
+
+/** Up to so many devices are read without a pause. */
+const maxDevicesWithoutGap = 20;
+
+/** A request that is sent for each device by itself; times are ms of the monotonic clock. */
+export interface DeviceQuery {
+  readonly operation: OperationName;
+  /** Reads one device and stores the answer. */
+  readonly read: (id: string) => Promise<void>;
+  /** The cloud has no such data for this device. */
+  readonly onNone: (id: string, at: number) => void;
+  /** The device could not be read. */
+  readonly onFailed: (id: string, at: number) => void;
+  /** The cloud does not offer the operation. */
+  readonly onUnavailable: () => void;
+}
+
+export interface FetchOptions {
+  readonly client: CloudClient;
+  /** Whether the cloud still lists the device. */
+  readonly exists: (id: string) => Promise<boolean>;
+  /** Called after each device, read or not. */
+  readonly onProgress?: () => void;
+  /** In which time all devices are to be read, in ms; many devices are spread over it. */
+  readonly withinMs?: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** How many devices could not be read, and the error of the first of them. */
+export interface PartialFailure {
+  readonly failed: number;
+  readonly wanted: number;
+  readonly error: unknown;
+}
+
+/**
+ * Reads each device. Resolves to null if all went well, or to what could not be read; rejects if nothing could be. A 404
+ * or 405 is about its device, unless every device answers so and one of them still exists: then the route is given up.
+ */
+export async function fetchPerDevice(
+  ids: readonly string[],
+  { operation, read, onNone, onFailed, onUnavailable }: DeviceQuery,
+  { client, exists, onProgress = () => {}, withinMs = 0, clock, signal }: FetchOptions,
+): Promise<PartialFailure | null> {
+  const [first] = ids;
+  const wanted = ids.length;
+  const gapMs = wanted <= maxDevicesWithoutGap ? 0 : Math.min(maxGapMs, withinMs / wanted);
+  const failures: unknown[] = [];
+  const missing: CloudError[] = [];
+  let nextAt = clock.monotonic();
+  const isOffered = () => client.availability(operation) === 'available';
+  await severalAtOnce(deviceConcurrency, ids, async (id) => {
+    if (!isOffered()) return;
+    const waitMs = nextAt - clock.monotonic();
+    nextAt += gapMs;
+    if (waitMs > 0) await sleep(clock, waitMs, signal).catch(() => {});
+    const at = clock.monotonic();
+    try {
+      if (!signal.aborted) await read(id);
+    } catch (error) {
+      if (isMissing(error)) {
+        missing.push(error);
+        onNone(id, at);
+      } else {
+        failures.push(error);
+        onFailed(id, at);
+      }
+    }
+    onProgress();
+  });
+  if (signal.aborted) throw signal.reason;
+  if (missing.length === wanted && first !== undefined && (await exists(first)))
+    client.giveUp(operation, missing[0]?.status);
+  if (!isOffered()) {
+    onUnavailable();
+    return null;
+  }
+  const isNothingRead = missing.length + failures.length === wanted && wanted > 0;
+  if (isNothingRead) throw failures[0] ?? missing[0];
+  return failures.length === 0 ? null : { failed: failures.length, wanted, error: failures[0] };
+}

@@ -1,0 +1,126 @@
+import { createTask, type ScheduledTask } from 'node-cron';
+import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Schedule } from '../base/schedule.ts';
+
+const retryBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
+
+/** A cron second that passed longer ago than this, while the process was held up, is skipped. */
+const maxLateMs = 5_000;
+
+/**
+ * Runs a poll by its schedule, one run at a time. After a failed run it tries again sooner than scheduled, with growing
+ * waits. `runNow` during a run leads to one more run, because the current one may have read too early.
+ */
+export class PollSchedule {
+  readonly #schedule: Schedule;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #cron: ScheduledTask | null;
+  #task: (() => Promise<boolean>) | null = null;
+  #startedAt = 0;
+  #longestPeriodMs = 0;
+  #cancelTimer: () => void = () => {};
+  #cancelTick: () => void = () => {};
+  #isRunning = false;
+  #isWanted = false;
+  #isStopped = false;
+  #failures = 0;
+  #finished: Promise<void> = Promise.resolve();
+
+  constructor(schedule: Schedule, timezone: string, clock: Clock, random: Random) {
+    this.#schedule = schedule;
+    this.#clock = clock;
+    this.#random = random;
+    this.#cron = schedule.kind === 'cron' ? createTask(schedule.expression, () => {}, { timezone }) : null;
+  }
+
+  /**
+   * Runs the task at once, resolves after that run, and then continues by the schedule. The task resolves to whether it
+   * succeeded, and never rejects.
+   */
+  async start(task: () => Promise<boolean>): Promise<void> {
+    if (this.#isStopped) return;
+    this.#task = task;
+    if (this.#cron) this.#tick(this.#cron, this.#clock.now(), this.#clock.monotonic());
+    await this.runNow();
+  }
+
+  /** Runs as soon as no other run is in progress; resolves when that run has ended. Does nothing before `start`. */
+  runNow(): Promise<void> {
+    if (this.#isStopped || this.#task === null) return this.#finished;
+    this.#isWanted = true;
+    if (!this.#isRunning) this.#finished = this.#run(this.#task);
+    return this.#finished;
+  }
+
+  /** Starts no more runs; a run in progress ends by itself. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    this.#cancelTick();
+    await this.#cron?.destroy();
+  }
+
+  /** When the next scheduled run is due if a run started at `startedAt`; ms of the monotonic clock. */
+  dueAfter(startedAt: number): number {
+    if (this.#schedule.kind === 'every') return startedAt + this.#schedule.everyMs;
+    const [next] = this.#cron?.getNextRuns(1) ?? [];
+    return startedAt + Math.max(0, (next?.getTime() ?? 0) - this.#clock.now());
+  }
+
+  /** The longest time between two runs that has come up so far: a cron expression only tells the next run. */
+  get periodMs(): number {
+    const now = this.#clock.monotonic();
+    this.#longestPeriodMs = Math.max(this.#longestPeriodMs, this.dueAfter(now) - now);
+    return this.#longestPeriodMs;
+  }
+
+  async #run(task: () => Promise<boolean>): Promise<void> {
+    this.#isRunning = true;
+    let isSuccess = true;
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      this.#cancelTimer();
+      this.#startedAt = this.#clock.monotonic();
+      isSuccess = await task();
+    }
+    this.#isRunning = false;
+    this.#failures = isSuccess ? 0 : this.#failures + 1;
+    if (!this.#isStopped) this.#setTimer();
+  }
+
+  #setTimer(): void {
+    const waits: number[] = [];
+    if (this.#failures > 0) waits.push(backoffMs(retryBackoff, this.#failures, this.#random));
+    if (this.#schedule.kind === 'every') {
+      waits.push(this.#startedAt + this.#schedule.everyMs - this.#clock.monotonic());
+    }
+    if (waits.length === 0) return;
+    this.#cancelTimer = this.#clock.after(Math.max(0, Math.min(...waits)), () => void this.runNow());
+  }
+
+  /**
+   * Compares the clock with the cron expression each second. node-cron's own timers are not used: when the wall clock
+   * jumps, as on a Raspberry Pi at boot, they replay all runs of the years in between, and when clocks are put back
+   * they skip the second of the two hours.
+   */
+  #tick(cron: ScheduledTask, lastAt: number, lastMonotonicAt: number): void {
+    this.#cancelTick = this.#clock.after(1_000 - (this.#clock.now() % 1_000), () => {
+      const [now, monotonic] = [this.#clock.now(), this.#clock.monotonic()];
+      const passedMs = monotonic - lastMonotonicAt;
+      const isClockSetBack = now < lastAt + passedMs - 1_500;
+      const since = isClockSetBack ? now - passedMs : lastAt;
+      if (matchesBetween(cron, Math.max(since, now - maxLateMs), now)) void this.runNow();
+      this.#tick(cron, isClockSetBack ? now : Math.max(lastAt, now), monotonic);
+    });
+  }
+}
+
+/** Whether the cron expression names a second after `since`, up to `until`; both in ms since 1970. */
+function matchesBetween(cron: ScheduledTask, since: number, until: number): boolean {
+  for (let at = Math.floor(until / 1_000) * 1_000; at > since; at -= 1_000) {
+    if (cron.match(new Date(at))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,281 @@
+import type { Clock } from '../base/clock.ts';
+import { reasonOf } from '../base/reason.ts';
+import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
+import type { ListResult } from '../cloud/listAll.ts';
+import type { PollSchedule } from './pollSchedule.ts';
+
+/** The polls, each with a schedule of its own. */
+export const slices = [
+  'properties',
+  'signals',
+  'sonics',
+  'incidents',
+  'telemetry',
+  'usage',
+  'pressure_tests',
+] as const;
+export type Slice = (typeof slices)[number];
+
+/** The polls that send one request for each sonic. */
+export const sonicSlices = ['telemetry', 'usage', 'pressure_tests'] as const satisfies readonly Slice[];
+export type SonicSlice = (typeof sonicSlices)[number];
+
+/** Whether the poll sends one request for each sonic. */
+export function isSonicSlice(slice: Slice): slice is SonicSlice {
+  return sonicSlices.some((each) => each === slice);
+}
+
+/** The polls that the bridge exists for, the most important first: valve positions and leaks. */
+export const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
+
+/** Why something could not be read, or not all of it. */
+export interface PollProblem {
+  readonly message: string;
+  /** The message without its variable parts: the log reports a problem again only if this changes. */
+  readonly key: string;
+  /** Reading again may be all that it takes: the pages of a list did not fit together. */
+  readonly isInDoubt?: true;
+}
+
+/** A problem, and whether the poll failed or was only incomplete. */
+export interface Failure extends PollProblem {
+  readonly kind: CloudErrorKind | 'incomplete';
+}
+
+/** The problem that an error means. */
+export function toProblem(error: unknown): PollProblem {
+  const message = reasonOf(error);
+  return { message, key: error instanceof CloudError ? error.gist : message };
+}
+
+/** The problem with a list that was not read completely; null for a complete one. */
+export function listProblem({
+  problem,
+  gist,
+  isInDoubt,
+}: Pick<ListResult<unknown>, 'problem' | 'gist' | 'isInDoubt'>): PollProblem | null {
+  if (problem === null) return null;
+  return { message: problem, key: gist ?? 'incomplete', ...(isInDoubt && { isInDoubt }) };
+}
+
+/** Several problems as one, with the key of the first; null for none. */
+export function mergeProblems(problems: readonly (PollProblem | null)[]): PollProblem | null {
+  const present = problems.filter((problem) => problem !== null);
+  const [first] = present;
+  if (!first) return null;
+  return {
+    message: [...new Set(present.map(({ message }) => message))].join('; '),
+    key: first.key,
+    ...(present.every(({ isInDoubt }) => isInDoubt) && { isInDoubt: true }),
+  };
+}
+
+/** A poll that stored what it could read; null if it read everything. */
+export function incomplete(problem: PollProblem | null): Failure | null {
+  return problem && { kind: 'incomplete', ...problem };
+}
+
+/** How the runs of a poll went. */
+export interface SliceRecord {
+  /** Wall clock, ms; null before the first. */
+  readonly lastSuccessAt: number | null;
+  /** Monotonic clock, ms; until then the last success counts as fresh. */
+  readonly freshUntil: number;
+  /** Monotonic clock, ms; when the last run started that the cloud answered. */
+  readonly answeredAt: number;
+  readonly failure: Failure | null;
+  readonly consecutiveFailures: number;
+}
+
+/** The status of each poll. */
+export type SliceRecords = Readonly<Record<Slice, SliceRecord>>;
+
+/** The status before the first run. */
+export const neverPolled: SliceRecord = {
+  lastSuccessAt: null,
+  freshUntil: Number.NEGATIVE_INFINITY,
+  answeredAt: Number.NEGATIVE_INFINITY,
+  failure: null,
+  consecutiveFailures: 0,
+};
+
+/** Whether the poll has run, successfully or not. */
+export function wasPolled({ lastSuccessAt, failure }: SliceRecord): boolean {
+  return lastSuccessAt !== null || failure !== null;
+}
+
+/** The poll that decides whether the cloud's data is fresh: sonics, or incidents if the cloud refuses to list sonics. */
+function judgedSlice(records: SliceRecords): Slice | null {
+  return vitalSlices.find((slice) => !isPermanent(records[slice].failure)) ?? null;
+}
+
+/** Whether the poll that decides about freshness has run. */
+export function isJudged(records: SliceRecords): boolean {
+  const judged = judgedSlice(records);
+  return judged === null || wasPolled(records[judged]);
+}
+
+/** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */
+export function freshUntil(records: SliceRecords): number {
+  const judged = judgedSlice(records);
+  return judged === null ? Number.NEGATIVE_INFINITY : records[judged].freshUntil;
+}
+
+/**
+ * Up to which time, in ms of the monotonic clock, the data of this poll ages: as long as the cloud answers the poll that
+ * decides about freshness. While the cloud is unreachable everything is unavailable, and no value changes.
+ */
+export function agesUntil(slice: Slice, records: SliceRecords): number {
+  const judged = judgedSlice(records);
+  if (judged === null) return Number.POSITIVE_INFINITY;
+  const { failure, answeredAt } = records[judged];
+  const isAnswering = failure === null || failure.kind === 'incomplete';
+  return slice !== judged && isAnswering ? answeredAt : Number.NEGATIVE_INFINITY;
+}
+
+/** How much of a poll's first run is done. */
+export interface SliceProgress {
+  readonly slice: Slice;
+  readonly read: number;
+  /** Null while it is unknown. */
+  readonly total: number | null;
+}
+
+/** How many runs of a poll read everything, a part, or nothing. */
+export interface PollCounts {
+  readonly success: number;
+  readonly incomplete: number;
+  readonly failure: number;
+}
+
+/** How all polls went: when they last succeeded, why they failed, and how long their data counts. */
+export class PollStatuses {
+  readonly #schedules: Readonly<Record<Slice, PollSchedule>>;
+  readonly #staleAfterMs: number;
+  readonly #requestTimeoutMs: number;
+  readonly #clock: Clock;
+  readonly #records: Record<Slice, SliceRecord> = {
+    properties: neverPolled,
+    signals: neverPolled,
+    sonics: neverPolled,
+    incidents: neverPolled,
+    telemetry: neverPolled,
+    usage: neverPolled,
+    pressure_tests: neverPolled,
+  };
+  readonly #running = new Set<Slice>();
+  readonly #counts = new Map<Slice, PollCounts>();
+  readonly #pending = new Map<Slice, SliceProgress>(
+    slices.map((slice) => [slice, { slice, read: 0, total: null }]),
+  );
+  /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
+  readonly #inDoubtSince = new Map<Slice, number>();
+
+  constructor(
+    schedules: Readonly<Record<Slice, PollSchedule>>,
+    { staleAfterMs, requestTimeoutMs }: { readonly staleAfterMs: number; readonly requestTimeoutMs: number },
+    clock: Clock,
+  ) {
+    this.#schedules = schedules;
+    this.#staleAfterMs = staleAfterMs;
+    this.#requestTimeoutMs = requestTimeoutMs;
+    this.#clock = clock;
+  }
+
+  /** The status of each poll. */
+  get records(): SliceRecords {
+    return this.#records;
+  }
+
+  /** The polls that have not finished their first run. */
+  get progress(): readonly SliceProgress[] {
+    return [...this.#pending.values()];
+  }
+
+  /** How many runs of a poll ended how. */
+  counts(slice: Slice): PollCounts {
+    return this.#counts.get(slice) ?? { success: 0, incomplete: 0, failure: 0 };
+  }
+
+  /** How old the data of a poll may be, in ms: one failed run makes nothing stale, however rare the runs are. */
+  maxAgeMs(slice: Slice): number {
+    return Math.max(this.#staleAfterMs, 2 * this.#schedules[slice].periodMs);
+  }
+
+  /** The longest time between two runs of a poll, in ms. */
+  periodMs(slice: Slice): number {
+    return this.#schedules[slice].periodMs;
+  }
+
+  /** Up to which time, in ms of the monotonic clock, the data of a poll ages; see the function. */
+  agesUntil(slice: Slice): number {
+    return agesUntil(slice, this.#records);
+  }
+
+  /** Records the progress of a first run. */
+  recordProgress(slice: Slice, read: number, total: number | null): void {
+    if (this.#pending.has(slice)) this.#pending.set(slice, { slice, read, total });
+  }
+
+  /** A run begins. */
+  begin(slice: Slice): void {
+    this.#running.add(slice);
+  }
+
+  /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
+  get isCloudAnswering(): boolean {
+    const isDeciding = vitalSlices.some((slice) => this.#running.has(slice));
+    return !isDeciding && this.agesUntil('telemetry') > Number.NEGATIVE_INFINITY;
+  }
+
+  /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */
+  end(slice: Slice, startedAt: number, failure: Failure | null): void {
+    this.#running.delete(slice);
+    const before = this.#records[slice];
+    const isRead = failure === null || failure.kind === 'incomplete';
+    const isChanging = this.#isOnlyChanging(slice, failure);
+    const shown = isChanging ? null : failure;
+    if (isRead && !isChanging) this.#pending.delete(slice);
+    this.#records[slice] = {
+      lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
+      freshUntil: isRead ? this.#freshUntil(slice, startedAt) : before.freshUntil,
+      answeredAt: isRead ? startedAt : before.answeredAt,
+      failure: shown,
+      consecutiveFailures: shown === null ? 0 : before.consecutiveFailures + 1,
+    };
+    const outcome = failure === null ? 'success' : isRead ? 'incomplete' : 'failure';
+    const counts = this.counts(slice);
+    this.#counts.set(slice, { ...counts, [outcome]: counts[outcome] + 1 });
+  }
+
+  /**
+   * A list that changes while it is read belongs to a busy account and is read again soon. That is no failure, unless
+   * it goes on for long.
+   */
+  #isOnlyChanging(slice: Slice, failure: Failure | null): boolean {
+    if (failure?.isInDoubt !== true) {
+      this.#inDoubtSince.delete(slice);
+      return false;
+    }
+    const now = this.#clock.monotonic();
+    const since = this.#inDoubtSince.get(slice) ?? now;
+    this.#inDoubtSince.set(slice, since);
+    return now - since < this.maxAgeMs(slice);
+  }
+
+  /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
+  #freshUntil(slice: Slice, startedAt: number): number {
+    const renewedAt = this.#schedules[slice].dueAfter(startedAt) + this.#requestTimeoutMs;
+    return Math.max(this.#clock.monotonic() + this.#staleAfterMs, renewedAt);
+  }
+}
+
+/** Progress for the log; null if nothing is read yet of the polls that have not finished. */
+export function wordsOfProgress(progress: readonly SliceProgress[]): string | null {
+  const parts = progress
+    .filter(({ read }) => read > 0)
+    .map(({ slice, read, total }) => {
+      return `${slice.replace('_', ' ')} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
+    });
+  return parts.length === 0 ? null : parts.join(', ');
+}

@@ -1,0 +1,109 @@
+import type { Log } from '../base/log.ts';
+import { isConnected } from '../model/devices.ts';
+import type { Telemetry } from '../model/records.ts';
+import { measurementOf } from '../model/telemetry.ts';
+import type { DeviceQuery } from './perDevice.ts';
+import { type Failure, incomplete, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
+import { querySonics, type SonicPollParts } from './sonicPoll.ts';
+
+/** Timers may fire this much early, in ms. */
+const timerToleranceMs = 2;
+
+/** Reads what each sonic measures: flow, pressure and temperature. */
+export class TelemetryPoll {
+  readonly #parts: SonicPollParts;
+  readonly #log: Log;
+  /** Sonics that do not measure any more: the cloud only has old values of them. */
+  readonly #silent = new Set<string>();
+  #cancelExpiry: () => void = () => {};
+
+  constructor(parts: SonicPollParts, log: Log) {
+    this.#parts = parts;
+    this.#log = log;
+  }
+
+  /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
+  async poll(): Promise<Failure | null> {
+    const { store, statuses, signal } = this.#parts;
+    const known = new Set(store.ids('sonic'));
+    for (const id of this.#silent) if (!known.has(id)) this.#silent.delete(id);
+    // A sonic whose radio link is down measures nothing.
+    const linked = [...known].filter(
+      (id) => isConnected(store.sonicView(id)?.sonic.radio_connection ?? null) !== false,
+    );
+    let read = 0;
+    const onProgress = () => statuses.recordProgress('telemetry', ++read, linked.length);
+    // Each kind of sonic has an operation of its own, and one of the two may fail.
+    const problems: PollProblem[] = [];
+    const errors: unknown[] = [];
+    let queries = 0;
+    for (const isWifi of [false, true]) {
+      const ids = linked.filter((id) => store.isWifi(id) === isWifi);
+      if (ids.length === 0) continue;
+      queries += 1;
+      try {
+        const problem = await querySonics(this.#parts, 'telemetry', ids, this.#query(isWifi), onProgress);
+        if (problem) problems.push(problem);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0 && errors.length === queries) throw errors[0];
+    return incomplete(mergeProblems([...errors.map(toProblem), ...problems]));
+  }
+
+  /**
+   * Marks values that are too old as unknown, also between two polls. While the cloud is unreachable everything is
+   * unavailable, and no value changes.
+   */
+  expire(): void {
+    const { store, statuses, clock, signal } = this.#parts;
+    this.#cancelExpiry();
+    if (signal.aborted || !statuses.isCloudAnswering) return;
+    const leftMs = store.expireTelemetry(clock.monotonic());
+    if (Number.isFinite(leftMs)) {
+      this.#cancelExpiry = clock.after(leftMs + timerToleranceMs, () => this.expire());
+    }
+  }
+
+  /** Lets nothing expire any more. */
+  stop(): void {
+    this.#cancelExpiry();
+  }
+
+  #query(isWifi: boolean): DeviceQuery {
+    const { client, store, signal, clock } = this.#parts;
+    const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
+    return {
+      operation,
+      read: async (id) => {
+        const call = { operation, params: { sonic_id: id } } as const;
+        const telemetry = await client.call(call, { signal, isOneOfMany: true });
+        const isCurrent = store.setTelemetry(id, telemetry, clock.monotonic());
+        this.#logSilence(id, telemetry, isCurrent);
+      },
+      onNone: (id, at) => void store.setTelemetry(id, null, at),
+      // The last values age by themselves.
+      onFailed: () => {},
+      onUnavailable: () => store.dropTelemetry(isWifi),
+    };
+  }
+
+  /** The cloud keeps answering for a sonic that does not measure: logged once, and again when it measures. */
+  #logSilence(id: string, telemetry: Telemetry, isCurrent: boolean): void {
+    if (isCurrent !== this.#silent.has(id)) return;
+    const sonic = this.#parts.store.label('sonic', id);
+    if (isCurrent) {
+      this.#silent.delete(id);
+      this.#log.info({ device: id }, `Valve ${sonic} is measuring again`);
+      return;
+    }
+    this.#silent.add(id);
+    const since = measurementOf(telemetry).probedAt ?? telemetry.probed_at;
+    this.#log.warn(
+      { device: id },
+      `Valve ${sonic} does not measure: its last values are from ${since}. Flow, pressure and temperature are unknown. Check its battery and its hub.`,
+    );
+  }
+}

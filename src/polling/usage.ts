@@ -1,0 +1,196 @@
+import { CloudError } from '../cloud/errors.ts';
+import { type Day, isFirstOfMonth, monthOf } from '../model/calendar.ts';
+import type { DailyUsage } from '../model/records.ts';
+import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
+import type { Ledger } from '../state/ledger.ts';
+import { Ages } from '../store/ages.ts';
+import type { DeviceQuery } from './perDevice.ts';
+import { type Failure, incomplete } from './pollStatus.ts';
+import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
+
+/** What the shown usage of a sonic is computed from: its record, the day, whether it is old, whether it is on disk. */
+type Basis = readonly [UsageRecord, Day, boolean, boolean];
+
+/** The usage of a sonic that is gone is kept for so long, in case it comes back. */
+const keptForMs = 90 * 86_400_000;
+
+/** What this run knows of the months of one sonic. */
+interface MonthsRead {
+  /** The local date on which the previous month was last read. */
+  previousReadOn: string | null;
+  /** Months read in this run: what an earlier run has kept of a month may be behind. */
+  readonly months: Set<string>;
+  /** The last month that was the present one and that the cloud had data for. */
+  presentMonth: string | null;
+}
+
+/** Reads the water that ran through each sonic month by month, keeps the totals on disk, and stores what is shown. */
+export class UsagePoll {
+  readonly #parts: SonicPollParts;
+  readonly #ledger: Ledger;
+  readonly #ages = new Ages();
+  readonly #read = new Map<string, MonthsRead>();
+  /** What the stored usage of each sonic was computed from: most of the time nothing of it has changed. */
+  readonly #bases = new Map<string, Basis>();
+
+  constructor(parts: SonicPollParts, ledger: Ledger) {
+    this.#parts = parts;
+    this.#ledger = ledger;
+  }
+
+  /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
+  async poll(): Promise<Failure | null> {
+    const { store, statuses } = this.#parts;
+    const clock = clockProblem(this.#parts);
+    if (clock) return { kind: 'unreadable', ...clock };
+    this.refresh();
+    const ids = unknownFirst(store, 'usage');
+    let read = 0;
+    const onProgress = () => statuses.recordProgress('usage', ++read, ids.length);
+    return incomplete(await querySonics(this.#parts, 'usage', ids, this.#query(), onProgress));
+  }
+
+  /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
+  refresh(): void {
+    const { store } = this.#parts;
+    for (const id of store.ids('sonic')) this.#update(id);
+    if (store.isCertain) this.#forgetGone();
+  }
+
+  #query(): DeviceQuery {
+    const { store } = this.#parts;
+    return {
+      operation: 'read_daily_usage',
+      read: (id) => this.#readMonths(id),
+      // A sonic that has had usage keeps it.
+      onNone: (id, at) => {
+        if (this.#ledger.usageOf(id)) this.#failed(id, at);
+        else store.setUsage(id, null);
+      },
+      onFailed: (id, at) => this.#failed(id, at),
+      onUnavailable: () => store.dropUsage(),
+    };
+  }
+
+  /**
+   * Reads the months of a sonic that are due. A month that the cloud does not have counts as no water; if the cloud has
+   * none of them, this rejects with the cloud's error, as with any other failure. What was read is kept.
+   */
+  async #readMonths(sonicId: string): Promise<void> {
+    // Another bridge may have read the sonic so far: a total that starts again from zero would count as water.
+    await this.#ledger.looking;
+    const { date } = this.#parts.days.of(sonicId);
+    const presentMonth = monthOf(date);
+    const read = this.#read.get(sonicId) ?? { previousReadOn: null, months: new Set(), presentMonth: null };
+    this.#read.set(sonicId, read);
+    // On the first of a month yesterday is in the month before, and the cloud may report its last litres late.
+    const isPreviousRead = !isFirstOfMonth(date) && read.previousReadOn === date;
+    const due = monthsDue(this.#ledger.usageOf(sonicId), presentMonth, isPreviousRead);
+    const answers = new Map<string, DailyUsage['daily']>();
+    const unknown: string[] = [];
+    const failures: CloudError[] = [];
+    for (const month of due) {
+      try {
+        answers.set(month, (await this.#readMonth(sonicId, month)).daily);
+        if (month === presentMonth) read.presentMonth = month;
+      } catch (error) {
+        if (!(error instanceof CloudError && isAboutOneMonth(error))) {
+          this.#keep(sonicId, answers, presentMonth, read);
+          throw error;
+        }
+        failures.push(error);
+        if (error.kind === 'notFound') unknown.push(month);
+      }
+    }
+    // The present month may have no data yet, and may be the only one that is due.
+    const hasWater = (this.#ledger.usageOf(sonicId)?.months[presentMonth] ?? []).length > 0;
+    const isEmptyMonth = isPreviousRead && !hasWater && read.presentMonth !== presentMonth;
+    if (unknown.length === due.length && !isEmptyMonth) throw failures[0];
+    for (const month of unknown) answers.set(month, []);
+    this.#keep(sonicId, answers, presentMonth, read);
+    const failure = failures.find(({ kind }) => kind !== 'notFound');
+    if (failure) throw failure;
+    read.previousReadOn = date;
+  }
+
+  #readMonth(sonicId: string, month: string): Promise<DailyUsage> {
+    const { client, signal } = this.#parts;
+    const query = { month: Number(month.slice(5)), year: Number(month.slice(0, 4)) };
+    const call = { operation: 'read_daily_usage', params: { thing_id: sonicId }, query } as const;
+    return client.call(call, { signal, isOneOfMany: true });
+  }
+
+  /** Keeps all months at once: with one of them alone the total might be behind what was shown before a crash. */
+  #keep(
+    sonicId: string,
+    answers: ReadonlyMap<string, DailyUsage['daily']>,
+    presentMonth: string,
+    { months: readMonths }: MonthsRead,
+  ): void {
+    const { days, clock } = this.#parts;
+    const before = this.#ledger.usageOf(sonicId);
+    const timezone = days.ownTimezoneOf(sonicId) ?? undefined;
+    const readAt = clock.now();
+    for (const month of answers.keys()) readMonths.add(month);
+    let record = before;
+    for (const [month, daily] of answers) {
+      record = withReading(record, { month, daily, presentMonth, timezone, readAt, readMonths });
+    }
+    if (record === null || record === before) return;
+    const hasChanged = (['changedAt', 'frozenThrough', 'timezone'] as const).some(
+      (key) => before?.[key] !== record[key],
+    );
+    this.#ledger.keepUsage(sonicId, record, hasChanged);
+    if (answers.has(presentMonth)) this.#ages.read(sonicId, clock.monotonic());
+    this.#update(sonicId);
+  }
+
+  #failed(sonicId: string, at: number): void {
+    this.#recallAge(sonicId);
+    if (this.#ages.missed(sonicId, at, this.#parts.statuses.maxAgeMs('usage'))) this.#update(sonicId);
+  }
+
+  #update(sonicId: string): void {
+    const { store, days } = this.#parts;
+    const record = this.#ledger.usageOf(sonicId);
+    if (!record) return;
+    this.#recallAge(sonicId);
+    // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
+    const isLasting = this.#ledger.remembersUsage(sonicId);
+    const basis: Basis = [record, days.of(sonicId), this.#ages.isOld(sonicId), isLasting];
+    const before = this.#bases.get(sonicId);
+    const isStored = store.sonicView(sonicId)?.usage !== undefined;
+    if (isStored && basis.every((each, index) => each === before?.[index])) return;
+    this.#bases.set(sonicId, basis);
+    const [, day, isOld] = basis;
+    const usage = usageOn(day, record, isOld);
+    store.setUsage(sonicId, isLasting ? usage : { ...usage, totalL: null });
+  }
+
+  /** What an earlier run has read may still be current. */
+  #recallAge(sonicId: string): void {
+    const { statuses, clock } = this.#parts;
+    const record = this.#ledger.usageOf(sonicId);
+    if (!record || this.#ages.isRead(sonicId)) return;
+    const now = clock.monotonic();
+    this.#ages.read(sonicId, now - Math.max(0, clock.now() - record.readAt));
+    this.#ages.missed(sonicId, now, statuses.maxAgeMs('usage'));
+  }
+
+  #forgetGone(): void {
+    const { store, clock } = this.#parts;
+    const present = new Set(store.ids('sonic'));
+    for (const { sonicId, readAt } of this.#ledger.keptUsage()) {
+      if (present.has(sonicId) || clock.now() - readAt <= keptForMs) continue;
+      this.#ledger.forgetUsage(sonicId);
+      this.#ages.forget(sonicId);
+      this.#read.delete(sonicId);
+      this.#bases.delete(sonicId);
+    }
+  }
+}
+
+/** Whether the error is about one month, so that the next may be read all the same. */
+function isAboutOneMonth({ kind }: CloudError): boolean {
+  return kind === 'notFound' || kind === 'rejected' || kind === 'unreadable';
+}

@@ -1,0 +1,52 @@
+import { LocalDays } from '../../src/polling/localDays.ts';
+import { PollSchedule } from '../../src/polling/pollSchedule.ts';
+import { PollStatuses } from '../../src/polling/pollStatus.ts';
+import type { SonicPollParts } from '../../src/polling/sonicPoll.ts';
+import type { Ledger } from '../../src/state/ledger.ts';
+import type { Store } from '../../src/store/store.ts';
+import { CountingCloud, type Offer } from './countingCloud.ts';
+import type { FakeClock } from './fakeClock.ts';
+
+export interface SonicPollOptions {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  /** What the cloud answers. */
+  readonly answers: Offer['answers'];
+  /** How old data may be, in ms. */
+  readonly maxAgeMs: number;
+  /** Where the time zone of the property is not known. */
+  readonly timezone: string;
+  readonly clock: FakeClock;
+}
+
+/** What the polls of single sonics work with, on a cloud that answers at once. */
+export function sonicPollParts({ store, ledger, answers, maxAgeMs, timezone, clock }: SonicPollOptions) {
+  const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, timezone, clock, () => 0.5);
+  const schedules = {
+    properties: schedule,
+    signals: schedule,
+    sonics: schedule,
+    incidents: schedule,
+    telemetry: schedule,
+    usage: schedule,
+    pressure_tests: schedule,
+  };
+  const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
+  const parts: SonicPollParts = {
+    client: new CountingCloud({ lists: {}, answers }).client,
+    store,
+    statuses,
+    days: new LocalDays(store, ledger, timezone, clock),
+    signal: new AbortController().signal,
+    clock,
+  };
+  /** Data ages only while the cloud answers: it has just listed the sonics. */
+  const cloudAnswers = () => statuses.end('sonics', clock.monotonic(), null);
+  return { parts, cloudAnswers };
+}
+
+/** The month, YYYY-MM, that the query of a request for daily usage names. */
+export function monthIn(query: unknown): string {
+  const { year, month } = query as { readonly year: number; readonly month: number };
+  return `${year}-${String(month).padStart(2, '0')}`;
+}
