@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/repository/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });
