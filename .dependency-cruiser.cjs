@@ -40,7 +40,7 @@ const rooms = {
 // Each npm package lives in the rooms named here and nowhere else.
 const packages = {
   undici: ['cloud'],
-  zod: ['cloud', 'config'],
+  zod: ['cloud', 'config', 'state'],
   mqtt: ['broker'],
   aedes: ['broker'],
   yaml: ['config'],

@@ -37,7 +37,7 @@ import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
 import { SelfReport } from './publishing/selfReport.ts';
 import { Stocktaking } from './publishing/stocktaking.ts';
-import type { Ledger } from './state/ledger.ts';
+import type { StateFile } from './state/stateFile.ts';
 import { type Happening, Store } from './store/store.ts';
 import { EarlyPoll } from './webhook/earlyPoll.ts';
 import type { WebhookRegistration } from './webhook/webhookRegistration.ts';
@@ -64,7 +64,7 @@ export interface BridgeParts {
   readonly client: CloudClient;
   readonly connection: Connection;
   readonly retained: Retained;
-  readonly ledger: Ledger;
+  readonly state: StateFile;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -118,7 +118,7 @@ export class Bridge {
   constructor(options: BridgeOptions, parts: BridgeParts) {
     this.#options = options;
     this.#parts = parts;
-    const { client, connection, retained, ledger, clock, random, log } = parts;
+    const { client, connection, retained, state, clock, random, log } = parts;
     const begunAt = clock.monotonic();
     // Worked out when it is asked for: the clock may have been set since.
     const startedAt = () => clock.now() - (clock.monotonic() - begunAt);
@@ -152,7 +152,7 @@ export class Bridge {
       {
         selection: options.selection,
         shard: options.shard,
-        memory: ledger,
+        memory: state,
         crossed: (other) => this.#hasten(other),
         staleAfterMs: options.poller.staleAfterMs,
         allowedMs: (slice) => this.#poller.statuses.maxAgeMs(slice),
@@ -164,7 +164,7 @@ export class Bridge {
       ...options.poller,
       client,
       store: this.#store,
-      ledger,
+      state,
       happened: (happenings) => this.#happened(happenings),
       polled: (slice, isWhole) => this.#polled(slice, isWhole),
       categoriesChanged: () => this.#publisher.wake(),
@@ -175,7 +175,7 @@ export class Bridge {
     this.#monitor = new Monitor(
       {
         client,
-        ledger,
+        state,
         store: this.#store,
         records: () => this.#poller.statuses.records,
         isAllRead: () => this.#poller.statuses.progress.length === 0,
@@ -274,7 +274,7 @@ export class Bridge {
     });
     this.#announcer = new Announcer({
       store: this.#store,
-      ledger,
+      state,
       publisher: this.#publisher,
       connection,
       topics: options.topics,
@@ -517,8 +517,6 @@ export class Bridge {
   }
 
   #happened(happenings: readonly Happening[]): void {
-    const isNew = happenings.some(({ event }) => event === 'device_added');
-    if (isNew && this.#store.neighbourhood.isShared) void this.#parts.ledger.lookAround();
     const isIncident = happenings.some(
       ({ event }) => event === 'incident_opened' || event === 'incident_closed',
     );
@@ -586,6 +584,7 @@ export class Bridge {
       this.#publisher.foundDiscovery(topic, componentIds);
     }
     for (const topic of inventory.states()) this.#parts.retained.found(topic);
+    for (const [id, record] of inventory.usage) this.#parts.state.adoptUsage(id, record);
     this.#store.neighbourhood.remember(inventory.homes());
     this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
     for (const device of inventory.leftBehind()) this.#handover.leave(device);

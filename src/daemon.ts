@@ -20,7 +20,7 @@ import type { Topics } from './homeassistant/topics.ts';
 import type { Listener } from './http/listener.ts';
 import { brokerOptions, clientOptions, topicsOf } from './partOptions.ts';
 import type { Disk } from './state/disk.ts';
-import { Ledger } from './state/ledger.ts';
+import { StateFile } from './state/stateFile.ts';
 import type { WebhookRegistration } from './webhook/webhookRegistration.ts';
 
 /** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
@@ -47,7 +47,7 @@ export class Daemon {
   readonly #log: Log;
   readonly #secrets: Secrets;
   readonly #client: CloudClient;
-  readonly #ledger: Ledger;
+  readonly #state: StateFile;
   readonly #connection: Connection;
   readonly #bridge: Bridge;
   readonly #topics: Topics;
@@ -70,14 +70,14 @@ export class Daemon {
       config.homeassistant.status_topic,
     ];
     const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
-    this.#ledger = new Ledger(config.data_dir, account, log, clock, disk, config.shard);
+    this.#state = new StateFile(config.data_dir, account, log, clock, disk, config.shard);
     this.#client = new CloudClient({
       ...clientOptions(config, log, secrets, clock),
       random,
       dispatcher,
       memory: {
-        load: () => this.#ledger.loadSession(),
-        save: (session) => this.#ledger.saveSession(session),
+        load: () => this.#state.session,
+        save: (session) => this.#state.recordSession(session),
       },
       onPasswordChange: () => this.#bridge.refresh(),
     });
@@ -125,7 +125,7 @@ export class Daemon {
         client: this.#client,
         connection: this.#connection,
         retained: new Retained(this.#connection, log),
-        ledger: this.#ledger,
+        state: this.#state,
         clock,
         random,
         log,
@@ -140,7 +140,7 @@ export class Daemon {
   async start(): Promise<void> {
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     await this.#serveHeartbeat();
-    await this.#ledger.open();
+    await this.#state.open();
     this.#client.start(this.#stopping.signal);
     this.#connection.start();
     if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
@@ -163,7 +163,7 @@ export class Daemon {
     await this.#bridge.stop();
     this.#stopping.abort(new Error('the bridge stops'));
     await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'offline' }]);
-    await this.#ledger.flush();
+    await this.#state.close();
     await this.#embedded?.stop();
   }
 

@@ -94,7 +94,7 @@ function health(): object {
     rejectedUntil: null,
     limitedUntil: null,
     dataProblems: [],
-    ledgerProblem: null,
+    stateProblem: null,
     brokerProblem: null,
     emptiness: null,
     notes: [],

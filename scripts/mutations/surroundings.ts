@@ -37,7 +37,7 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'no incident is announced again after a restart',
     file: 'src/publishing/announcer.ts',
-    text: 'if (this.#ledger.hasAnnounced(incident.id)) return;',
+    text: 'if (this.#state.isAnnounced(incident.id)) return;',
     replacement: '',
     tests: daemonTests,
   },
@@ -95,6 +95,6 @@ export const surroundingMutations: readonly Mutation[] = [
     file: 'src/state/disk.ts',
     text: "'wx', 0o600",
     replacement: "'wx', 0o644",
-    tests: ['test/unit/state/ledger.test.ts'],
+    tests: ['test/unit/state/stateFile.test.ts'],
   },
 ];

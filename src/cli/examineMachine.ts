@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { systemDisk } from '../state/disk.ts';
-import { describe } from '../state/ledgerFile.ts';
+import { describeDiskError, systemDisk } from '../state/disk.ts';
 import { type Reporter, runInTurn, type Step } from './examination.ts';
 import { portProblem } from './port.ts';
 
@@ -31,7 +30,7 @@ async function tryFolder(folder: string): Promise<string> {
     await rm(file);
     if (!isThere) await rmdir(folder);
   } catch (error) {
-    throw new Error(`cannot write to ${folder} (${describe(error)})`);
+    throw new Error(`cannot write to ${folder} (${describeDiskError(error)})`);
   }
   return `${folder} can be written`;
 }

@@ -101,5 +101,5 @@ function isOwnAddress(address: string): boolean {
 /** Names of options and of the program's own files look like those of hosts. */
 function isOwnName(word: string): boolean {
   const isOption = optionRows.some(({ path }) => isAtOrBelow(path, word));
-  return isOption || /^(ledger|config)\b.*\.(json|yaml|bak)$/.test(word) || /\.(js|ts|md)$/.test(word);
+  return isOption || /^(state|ledger|config)\b.*\.(json|yaml|bak)$/.test(word) || /\.(js|ts|md)$/.test(word);
 }

@@ -18,8 +18,8 @@ export interface Symptoms {
   readonly limitedUntil: number | null;
   /** Records that could not be read, in words. */
   readonly dataProblems: readonly string[];
-  /** In words; null when the ledger works. */
-  readonly ledgerProblem: string | null;
+  /** In words; null when the state works. */
+  readonly stateProblem: string | null;
   /** In words; null when there is something to show. */
   readonly emptiness: string | null;
   /** Why there is no connection to the broker, in words; null while there is one. */
@@ -71,7 +71,7 @@ function judgeCloud(symptoms: Symptoms): Omit<Judgement, 'cloudReason'> {
   if (isWhollyFailing(symptoms, 'unavailable')) {
     return { status: 'cloud_unreachable', reason: failing[0]?.[0].message ?? null, problems, notes };
   }
-  const others = [symptoms.ledgerProblem, symptoms.emptiness, ...symptoms.dataProblems].filter(
+  const others = [symptoms.stateProblem, symptoms.emptiness, ...symptoms.dataProblems].filter(
     (problem) => problem !== null,
   );
   const wrong = [...(isUnpolled(symptoms) ? ['waiting for the cloud to answer'] : []), ...shown, ...others];

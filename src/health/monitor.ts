@@ -5,7 +5,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import type { Slice, SliceRecord } from '../polling/pollStatus.ts';
 import { freshUntil } from '../polling/pollStatus.ts';
-import type { Ledger } from '../state/ledger.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { accountNotes, wordsOfEmptiness, wordsOfOutdatedFilters, wordsOfUnassigned } from './accountWords.ts';
 import { healthFingerprint, healthPayload, type Judgement, judge, type Symptoms } from './health.ts';
@@ -23,7 +23,7 @@ export interface MonitorEvents {
 /** What the monitor looks at. */
 export interface Watched {
   readonly client: CloudClient;
-  readonly ledger: Ledger;
+  readonly state: StateFile;
   readonly store: Store;
   readonly records: () => Readonly<Record<Slice, SliceRecord>>;
   /** Whether everything was read once, and completely. */
@@ -141,11 +141,11 @@ export class Monitor {
 
   /**
    * What is wrong or worth knowing is said when it comes, and once more when all is well, which takes the broker, and
-   * that everything was read; an outage as a whole. Of the broker the connection tells by itself, of data_dir the ledger.
+   * that everything was read; an outage as a whole. Of the broker the connection tells by itself, of data_dir the state file.
    */
   #sayInLog(
     { status, cloudReason, problems, notes }: Judgement,
-    { ledgerProblem, rejectedUntil }: Symptoms,
+    { stateProblem, rejectedUntil }: Symptoms,
   ): void {
     const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
     const isWrong = isAway || problems.length > 0;
@@ -153,7 +153,7 @@ export class Monitor {
     if (!isWrong && (status !== 'ok' || !this.#watched.isAllRead())) return;
     const isOver = !isWrong && this.#isWrong;
     if (isOver) this.#said.clear();
-    if (ledgerProblem !== null) this.#said.add(ledgerProblem);
+    if (stateProblem !== null) this.#said.add(stateProblem);
     const news = [...problems, ...notes].filter((words) => !this.#said.has(words));
     for (const words of [...problems, ...notes]) this.#said.add(words);
     this.#isWrong = isWrong;
@@ -167,7 +167,7 @@ export class Monitor {
   }
 
   #symptoms(): Symptoms {
-    const { client, ledger, store, records, brokerProblem, troubles } = this.#watched;
+    const { client, state, store, records, brokerProblem, troubles } = this.#watched;
     const isAsked = records().properties.lastSuccessAt !== null;
     const { status, nextAttemptAt } = client.sessionState();
     const problems = client.problems();
@@ -184,7 +184,7 @@ export class Monitor {
         ...wordsOfOutdatedFilters(store),
         ...wordsOf('warn'),
       ],
-      ledgerProblem: ledger.problem,
+      stateProblem: state.problem,
       emptiness,
       brokerProblem: brokerProblem(),
       notes: [...accountNotes(store, isAsked).filter((words) => words !== emptiness), ...wordsOf('info')],

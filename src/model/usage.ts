@@ -176,6 +176,37 @@ export function mergedRecords(one: UsageRecord, other: UsageRecord): UsageRecord
   };
 }
 
+/**
+ * A record that comes to what a bridge has shown of a sonic: another bridge, or this one before it lost its memory. Null
+ * where it shows no sum. The latest months have to be read before the sum is known again.
+ */
+export function recordFromShown(shown: unknown): UsageRecord | null {
+  const { total, days, last_reset: lastReset, updated_at: updatedAt } = Object(shown);
+  const readAt = Date.parse(updatedAt);
+  if (typeof total !== 'number' || !/^\d{4}-(0[1-9]|1[0-2])-/.test(lastReset) || Number.isNaN(readAt))
+    return null;
+  const months: Record<string, (number | null)[]> = {};
+  for (const [date, liters] of Object.entries(Object(days))) {
+    const index = Number(date.slice(8)) - 1;
+    if (!/^\d{4}-\d\d-\d\d$/.test(date) || index < 0 || index > 30 || typeof liters !== 'number') return null;
+    const known = months[monthOf(date)] ?? [];
+    while (known.length < index) known.push(null);
+    known[index] = Math.round(liters * 1_000);
+    months[monthOf(date)] = known;
+  }
+  const frozenThrough = monthAfter(monthOf(lastReset), -2);
+  const frozenMl = Math.round(total * 1_000) - Object.values(months).reduce((ml, each) => ml + sum(each), 0);
+  if (!(frozenMl >= 0) || Object.keys(months).some((month) => month <= frozenThrough)) return null;
+  return {
+    frozenThrough,
+    frozenMl,
+    months,
+    isWhole: false,
+    changedAt: new Date(readAt).toISOString(),
+    readAt,
+  };
+}
+
 function mlThrough({ frozenMl, months }: UsageRecord, last: string): number {
   const days = Object.entries(months).flatMap(([month, each]) => (month <= last ? each : []));
   return frozenMl + sum(days);
@@ -227,38 +258,4 @@ function sum(days: readonly (number | null)[]): number {
 
 function litres(ml: number): number {
   return ml / 1_000;
-}
-
-/** Reads a record that was kept as JSON; null where it is damaged. */
-export function readUsageRecord(value: unknown): UsageRecord | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const { frozenThrough, frozenMl, months, isWhole, changedAt, readAt, timezone } =
-    value as Partial<UsageRecord>;
-  const isGood =
-    isMonth(frozenThrough) &&
-    isMl(frozenMl) &&
-    typeof months === 'object' &&
-    months !== null &&
-    Object.entries(months).every(
-      ([month, days]) => isMonth(month) && month > frozenThrough && areDays(days),
-    ) &&
-    typeof isWhole === 'boolean' &&
-    typeof changedAt === 'string' &&
-    !Number.isNaN(Date.parse(changedAt)) &&
-    typeof readAt === 'number';
-  if (!isGood) return null;
-  const zone = typeof timezone === 'string' ? timezone : undefined;
-  return { frozenThrough, frozenMl, months, isWhole, changedAt, readAt, timezone: zone };
-}
-
-function isMonth(value: unknown): value is string {
-  return typeof value === 'string' && /^\d{4}-(0[1-9]|1[0-2])$/.test(value);
-}
-
-function isMl(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function areDays(value: unknown): boolean {
-  return Array.isArray(value) && value.length <= 31 && value.every((ml) => ml === null || isMl(ml));
 }

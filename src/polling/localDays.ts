@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type Day, dateAfter, dayAt, isTimezone, startOfDay } from '../model/calendar.ts';
-import type { Ledger } from '../state/ledger.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 
 interface CurrentDay extends Day {
@@ -15,16 +15,16 @@ const maxWaitMs = 60_000;
 /** Which day it is at each sonic, by the time zone of its property. */
 export class LocalDays {
   readonly #store: Store;
-  readonly #ledger: Ledger;
+  readonly #state: StateFile;
   readonly #defaultTimezone: string;
   readonly #clock: Clock;
   readonly #days = new Map<string, CurrentDay>();
   #dates: ReadonlyMap<string, string> = new Map();
   #cancel: () => void = () => {};
 
-  constructor(store: Store, ledger: Ledger, defaultTimezone: string, clock: Clock) {
+  constructor(store: Store, state: StateFile, defaultTimezone: string, clock: Clock) {
     this.#store = store;
-    this.#ledger = ledger;
+    this.#state = state;
     this.#defaultTimezone = defaultTimezone;
     this.#clock = clock;
   }
@@ -56,7 +56,7 @@ export class LocalDays {
    */
   ownTimezoneOf(sonicId: string): string | null {
     const known = this.#store.timezoneOf(sonicId);
-    const own = known === undefined ? this.#ledger.usageOf(sonicId)?.timezone : known;
+    const own = known === undefined ? this.#state.usageOf(sonicId)?.timezone : known;
     return own && isTimezone(own) ? own : null;
   }
 

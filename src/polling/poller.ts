@@ -5,7 +5,7 @@ import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { ApplianceCategories } from '../model/records.ts';
-import type { Ledger } from '../state/ledger.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import type { Happening, Store } from '../store/store.ts';
 import { Details } from './details.ts';
 import { Lists } from './lists.ts';
@@ -38,7 +38,7 @@ export interface PollerTimes {
 export interface PollerOptions extends PollerTimes {
   readonly client: CloudClient;
   readonly store: Store;
-  readonly ledger: Ledger;
+  readonly state: StateFile;
   readonly happened: (happenings: readonly Happening[]) => void;
   /** A poll has ended, and has read everything or not. */
   readonly polled: (slice: Slice, isWhole: boolean) => void;
@@ -99,7 +99,7 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    const { client, store, ledger, schedules, timezone, clock, random, log } = options;
+    const { client, store, state, schedules, timezone, clock, random, log } = options;
     this.#client = client;
     this.#store = store;
     this.#clock = clock;
@@ -116,7 +116,7 @@ export class Poller {
     };
     const statuses = new PollStatuses(this.#schedules, options, clock);
     this.statuses = statuses;
-    this.#days = new LocalDays(store, ledger, timezone, clock);
+    this.#days = new LocalDays(store, state, timezone, clock);
     const { signal } = this.#stopping;
     const parts = { client, store, statuses, days: this.#days, signal, clock, log };
     this.#lists = new Lists({ ...parts, onChanges: (changes) => this.#onChanges(changes) });
@@ -126,7 +126,7 @@ export class Poller {
       onCategoriesChange: options.categoriesChanged,
     });
     this.#telemetry = new TelemetryPoll(parts, log);
-    this.#usage = new UsagePoll(parts, ledger);
+    this.#usage = new UsagePoll(parts, state);
     this.#pressureTests = new PressureTestPoll(parts, log);
   }
 

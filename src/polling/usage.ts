@@ -2,7 +2,7 @@ import { CloudError } from '../cloud/errors.ts';
 import { type Day, isFirstOfMonth, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
 import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
-import type { Ledger } from '../state/ledger.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import { Ages } from '../store/ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
 import { type Failure, incomplete } from './pollStatus.ts';
@@ -27,15 +27,15 @@ interface MonthsRead {
 /** Reads the water that ran through each sonic month by month, keeps the totals on disk, and stores what is shown. */
 export class UsagePoll {
   readonly #parts: SonicPollParts;
-  readonly #ledger: Ledger;
+  readonly #state: StateFile;
   readonly #ages = new Ages();
   readonly #read = new Map<string, MonthsRead>();
   /** What the stored usage of each sonic was computed from: most of the time nothing of it has changed. */
   readonly #bases = new Map<string, Basis>();
 
-  constructor(parts: SonicPollParts, ledger: Ledger) {
+  constructor(parts: SonicPollParts, state: StateFile) {
     this.#parts = parts;
-    this.#ledger = ledger;
+    this.#state = state;
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
@@ -64,7 +64,7 @@ export class UsagePoll {
       read: (id) => this.#readMonths(id),
       // A sonic that has had usage keeps it.
       onNone: (id, at) => {
-        if (this.#ledger.usageOf(id)) this.#failed(id, at);
+        if (this.#state.usageOf(id)) this.#failed(id, at);
         else store.setUsage(id, null);
       },
       onFailed: (id, at) => this.#failed(id, at),
@@ -77,15 +77,13 @@ export class UsagePoll {
    * none of them, this rejects with the cloud's error, as with any other failure. What was read is kept.
    */
   async #readMonths(sonicId: string): Promise<void> {
-    // Another bridge may have read the sonic so far: a total that starts again from zero would count as water.
-    await this.#ledger.looking;
     const { date } = this.#parts.days.of(sonicId);
     const presentMonth = monthOf(date);
     const read = this.#read.get(sonicId) ?? { previousReadOn: null, months: new Set(), presentMonth: null };
     this.#read.set(sonicId, read);
     // On the first of a month yesterday is in the month before, and the cloud may report its last litres late.
     const isPreviousRead = !isFirstOfMonth(date) && read.previousReadOn === date;
-    const due = monthsDue(this.#ledger.usageOf(sonicId), presentMonth, isPreviousRead);
+    const due = monthsDue(this.#state.usageOf(sonicId), presentMonth, isPreviousRead);
     const answers = new Map<string, DailyUsage['daily']>();
     const unknown: string[] = [];
     const failures: CloudError[] = [];
@@ -103,7 +101,7 @@ export class UsagePoll {
       }
     }
     // The present month may have no data yet, and may be the only one that is due.
-    const hasWater = (this.#ledger.usageOf(sonicId)?.months[presentMonth] ?? []).length > 0;
+    const hasWater = (this.#state.usageOf(sonicId)?.months[presentMonth] ?? []).length > 0;
     const isEmptyMonth = isPreviousRead && !hasWater && read.presentMonth !== presentMonth;
     if (unknown.length === due.length && !isEmptyMonth) throw failures[0];
     for (const month of unknown) answers.set(month, []);
@@ -128,7 +126,7 @@ export class UsagePoll {
     { months: readMonths }: MonthsRead,
   ): void {
     const { days, clock } = this.#parts;
-    const before = this.#ledger.usageOf(sonicId);
+    const before = this.#state.usageOf(sonicId);
     const timezone = days.ownTimezoneOf(sonicId) ?? undefined;
     const readAt = clock.now();
     for (const month of answers.keys()) readMonths.add(month);
@@ -140,7 +138,7 @@ export class UsagePoll {
     const hasChanged = (['changedAt', 'frozenThrough', 'timezone'] as const).some(
       (key) => before?.[key] !== record[key],
     );
-    this.#ledger.keepUsage(sonicId, record, hasChanged);
+    this.#state.recordUsage(sonicId, record, hasChanged);
     if (answers.has(presentMonth)) this.#ages.read(sonicId, clock.monotonic());
     this.#update(sonicId);
   }
@@ -152,11 +150,11 @@ export class UsagePoll {
 
   #update(sonicId: string): void {
     const { store, days } = this.#parts;
-    const record = this.#ledger.usageOf(sonicId);
+    const record = this.#state.usageOf(sonicId);
     if (!record) return;
     this.#recallAge(sonicId);
     // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
-    const isLasting = this.#ledger.remembersUsage(sonicId);
+    const isLasting = this.#state.remembersUsage(sonicId);
     const basis: Basis = [record, days.of(sonicId), this.#ages.isOld(sonicId), isLasting];
     const before = this.#bases.get(sonicId);
     const isStored = store.sonicView(sonicId)?.usage !== undefined;
@@ -170,7 +168,7 @@ export class UsagePoll {
   /** What an earlier run has read may still be current. */
   #recallAge(sonicId: string): void {
     const { statuses, clock } = this.#parts;
-    const record = this.#ledger.usageOf(sonicId);
+    const record = this.#state.usageOf(sonicId);
     if (!record || this.#ages.isRead(sonicId)) return;
     const now = clock.monotonic();
     this.#ages.read(sonicId, now - Math.max(0, clock.now() - record.readAt));
@@ -180,9 +178,9 @@ export class UsagePoll {
   #forgetGone(): void {
     const { store, clock } = this.#parts;
     const present = new Set(store.ids('sonic'));
-    for (const { sonicId, readAt } of this.#ledger.keptUsage()) {
+    for (const [sonicId, { readAt }] of this.#state.usageRecords()) {
       if (present.has(sonicId) || clock.now() - readAt <= keptForMs) continue;
-      this.#ledger.forgetUsage(sonicId);
+      this.#state.forgetUsage(sonicId);
       this.#ages.forget(sonicId);
       this.#read.delete(sonicId);
       this.#bases.delete(sonicId);

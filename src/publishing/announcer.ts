@@ -6,14 +6,14 @@ import { incidentName } from '../entities/incidents.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { eventTypeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
-import type { Ledger } from '../state/ledger.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import type { AnnouncingDevice } from '../store/openIncidents.ts';
 import type { Store } from '../store/store.ts';
 import type { Publisher } from './publisher.ts';
 
 export interface AnnouncerOptions {
   readonly store: Store;
-  readonly ledger: Ledger;
+  readonly state: StateFile;
   readonly publisher: Publisher;
   readonly connection: Connection;
   readonly topics: Topics;
@@ -37,7 +37,7 @@ const setUpMs = 2_250;
 export class Announcer {
   readonly #options: AnnouncerOptions;
   readonly #store: Store;
-  readonly #ledger: Ledger;
+  readonly #state: StateFile;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #queue = new Set<string>();
@@ -55,24 +55,23 @@ export class Announcer {
   constructor(options: AnnouncerOptions) {
     this.#options = options;
     this.#store = options.store;
-    this.#ledger = options.ledger;
+    this.#state = options.state;
     this.#clock = options.clock;
     this.#log = options.log;
   }
 
   /** Takes an incident that opened, unless it was announced before. */
   opened(incident: Incident): void {
-    void this.#ledger.adoptAnnounced(incident.id);
-    if (this.#ledger.hasAnnounced(incident.id)) return;
+    if (this.#state.isAnnounced(incident.id)) return;
     if (this.#announcedByOthers.has(incident.id)) {
       this.takeOver([incident.id]);
       return;
     }
     const detectedAt = Date.parse(incident.detected_at ?? '');
-    const isKnown = this.#ledger.isWaiting(incident.id) || !this.#ledger.hasForgotten;
+    const isKnown = this.#state.isPending(incident.id) || !this.#state.isIncomplete;
     if (!isKnown && detectedAt < this.#options.startedAt()) {
       // Noted all the same, so that a later run with a better memory does not announce it either.
-      void this.#ledger.noteAnnounced([incident.id]);
+      void this.#state.recordAnnounced([incident.id]);
       return;
     }
     this.#queue.add(incident.id);
@@ -88,7 +87,7 @@ export class Announcer {
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
     for (const id of incidentIds) this.#forget(id);
-    void this.#ledger.noteAnnounced(incidentIds);
+    void this.#state.recordAnnounced(incidentIds);
   }
 
   /** Forgets an incident that closed. */
@@ -101,13 +100,13 @@ export class Announcer {
       );
     this.#forget(id);
     this.#announcedByOthers.delete(id);
-    this.#ledger.forgetAnnounced(id);
+    this.#state.forgetIncident(id);
   }
 
   /** A complete list was read. What was announced is forgotten once two in a row miss it: one alone may be wrong. */
   listed(): void {
-    const missed = this.#ledger.announced().filter((id) => !this.#store.isOpen(id));
-    for (const id of missed) if (this.#missed.has(id)) this.#ledger.forgetAnnounced(id);
+    const missed = this.#state.incidentIds().filter((id) => !this.#store.isOpen(id));
+    for (const id of missed) if (this.#missed.has(id)) this.#state.forgetIncident(id);
     this.#missed = new Set(missed);
   }
 
@@ -134,7 +133,7 @@ export class Announcer {
   }
 
   #isNoted(incidentId: string): boolean {
-    return this.#ledger.hasAnnounced(incidentId) || this.#ledger.isWaiting(incidentId);
+    return this.#state.isAnnounced(incidentId) || this.#state.isPending(incidentId);
   }
 
   #inWords(incident: Incident): string {
@@ -168,7 +167,7 @@ export class Announcer {
 
   async #announceDue(): Promise<void> {
     const due = this.#due();
-    const untold = new Set(due.filter(({ id }) => !this.#ledger.isWaiting(id)).map(({ id }) => id));
+    const untold = new Set(due.filter(({ id }) => !this.#state.isPending(id)).map(({ id }) => id));
     for (const { id } of due) this.#queue.delete(id);
     if (due.length > 0) await this.#note(due);
     for (const { id } of due) {
@@ -176,7 +175,7 @@ export class Announcer {
       const isUntold = untold.has(id);
       // To note one and to tell of those before it takes its time: it may have closed, or Home Assistant have started.
       if (!incident || !this.#isNoted(id)) continue;
-      if (this.#ledger.isWaiting(id)) {
+      if (this.#state.isPending(id)) {
         if (isUntold) this.#tell(incident);
         this.#queue.add(id);
       } else if (this.#readyAt(incident) <= this.#clock.monotonic()) {
@@ -192,7 +191,7 @@ export class Announcer {
     const waiting = new Set(due.filter((incident) => this.#mustWait(incident)).map(({ id }) => id));
     const announced = due.map(({ id }) => id).filter((id) => !waiting.has(id));
     // Both come in one writing.
-    await Promise.all([this.#ledger.noteWaiting([...waiting]), this.#ledger.noteAnnounced(announced)]);
+    await Promise.all([this.#state.recordPending([...waiting]), this.#state.recordAnnounced(announced)]);
   }
 
   /** The incidents that may be announced now; for the next one it sets the timer. */
@@ -223,7 +222,7 @@ export class Announcer {
     if (!this.#options.publisher.isShowingDevices) return Number.POSITIVE_INFINITY;
     const device = this.#deviceOf(incident);
     if (!device) {
-      return this.#ledger.isWaiting(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+      return this.#state.isPending(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     }
     if (!this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
     const announcedAt =
@@ -257,8 +256,8 @@ export class Announcer {
 
   /** It was noted as announced, and is not yet after all. */
   #takeBack(incidentId: string, isUntold: boolean): void {
-    if (isUntold) this.#ledger.forgetAnnounced(incidentId);
-    else void this.#ledger.noteWaiting([incidentId]);
+    if (isUntold) this.#state.forgetIncident(incidentId);
+    else void this.#state.recordPending([incidentId]);
     this.#queue.add(incidentId);
   }
 

@@ -9,6 +9,7 @@ import {
 } from '../homeassistant/topics.ts';
 import { namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
+import { recordFromShown, type UsageRecord } from '../model/usage.ts';
 import { type CloudDeviceKind, cloudKinds } from '../store/readings.ts';
 
 /** A device of the cloud, by which its topics are named. */
@@ -34,6 +35,8 @@ export class Inventory {
   readonly #running = new Set<string>();
   /** The property that each device's record names, if any, by `kind/id`. */
   readonly #records = new Map<string, string | null>();
+  /** What bridges have counted of each sonic's water, by its id. */
+  readonly usage = new Map<string, UsageRecord>();
   /** The devices that each incident names, as `kind/id`, the one that shows it first. */
   readonly #incidents = new Map<string, readonly string[]>();
 
@@ -60,6 +63,10 @@ export class Inventory {
     if (!target || (target.kind === 'bridge' && topic !== this.#topics.bridge(statesPath))) return;
     this.#states.add(topic);
     if (target.path === '') this.#noteRecord(target, payload);
+    if (target.kind === 'sonic' && target.path === 'usage') {
+      const record = recordFromShown(objectIn(payload));
+      if (record) this.usage.set(target.id, record);
+    }
   }
 
   /** Further topics of the devices of which a state was seen: a broker may have sent only a part. */

@@ -36,7 +36,7 @@ const health = JSON.stringify(
     rejectedUntil: null,
     limitedUntil: null,
     dataProblems: [],
-    ledgerProblem: null,
+    stateProblem: null,
     brokerProblem: null,
     emptiness: null,
     notes: [],

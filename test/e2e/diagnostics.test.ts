@@ -50,7 +50,7 @@ describe('diagnostics', () => {
     const house = await startHouse({ cloud: everything });
     await isShown(house);
     const dataDir = Object(house.config).data_dir;
-    writeFileSync(join(dataDir, 'ledger.json.of-ann'), 'kept');
+    writeFileSync(join(dataDir, 'state.json.of-ann'), 'kept');
     const sessions = house.simulator.requests.count('sign_out');
     const { code, report, stderr } = await diagnose(house);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -78,12 +78,12 @@ describe('diagnostics', () => {
     });
     expect(report.check.map(({ outcome }: { outcome: string }) => outcome)).toEqual(Array(6).fill('ok'));
     // Its copy, too, where there was time to make one.
-    const [ledger, ...others] = report.data_dir.files;
-    expect(ledger).toMatchObject({ file: 'ledger.json', mode: '600', is_readable: true, has_session: true });
-    expect(ledger.bytes).toBeGreaterThan(100);
+    const [state, ...others] = report.data_dir.files;
+    expect(state).toMatchObject({ file: 'state.json', mode: '600', damaged: [], has_session: true });
+    expect(state.bytes).toBeGreaterThan(100);
     const names = others.map(({ file }: { file: string }) => file);
-    expect(names).toContain('ledger.json…');
-    for (const name of names) expect(name).toMatch(/^ledger\.json(…|(\.bak|\.[\da-f]{12}\.tmp)+$)/);
+    expect(names).toContain('state.json…');
+    for (const name of names) expect(name).toMatch(/^state\.json(…|\.bak|\.tmp)$/);
     expect(house.simulator.requests.count('sign_out')).toBe(sessions + 1);
     expect(told(JSON.stringify(report), [...privateTexts(house.simulator), 'of-ann'])).toEqual([]);
   });

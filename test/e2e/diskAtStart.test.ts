@@ -2,8 +2,6 @@ import {
   chmodSync,
   cpSync,
   existsSync,
-  lstatSync,
-  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -18,7 +16,7 @@ import {
   cannotForbid,
   type DiskHouse,
   giveBack,
-  readLedger,
+  readStateFile,
   startDiskHouse,
   takeAway,
 } from '../support/diskHouse.ts';
@@ -39,34 +37,33 @@ interface Case {
   readonly isRead?: boolean;
 }
 
-const isTakenFromCopy = /put aside as .*ledger\.json\.unreadable, and its copy of 20\S+Z takes its place/;
+const isReplacedByBackup = /kept as .*state\.json\.unreadable\. \S+state\.json\.bak of 20\S+Z replaces it/;
 const cannotBeUsed = /the data directory cannot be used, so nothing new is remembered over a restart/;
 
 const cases: Readonly<Record<string, Case>> = {
   'is whole': { damage: () => {}, words: null, isRead: true },
   'is full of zeros, as after a power cut': {
     damage: (file) => writeFileSync(file, '\0'.repeat(statSync(file).size)),
-    words: isTakenFromCopy,
+    words: isReplacedByBackup,
   },
   'has a token that no header can carry': {
     damage: (file) => {
-      const ledger = JSON.parse(readFileSync(file, 'utf8'));
-      const session = { ...ledger.session, token: `${ledger.session.token}\r\nx: \u0000ż` };
-      writeFileSync(file, JSON.stringify({ ...ledger, session }));
+      const state = JSON.parse(readFileSync(file, 'utf8'));
+      const session = { ...state.session, token: `${state.session.token}\r\nx: \u0000ż` };
+      writeFileSync(file, JSON.stringify({ ...state, session }));
     },
     words: null,
   },
-  'is 200 MB large': { damage: (file) => truncateSync(file, 200_000_000), words: isTakenFromCopy },
   'is gone': {
     damage: (file) => rmSync(file),
-    words: /ledger\.json is missing; its copy of 20\S+Z takes its place/,
+    words: /state\.json is missing\. \S+state\.json\.bak of 20\S+Z replaces it/,
   },
-  'is half-written beside a leftover': {
+  'is half-written, as is the one that was to replace it': {
     damage: (file) => {
-      cpSync(file, `${file}.1234567890`);
+      cpSync(file, `${file}.tmp`);
       truncateSync(file, 100);
     },
-    words: isTakenFromCopy,
+    words: isReplacedByBackup,
   },
   'belongs to another user': {
     damage: takeAway,
@@ -89,22 +86,9 @@ const cases: Readonly<Record<string, Case>> = {
     words: cannotBeUsed,
     mend: (_, dataDir) => renameSync(`${dataDir}-unmounted`, `${dataDir}-mounted`),
   },
-  'is a link to a disk that is not mounted yet': {
-    damage: (file, dataDir) => {
-      renameSync(file, `${dataDir}-kept`);
-      rmSync(`${file}.bak`);
-      symlinkSync(join(`${dataDir}-mounted`, 'kept'), file);
-    },
-    words: cannotBeUsed,
-    mend: (file, dataDir) => {
-      mkdirSync(`${dataDir}-mounted`);
-      renameSync(`${dataDir}-kept`, join(`${dataDir}-mounted`, 'kept'));
-      expect(lstatSync(file).isSymbolicLink()).toBe(true);
-    },
-  },
 };
 
-describe('a bridge whose ledger', { timeout: 60_000 }, () => {
+describe('a bridge whose state file', { timeout: 60_000 }, () => {
   let house: DiskHouse;
   let template = '';
   let old = '';
@@ -117,7 +101,7 @@ describe('a bridge whose ledger', { timeout: 60_000 }, () => {
     old = await house.announceNew();
     await house.untilHealth(null);
     expect((await bridge.stop('SIGTERM')).code).toBe(0);
-    expect(Object.keys(readLedger(template).usage)).toEqual([house.sonicId]);
+    expect(Object.keys(readStateFile(template).usage)).toEqual([house.sonicId]);
     return () => house.house.close();
   });
 
@@ -125,7 +109,7 @@ describe('a bridge whose ledger', { timeout: 60_000 }, () => {
     const { damage, words, mend } = each;
     if (each.isForbidding && forbidding) skip(forbidding);
     const dataDir = join(temporaryFolder(), 'data');
-    const file = join(dataDir, 'ledger.json');
+    const file = join(dataDir, 'state.json');
     cpSync(template, dataDir, { recursive: true });
     const before = house.totals().at(-1) ?? 0;
     const signIns = house.house.simulator.requests.count('sign_in');
@@ -151,7 +135,7 @@ describe('a bridge whose ledger', { timeout: 60_000 }, () => {
     expect(await bridge.stop('SIGTERM')).toMatchObject({ code: 0 });
     expect(bridge.output).not.toMatch(/unhandled|TypeError|at async /i);
 
-    expect(readLedger(dataDir).announced).toEqual(expect.arrayContaining([old, latest]));
+    expect(readStateFile(dataDir).announced).toEqual(expect.arrayContaining([old, latest]));
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(existsSync(`${file}.bak`)).toBe(true);
     expect(readFileSync(`${file}.bak`, 'utf8')).not.toContain('"token"');

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,37 +9,37 @@ import { startDiskHouse } from '../support/diskHouse.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const ledgerFile = fileURLToPath(new URL('../../src/state/ledger.ts', import.meta.url));
+const stateFile = fileURLToPath(new URL('../../src/state/stateFile.ts', import.meta.url));
 
-/** The ledger by itself, as a file that Node can run. */
-async function bundledLedger(): Promise<string> {
-  const file = join(temporaryFolder(), 'ledger.mjs');
-  const bundle = await rolldown({ input: ledgerFile, platform: 'node' });
+/** The state file's code by itself, as a file that Node can run. */
+async function bundledStateFile(): Promise<string> {
+  const file = join(temporaryFolder(), 'stateFile.mjs');
+  const bundle = await rolldown({ input: stateFile, platform: 'node' });
   await bundle.write({ file });
   return pathToFileURL(file).href;
 }
 
 /**
- * A ledger that is written all the time, of a thousand sonics, so that a write takes a while. It tells what it has found,
+ * A state file that is written all the time, of a thousand sonics, so that a write takes a while. It tells what it has found,
  * and each number as soon as that is kept.
  */
-const busyLedger = (module: string) => `
-const { Ledger } = await import('${module}');
+const busyStateFile = (module: string) => `
+const { StateFile } = await import('${module}');
 const { writeSync } = await import('node:fs');
 const say = (line) => writeSync(2, line + '\\n');
-const log = { info: say, warn: say };
-const ledger = new Ledger(process.argv[1], { baseUrl: 'x', email: 'y' }, log);
-await ledger.open();
+const log = { debug: say, info: say, warn: say };
+const state = new StateFile(process.argv[1], { baseUrl: 'x', email: 'y' }, log);
+await state.open();
 const tell = (text) => writeSync(1, text + '\\n');
-const count = () => Math.max(-1, ...ledger.announced().map(Number));
-const litres = () => ledger.usageOf('sonic-999')?.frozenMl ?? -1;
-tell('found ' + count() + ' ' + litres() + ' ' + ledger.keptUsage().length);
+const count = () => Math.max(-1, ...state.incidentIds().map(Number));
+const litres = () => state.usageOf('sonic-999')?.frozenMl ?? -1;
+tell('found ' + count() + ' ' + litres() + ' ' + state.usageRecords().size);
 const record = { frozenThrough: '2024-12', months: { '2025-01': Array(31).fill(123456) }, isWhole: true, changedAt: '2025-01-31T00:00:00.000Z', readAt: 0 };
 for (let number = count() + 1; ; number++) {
-  for (let index = 0; index < 1000; index++) ledger.keepUsage('sonic-' + index, { ...record, frozenMl: number }, true);
-  await ledger.noteAnnounced([String(number)]);
+  for (let index = 0; index < 1000; index++) state.recordUsage('sonic-' + index, { ...record, frozenMl: number }, true);
+  await state.recordAnnounced([String(number)]);
   tell('kept ' + number);
-  ledger.forgetAnnounced(String(number - 5));
+  state.forgetIncident(String(number - 5));
 }
 `;
 
@@ -48,12 +48,12 @@ const kills = 40;
 describe('a process that is killed while it writes', () => {
   it(`loses nothing that was kept, ${kills} times over`, { timeout: 120_000 }, async () => {
     const folder = temporaryFolder();
-    const file = join(folder, 'ledger.json');
-    const script = busyLedger(await bundledLedger());
+    const file = join(folder, 'state.json');
+    const script = busyStateFile(await bundledStateFile());
     let kept = -1;
-    const halfWritten = () => readdirSync(folder).filter((name) => name.endsWith('.tmp'));
+    const isHalfWritten = () => existsSync(`${file}.tmp`);
+    let halfWritten = 0;
     for (let round = 0; round < kills; round++) {
-      const found = new Set(halfWritten());
       const child = startProcess(process.execPath, ['--input-type=module', '-e', script, folder]);
       const [, number, ml, sonics] = await child.waitForOutput(/found (-?\d+) (-?\d+) (\d+)/);
       // One more may have been kept than there was time to tell.
@@ -62,19 +62,16 @@ describe('a process that is killed while it writes', () => {
       if (round > 0) expect(Number(sonics)).toBe(1_000);
       await child.waitForOutput(/kept \d+/);
       if (round % 2 === 0) await pause(((round * 7) % kills) * 0.7);
-      else
-        await waitFor(() => halfWritten().some((name) => !found.has(name)), {
-          what: 'a write',
-          intervalMs: 0,
-        });
+      else await waitFor(isHalfWritten, { what: 'a write', intervalMs: 0 });
       await child.stop('SIGKILL');
+      if (isHalfWritten()) halfWritten += 1;
       kept = Number(child.stdout.match(/kept (\d+)(?!.*kept)/s)?.[1] ?? kept);
       expect(child.stderr).toBe('');
       const { announced, usage } = JSON.parse(readFileSync(file, 'utf8'));
       expect(announced).toContain(String(usage['sonic-999'].frozenMl));
     }
     // Else they were all killed at the wrong moment, and this has shown nothing.
-    expect(halfWritten().length).toBeGreaterThan(0);
+    expect(halfWritten).toBeGreaterThan(0);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 

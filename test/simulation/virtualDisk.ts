@@ -11,6 +11,8 @@ export class VirtualDisk {
   readonly files = new Map<string, string>();
   fault: DiskFault | null = null;
   writes = 0;
+  /** The process that holds the lock of each folder. */
+  readonly #locks = new Map<string, ProcessClock>();
 
   constructor(random: Random) {
     this.#random = random;
@@ -19,16 +21,12 @@ export class VirtualDisk {
   /** The disk as a process sees it; what it is writing when it dies may be there or not. */
   of(clock: ProcessClock): Disk {
     return {
-      read: (path) => {
+      read: async (path) => {
         if (this.fault === 'EIO') throw failure('EIO', 'i/o error, read');
         const text = this.files.get(path);
         if (text === undefined) throw failure('ENOENT', `no such file or directory, open '${path}'`);
         return text;
       },
-      list: (folder) =>
-        [...this.files.keys()]
-          .filter((path) => path.startsWith(`${folder}/`))
-          .map((path) => path.slice(folder.length + 1)),
       write: async (path, text) => {
         this.writes += 1;
         const durationMs = this.fault === 'slow' ? 5_000 * this.#random() : 1 + 30 * this.#random();
@@ -42,12 +40,18 @@ export class VirtualDisk {
         });
         if (isBroken(this.fault)) throw failure(this.fault, `${this.fault}, open '${path}'`);
       },
-      putAside: (path, aside) => {
+      rename: async (from, to) => {
         if (isBroken(this.fault)) throw failure(this.fault, `${this.fault}, rename`);
-        const text = this.files.get(path);
+        const text = this.files.get(from);
         if (text === undefined) throw failure('ENOENT', 'no such file');
-        this.files.delete(path);
-        this.files.set(aside, text);
+        this.files.delete(from);
+        this.files.set(to, text);
+      },
+      lock: async (folder) => {
+        const holder = this.#locks.get(folder);
+        if (holder && !holder.isDead) return null;
+        this.#locks.set(folder, clock);
+        return () => this.#locks.delete(folder);
       },
     };
   }

@@ -123,11 +123,11 @@ export async function startDiskHouse(): Promise<DiskHouse> {
   };
 }
 
-/** The ledger's file, read by a test. */
-export function readLedger(dataDir: string): {
+/** The state file, read by a test. */
+export function readStateFile(dataDir: string): {
   announced: string[];
   usage: Record<string, object>;
   session: object | null;
 } {
-  return JSON.parse(readFileSync(join(dataDir, 'ledger.json'), 'utf8'));
+  return JSON.parse(readFileSync(join(dataDir, 'state.json'), 'utf8'));
 }

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { RouteOverrides } from '../../src/cloud/request.ts';
 import { type Shard, wholeAccount } from '../../src/model/shard.ts';
 import { Poller } from '../../src/polling/poller.ts';
-import { Ledger } from '../../src/state/ledger.ts';
+import { StateFile } from '../../src/state/stateFile.ts';
 import { type Happening, Store } from '../../src/store/store.ts';
 import { type StubHandler, stubEmail } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
@@ -38,9 +38,9 @@ export async function startPoller(
   const { client, stub } = await startBench(handler, { session, routes });
   const store = new Store({ selection, shard, staleAfterMs: 300_000 }, () => {});
   const account = { baseUrl: stub.url, email: stubEmail };
-  const ledger = new Ledger(temporaryFolder(), account, logLines('error').log);
-  await ledger.open();
-  onTestFinished(() => ledger.flush());
+  const state = new StateFile(temporaryFolder(), account, logLines('error').log);
+  await state.open();
+  onTestFinished(() => state.close());
   const happened: Happening[] = [];
   const schedules = {
     properties: hourly,
@@ -54,7 +54,7 @@ export async function startPoller(
   const poller = new Poller({
     client,
     store,
-    ledger,
+    state,
     schedules,
     timezone: 'UTC',
     staleAfterMs: 300_000,

@@ -7,7 +7,7 @@ import { optionRows } from '../../src/config/schema.ts';
 import type { Telemetry } from '../../src/model/records.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import { type Slice, slices } from '../../src/polling/pollStatus.ts';
-import { Ledger } from '../../src/state/ledger.ts';
+import { StateFile } from '../../src/state/stateFile.ts';
 import { Store } from '../../src/store/store.ts';
 import { CountingCloud, type Offer } from './countingCloud.ts';
 import { FakeClock } from './fakeClock.ts';
@@ -67,13 +67,13 @@ export async function startPolling(
   const lines = logLines('info');
   const { log } = lines;
   const store = new Store({ selection: [], staleAfterMs, cloudNow: () => clock.now() }, () => {});
-  const ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
-  await ledger.open();
-  onTestFinished(() => ledger.flush());
+  const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
+  await state.open();
+  onTestFinished(() => state.close());
   const poller = new Poller({
     client: cloud.client,
     store,
-    ledger,
+    state,
     schedules,
     timezone: 'UTC',
     staleAfterMs,

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { bridgeOf } from '../../src/model/shard.ts';
 import type { World } from '../../src/simulator/world.ts';
@@ -31,7 +32,8 @@ export function startShard(
   count: number,
   changes: Parameters<House['startBridge']>[0] = {},
 ): RunningProgram {
-  return house.startBridge({ ...changes, shard: { index, count } });
+  const dataDir = join(Object(house.config).data_dir, String(index));
+  return house.startBridge({ data_dir: dataDir, ...changes, shard: { index, count } });
 }
 
 /** Starts all of so many bridges, and waits until they have shown everything. */

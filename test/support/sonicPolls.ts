@@ -2,14 +2,14 @@ import { LocalDays } from '../../src/polling/localDays.ts';
 import { PollSchedule } from '../../src/polling/pollSchedule.ts';
 import { PollStatuses } from '../../src/polling/pollStatus.ts';
 import type { SonicPollParts } from '../../src/polling/sonicPoll.ts';
-import type { Ledger } from '../../src/state/ledger.ts';
+import type { StateFile } from '../../src/state/stateFile.ts';
 import type { Store } from '../../src/store/store.ts';
 import { CountingCloud, type Offer } from './countingCloud.ts';
 import type { FakeClock } from './fakeClock.ts';
 
 export interface SonicPollOptions {
   readonly store: Store;
-  readonly ledger: Ledger;
+  readonly state: StateFile;
   /** What the cloud answers. */
   readonly answers: Offer['answers'];
   /** How old data may be, in ms. */
@@ -20,7 +20,7 @@ export interface SonicPollOptions {
 }
 
 /** What the polls of single sonics work with, on a cloud that answers at once. */
-export function sonicPollParts({ store, ledger, answers, maxAgeMs, timezone, clock }: SonicPollOptions) {
+export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, clock }: SonicPollOptions) {
   const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, timezone, clock, () => 0.5);
   const schedules = {
     properties: schedule,
@@ -36,7 +36,7 @@ export function sonicPollParts({ store, ledger, answers, maxAgeMs, timezone, clo
     client: new CountingCloud({ lists: {}, answers }).client,
     store,
     statuses,
-    days: new LocalDays(store, ledger, timezone, clock),
+    days: new LocalDays(store, state, timezone, clock),
     signal: new AbortController().signal,
     clock,
   };

@@ -44,7 +44,7 @@ describe('words for a bug report', () => {
 
   it.each([
     'next attempt at 2026-11-21T22:49:24.157Z, or at 03:00:00',
-    'mqtt.url and cloud.base_url of config.yaml; ledger.json.bak',
+    'mqtt.url and cloud.base_url of config.yaml; state.json.bak',
     'filters.properties: the account has no property [filter 2]; filters.properties: the account has no property [filter 3]',
     'filters.properties: the account has no property [filter 1], [filter 2] and others; no signal (hub) in property-1',
     'page 2 could not be read: the cloud answered 503 (the cloud is in trouble)',

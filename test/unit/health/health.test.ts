@@ -36,7 +36,7 @@ const well: Symptoms = {
   rejectedUntil: null,
   limitedUntil: null,
   dataProblems: [],
-  ledgerProblem: null,
+  stateProblem: null,
   brokerProblem: null,
   emptiness: null,
   notes: [],
@@ -123,7 +123,7 @@ describe('health', () => {
 
   it.each([
     ['dataProblems', ['a record could not be read']],
-    ['ledgerProblem', 'disk full'],
+    ['stateProblem', 'disk full'],
     ['emptiness', 'the account has no property'],
   ] as const)('is degraded by %s', (symptom, words) => {
     expect(judge({ ...well, [symptom]: words })).toMatchObject({
@@ -134,7 +134,7 @@ describe('health', () => {
 
   it('names what is missing altogether before oddities, of which there may be many', () => {
     const dataProblems = Array.from({ length: 20 }, (_, index) => `oddity ${index}`);
-    const { reason } = judge({ ...well, dataProblems, ledgerProblem: 'disk full', emptiness: 'no sonic' });
+    const { reason } = judge({ ...well, dataProblems, stateProblem: 'disk full', emptiness: 'no sonic' });
     expect(reason).toMatch(/^disk full; no sonic; oddity 0/);
   });
 

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Monitor } from '../../../src/health/monitor.ts';
 import { neverPolled, type Slice, type SliceRecord, slices } from '../../../src/polling/pollStatus.ts';
-import { Ledger } from '../../../src/state/ledger.ts';
+import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -23,16 +23,16 @@ async function startMonitor(notes: object) {
   const lines = logLines('info');
   const { log } = lines;
   const clock = new FakeClock();
-  const ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
-  await ledger.open();
-  onTestFinished(() => ledger.flush());
+  const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
+  await state.open();
+  onTestFinished(() => state.close());
   const store = new Store({ selection: [], staleAfterMs: 1_000 }, () => {});
   const records = Object.fromEntries(slices.map((slice) => [slice, good])) as Record<Slice, SliceRecord>;
   const broker: { problem: string | null } = { problem: null };
   const monitor = new Monitor(
     {
       client,
-      ledger,
+      state,
       store,
       records: () => records,
       isAllRead: () => slices.every((slice) => records[slice].lastSuccessAt !== null),

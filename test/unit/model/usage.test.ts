@@ -3,7 +3,7 @@ import { dayAt } from '../../../src/model/calendar.ts';
 import {
   mergedRecords,
   monthsDue,
-  readUsageRecord,
+  recordFromShown,
   type UsageRecord,
   usageOn,
   withReading,
@@ -262,27 +262,6 @@ describe('the months to be read', () => {
 });
 
 describe('a record that was kept', () => {
-  it('is the same after JSON', () => {
-    expect(readUsageRecord(JSON.parse(JSON.stringify(both())))).toEqual(both());
-  });
-
-  it.each([
-    ['no object', 7],
-    ['null', null],
-    ['nothing in it', {}],
-    ['a month that is none', { ...both(), frozenThrough: '2026-13' }],
-    ['a sum that is none', { ...both(), frozenMl: 0.5 }],
-    ['months that are none', { ...both(), months: { november: [] } }],
-    ['a month that is frozen already', { ...both(), months: { '2026-09': [1] } }],
-    ['days that are none', { ...both(), months: { '2026-11': [-1] } }],
-    ['too many days', { ...both(), months: { '2026-11': Array(32).fill(1) } }],
-    ['a time that is none', { ...both(), changedAt: 'x' }],
-    ['no time', { ...both(), readAt: null }],
-    ['no word on whether it is whole', { ...both(), isWhole: 1 }],
-  ])('is not taken with %s', (_, value) => {
-    expect(readUsageRecord(value)).toBeNull();
-  });
-
   it('is put together with what was read without it', () => {
     const kept = read(both(), '2026-12-02T12:00:00Z', ['2026-12', { '2026-12-01': 4 }], ['2026-10', october]);
     const alone = read(
@@ -304,5 +283,42 @@ describe('a record that was kept', () => {
     const kept = read(both(), '2026-12-02T12:00:00Z', ['2026-10', october]);
     const alone = read(null, '2026-11-20T12:00:00Z', ['2026-10', october], ['2026-11', november]);
     expect(shown(mergedRecords(kept, alone), '2026-12-02T12:00:00Z').totalL).toBe(138.75);
+  });
+});
+
+describe('a record of what another bridge has shown', () => {
+  const day = { date: '2026-11-20', startedAt: '2026-11-20T00:00:00+00:00', timezone: 'UTC' };
+  const payload = (record: UsageRecord) => {
+    const { totalL, days, lastReset, updatedAt } = usageOn(day, record, false);
+    return { total: totalL, days, last_reset: lastReset, updated_at: updatedAt };
+  };
+
+  it('comes to the same sum, which is not shown before the latest months were read', () => {
+    const shown = payload({ ...both(), frozenMl: 5_000_000 });
+    const adopted = recordFromShown(shown);
+    expect(adopted).toMatchObject({ isWhole: false });
+    const whole = usageOn(day, { ...(adopted as UsageRecord), isWhole: true }, false);
+    expect(whole).toMatchObject({ totalL: shown.total, days: shown.days });
+  });
+
+  it('is put together with what was read since: the longer memory counts', () => {
+    const adopted = recordFromShown(payload({ ...both(), frozenMl: 5_000_000 })) as UsageRecord;
+    const merged = mergedRecords(both(), adopted);
+    expect(usageOn(day, merged, false).totalL).toBe(
+      (usageOn(day, both(), false).totalL ?? 0) + 5_000 - both().frozenMl / 1_000,
+    );
+  });
+
+  it.each([
+    ['null', null],
+    ['no sum', { total: null }],
+    ['no day', { total: 1, days: {}, updated_at: '2026-11-20T00:00:00Z' }],
+    ['no time', { total: 1, days: {}, last_reset: '2026-11-20T00:00:00Z', updated_at: 'x' }],
+    ['days that are none', { ...payload(both()), days: { '2026-11-99': 1 } }],
+    ['litres that are none', { ...payload(both()), days: { '2026-11-19': 'x' } }],
+    ['a sum below its days', { ...payload(both()), total: 1 }],
+    ['a month that is too old', { ...payload(both()), days: { '2026-01-01': 1 } }],
+  ])('is none of %s', (_, shown) => {
+    expect(recordFromShown(shown)).toBeNull();
   });
 });

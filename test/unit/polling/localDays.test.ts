@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LocalDays } from '../../../src/polling/localDays.ts';
-import { Ledger } from '../../../src/state/ledger.ts';
+import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -16,7 +16,7 @@ function watch(timezones: string[], clock: FakeClock) {
   const account = { baseUrl: 'x', email: 'y' };
   const days = new LocalDays(
     store,
-    new Ledger(temporaryFolder(), account, logLines('error').log),
+    new StateFile(temporaryFolder(), account, logLines('error').log),
     'UTC',
     clock,
   );

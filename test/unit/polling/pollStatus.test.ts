@@ -72,7 +72,7 @@ describe('what could not be read', () => {
       rejectedUntil: null,
       limitedUntil: null,
       dataProblems: [],
-      ledgerProblem: null,
+      stateProblem: null,
       brokerProblem: null,
       emptiness: null,
       notes: [],

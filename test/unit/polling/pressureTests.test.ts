@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import { withReading } from '../../../src/model/usage.ts';
 import { PressureTestPoll } from '../../../src/polling/pressureTests.ts';
-import { Ledger } from '../../../src/state/ledger.ts';
+import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -17,7 +17,7 @@ const tests = { by_day: { '2026-11-19': [{ id: 'a' }], '2026-11-20': [{ id: 'b' 
 
 let clock: FakeClock;
 let store: Store;
-let ledger: Ledger;
+let state: StateFile;
 let pressureTests: PressureTestPoll;
 let failure: CloudErrorKind | null;
 let read: () => Promise<unknown>;
@@ -34,11 +34,11 @@ beforeEach(() => {
   store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  ledger = new Ledger(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
+  state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
   failure = null;
   const { parts, cloudAnswers } = sonicPollParts({
     store,
-    ledger,
+    state,
     answers: {
       read_pressure_tests: () => {
         if (failure === null) return { ...tests };
@@ -73,7 +73,7 @@ describe('the pressure tests of a sonic', () => {
 
   it('are counted by the calendar of their water while that of the property is not known', async () => {
     const month = { month: '2026-11', presentMonth: '2026-11', daily: [], readAt: clock.now() };
-    ledger.keepUsage(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }), false);
+    state.recordUsage(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }), false);
     for (let list = 0; list < 2; list++) store.setOwnedSignals('property-1', [], true);
     await read();
     expect(shown()).toMatchObject({ todayCount: 0 });

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import type { DailyUsage } from '../../../src/model/records.ts';
 import { UsagePoll } from '../../../src/polling/usage.ts';
-import { Ledger } from '../../../src/state/ledger.ts';
+import { type Disk, systemDisk } from '../../../src/state/disk.ts';
+import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -16,11 +17,14 @@ const dayMs = 24 * hourMs;
 const maxAgeMs = 30 * minuteMs;
 const id = 'sonic-1';
 
+/** A disk on which a bridge that died holds no lock. */
+const unlocked: Disk = { ...systemDisk, lock: async () => () => {} };
+
 /** The store, the state file and the poll of one run, and a cloud that is a table of litres. */
 interface Bench {
   readonly usage: UsagePoll;
   readonly store: Store;
-  readonly ledger: Ledger;
+  readonly state: StateFile;
   read(): Promise<void>;
   shown(): ReturnType<typeof sonicUsage>;
 }
@@ -71,9 +75,11 @@ async function answer(month: string): Promise<DailyUsage> {
 /** Starts a bridge on the folder, as after a restart, after which not all may be readable at once. */
 async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
   const store = new Store({ selection: [], staleAfterMs: 5 * minuteMs }, () => {});
-  const ledger = new Ledger(directory, { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
-  await ledger.open();
-  onTestFinished(() => ledger.flush());
+  // Its own clock stands still: the disk is a real one, for which no time passes.
+  const account = { baseUrl: 'x', email: 'y' };
+  const state = new StateFile(directory, account, logLines('error').log, new FakeClock(), unlocked);
+  await state.open();
+  onTestFinished(() => state.close());
   const at = { isComplete: true, startedAt: clock.monotonic() };
   store.replaceProperties({ records: [aProperty()], ...at });
   if (unread !== 'settings') setTimezone(store, timezone);
@@ -82,7 +88,7 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
   store.replaceSonics({ records: [aSonic()], ...at });
   const { parts, cloudAnswers } = sonicPollParts({
     store,
-    ledger,
+    state,
     answers: {
       read_daily_usage: ({ query }) => answer(monthIn(query)),
       read_sonic: () => Promise.reject(new CloudError('notFound', 'read_sonic', 'removed', { status: 404 })),
@@ -91,12 +97,12 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
     timezone: 'America/New_York',
     clock,
   });
-  const usage = new UsagePoll(parts, ledger);
+  const usage = new UsagePoll(parts, state);
   usage.refresh();
   return {
     usage,
     store,
-    ledger,
+    state,
     read: async () => {
       asked = [];
       cloudAnswers();
@@ -172,13 +178,13 @@ describe('the usage of a sonic', () => {
       await first.read();
       const before = first.shown();
       expect(before).toMatchObject({ todayL: 24, lastReset: '2026-11-21T00:00:00+14:00' });
-      await first.ledger.flush();
+      await first.state.close();
       for (let times = 0; times < 2; times++) {
         const next = await start(unread);
         expect(next.shown()).toEqual(before);
         await next.read();
         expect(next.shown()).toEqual(before);
-        await next.ledger.flush();
+        await next.state.close();
       }
     },
   );
@@ -188,7 +194,7 @@ describe('the usage of a sonic', () => {
     await first.read();
     setTimezone(first.store, null);
     await first.read();
-    await first.ledger.flush();
+    await first.state.close();
     const next = await start('settings');
     expect(next.shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00-05:00' });
   });
@@ -225,7 +231,7 @@ describe('the usage of a sonic', () => {
   it('survives a restart, without a gap where it was read lately', async () => {
     const before = await start();
     await before.read();
-    await before.ledger.flush();
+    await before.state.close();
     clock.advance(10 * minuteMs);
     const after = await start();
     expect(after.shown()).toEqual(before.shown());
@@ -236,7 +242,7 @@ describe('the usage of a sonic', () => {
     const crashed = await start();
     await crashed.read();
     // It writes the water so far, too.
-    await crashed.ledger.noteAnnounced(['incident-1']);
+    await crashed.state.recordAnnounced(['incident-1']);
     cloud.set('2026-11-30', 25);
     await crashed.read();
     const before = crashed.shown()?.totalL;
@@ -254,7 +260,7 @@ describe('the usage of a sonic', () => {
     const crashed = await start();
     await crashed.read();
     // It writes the water so far, too.
-    await crashed.ledger.noteAnnounced(['incident-1']);
+    await crashed.state.recordAnnounced(['incident-1']);
     cloud.set('2026-10-31', 40);
     cloud.set('2026-11-20', 9.25);
     clock.advance(dayMs);
@@ -280,25 +286,25 @@ describe('the usage of a sonic', () => {
     if (isKnown) {
       const before = await start();
       await before.read();
-      await before.ledger.flush();
+      await before.state.close();
     }
     clock = new FakeClock(Date.parse(`${wrong}T12:00:00Z`));
     const ahead = await start();
     for (let round = 0; round < 6; round++) await ahead.read();
-    await ahead.ledger.flush();
+    await ahead.state.close();
     clock = right;
-    const { read, shown, ledger } = await start();
+    const { read, shown, state } = await start();
     await read();
     const now = { todayL: 7.25, yesterdayL: 100.5, monthL: 107.75 };
     expect(shown()).toMatchObject(isKnown ? { ...now, totalL: 137.75 } : now);
-    await ledger.flush();
+    await state.close();
     expect((await start()).shown()).toEqual(shown());
   });
 
   it('does not pass for the present after a long stop, but its sum stands', async () => {
     const before = await start();
     await before.read();
-    await before.ledger.flush();
+    await before.state.close();
     clock.advance(maxAgeMs + 1);
     const after = await start();
     expect(after.shown()).toMatchObject({ todayL: null, yesterdayL: null, monthL: null, totalL: 137.75 });
@@ -309,7 +315,7 @@ describe('the usage of a sonic', () => {
   it('is made up for after a stop of half a year, a month at a time', async () => {
     const before = await start();
     await before.read();
-    await before.ledger.flush();
+    await before.state.close();
     cloud.set('2026-11-30', 1);
     for (const month of ['12', '01', '02', '03', '04']) {
       cloud.set(`${month === '12' ? 2026 : 2027}-${month}-15`, 1_000);
@@ -333,16 +339,16 @@ describe('the usage of a sonic', () => {
     const { writeFileSync } = await import('node:fs');
     directory = `${directory}/data`;
     writeFileSync(directory, 'a file where the folder should be');
-    const { read, shown, ledger } = await start();
+    const { read, shown, state } = await start();
     await read();
-    expect(ledger.problem).not.toBeNull();
+    expect(state.problem).not.toBeNull();
     expect(shown()).toMatchObject({ todayL: 7.25, yesterdayL: 100.5, monthL: 107.75, totalL: null });
   });
 
   it('goes on where an old entry was damaged, counting anew', async () => {
     const { writeFileSync } = await import('node:fs');
     writeFileSync(
-      `${directory}/ledger.json`,
+      `${directory}/state.json`,
       JSON.stringify({ announced: [], usage: { [id]: { months: 7 } } }),
     );
     const { read, shown } = await start();
@@ -428,12 +434,12 @@ describe('a reading of usage that fails', () => {
   });
 
   it('says that a sonic has no usage where the cloud knows none of its months', async () => {
-    const { read, shown, ledger } = await start();
+    const { read, shown, state } = await start();
     failures.set('all', 'notFound');
     await expect(read()).rejects.toThrow('notFound in words');
     expect(asked).toEqual(['2026-11', '2026-10']);
     expect(shown()).toBeNull();
-    expect(ledger.usageOf(id)).toBeNull();
+    expect(state.usageOf(id)).toBeNull();
   });
 
   it('does not take the usage from a sonic that has had any', async () => {
@@ -448,7 +454,7 @@ describe('a reading of usage that fails', () => {
 
 describe('what is kept', () => {
   it('of a sonic that is gone lasts 90 days, should it come back', async () => {
-    const { usage, read, store, ledger, shown } = await start();
+    const { usage, read, store, state, shown } = await start();
     await read();
     const at = () => ({ isComplete: true, startedAt: clock.monotonic() });
     store.replaceIncidents({ records: [], ...at() });
@@ -456,14 +462,14 @@ describe('what is kept', () => {
     expect(store.isWhole).toBe(true);
     clock.advance(90 * dayMs);
     usage.refresh();
-    expect(ledger.usageOf(id)).not.toBeNull();
+    expect(state.usageOf(id)).not.toBeNull();
     store.replaceSonics({ records: [aSonic()], ...at() });
     usage.refresh();
     expect(shown()).toMatchObject({ totalL: 137.75, todayL: null });
     for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
     clock.advance(1);
     usage.refresh();
-    expect(ledger.usageOf(id)).toBeNull();
+    expect(state.usageOf(id)).toBeNull();
   });
 
   it('of a sonic that comes back soon is shown at once, as it was', async () => {
@@ -479,20 +485,20 @@ describe('what is kept', () => {
   });
 
   it('of a sonic that is there is never forgotten, nor of any as long as not all are known', async () => {
-    const { usage, read, store, ledger } = await start();
+    const { usage, read, store, state } = await start();
     await read();
-    ledger.keepUsage('unknown', { ...ledgerRecord(ledger), readAt: 0 }, true);
+    state.recordUsage('unknown', { ...recordIn(state), readAt: 0 }, true);
     clock.advance(1_000 * dayMs);
     usage.refresh();
-    expect(ledger.keptUsage()).toHaveLength(2);
+    expect(state.usageRecords().size).toBe(2);
     store.replaceIncidents({ records: [], isComplete: true, startedAt: clock.monotonic() });
     usage.refresh();
-    expect(ledger.keptUsage().map(({ sonicId }) => sonicId)).toEqual([id]);
+    expect([...state.usageRecords().keys()]).toEqual([id]);
   });
 });
 
-function ledgerRecord(ledger: Ledger) {
-  const record = ledger.usageOf(id);
+function recordIn(state: StateFile) {
+  const record = state.usageOf(id);
   if (!record) throw new Error('nothing is kept');
   return record;
 }

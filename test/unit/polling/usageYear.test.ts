@@ -6,7 +6,7 @@ import { dateAfter, dateAt, monthAfter, monthOf } from '../../../src/model/calen
 import type { DailyUsage } from '../../../src/model/records.ts';
 import { UsagePoll } from '../../../src/polling/usage.ts';
 import { between, pick, seededRandom } from '../../../src/simulator/random.ts';
-import { Ledger } from '../../../src/state/ledger.ts';
+import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -69,8 +69,13 @@ class Household {
 async function startOn(directory: string, clock: FakeClock, answer: (month: string) => Promise<DailyUsage>) {
   const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
   // Its own clock stands still: it writes when it is told to.
-  const ledger = new Ledger(directory, { baseUrl: 'x', email: 'y' }, logLines('error').log, new FakeClock());
-  await ledger.open();
+  const state = new StateFile(
+    directory,
+    { baseUrl: 'x', email: 'y' },
+    logLines('error').log,
+    new FakeClock(),
+  );
+  await state.open();
   const at = { isComplete: true, startedAt: 0 };
   store.replaceProperties({ records: [aProperty()], ...at });
   store.setOwnedSignals('property-1', ['signal-1'], true);
@@ -78,7 +83,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
   store.replaceSonics({ records: [aSonic()], ...at });
   const { parts, cloudAnswers } = sonicPollParts({
     store,
-    ledger,
+    state,
     answers: {
       read_daily_usage: ({ query }) => answer(monthIn(query)),
     },
@@ -86,7 +91,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
     timezone: 'UTC',
     clock,
   });
-  const usage = new UsagePoll(parts, ledger);
+  const usage = new UsagePoll(parts, state);
   const read = async () => {
     cloudAnswers();
     await usage.poll();
@@ -99,7 +104,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
     const total = store.sonicView(id)?.usage?.totalL ?? null;
     return total === null ? null : Math.round(total * 1_000);
   };
-  return { read, ledger, setTimezone, totalMl };
+  return { read, state, setTimezone, totalMl };
 }
 
 it.each(Array.from({ length: 12 }, (_, seed) => seed))(
@@ -109,7 +114,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
     const startMonth = between(random, 0, 11);
     const clock = new FakeClock(Date.UTC(2025, startMonth, between(random, 1, 28), between(random, 0, 23)));
     const directory = temporaryFolder();
-    const file = join(directory, 'ledger.json');
+    const file = join(directory, 'state.json');
     const household = new Household(random);
     let timezone = 'Europe/London';
     let isOutage = false;
@@ -129,10 +134,10 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
 
     const read = async () => {
       bridge.setTimezone(timezone);
-      const wasKnown = bridge.ledger.usageOf(id) !== null;
+      const wasKnown = bridge.state.usageOf(id) !== null;
       await bridge.read().catch(() => {});
       const presentMonth = monthOf(dateAt(clock.now(), timezone));
-      if (!wasKnown && bridge.ledger.usageOf(id)) since = monthAfter(presentMonth, -1);
+      if (!wasKnown && bridge.state.usageOf(id)) since = monthAfter(presentMonth, -1);
       const totalMl = bridge.totalMl();
       if (lastMl !== null) {
         // Once there is a sum there always is, and nothing but corrections makes it less.
@@ -162,7 +167,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
       if (isOutage) seen.outages++;
       if (random() < 0.3) household.correct(clock.now());
       if (chance > 0.9) {
-        await bridge.ledger.flush();
+        await bridge.state.close();
         const isCrash = chance > 0.95 && saved !== null;
         // After a crash the file is what was written some time before.
         if (saved !== null && isCrash) {
@@ -175,7 +180,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
       if (random() < 0.02) timezone = pick(random, timezones) ?? timezone;
       await read();
       if (random() < 0.05 && lastMl !== null) {
-        await bridge.ledger.flush();
+        await bridge.state.close();
         saved = readFileSync(file, 'utf8');
       }
       if (random() < 0.02) {
@@ -184,7 +189,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
       }
     }
     await check();
-    expect(Object.keys(bridge.ledger.usageOf(id)?.months ?? {}).length).toBeLessThanOrEqual(3);
+    expect(Object.keys(bridge.state.usageOf(id)?.months ?? {}).length).toBeLessThanOrEqual(3);
     for (const [what, times] of Object.entries(seen)) expect([what, times > 0]).toEqual([what, true]);
   },
   20_000,

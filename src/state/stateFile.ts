@@ -1,0 +1,429 @@
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { coalesce } from '../base/coalesce.ts';
+import type { Log } from '../base/log.ts';
+import type { StoredSession } from '../cloud/session.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
+import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
+import { mergedRecords, type UsageRecord } from '../model/usage.ts';
+import { type Disk, describeDiskError, errorCode, systemDisk } from './disk.ts';
+import { readState, type State, sections } from './stateSchema.ts';
+
+/** Whose session it is. */
+export interface Account {
+  readonly baseUrl: string;
+  readonly email: string;
+}
+
+/** The name of the file in the data directory. */
+export const stateFileName = 'state.json';
+
+/** Usage can be read again, so it need not wear out a memory card. */
+const usageDelayMs = 60_000;
+
+/** What cannot be written now may be written later: a disk has been tidied up, or mounted. */
+const retryDelayMs = 60_000;
+
+/** The news of a leak does not wait longer for a disk that hangs. */
+const maxWaitMs = 10_000;
+
+/** The sum of the months that the cloud has forgotten is nowhere else: one bad sector must not cost it. */
+const backupEveryMs = 86_400_000;
+
+/** No error of the moment: such a file will not be read however often that is tried. */
+const unreadableCodes = ['EISDIR', 'EIO', 'ELOOP', 'ERR_STRING_TOO_LONG'];
+
+/**
+ * What is remembered over a restart. All of it is in memory. The file `state.json` is read once, at the start, and written
+ * whole after each change: what must not be lost at once, water a while later. A damaged section of it is taken from the
+ * backup, which is a day old at most. Nothing here ever rejects: without a folder that it can use the bridge works without
+ * memory, says so, and tries again every minute.
+ */
+export class StateFile {
+  readonly #directory: string;
+  readonly #account: Account;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #disk: Disk;
+  readonly #file: string;
+  /** The file of version 0.1.0, which is read where there is no other. */
+  readonly #ledger: string;
+  readonly #announced = new Set<string>();
+  readonly #pending = new Set<string>();
+  readonly #accepted = new Map<string, AcceptedSettings>();
+  readonly #usage = new Map<string, UsageRecord>();
+  /** Sonics whose usage was read from the file or written to it. */
+  readonly #remembered = new Set<string>();
+  #session: StoredSession | null = null;
+  /** Whether nothing was read of the water since all was written. */
+  #isAtRest = false;
+  #isDirty = true;
+  #isRead = false;
+  #hasWritten = false;
+  #isDamaged = false;
+  #isHanging = false;
+  #unlock: (() => void) | null = null;
+  #backupDueAt = Number.NEGATIVE_INFINITY;
+  #isBackupFailing = false;
+  #cancelTimer: (() => void) | null = null;
+  #problem: string | null = null;
+  readonly #save = coalesce(async () => {
+    if (this.#isDirty) await this.#saveInTime();
+  });
+
+  constructor(
+    directory: string,
+    account: Account,
+    log: Log,
+    clock: Clock = systemClock,
+    disk: Disk = systemDisk,
+    shard: Shard = wholeAccount,
+  ) {
+    this.#directory = directory;
+    this.#account = account;
+    this.#log = log;
+    this.#clock = clock;
+    this.#disk = disk;
+    this.#file = join(directory, stateFileName);
+    this.#ledger = join(directory, `${bridgeName(shard).replace('bridge', 'ledger')}.json`);
+  }
+
+  /** Takes the lock, reads the file and finds out whether it can be written. */
+  open(): Promise<void> {
+    return this.#save();
+  }
+
+  /** Writes everything, as before a stop, and gives up the lock. */
+  async close(): Promise<void> {
+    this.#isAtRest = true;
+    this.#isDirty = true;
+    await this.#save();
+    this.#unlock?.();
+    this.#unlock = null;
+  }
+
+  /** What is wrong with the data directory, in words; null while nothing is. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Whether an earlier run may have announced what is not known of here. */
+  get isIncomplete(): boolean {
+    return !this.#hasWritten || this.#isDamaged;
+  }
+
+  // ---- session ------------------------------------------------------------------------------------------------
+
+  /** The session token of this account. */
+  get session(): StoredSession | null {
+    return this.#session;
+  }
+
+  /** Keeps the session token; null forgets it. */
+  recordSession(session: StoredSession | null): void {
+    this.#session = session;
+    this.#saveSoon();
+  }
+
+  // ---- incidents ----------------------------------------------------------------------------------------------
+
+  /** Whether the opening of the incident was announced. */
+  isAnnounced(incidentId: string): boolean {
+    return this.#announced.has(incidentId);
+  }
+
+  /** Whether the opening of the incident was told on `bridge/event`, and still waits to be announced at its device. */
+  isPending(incidentId: string): boolean {
+    return this.#pending.has(incidentId);
+  }
+
+  /** Keeps that the incidents are announced; resolves once that is on disk, or cannot be. */
+  recordAnnounced(incidentIds: readonly string[]): Promise<void> {
+    for (const id of incidentIds) {
+      this.#announced.add(id);
+      this.#pending.delete(id);
+    }
+    return this.#saveNow();
+  }
+
+  /** Keeps that the incidents wait to be announced at their devices; resolves once that is on disk, or cannot be. */
+  recordPending(incidentIds: readonly string[]): Promise<void> {
+    for (const id of incidentIds) {
+      this.#pending.add(id);
+      this.#announced.delete(id);
+    }
+    return this.#saveNow();
+  }
+
+  /** Forgets an incident that is no longer open: if it opens again, that is announced again. */
+  forgetIncident(incidentId: string): void {
+    const wasPending = this.#pending.delete(incidentId);
+    if (this.#announced.delete(incidentId) || wasPending) this.#saveSoon();
+  }
+
+  /** Ids of incidents that are announced or pending. */
+  incidentIds(): string[] {
+    return [...this.#announced, ...this.#pending];
+  }
+
+  // ---- accepted settings --------------------------------------------------------------------------------------
+
+  /** What the cloud accepted of a property and does not show, as far as it is kept. */
+  acceptedBy(propertyId: string): AcceptedSettings {
+    return this.#accepted.get(propertyId) ?? {};
+  }
+
+  /** Keeps what the cloud has accepted of a property. */
+  keepAccepted(propertyId: string, settings: AcceptedSettings): void {
+    const kept = withoutSecrets(settings);
+    if (Object.keys(kept).length === 0) return;
+    this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...kept });
+    this.#saveSoon();
+  }
+
+  /** Forgets a property that is gone. */
+  forgetAccepted(propertyId: string): void {
+    if (this.#accepted.delete(propertyId)) this.#saveSoon();
+  }
+
+  // ---- usage --------------------------------------------------------------------------------------------------
+
+  /** What was read of a sonic's water; null for one that was never read. */
+  usageOf(sonicId: string): UsageRecord | null {
+    return this.#usage.get(sonicId) ?? null;
+  }
+
+  /** Whether a sonic's usage will still be known after a restart. */
+  remembersUsage(sonicId: string): boolean {
+    return this.#problem === null || this.#remembered.has(sonicId);
+  }
+
+  /** Keeps what was read of a sonic's water: on disk soon where it is news, else with whatever is written next. */
+  recordUsage(sonicId: string, record: UsageRecord, isNews: boolean): void {
+    this.#usage.set(sonicId, record);
+    this.#isDirty = true;
+    this.#isAtRest = false;
+    if (isNews) this.#saveIn(usageDelayMs);
+  }
+
+  /** Takes in what another bridge, or an earlier run, has counted of a sonic's water. */
+  adoptUsage(sonicId: string, record: UsageRecord): void {
+    const own = this.#usage.get(sonicId);
+    this.recordUsage(sonicId, own ? mergedRecords(own, record) : record, false);
+  }
+
+  /** Forgets a sonic that is gone for good. */
+  forgetUsage(sonicId: string): void {
+    this.#usage.delete(sonicId);
+    this.#remembered.delete(sonicId);
+    this.#isDirty = true;
+  }
+
+  /** What is kept of all sonics, by their id. */
+  usageRecords(): ReadonlyMap<string, UsageRecord> {
+    return this.#usage;
+  }
+
+  // ---- writing ------------------------------------------------------------------------------------------------
+
+  #saveNow(): Promise<void> {
+    this.#isDirty = true;
+    return this.#save();
+  }
+
+  #saveSoon(): void {
+    void this.#saveNow();
+  }
+
+  #saveIn(delayMs: number): void {
+    this.#cancelTimer ??= this.#clock.after(delayMs, () => this.#saveSoon());
+  }
+
+  /** A disk may hang for ever: then nobody waits for it any more, and nothing new is begun until it answers. */
+  async #saveInTime(): Promise<void> {
+    if (this.#isHanging) {
+      this.#saveIn(retryDelayMs);
+      return;
+    }
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#isHanging = true;
+    const saving = this.#readAndWrite()
+      .then(
+        () => this.#noteProblem(null),
+        (error) => this.#noteProblem(describeDiskError(error)),
+      )
+      .finally(() => {
+        this.#isHanging = false;
+      });
+    let stopWaiting = () => {};
+    const patience = new Promise<void>((resolve) => {
+      stopWaiting = this.#clock.after(maxWaitMs, () => {
+        this.#noteProblem('the disk does not answer');
+        resolve();
+      });
+    });
+    await Promise.race([saving, patience]);
+    stopWaiting();
+  }
+
+  async #readAndWrite(): Promise<void> {
+    await this.#lock();
+    if (!this.#isRead) this.#isRead = await this.#read();
+    this.#isDirty = false;
+    const state = this.#state();
+    await this.#disk.write(this.#file, textOf(state));
+    this.#isRead = true;
+    this.#hasWritten = true;
+    for (const id of Object.keys(state.usage)) this.#remembered.add(id);
+    await this.#writeBackup(state);
+  }
+
+  /** Two processes would write over what the other has to remember. */
+  async #lock(): Promise<void> {
+    if (this.#unlock !== null) return;
+    try {
+      this.#unlock = await this.#disk.lock(this.#directory);
+    } catch (error) {
+      // It guards against a mistake, and is not needed to remember.
+      this.#log.debug(`${this.#directory} cannot be locked: ${describeDiskError(error)}`);
+      return;
+    }
+    if (this.#unlock === null) throw new Error('another sonic2mqtt uses it: each needs its own');
+  }
+
+  /** Once a day at most. It is no use to a thief of sessions, and is always a bit behind. */
+  async #writeBackup(state: State): Promise<void> {
+    if (Object.keys(state.usage).length === 0 || this.#clock.monotonic() < this.#backupDueAt) return;
+    try {
+      await this.#disk.write(`${this.#file}.bak`, textOf({ ...state, session: null, isBehind: true }));
+      this.#backupDueAt = this.#clock.monotonic() + backupEveryMs;
+      this.#isBackupFailing = false;
+    } catch (error) {
+      if (!this.#isBackupFailing) {
+        this.#log.warn(`${this.#file}.bak cannot be written: ${describeDiskError(error)}`);
+      }
+      this.#isBackupFailing = true;
+    }
+  }
+
+  #noteProblem(reason: string | null): void {
+    const wasProblem = this.#problem !== null;
+    this.#problem =
+      reason && `the data directory cannot be used, so nothing new is remembered over a restart (${reason})`;
+    if (this.#problem !== null) {
+      this.#isDirty = true;
+      this.#saveIn(retryDelayMs);
+      if (!wasProblem) this.#log.warn(`data_dir ${this.#directory}: ${this.#problem}`);
+    } else if (wasProblem) this.#log.info(`The data directory ${this.#directory} can be written again`);
+  }
+
+  #state(): State {
+    return {
+      session: this.#session && { ...this.#account, ...this.#session },
+      announced: [...this.#announced],
+      waiting: [...this.#pending],
+      accepted: Object.fromEntries(this.#accepted),
+      usage: Object.fromEntries(this.#usage),
+      isBehind: !this.#isAtRest,
+      writtenAt: new Date(this.#clock.now()).toISOString(),
+    };
+  }
+
+  // ---- reading ------------------------------------------------------------------------------------------------
+
+  /**
+   * Reads what an earlier run has kept, each section from the first file that has it whole. Resolves to whether there was
+   * anything: a disk may be mounted late. Rejects where there may be a file that cannot be read now, and must not be
+   * replaced.
+   */
+  async #read(): Promise<boolean> {
+    const backupOf = (file: string) => `${file}.bak`;
+    const damagedFiles: string[] = [];
+    let missing = sections;
+    let first = null;
+    let last = null;
+    for (const file of [this.#file, backupOf(this.#file), this.#ledger, backupOf(this.#ledger)]) {
+      const text = await this.#textIn(file);
+      if (text === null) continue;
+      const { state, damaged } = readState(text);
+      first ??= file;
+      last = { file, state, isWhole: damaged.length === 0 };
+      if (damaged.length > 0) {
+        await this.#disk.rename(file, `${file}.unreadable`);
+        damagedFiles.push(file);
+      }
+      this.#take(state, missing, state.isBehind || damaged.length > 0);
+      missing = missing.filter((section) => damaged.includes(section));
+      if (missing.length === 0) break;
+    }
+    if (first === null || last === null) return false;
+    if (first === this.#ledger) this.#log.info(`Taking over ${first}: ${this.#file} replaces it from now on`);
+    if (damagedFiles.length === 0 && !first.endsWith('.bak')) return true;
+    this.#isDamaged = true;
+    const problem = damagedFiles.map((file) => `${file} is damaged. It is kept as ${file}.unreadable.`);
+    if (problem.length === 0) problem.push(`${first.replace(/\.bak$/, '')} is missing.`);
+    const consequence = last.isWhole
+      ? `${last.file} of ${last.state.writtenAt ?? 'an unknown day'} replaces it.`
+      : 'Water totals begin again with what the cloud still knows.';
+    this.#log.warn([...problem, consequence].join(' '));
+    return true;
+  }
+
+  /** Null where there is no file, and empty where there is something that is no text. */
+  async #textIn(file: string): Promise<string | null> {
+    try {
+      return await this.#disk.read(file);
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+      if (unreadableCodes.includes(code)) return '';
+      throw new Error(`${file} cannot be read: ${describeDiskError(error)}`);
+    }
+  }
+
+  /** Takes in sections of a file; what this run has learned meanwhile is newer. */
+  #take(state: State, wanted: readonly (keyof State)[], isBehind: boolean): void {
+    const { session, announced, waiting, accepted, usage } = state;
+    const { baseUrl, email } = this.#account;
+    if (wanted.includes('session') && session?.baseUrl === baseUrl && session.email === email) {
+      this.#session ??= { token: session.token, since: session.since };
+    }
+    if (wanted.includes('waiting')) for (const id of waiting) this.#pending.add(id);
+    if (wanted.includes('announced')) for (const id of announced) this.#announced.add(id);
+    for (const id of this.#announced) this.#pending.delete(id);
+    if (wanted.includes('accepted')) {
+      for (const [id, kept] of Object.entries(accepted)) {
+        this.#accepted.set(id, { ...withoutSecrets(kept), ...this.#accepted.get(id) });
+      }
+    }
+    if (!wanted.includes('usage')) return;
+    for (const [id, kept] of Object.entries(usage)) {
+      // A sum that is behind must not be shown before the latest month was read again: it would go down.
+      const record = isBehind ? { ...kept, isWhole: false } : kept;
+      const read = this.#usage.get(id);
+      this.#usage.set(id, read ? mergedRecords(record, read) : record);
+      this.#remembered.add(id);
+    }
+  }
+}
+
+/**
+ * The settings that are kept. Our own webhook's address comes here with its secret hidden, and would pass for the right
+ * one after a change of that secret: it is told to the cloud once a run instead.
+ */
+function withoutSecrets({
+  leak_protection_enabled,
+  push_enabled,
+  webhook_url,
+}: State['accepted'][string]): AcceptedSettings {
+  return {
+    ...(leak_protection_enabled !== undefined && { leak_protection_enabled }),
+    ...(push_enabled !== undefined && { push_enabled }),
+    ...(webhook_url !== undefined && !webhook_url.includes('[hidden]') && { webhook_url }),
+  };
+}
+
+function textOf(state: State): string {
+  return `${JSON.stringify(state)}\n`;
+}

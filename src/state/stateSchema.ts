@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+/** A month, YYYY-MM. */
+const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
+const millilitres = z.int().nonnegative();
+
+/** See `UsageRecord`. */
+const usageRecord = z
+  .object({
+    frozenThrough: month,
+    frozenMl: millilitres,
+    months: z.record(month, z.array(millilitres.nullable()).max(31).readonly()).readonly(),
+    isWhole: z.boolean(),
+    changedAt: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
+    readAt: z.number(),
+    timezone: z.string().optional(),
+  })
+  .refine(({ frozenThrough, months }) => Object.keys(months).every((each) => each > frozenThrough));
+
+/** What outlives the process, section by section. A section that is missing was not known to the version that wrote the file. */
+const schema = z.object({
+  /** Of one account; another account's is never used. */
+  session: z
+    .object({ baseUrl: z.string(), email: z.string(), token: z.string(), since: z.number() })
+    .nullable()
+    .default(null),
+  /** Ids of open incidents that were announced. */
+  announced: z.array(z.string()).default([]),
+  /** Ids of open incidents that were told on `bridge/event`, and not announced at their device: it was not known. */
+  waiting: z.array(z.string()).default([]),
+  /** By the property's id: what the cloud accepted last and does not show. */
+  accepted: z
+    .record(
+      z.string(),
+      z.object({
+        leak_protection_enabled: z.boolean().optional(),
+        push_enabled: z.boolean().optional(),
+        webhook_url: z.string().optional(),
+      }),
+    )
+    .default({}),
+  /** By the sonic's id. */
+  usage: z.record(z.string(), usageRecord.readonly()).readonly().default({}),
+  /** Whether more water may have been read and shown than is in here. It is so unless all was written at a stop. */
+  isBehind: z.boolean().default(false),
+  /** ISO 8601 in UTC. */
+  writtenAt: z.string().nullable().default(null),
+});
+
+/** What outlives the process. */
+export type State = z.infer<typeof schema>;
+
+/** What a file holds, and the sections of it that could not be read; these are empty. */
+export interface ReadState {
+  readonly state: State;
+  readonly damaged: readonly (keyof State)[];
+}
+
+/** The names of all sections. */
+export const sections: readonly (keyof State)[] = schema.keyof().options;
+
+/** Reads the text of a state file, or of the `ledger.json` of version 0.1.0, which has the same sections. */
+export function readState(text: string): ReadState {
+  let value: unknown = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Null is damaged, too.
+  }
+  const read = schema.safeParse(value);
+  if (read.success) return { state: read.data, damaged: [] };
+  const named = new Set(read.error.issues.map(({ path }) => path[0]));
+  const damaged = sections.filter((section) => named.has(section));
+  if (damaged.length === 0) return { state: schema.parse({}), damaged: sections };
+  const rest = Object.entries(Object(value)).filter(([section]) => !named.has(section));
+  return { state: schema.parse(Object.fromEntries(rest)), damaged };
+}

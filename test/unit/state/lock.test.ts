@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lockFolder } from '../../../src/state/lock.ts';
+import { startProcess } from '../../support/childProcess.ts';
+import { temporaryFolder } from '../../support/program.ts';
+
+/** Another process that holds the lock of the folder. */
+async function holderOf(folder: string) {
+  const script = `
+    const server = require('node:net').createServer().listen(require('node:path').join(process.argv[1], 'lock'), () => console.log('holds'));
+  `;
+  const holder = startProcess(process.execPath, ['-e', script, folder]);
+  await holder.waitForOutput(/holds/);
+  return holder;
+}
+
+describe('the lock of a folder', () => {
+  it('is held by one at a time, and can be taken once it was given up', async () => {
+    const folder = temporaryFolder();
+    const unlock = await lockFolder(folder);
+    expect(unlock).not.toBeNull();
+    expect(await lockFolder(folder)).toBeNull();
+    unlock?.();
+    expect(existsSync(join(folder, 'lock'))).toBe(false);
+    const again = await lockFolder(folder);
+    expect(again).not.toBeNull();
+    again?.();
+  });
+
+  it('of a process that was killed is taken at once, and not before', async () => {
+    const folder = temporaryFolder();
+    const holder = await holderOf(folder);
+    expect(await lockFolder(folder)).toBeNull();
+    await holder.stop('SIGKILL');
+    expect(existsSync(join(folder, 'lock'))).toBe(true);
+    const unlock = await lockFolder(folder);
+    expect(unlock).not.toBeNull();
+    unlock?.();
+  });
+
+  it('is refused with an error where there can be none', async () => {
+    await expect(lockFolder(join(temporaryFolder(), 'x'.repeat(100)))).rejects.toThrow('ENAMETOOLONG');
+    await expect(lockFolder(join(temporaryFolder(), 'missing'))).rejects.toThrow();
+  });
+});
