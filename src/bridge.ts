@@ -8,8 +8,8 @@ import type { Retained } from './broker/retained.ts';
 import type { Control } from './cloud/catalogue.ts';
 import type { CloudClient } from './cloud/client.ts';
 import type { OperationName } from './cloud/operations.ts';
-import { Commands } from './commands/commands.ts';
-import type { CommandTimes } from './commands/confirmations.ts';
+import { CommandRouter } from './commands/router.ts';
+import type { CommandTimes } from './commands/valveQueue.ts';
 import type { BridgeOrder } from './entities/row.ts';
 import type { Figures } from './health/figures.ts';
 import { Monitor } from './health/monitor.ts';
@@ -85,7 +85,7 @@ export class Bridge {
   readonly #parts: BridgeParts;
   readonly #store: Store;
   readonly #poller: Poller;
-  readonly #commands: Commands;
+  readonly #commands: CommandRouter;
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
   readonly #stocktaking: Stocktaking;
@@ -202,30 +202,20 @@ export class Bridge {
       clock,
       log,
     });
-    this.#commands = new Commands(
-      {
-        ...options.commands,
-        topics: options.topics,
-        control: options.control,
-        statusTopic: options.statusTopic,
-        client,
-        connection,
-        store: this.#store,
-        bridgeView: () => this.#selfReport.view,
-        standstill: () => this.#others.problem,
-        clock,
-        log,
-      },
-      {
-        ordered: (order) => this.#carryOut(order),
-        happened: (happenings) => this.#happened(happenings),
-        changed: (slice) => this.#poller.runNow(slice),
-        testStarted: (sonicId) => void this.#poller.readNewTest(sonicId),
-        offersChanged: () => this.#offersChanged(),
-        ended: (outcome) => this.#events.tell('command', outcome),
-        unchanged: (kind, id) => this.#publisher.showAgain(kind, id),
-      },
-    );
+    this.#commands = new CommandRouter({
+      ...options.commands,
+      topics: options.topics,
+      control: options.control,
+      statusTopic: options.statusTopic,
+      client,
+      connection,
+      store: this.#store,
+      poller: this.#poller,
+      bridge: this.#selfReport,
+      otherBridges: this.#others,
+      clock,
+      log,
+    });
     this.#publisher = new Publisher({
       store: this.#store,
       retained,
@@ -286,6 +276,12 @@ export class Bridge {
       clock,
       log,
     });
+    this.#commands
+      .on('outcome', (outcome) => this.#events.tell('command', outcome))
+      .on('unchanged', (kind, id) => this.#publisher.showAgain(kind, id))
+      .on('bridgeCommand', (order) => this.#carryOut(order))
+      .on('happened', (happenings) => this.#happened(happenings))
+      .on('offersChanged', () => this.#offersChanged());
   }
 
   /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
@@ -416,7 +412,7 @@ export class Bridge {
     this.#connections += 1;
     this.#others.reconnected();
     this.#brokerLostAt = null;
-    this.#commands.forgetKept();
+    this.#commands.forgetRetained();
     // Health is judged first, so that nothing outdated is published.
     this.#lookAnew();
     this.#publisher.publishAll();
@@ -451,7 +447,7 @@ export class Bridge {
       if (message.payload === 'online') this.#homeAssistantStarted();
       return;
     }
-    this.#commands.take(message);
+    this.#commands.handle(message);
   }
 
   /** Polls everything now, and tries to sign in again if the cloud had rejected that. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../src/commands/requestFailure.ts';
+import type { ErrorCode } from '../../src/commands/requests.ts';
 import { code, codeBlock, table } from './markdown.ts';
 
 const meanings: Readonly<Record<ErrorCode, string>> = {

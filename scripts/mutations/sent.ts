@@ -1,8 +1,8 @@
 import type { Mutation } from './mutation.ts';
 
-const commander = 'src/commands/commander.ts';
-const valveLanes = 'src/commands/valveLanes.ts';
-const commanderTests = ['test/unit/commands/commander.test.ts'];
+const valveQueue = 'src/commands/valveQueue.ts';
+const valveQueueTests = ['test/unit/commands/valveQueue.test.ts'];
+const routerTests = ['test/unit/commands/router.test.ts'];
 const requestTests = ['test/unit/commands/requestsRefused.test.ts'];
 const clientTests = ['test/unit/cloud/client.test.ts'];
 const transportTests = ['test/unit/cloud/transport.test.ts'];
@@ -60,10 +60,24 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'no message that was under way too long is a command',
-    file: 'src/commands/messageAge.ts',
-    text: 'return isPastSendWindow(',
-    replacement: 'return false && isPastSendWindow(',
-    tests: commanderTests,
+    file: 'src/commands/messageRules.ts',
+    text: 'if (timeLeftMs(message.sentAfter, limits) === null)',
+    replacement: 'if (false)',
+    tests: routerTests,
+  },
+  {
+    promise: 'no valve is moved by an old, retained or late message, whoever hands it over',
+    file: valveQueue,
+    text: 'messageProblem(message, this.#parts)?.reason ?? otherBridges.problem',
+    replacement: 'otherBridges.problem',
+    tests: valveQueueTests,
+  },
+  {
+    promise: 'no valve is moved while another bridge runs',
+    file: valveQueue,
+    text: 'messageProblem(message, this.#parts)?.reason ?? otherBridges.problem',
+    replacement: 'messageProblem(message, this.#parts)?.reason ?? null',
+    tests: valveQueueTests,
   },
   {
     promise: 'a message is as old as the last ping that was answered',
@@ -74,24 +88,31 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'no valve command that waited too long is sent',
-    file: valveLanes,
-    text: 'if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {',
-    replacement: 'if (false) {',
-    tests: commanderTests,
+    file: valveQueue,
+    text: 'const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);',
+    replacement: 'const timeoutMs: number | null = 1_000;',
+    tests: valveQueueTests,
+  },
+  {
+    promise: 'what waits at a stop is not sent',
+    file: valveQueue,
+    text: 'if (signal.aborted || timeoutMs === null)',
+    replacement: 'if (timeoutMs === null)',
+    tests: valveQueueTests,
   },
   {
     promise: 'no request that waited too long is sent',
     file: 'src/commands/requests.ts',
-    text: 'if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {',
-    replacement: 'if (false) {',
+    text: 'const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);',
+    replacement: 'const timeoutMs: number | null = 1_000;',
     tests: requestTests,
   },
   {
     promise: 'no change that waited too long is sent',
-    file: 'src/commands/changes.ts',
-    text: 'if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {',
-    replacement: 'if (false) {',
-    tests: ['test/unit/commands/changes.test.ts'],
+    file: 'src/commands/updates.ts',
+    text: 'const timeoutMs = timeLeftMs(sentAfter, this.#parts);',
+    replacement: 'const timeoutMs: number | null = 1_000;',
+    tests: ['test/unit/commands/updates.test.ts'],
   },
   {
     promise: 'a command has the request timeout and no more',
@@ -102,52 +123,52 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'commands to one valve run one at a time',
-    file: valveLanes,
-    text: 'if (!isBusy) void this.#drain(lane);',
-    replacement: 'void this.#drain(lane);',
-    tests: commanderTests,
+    file: valveQueue,
+    text: 'if (!this.#sending.has(valve)) void',
+    replacement: 'void',
+    tests: valveQueueTests,
   },
   {
     promise: 'the command that gave way is told so',
-    file: valveLanes,
-    text: 'this.#waiting.get(lane)?.onEnd(superseded);',
+    file: valveQueue,
+    text: 'if (before) this.#end(before, superseded);',
     replacement: '',
-    tests: commanderTests,
+    tests: valveQueueTests,
   },
   {
     promise: 'a newer command ends the waits of the one before',
-    file: valveLanes,
-    text: 'this.#sending.get(lane)?.abort();',
+    file: valveQueue,
+    text: 'this.#sending.get(valve)?.overtaken.abort();',
     replacement: '',
-    tests: commanderTests,
+    tests: valveQueueTests,
   },
   {
-    promise: 'two spellings of an id share a lane',
-    file: valveLanes,
-    text: 'const lane = id.toLowerCase();',
-    replacement: 'const lane = id;',
-    tests: commanderTests,
+    promise: 'a command whose answer was lost does not pass for overtaken',
+    file: valveQueue,
+    text: 'error instanceof CloudError && provablyNotExecuted(error);',
+    replacement: 'true;',
+    tests: valveQueueTests,
+  },
+  {
+    promise: 'two spellings of an id are one valve',
+    file: valveQueue,
+    text: 'return id.toLowerCase();',
+    replacement: 'return id;',
+    tests: valveQueueTests,
   },
   {
     promise: 'a stop ends the commands',
-    file: valveLanes,
-    text: 'const options = { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany };',
-    replacement: 'const options = { priority, sendSignal, timeoutMs, onAnswer, isOneOfMany };',
-    tests: commanderTests,
+    file: valveQueue,
+    text: '{ priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany }',
+    replacement: '{ priority, sendSignal, timeoutMs, onAnswer, isOneOfMany }',
+    tests: valveQueueTests,
   },
   {
-    promise: 'a command that comes during the stop is refused',
-    file: commander,
-    text: 'signal.aborted ? stoppedWords : (old ?? words);',
-    replacement: 'old ?? words;',
-    tests: commanderTests,
-  },
-  {
-    promise: 'a request that comes during the stop is refused',
-    file: 'src/commands/requests.ts',
-    text: 'if (signal.aborted) return',
+    promise: 'a message that comes during the stop is refused',
+    file: 'src/commands/messageRules.ts',
+    text: 'if (limits.signal.aborted) return',
     replacement: 'if (false) return',
-    tests: requestTests,
+    tests: [...routerTests, ...requestTests],
   },
   {
     promise: 'a closed client sends nothing more',

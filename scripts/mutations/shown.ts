@@ -50,10 +50,10 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a command is confirmed only by what was read since',
-    file: 'src/commands/confirmations.ts',
-    text: '(store.sonicReadAt(id) ?? startedAt) >= startedAt;',
+    file: 'src/commands/valveQueue.ts',
+    text: '(store.sonicReadAt(id) ?? acceptedAt) >= acceptedAt;',
     replacement: 'true;',
-    tests: ['test/unit/commands/commander.test.ts'],
+    tests: ['test/unit/commands/valveQueue.test.ts'],
   },
   {
     promise: 'an answer that comes late does not undo a newer reading',

@@ -1,32 +1,24 @@
 import type { Mutation } from './mutation.ts';
 
-const commander = 'src/commands/commander.ts';
-const commanderTests = ['test/unit/commands/commander.test.ts'];
+const routerTests = ['test/unit/commands/router.test.ts'];
 const requestTests = ['test/unit/commands/requestsRefused.test.ts'];
 const connectionTests = ['test/unit/broker/connection.test.ts'];
 
 /** What is taken for a command. */
 export const commandMutations: readonly Mutation[] = [
   {
-    promise: 'a retained command is refused',
-    file: commander,
-    text: 'if (isRetained) {',
-    replacement: 'if (false) {',
-    tests: commanderTests,
+    promise: 'a retained message is refused',
+    file: 'src/commands/messageRules.ts',
+    text: 'if (message.isRetained) return',
+    replacement: 'if (false) return',
+    tests: [...routerTests, ...requestTests],
   },
   {
     promise: 'the deletion of a retained command is no command',
-    file: commander,
-    text: 'this.#kept.delete(topic) || isRetained',
+    file: 'src/commands/router.ts',
+    text: 'this.#retainedTopics.delete(topic) || isRetained',
     replacement: 'isRetained',
-    tests: commanderTests,
-  },
-  {
-    promise: 'a retained request is refused',
-    file: 'src/commands/requests.ts',
-    text: 'if (message.isRetained) return',
-    replacement: 'if (false) return',
-    tests: requestTests,
+    tests: routerTests,
   },
   {
     promise: 'a stored command is known as retained',
@@ -44,10 +36,10 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'what is no text is no command',
-    file: 'src/commands/payloadFlaw.ts',
+    file: 'src/commands/messageRules.ts',
     text: 'return isText ?',
     replacement: 'return true ?',
-    tests: commanderTests,
+    tests: routerTests,
   },
   {
     promise: 'a command keeps to control',
@@ -58,14 +50,14 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'a request keeps to control',
-    file: 'src/commands/requestJudgement.ts',
+    file: 'src/commands/requests.ts',
     text: 'if (forbidden !== null)',
     replacement: 'if (false)',
     tests: requestTests,
   },
   {
     promise: 'the session is nobody else’s',
-    file: 'src/commands/requestJudgement.ts',
+    file: 'src/commands/requests.ts',
     text: 'if (operationRow(name).session) {',
     replacement: 'if (false) {',
     tests: requestTests,

@@ -1,18 +1,149 @@
-/** The outcome of a command, as told on `bridge/event`. */
+import type { EventEmitter } from 'node:events';
+import type { Log } from '../base/log.ts';
+import { reasonOf } from '../base/reason.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import type { Call } from '../cloud/operations.ts';
+import type { BridgeOrder } from '../entities/row.ts';
+import type { Topics } from '../homeassistant/topics.ts';
+import type { DeviceKind } from '../model/devices.ts';
+import { lookIntoMissing } from '../polling/missingRoute.ts';
+import type { Happening, Store } from '../store/store.ts';
+
+/** How a command ended, as published on `bridge/event`. */
 export interface Outcome {
   readonly topic: string;
   readonly status: 'ok' | 'error' | 'refused' | 'superseded';
+  /** Null where it went well. */
   readonly reason: string | null;
+  /** Null where the cloud did not answer. */
   readonly http_status: number | null;
 }
 
-/** Why a command with the retain flag is refused. */
-export const retainedWords =
-  'a retained command would be carried out again at each restart: send it without the retain flag, and delete the retained one with an empty retained message';
+/** What commands tell the rest of the program. */
+export interface CommandEvents {
+  /** A command has ended. Each has one outcome; a valve that did not follow has a second one, `not_confirmed`. */
+  outcome: [outcome: Outcome];
+  /** A command has failed: whoever sent it may show already what it asked for, so the true state is shown again. */
+  unchanged: [kind: DeviceKind, id: string];
+  /** A command is for the bridge itself. */
+  bridgeCommand: [order: BridgeOrder];
+  /** The cloud was found not to offer an operation. */
+  offersChanged: [];
+  /** An answer of the cloud brought news of an incident. */
+  happened: [happenings: readonly Happening[]];
+}
 
-/** Why a command that comes during the stop is refused. */
-export const stoppedWords = 'the bridge is stopping: it was not sent';
+/** Reasons that several parts give. */
+export const reasons = {
+  retained:
+    'a retained command would be carried out again at each restart: send it without the retain flag, and delete the retained one with an empty retained message',
+  stopping: 'the bridge is stopping: it was not sent',
+  unanswered: 'the bridge was stopped before the cloud answered; it may still be carried out',
+} as const;
 
-/** Why a command that was under way at the stop has ended. */
-export const unansweredWords =
-  'the bridge was stopped before the cloud answered; it may still be carried out';
+/** How commands to valves can end; one that the cloud accepted and the valve did not follow ends twice. */
+export const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
+export type ValveOutcome = (typeof valveOutcomes)[number];
+
+const valveOperations = ['command_valve', 'command_wifi_valve', 'change_thing_state'] as const;
+
+/** A call that moves a valve. */
+export type ValveCall = Call<(typeof valveOperations)[number]>;
+
+/** Whether a call moves a valve. */
+export function isValveCall(call: Call): call is ValveCall {
+  return isValveOperation(call.operation);
+}
+
+function isValveOperation(operation: string): boolean {
+  return valveOperations.some((name) => name === operation);
+}
+
+// The words of the cloud, and what a sender got wrong, have no end by themselves.
+const maxReasonCharacters = 500;
+
+/** The reason of an outcome, from whatever was thrown. */
+export function reasonFor(error: unknown): string {
+  return shortened(reasonOf(error));
+}
+
+/** A reason cut to a length that fits into a message. */
+export function shortened(reason: string): string {
+  return reason.length > maxReasonCharacters ? `${reason.slice(0, maxReasonCharacters)}…` : reason;
+}
+
+export interface OutcomesParts {
+  readonly topics: Topics;
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly events: EventEmitter<CommandEvents>;
+  /** Aborts when the bridge stops. */
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** Records how commands end: counts those to valves, logs what failed, and emits each outcome. */
+export class Outcomes {
+  readonly #parts: OutcomesParts;
+  readonly #valveCounts: Record<ValveOutcome, number> = {
+    ok: 0,
+    error: 0,
+    refused: 0,
+    superseded: 0,
+    not_confirmed: 0,
+  };
+
+  constructor(parts: OutcomesParts) {
+    this.#parts = parts;
+  }
+
+  /** How many commands to valves ended in each way so far. */
+  get valveCounts(): Readonly<Record<ValveOutcome, number>> {
+    return this.#valveCounts;
+  }
+
+  /** Records how a command ended. */
+  record(topic: string, status: Outcome['status'], reason: string | null, httpStatus: number | null): void {
+    const { topics, events } = this.#parts;
+    const operation = topics.operationOf(topic);
+    const target = topics.parse(topic);
+    const isAboutValve =
+      operation === null
+        ? target?.kind === 'sonic' && target.path === 'valve/set'
+        : isValveOperation(operation);
+    if (isAboutValve) this.#valveCounts[reason === 'not_confirmed' ? reason : status] += 1;
+    const hasFailed = status === 'error' || status === 'refused';
+    if (hasFailed) this.#logFailure(topic, status, reason);
+    events.emit('outcome', { topic, status, reason, http_status: httpStatus });
+    if (!hasFailed || operation !== null || !target || target.kind === 'incident') return;
+    const { kind, id } = target;
+    if (kind === 'bridge' || this.#parts.store.view(kind, id)) events.emit('unchanged', kind, id);
+  }
+
+  #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {
+    const { topics, store, log } = this.#parts;
+    // Who asks is answered, unless the valve does not follow afterwards: a flood of requests must not be one of log lines.
+    if (topics.operationOf(topic) !== null && reason !== 'not_confirmed') {
+      log.debug({ topic, status }, `Request failed: ${reason}`);
+      return;
+    }
+    const target = topics.parse(topic);
+    const isDevice = target && target.kind !== 'bridge' && target.kind !== 'incident';
+    const name = isDevice ? store.label(target.kind, target.id) : topic;
+    const ending = status === 'refused' ? 'rejected' : 'failed';
+    log.warn({ topic, device: target?.id }, `Command for ${name} ${ending}: ${reason}`);
+  }
+
+  /**
+   * Takes note of what a failed call tells beyond its command: a mistake of this program is logged, and an operation
+   * that the cloud does not offer is told. Resolves with whether the operation was given up for it; never rejects.
+   */
+  noteFailure(topic: string, call: Call, error: unknown): Promise<boolean> {
+    const { client, store, events, signal, log } = this.#parts;
+    const offersChanged = () => void events.emit('offersChanged');
+    if (!(error instanceof CloudError)) log.error({ err: error }, `${topic} went wrong`);
+    else if (error.kind === 'unsupported') offersChanged();
+    return lookIntoMissing(call, error, { client, store, signal, offersChanged, log });
+  }
+}

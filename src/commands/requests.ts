@@ -1,249 +1,419 @@
 import type { Clock } from '../base/clock.ts';
+import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import { repeatedKey } from '../base/repeatedKey.ts';
+import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { Answered, CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
-import { isPastSendWindow } from '../cloud/lateness.ts';
-import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
-import type { UncheckedCall } from '../cloud/request.ts';
+import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
+import {
+  type Call,
+  isOperationName,
+  type OperationName,
+  operationNames,
+  operationRow,
+} from '../cloud/operations.ts';
+import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
+import { forbiddenWords, forbidding, movesValve, repeatedWords } from '../homeassistant/command.ts';
 import { isTopicName, type Topics } from '../homeassistant/topics.ts';
-import { namesRecords } from '../polling/missingRoute.ts';
 import type { Store } from '../store/store.ts';
-import type { Answers, ReturnAddress } from './answers.ts';
-import type { FollowUp } from './followUp.ts';
-import { isTooOld, tooOldWords } from './messageAge.ts';
-import { type Outcome, retainedWords, stoppedWords } from './outcome.ts';
-import { failureOf, type RequestFailure, turnedAway, unsentFailure } from './requestFailure.ts';
-import { judgeBudget, judgeMover, judgeRequest } from './requestJudgement.ts';
-import { readRequest } from './requestPayload.ts';
-import { isValveCall, type ValveCall } from './valveCall.ts';
-import type { ValveEnd, ValveErrand } from './valveLanes.ts';
+import { type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
+import { isValveCall, type Outcomes, reasonFor, shortened, type ValveCall } from './outcome.ts';
+import type { Updates } from './updates.ts';
+import { type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
-export interface RequestsOptions {
+/** What went wrong with a request, in a word for programs. */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'unknown_operation'
+  | 'not_permitted'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'validation_failed'
+  | 'rate_limited'
+  | 'cloud_unavailable'
+  | 'timeout'
+  | 'unsupported';
+
+/** Why a request came to nothing. */
+interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Null where the cloud did not answer. */
+  readonly httpStatus: number | null;
+  /** False for what was refused before anything was tried. */
+  readonly isTried: boolean;
+}
+
+/** What a request is answered. */
+type Response =
+  | { readonly status: 'ok'; readonly data: unknown; readonly isPage: boolean }
+  | { readonly status: 'error'; readonly failure: Failure };
+
+/** A request on its way. */
+interface Request {
+  readonly message: BrokerMessage;
+  readonly call: Call;
+  /** JSON as it came, to be given back with the response; null for none. */
+  readonly transaction: string | null;
+}
+
+export interface RequestsParts {
   readonly topics: Topics;
   readonly control: Readonly<Record<Control, boolean>>;
   /** Where Home Assistant says that it has started. */
   readonly statusTopic: string;
   readonly client: CloudClient;
+  readonly connection: Pick<Connection, 'publish' | 'roomFor'>;
   readonly store: Store;
-  readonly answers: Answers;
-  readonly followUp: FollowUp;
-  /** Why no valve may be moved at present, in words; null while they may. */
-  readonly standstill: () => string | null;
-  readonly moveValve: (errand: ValveErrand) => void;
-  /** How long a request may take from when it was sent, in ms. */
+  readonly valveQueue: ValveQueue;
+  readonly updates: Updates;
+  readonly outcomes: Outcomes;
+  /** Says while another bridge is in the way, in words. */
+  readonly otherBridges: { readonly problem: string | null };
   readonly requestTimeoutMs: number;
-  /** Ends what is under way; once it has aborted, requests are refused. */
+  /** Aborts when the bridge stops. */
   readonly signal: AbortSignal;
-  readonly tell: (outcome: Outcome) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A request on its way. */
-interface Errand {
-  readonly topic: string;
-  readonly call: Call;
-  readonly address: ReturnAddress;
-  /** Its time starts then, in ms of the monotonic clock. */
-  readonly sentAfter: number;
-}
+const maxRunning = 4;
+const maxWaiting = 50;
+// They wait in the queue of their valve instead, where the newest wins.
+const maxValveRequests = 50;
+const maxUnacknowledged = 2_000;
+const maxResponseBytes = 262_144;
+const maxTransactionCharacters = 1_000;
+const requestKeys: readonly string[] = ['params', 'query', 'body', 'transaction'];
 
-const mostUnderWay = 4;
-const mostWaiting = 50;
-// They wait in the lanes of their valves instead, where the newest wins.
-const mostValveErrands = 50;
+const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
+  auth: 'unauthorized',
+  forbidden: 'forbidden',
+  notFound: 'not_found',
+  rateLimited: 'rate_limited',
+  rejected: 'validation_failed',
+  unavailable: 'cloud_unavailable',
+  unreadable: 'cloud_unavailable',
+  unsupported: 'unsupported',
+  invalid: 'invalid_request',
+};
 
 /**
- * Carries out operations that are asked for over MQTT, a few at a time, and answers each request once. Reads keep to
- * the budget as polls do; changes are turned away while it is used up; what moves a valve goes by its lane.
+ * Carries out operations that are asked for at `bridge/request/…`, a few at a time, and answers each request once. Reads
+ * keep to the budget as polls do; changes are refused while it is used up; what moves a valve goes through its queue.
  */
 export class Requests {
-  readonly #options: RequestsOptions;
-  /** Oldest first, each with what ends its wait. */
-  readonly #waiting = new Map<Errand, () => void>();
-  #underWay = 0;
-  #valveErrands = 0;
+  readonly #parts: RequestsParts;
+  readonly #waiting: Request[] = [];
+  #running = 0;
+  #valveRequests = 0;
+  /** Responses that the broker has not acknowledged, and those that were dropped since there were too many. */
+  #unacknowledged = 0;
+  #dropped = 0;
 
-  constructor(options: RequestsOptions) {
-    this.#options = options;
+  constructor(parts: RequestsParts) {
+    this.#parts = parts;
   }
 
-  /** Takes a message; if it is a request, it is answered in any case. */
-  take(message: BrokerMessage): void {
-    const { topic, payload, isRetained, sentAfter } = message;
-    const operation = this.#options.topics.operationOf(topic);
-    if (operation === null || (isRetained && payload === '')) return;
-    const { parts, transaction, problem } = readRequest(message);
-    const address = { ...this.#replyTo(message, operation), transaction };
-    const call = { operation, ...parts };
-    const failure = this.#refusal(message, call, problem);
+  /** Takes a request; `problem` says why it is refused whatever it says. It is answered in any case. */
+  handle(message: BrokerMessage, operation: string, problem: MessageProblem | null): void {
+    const payload = readRequest(message);
+    const call: UncheckedCall = { operation, ...payload.parts };
+    const failure = problem ? rejection(problem.code, problem.reason) : this.#judge(call, payload.problem);
     // What was judged well is the call of an operation.
-    const errand = { topic, call: call as Call, address, sentAfter };
-    if (failure) this.#fail(errand, failure);
-    else if (isValveCall(errand.call)) this.#moveValve(errand, errand.call);
-    else this.#queue(errand);
-  }
-
-  /** What waits is told that it is not sent any more. */
-  stop(): void {
-    for (const [errand, cancel] of this.#waiting) {
-      cancel();
-      const error = new CloudError('unavailable', errand.call.operation, 'the bridge was stopped');
-      this.#fail(errand, failureOf(error, null));
-    }
-    this.#waiting.clear();
-  }
-
-  /** Why a request is refused; null where it is carried out. */
-  #refusal(message: BrokerMessage, call: UncheckedCall, problem: string | null): RequestFailure | null {
-    const { control, client, standstill, signal } = this.#options;
-    if (message.isRetained) return turnedAway('invalid_request', retainedWords);
-    if (signal.aborted) return turnedAway('cloud_unavailable', stoppedWords);
-    if (isTooOld(message, this.#options)) return turnedAway('timeout', tooOldWords);
-    const availability = (name: OperationName) => client.availability(name);
-    return judgeRequest(call, problem, { control, availability, standstill });
-  }
-
-  #replyTo(
-    { responseTopic, correlationData }: BrokerMessage,
-    operation: string,
-  ): Omit<ReturnAddress, 'transaction'> {
-    const { topics, statusTopic } = this.#options;
-    const isWanted = responseTopic !== undefined && responseTopic !== statusTopic;
-    if (isWanted && topics.isOpenToAnswers(responseTopic)) return { topic: responseTopic, correlationData };
-    // The longest name leaves no room for an answer's topic.
-    const topic = topics.response(operation);
-    return { topic: isTopicName(topic) ? topic : null, correlationData };
-  }
-
-  #moveValve(errand: Errand, call: ValveCall): void {
-    const { client, store, moveValve } = this.#options;
-    const failure =
-      this.#valveErrands >= mostValveErrands
-        ? turnedAway('rate_limited', `${mostValveErrands} requests for valves are under way already`)
-        : (judgeMover(call, store) ?? judgeBudget(client.traffic()));
-    if (failure) {
-      this.#fail(errand, failure);
-      return;
-    }
-    this.#valveErrands += 1;
-    moveValve({
-      topic: errand.topic,
-      sentAfter: errand.sentAfter,
-      call,
-      priority: 'command',
-      onEnd: (end) => {
-        this.#valveErrands -= 1;
-        this.#valveMoved(errand, end);
-      },
-    });
-  }
-
-  #valveMoved(errand: Errand, end: ValveEnd): void {
-    if (end.status === 'ok') this.#succeed(errand, end.answer, end.httpStatus);
-    else if (end.status === 'error') this.#fail(errand, failureOf(end.error, end.httpStatus));
-    else {
-      const { tell, answers } = this.#options;
-      tell({ topic: errand.topic, status: 'superseded', reason: end.reason, http_status: null });
-      const failure = turnedAway('rate_limited', `superseded: ${end.reason}`);
-      answers.send({ status: 'error', failure }, errand.address);
-    }
-  }
-
-  #queue(errand: Errand): void {
-    const { client, requestTimeoutMs, clock } = this.#options;
-    if (this.#underWay < mostUnderWay) void this.#run(errand);
-    else if (this.#waiting.size >= mostWaiting) {
-      const words = `${mostUnderWay} requests are under way and ${mostWaiting} wait already`;
-      this.#fail(errand, turnedAway('rate_limited', words));
+    const request = { message, call: call as Call, transaction: payload.transaction };
+    if (failure) this.#fail(request, failure);
+    else if (isValveCall(request.call)) void this.#moveValve(request, request.call);
+    else if (this.#running >= maxRunning && this.#waiting.length >= maxWaiting) {
+      const words = `${maxRunning} requests are under way and ${maxWaiting} wait already`;
+      this.#fail(request, rejection('rate_limited', words));
     } else {
-      const cancel = clock.after(errand.sentAfter + requestTimeoutMs - clock.monotonic(), () => {
-        this.#waiting.delete(errand);
-        this.#fail(errand, unsentFailure(errand.call, client.traffic()));
-      });
-      this.#waiting.set(errand, cancel);
+      this.#waiting.push(request);
+      if (this.#running < maxRunning) void this.#drain();
     }
   }
 
-  async #run(errand: Errand): Promise<void> {
-    this.#underWay += 1;
-    await this.#carryOut(errand);
-    this.#underWay -= 1;
-    for (const [next, cancel] of this.#waiting) {
-      cancel();
-      this.#waiting.delete(next);
-      void this.#run(next);
+  /** Why a request comes to nothing before anything is sent; null for the good call of an operation. */
+  #judge(call: UncheckedCall, payloadProblem: string | null): Failure | null {
+    const { control, client, otherBridges } = this.#parts;
+    const { operation: name } = call;
+    if (!isOperationName(name)) {
+      const shown = name.slice(0, 80);
+      const guess = didYouMean(nearest(shown, operationNames));
+      return rejection('unknown_operation', `there is no operation ${shown}${guess}`);
+    }
+    if (operationRow(name).session) {
+      return rejection('not_permitted', "not permitted: the session is the bridge's own");
+    }
+    const forbidden = forbidding(call, control);
+    if (forbidden !== null) return rejection('not_permitted', forbiddenWords(forbidden));
+    if (payloadProblem !== null) return rejection('invalid_request', payloadProblem);
+    try {
+      encodeCall(call, {});
+    } catch (error) {
+      return failureOf(error, null);
+    }
+    const problem = movesValve(call) ? otherBridges.problem : null;
+    if (problem !== null) return rejection('invalid_request', problem);
+    const availability = client.availability(name);
+    if (availability === 'available') return null;
+    const words =
+      availability === 'off' ? `${name} is switched off in cloud.routes` : `the cloud does not offer ${name}`;
+    return failureOf(new CloudError('unsupported', name, words), null);
+  }
+
+  async #moveValve(request: Request, call: ValveCall): Promise<void> {
+    const { valveQueue } = this.#parts;
+    const failure =
+      this.#valveRequests >= maxValveRequests
+        ? rejection('rate_limited', `${maxValveRequests} requests for valves are under way already`)
+        : (this.#otherMover(call) ?? this.#usedUpBudget());
+    if (failure) {
+      this.#fail(request, failure);
       return;
     }
+    this.#valveRequests += 1;
+    const result = await valveQueue.move(request.message, call, 'command');
+    this.#valveRequests -= 1;
+    // The queue has recorded the outcome.
+    if (result.status === 'ok') this.#respondOk(request, result.answer);
+    else this.#respond(request, { status: 'error', failure: valveFailure(result) });
+  }
+
+  /**
+   * Why this bridge does not move the valve; null where it does. Commands to one valve run one at a time, which two
+   * bridges could not see to.
+   */
+  #otherMover(call: ValveCall): Failure | null {
+    const { store } = this.#parts;
+    if (!store.neighbourhood.isShared) return null;
+    const id = valveOf(call);
+    if (!store.isWhole && !store.sonicView(id)) {
+      const words =
+        'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
+      return rejection('cloud_unavailable', words);
+    }
+    const mover = store.neighbourhood.otherMover(id);
+    if (mover === null) return null;
+    return rejection(
+      'invalid_request',
+      `only ${mover} moves the valve of sonic ${id}: send the request to it`,
+    );
+  }
+
+  /** Why a change has to wait; null where the budget has room for it. */
+  #usedUpBudget(): Failure | null {
+    if (!this.#parts.client.traffic().isUsedUp) return null;
+    return rejection('rate_limited', 'cloud.max_requests_per_minute is used up; try again in a while');
+  }
+
+  async #drain(): Promise<void> {
+    this.#running += 1;
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) await this.#run(next);
+    this.#running -= 1;
   }
 
   /** Never rejects. */
-  async #carryOut(errand: Errand): Promise<void> {
-    const { client, followUp, requestTimeoutMs, signal, clock } = this.#options;
-    const { topic, call, sentAfter } = errand;
+  async #run(request: Request): Promise<void> {
+    const { updates, outcomes, signal } = this.#parts;
+    const { message, call } = request;
     const isChange = operationRow(call.operation).retry === 'never';
-    const timeoutMs = sentAfter + requestTimeoutMs - clock.monotonic();
-    if (isPastSendWindow(timeoutMs, requestTimeoutMs)) {
-      this.#fail(errand, unsentFailure(call, client.traffic()));
+    const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
+    if (signal.aborted) {
+      this.#fail(request, { ...rejection('cloud_unavailable', 'the bridge was stopped'), isTried: true });
       return;
     }
-    const failure = isChange ? judgeBudget(client.traffic()) : null;
-    if (failure) {
-      this.#fail(errand, failure);
+    if (timeoutMs === null) {
+      const words = 'timeout: the requests before it took too long; it was not sent';
+      this.#fail(request, this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true });
       return;
     }
-    const startedAt = clock.monotonic();
+    const problem = isChange ? this.#usedUpBudget() : null;
+    if (problem) {
+      this.#fail(request, problem);
+      return;
+    }
     let httpStatus: number | null = null;
     const onAnswer = (status: number) => {
       httpStatus = status;
     };
-    let answer: Answered<OperationName>;
     try {
-      const isOneOfMany = namesRecords(call);
-      answer = await client.callRaw(call, { signal, timeoutMs, onAnswer, isOneOfMany });
+      const answer = await updates.send(message.topic, call, { timeoutMs, onAnswer });
+      outcomes.record(message.topic, 'ok', null, httpStatus);
+      this.#respondOk(request, answer);
     } catch (error) {
-      const isRouteMissing = await followUp.failed(topic, call, error);
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
-      if (isUnsent && !isChange && client.traffic().pollWaitMs > 0) {
-        this.#fail(errand, { ...unsentFailure(call, client.traffic()), httpStatus });
-      } else if (isRouteMissing) {
-        this.#fail(errand, { ...failureOf(error, httpStatus), code: 'unsupported' });
-      } else this.#fail(errand, failureOf(error, httpStatus));
-      return;
+      const heldBack = isUnsent ? this.#heldBack(isChange) : null;
+      this.#fail(request, heldBack ? { ...heldBack, httpStatus } : failureOf(error, httpStatus));
     }
-    this.#noteSonic(call, answer.reply, startedAt);
-    this.#succeed(errand, answer, httpStatus);
   }
 
-  /** Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others. */
-  #noteSonic({ operation, params }: Call, reply: unknown, startedAt: number): void {
-    if (operation !== 'read_sonic' && operation !== 'read_wifi_sonic') return;
-    const sonic = reply as RecordOf<typeof operation>;
-    if (sonic.id === params.sonic_id) this.#options.store.setSonic(sonic, startedAt);
+  /** What keeps reads from being sent at present; null where nothing does. Changes keep to no budget. */
+  #heldBack(isChange: boolean): Failure | null {
+    const { limitedUntil, pollWaitMs } = this.#parts.client.traffic();
+    if (isChange || pollWaitMs === 0) return null;
+    const words =
+      limitedUntil === null
+        ? 'cloud.max_requests_per_minute left no room for it in its time'
+        : `the cloud asks to wait another ${describeDuration(pollWaitMs)}`;
+    return rejection('rate_limited', words);
+  }
+
+  #fail(request: Request, failure: Failure): void {
+    const { message, httpStatus, isTried } = failure;
+    this.#parts.outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
+    this.#respond(request, { status: 'error', failure });
   }
 
   /** It is answered with what the cloud sent: a key of ours would pass for the cloud's word. */
-  #succeed(
-    { topic, call, address }: Errand,
-    { reply, sent }: Answered<OperationName>,
-    httpStatus: number | null,
-  ): void {
-    const { tell, answers, followUp } = this.#options;
-    const isPage = operationRow(call.operation).reply.kind === 'page';
-    tell({ topic, status: 'ok', reason: null, http_status: httpStatus });
-    answers.send({ status: 'ok', data: sent, isPage }, address);
-    followUp.done(call, reply);
+  #respondOk(request: Request, { sent }: Answered<OperationName>): void {
+    const isPage = operationRow(request.call.operation).reply.kind === 'page';
+    this.#respond(request, { status: 'ok', data: sent, isPage });
   }
 
-  #fail({ topic, address }: Errand, failure: RequestFailure): void {
-    const { tell, answers, log } = this.#options;
-    const { message, httpStatus, isTried } = failure;
-    const status = isTried ? 'error' : 'refused';
-    // Whoever asked is answered; a flood of requests must not be one of log lines.
-    log.debug({ topic, status }, `Request failed: ${message}`);
-    tell({ topic, status, reason: message, http_status: httpStatus });
-    answers.send({ status: 'error', failure }, address);
+  /** Publishes a response, unless the broker has too many of them to acknowledge. */
+  #respond({ message, call, transaction }: Request, response: Response): void {
+    const { connection, log } = this.#parts;
+    const { correlationData } = message;
+    const topic = this.#responseTopic(message, call.operation);
+    if (topic === null) return;
+    if (this.#unacknowledged >= maxUnacknowledged) {
+      if (this.#dropped === 0) {
+        log.warn('Answers to requests wait for the MQTT broker: further ones are dropped');
+      }
+      this.#dropped += 1;
+      return;
+    }
+    const maxBytes = Math.min(maxResponseBytes, connection.roomFor(topic, correlationData));
+    const payload = encodeResponse(response, transaction, maxBytes);
+    this.#unacknowledged += 1;
+    connection
+      .publish(topic, payload, { retain: false, correlationData })
+      .catch((error) => log.debug(`${topic} was not answered: ${String(error)}`))
+      .finally(() => {
+        this.#unacknowledged -= 1;
+        if (this.#unacknowledged > 0 || this.#dropped === 0) return;
+        log.warn(`The MQTT broker has taken the answers; dropped: ${this.#dropped}`);
+        this.#dropped = 0;
+      });
   }
+
+  /** Where a request is answered; null where no topic can have the answer. */
+  #responseTopic({ responseTopic }: BrokerMessage, operation: string): string | null {
+    const { topics, statusTopic } = this.#parts;
+    const isWanted = responseTopic !== undefined && responseTopic !== statusTopic;
+    if (isWanted && topics.isOpenToAnswers(responseTopic)) return responseTopic;
+    // The longest name leaves no room for the topic of a response.
+    const topic = topics.response(operation);
+    return isTopicName(topic) ? topic : null;
+  }
+}
+
+/** What a valve's command that did not go well means for the request that it was. */
+function valveFailure(result: Exclude<ValveResult, { readonly status: 'ok' }>): Failure {
+  if (result.status === 'error') return failureOf(result.error, result.httpStatus);
+  return result.status === 'superseded'
+    ? rejection('rate_limited', `superseded: ${result.reason}`)
+    : rejection('invalid_request', result.reason);
+}
+
+function rejection(code: ErrorCode, message: string): Failure {
+  return { code, message: shortened(message), httpStatus: null, isTried: false };
+}
+
+/** What an error means for a request; `httpStatus` is that of the cloud's last answer to it, if any. */
+export function failureOf(error: unknown, httpStatus: number | null): Failure {
+  const message = reasonFor(error);
+  if (!(error instanceof CloudError)) {
+    return { code: 'cloud_unavailable', message, httpStatus, isTried: true };
+  }
+  const { kind, timedOut, status = httpStatus } = error;
+  const code = kind === 'unavailable' && timedOut ? 'timeout' : codes[kind];
+  return { code, message, httpStatus: status, isTried: kind !== 'invalid' };
+}
+
+/** The payload of a response; data that make it larger than the limit are left out, and it says so. */
+export function encodeResponse(response: Response, transaction: string | null, maxBytes: number): string {
+  const encode = (fields: object) => {
+    const text = JSON.stringify(fields);
+    return transaction === null ? text : `${text.slice(0, -1)},"transaction":${transaction}}`;
+  };
+  if (response.status === 'error') {
+    const { code, message, httpStatus } = response.failure;
+    return encode({ status: 'error', error: { code, message, http_status: httpStatus } });
+  }
+  const { status, data, isPage } = response;
+  const payload = encode({ status, data });
+  const bytes = Buffer.byteLength(payload);
+  if (bytes <= maxBytes) return payload;
+  const hint = isPage ? '; ask for its pages one by one with "query":{"page":…}' : '';
+  const message = `the operation was done, but its answer is too large${hint}`;
+  return encode({ status, data: null, truncated: true, bytes, limit: maxBytes, message });
+}
+
+/** What a request says. */
+interface RequestPayload {
+  /** The parts of its call; nothing in them is checked. */
+  readonly parts: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown };
+  /** Its JSON as it came; null where there is none. */
+  readonly transaction: string | null;
+  /** What is wrong with it, in words; null if nothing is. */
+  readonly problem: string | null;
+}
+
+/** Reads a request; one without a payload asks for nothing in particular. */
+export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>): RequestPayload {
+  const refused = (problem: string) => ({ parts: {}, transaction: null, problem });
+  const payloadWords = payloadProblem(message);
+  if (payloadWords !== null) return refused(payloadWords);
+  const text = message.payload.trim() || '{}';
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return refused('the payload is not JSON');
+  }
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    return refused('the payload must be a JSON object, for example {"params":{…},"body":{…}}');
+  }
+  const transaction = textOf('transaction', text);
+  if (transaction !== null && transaction.length > maxTransactionCharacters) {
+    return refused(
+      `transaction has ${transaction.length} characters; at most ${maxTransactionCharacters} are taken`,
+    );
+  }
+  const { params, query, body } = content as Record<string, unknown>;
+  const unknown = Object.keys(content).filter((key) => !requestKeys.includes(key));
+  const repeated = repeatedKey(text);
+  const problems = [
+    ...unknown
+      .slice(0, 5)
+      .map((key) => key.slice(0, 80))
+      .map((key) => `${key} is not known${didYouMean(nearest(key, requestKeys))}`),
+    ...(repeated === null ? [] : [repeatedWords(repeated)]),
+  ];
+  return { parts: { params, query, body }, transaction, problem: problems.join('; ') || null };
+}
+
+/**
+ * The text of a value in a JSON object, null where it has none by that key: a number that is read and written again need
+ * not be the same, and an id of twenty digits is not.
+ */
+function textOf(wanted: string, json: string): string | null {
+  let level = 0;
+  let word = '';
+  let start: number | null = null;
+  for (const { 0: token, index } of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]/g)) {
+    const isEnd = level === 1 && (token === ',' || token === '}');
+    if (isEnd && start !== null) return json.slice(start, index).trim();
+    if (token === '{' || token === '[') level += 1;
+    else if (token === '}' || token === ']') level -= 1;
+    else if (level === 1 && token === ':') start = JSON.parse(word) === wanted ? index + 1 : null;
+    else if (level === 1 && token !== ',') word = token;
+  }
+  return null;
 }

@@ -1,5 +1,5 @@
 import type { RequestTally } from '../cloud/requestTally.ts';
-import type { ValveOutcome } from '../commands/valveOutcomes.ts';
+import type { ValveOutcome } from '../commands/outcome.ts';
 import type { PollCounts, Slice } from '../polling/pollStatus.ts';
 import type { Wellbeing } from './wellbeing.ts';
 

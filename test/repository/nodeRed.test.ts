@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isOperationName, operationRow } from '../../src/cloud/operations.ts';
 import { checkCall } from '../../src/cloud/request.ts';
-import { readRequest } from '../../src/commands/requestPayload.ts';
+import { readRequest } from '../../src/commands/requests.ts';
 import { parseCommand } from '../../src/homeassistant/command.ts';
 import { topicsUnder } from '../../src/homeassistant/topics.ts';
 import { incidentTypes } from '../../src/model/records.ts';

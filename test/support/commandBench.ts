@@ -1,9 +1,8 @@
 import { onTestFinished } from 'vitest';
 import type { Control } from '../../src/cloud/catalogue.ts';
-import { Commands } from '../../src/commands/commands.ts';
 import type { Outcome } from '../../src/commands/outcome.ts';
-import { Store } from '../../src/store/store.ts';
-import { connected, startEmbedded } from './brokers.ts';
+import { CommandRouter } from '../../src/commands/router.ts';
+import { type Happening, Store } from '../../src/store/store.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
@@ -49,55 +48,65 @@ export async function startCommands(
   store.replaceSonics(complete([aSonic()]));
   const ofSignal = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
   store.replaceIncidents(complete([anIncident(), ofSignal]));
-  const { connection } = await connected((await startEmbedded()).url);
+  /** What requests were answered. */
+  const responses: { readonly topic: string; readonly payload: string; readonly acknowledge: () => void }[] =
+    [];
+  const connection = {
+    roomFor: () => 1_000_000,
+    publish: (topic: string, payload: string) =>
+      new Promise<void>((acknowledge) => void responses.push({ topic, payload, acknowledge })),
+  };
   const outcomes: Outcome[] = [];
   /** What was asked of the bridge itself. */
   const orders: string[] = [];
   /** What is worth an early poll. */
   const polledEarly: string[] = [];
-  const commands = new Commands(
-    {
-      topics,
-      control: { ...everything, ...control },
-      statusTopic: 'homeassistant/status',
-      client,
-      connection,
-      store,
-      bridgeView: () => bridgeView(),
-      standstill: () => null,
-      requestTimeoutMs,
-      confirmTimeoutMs: 5_000,
-      confirmIntervalMs: 500,
-      clock,
-      log: logLines().log,
-    },
-    {
-      ordered: ({ order }) => void orders.push(order),
-      happened: () => {},
-      changed: (slice) => void polledEarly.push(slice),
-      testStarted: () => {},
-      offersChanged: () => {},
-      ended: (outcome) => void outcomes.push(outcome),
-      unchanged: () => {},
-    },
-  );
+  const happened: Happening[] = [];
+  const lines = logLines('trace');
+  /** Says while another bridge is in the way. */
+  const otherBridges: { problem: string | null } = { problem: null };
+  const commands = new CommandRouter({
+    topics,
+    control: { ...everything, ...control },
+    statusTopic: 'homeassistant/status',
+    client,
+    connection,
+    store,
+    poller: { runNow: async (poll) => void polledEarly.push(poll), readNewTest: async () => {} },
+    bridge: { view: bridgeView() },
+    otherBridges,
+    requestTimeoutMs,
+    confirmTimeoutMs: 5_000,
+    confirmIntervalMs: 500,
+    clock,
+    log: lines.log,
+  });
+  commands
+    .on('bridgeCommand', ({ order }) => void orders.push(order))
+    .on('outcome', (outcome) => void outcomes.push(outcome))
+    .on('happened', (news) => void happened.push(...news))
+    .on('offersChanged', () => void polledEarly.push('offers'));
   onTestFinished(() => commands.stop());
   const take = (
     topic: string,
     payload: string,
     { isRetained = false, isText = true, ageMs = 0 }: Circumstances = {},
-  ) => commands.take({ topic, payload, isRetained, isText, sentAfter: clock.monotonic() - ageMs });
+  ) => commands.handle({ topic, payload, isRetained, isText, sentAfter: clock.monotonic() - ageMs });
   const isChange = ({ method }: StubRequest) => method !== 'GET';
   return {
     clock,
     stub,
     store,
     stop: () => commands.stop(),
-    forgetKept: () => commands.forgetKept(),
+    forgetRetained: () => commands.forgetRetained(),
     take,
     outcomes,
+    responses,
     orders,
     polledEarly,
+    happened,
+    lines,
+    otherBridges,
     /** Changes that reached the cloud: their paths and bodies. */
     get changes() {
       return stub.requests.filter(isChange).map(({ path, body }) => [path, body] as const);

@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
-import { type Answer, Answers, answerPayload } from '../../../src/commands/answers.ts';
-import { failureOf, turnedAway } from '../../../src/commands/requestFailure.ts';
-import { readRequest } from '../../../src/commands/requestPayload.ts';
+import { encodeResponse, failureOf, readRequest } from '../../../src/commands/requests.ts';
 import { topicsUnder } from '../../../src/homeassistant/topics.ts';
-import { connected } from '../../support/brokers.ts';
-import { logLines } from '../../support/logLines.ts';
-import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
-import { watchTopics } from '../../support/mqttWatcher.ts';
+import { startCommands } from '../../support/commandBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const read = (payload: string) => readRequest({ payload, isText: true });
@@ -86,29 +81,33 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-  const answer: Answer = { status: 'ok', data: { data: ['ü'.repeat(50)] }, isPage: true };
+  const answer: Parameters<typeof encodeResponse>[0] = {
+    status: 'ok',
+    data: { data: ['ü'.repeat(50)] },
+    isPage: true,
+  };
 
   it('holds the data and the transaction as it came', () => {
-    expect(answerPayload({ status: 'ok', data: null, isPage: false }, null, 100)).toBe(
+    expect(encodeResponse({ status: 'ok', data: null, isPage: false }, null, 100)).toBe(
       '{"status":"ok","data":null}',
     );
-    expect(answerPayload({ status: 'ok', data: [1], isPage: false }, '{"n": 1.0}', 100)).toBe(
+    expect(encodeResponse({ status: 'ok', data: [1], isPage: false }, '{"n": 1.0}', 100)).toBe(
       '{"status":"ok","data":[1],"transaction":{"n": 1.0}}',
     );
   });
 
   it('holds what went wrong', () => {
     const failure = { code: 'not_found', message: 'gone', httpStatus: 404, isTried: true } as const;
-    expect(answerPayload({ status: 'error', failure }, 'null', 100)).toBe(
+    expect(encodeResponse({ status: 'error', failure }, 'null', 100)).toBe(
       '{"status":"error","error":{"code":"not_found","message":"gone","http_status":404},"transaction":null}',
     );
   });
 
   it('that fits to the byte is whole, and one byte less leaves the data out, without making it a failure', () => {
-    const whole = answerPayload(answer, '"t"', 10_000);
+    const whole = encodeResponse(answer, '"t"', 10_000);
     const bytes = Buffer.byteLength(whole);
-    expect(answerPayload(answer, '"t"', bytes)).toBe(whole);
-    expect(JSON.parse(answerPayload(answer, '"t"', bytes - 1))).toEqual({
+    expect(encodeResponse(answer, '"t"', bytes)).toBe(whole);
+    expect(JSON.parse(encodeResponse(answer, '"t"', bytes - 1))).toEqual({
       status: 'ok',
       data: null,
       truncated: true,
@@ -118,7 +117,7 @@ describe('an answer', () => {
         'the operation was done, but its answer is too large; ask for its pages one by one with "query":{"page":…}',
       transaction: 't',
     });
-    const record = JSON.parse(answerPayload({ ...answer, isPage: false }, null, 100));
+    const record = JSON.parse(encodeResponse({ ...answer, isPage: false }, null, 100));
     expect(record.message).toBe('the operation was done, but its answer is too large');
   });
 });
@@ -159,7 +158,7 @@ describe('a failure', () => {
   });
 
   it('is told in so many words and no more', () => {
-    const { message } = turnedAway('invalid_request', 'x'.repeat(60_000));
+    const { message } = failureOf(new Error('x'.repeat(60_000)), null);
     expect(message).toBe(`${'x'.repeat(500)}…`);
   });
 });
@@ -218,31 +217,19 @@ describe('a topic', () => {
 });
 
 describe('answers', () => {
-  it.skipIf(!mosquittoAvailable())(
-    'beyond two thousand that the broker has not taken are dropped, refusals first, counted, and said once',
-    async () => {
-      const broker = await startMosquitto();
-      const watcher = await watchTopics(broker.url, '#');
-      const { connection } = await connected(broker.url);
-      const lines = logLines();
-      const answers = new Answers(connection, lines.log);
-      const address = { topic: 'answers', correlationData: undefined, transaction: null };
-      const refuse = () =>
-        answers.send({ status: 'error', failure: turnedAway('rate_limited', 'full') }, address);
-      const send = (data: number) => answers.send({ status: 'ok', data, isPage: false }, address);
-      await broker.kill('SIGSTOP');
-      for (let number = 1; number <= 1_910; number++) refuse();
-      for (let number = 1; number <= 130; number++) send(number);
-      await broker.kill('SIGCONT');
-      await waitFor(() => lines.messages.length === 2, { what: 'the end of the jam' });
-      expect(lines.messages).toEqual([
-        'warn: Answers to requests wait for the MQTT broker: further ones are dropped',
-        'warn: The MQTT broker has taken the answers; dropped: 40',
-      ]);
-      send(231);
-      await watcher.waitForTopic('answers', (text) => JSON.parse(text).data === 231);
-      expect(watcher.messages).toHaveLength(2_001);
-      expect(watcher.messages.filter(({ text }) => text.includes('rate_limited'))).toHaveLength(1_900);
-    },
-  );
+  it('beyond two thousand that the broker has not acknowledged are dropped, which is said once', async () => {
+    const { take, responses, lines } = await startCommands();
+    const ask = () => take('sonic2mqtt/bridge/request/no_such_operation', '');
+    for (let number = 0; number < 2_040; number++) ask();
+    expect(responses).toHaveLength(2_000);
+    for (const { acknowledge } of responses) acknowledge();
+    const said = () => lines.messages.filter((line) => line.startsWith('warn: '));
+    await waitFor(() => said().length === 2, { what: 'the end of the jam' });
+    expect(said()).toEqual([
+      'warn: Answers to requests wait for the MQTT broker: further ones are dropped',
+      'warn: The MQTT broker has taken the answers; dropped: 40',
+    ]);
+    ask();
+    expect(responses).toHaveLength(2_001);
+  });
 });

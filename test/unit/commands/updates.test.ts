@@ -1,7 +1,9 @@
+import { EventEmitter } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { type ChangeCall, Changes } from '../../../src/commands/changes.ts';
-import { FollowUp } from '../../../src/commands/followUp.ts';
+import type { Call } from '../../../src/cloud/operations.ts';
+import { type CommandEvents, Outcomes } from '../../../src/commands/outcome.ts';
+import { Updates } from '../../../src/commands/updates.ts';
 import { type Happening, Store } from '../../../src/store/store.ts';
 import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -13,29 +15,28 @@ import {
   aSonic,
   someNotifications,
   someSettings,
+  topics,
 } from '../../support/views.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
-const setting = (
-  body: Extract<ChangeCall, { operation: 'update_property_settings' }>['body'],
-): ChangeCall => ({
+const setting = (body: Call<'update_property_settings'>['body']): Call => ({
   operation: 'update_property_settings',
   params: { property_id: 'property-1' },
   body,
 });
-const start: ChangeCall = {
+const start: Call = {
   operation: 'start_pressure_test',
   params: { thing_id: 'sonic-1' },
   body: { source: 'sonic2mqtt' },
 };
-const action = (incident_id: string, word: string): ChangeCall => ({
+const action = (incident_id: string, word: string): Call => ({
   operation: 'act_on_incident',
   params: { incident_id },
   body: { action: word },
 });
 
 /** A house of which everything was read long ago, and changes to it on a stub of the cloud. */
-async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
+async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startBench(handler, { session, requestTimeoutMs });
   const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
@@ -53,32 +54,33 @@ async function startChanges(handler: StubHandler, requestTimeoutMs = 5_000) {
   const { signal } = stopping;
   const stop = () => stopping.abort();
   const sending = { client, store, requestTimeoutMs, signal, clock: systemClock, log: lines.log };
-  const followUp = new FollowUp({
-    testStarted: () => {},
-    ...sending,
-    happened: (happenings) => void happened.push(...happenings),
-    changed: (slice) => void asked.push(slice),
-    offersChanged: () => void asked.push('offers'),
-  });
-  const changes = new Changes({ ...sending, followUp });
+  const events = new EventEmitter<CommandEvents>();
+  const otherBridges: { problem: string | null } = { problem: null };
+  const poller = { runNow: async (poll: string) => void asked.push(poll), readNewTest: async () => {} };
+  const outcomes = new Outcomes({ ...sending, topics, events });
+  const updates = new Updates({ ...sending, outcomes, events, poller, otherBridges });
   onTestFinished(stop);
   const ends: unknown[][] = [];
-  const take = (calls: readonly ChangeCall[], target = 'property/property-1') =>
-    changes.take({
-      topic: 'a/topic',
-      sentAfter: systemClock.monotonic(),
-      target,
+  events
+    .on('outcome', ({ status, reason, http_status }) => void ends.push([status, reason, http_status]))
+    .on('happened', (happenings) => void happened.push(...happenings))
+    .on('offersChanged', () => void asked.push('offers'));
+  const take = (calls: readonly Call[], record = 'property/property-1') => {
+    const sentAfter = systemClock.monotonic();
+    updates.apply(
+      { topic: 'a/topic', payload: '', isRetained: false, isText: true, sentAfter },
+      record,
       calls,
-      onEnd: (...end) => void ends.push(end),
-    });
+    );
+  };
   /** Runs a command to its end. */
-  const run = async (...calls: readonly ChangeCall[]) => {
+  const run = async (...calls: readonly Call[]) => {
     const before = ends.length;
     take(calls);
     await waitFor(() => ends.length > before, { what: 'the end' });
     return ends.at(-1);
   };
-  return { store, stub, stop, take, run, ends, happened, asked, lines };
+  return { store, stub, stop, take, run, ends, happened, asked, lines, otherBridges };
 }
 
 /** A door that is opened by the test. */
@@ -90,9 +92,9 @@ function door() {
   return { open, opened };
 }
 
-describe('the answer to a change', () => {
+describe('the answer to an update', () => {
   it('is shown at once, as far as it tells', async () => {
-    const { store, run } = await startChanges(() => ({
+    const { store, run } = await startUpdates(() => ({
       json: { auto_shut_off: false, timezone: null, extra: 1 },
     }));
     expect(await run(setting({ auto_shut_off: false }))).toEqual(['ok', null, 200]);
@@ -103,7 +105,7 @@ describe('the answer to a change', () => {
   });
 
   it('is not undone by what was begun to be read before it', async () => {
-    const { store, run } = await startChanges(({ body }) => ({ json: body }));
+    const { store, run } = await startUpdates(({ body }) => ({ json: body }));
     const startedAt = performance.now();
     await run(setting({ auto_shut_off: false }));
     await run({
@@ -127,12 +129,12 @@ describe('the answer to a change', () => {
     ['patch_sonic', 'sonic_id', 'sonic', aSonic()],
     ['patch_wifi_sonic', 'sonic_id', 'sonic', aSonic()],
   ] as const)('of %s is not undone by an older list either', async (operation, param, kind, record) => {
-    const { store, run } = await startChanges(() => ({ json: { ...record, name: 'Attic' } }));
+    const { store, run } = await startUpdates(() => ({ json: { ...record, name: 'Attic' } }));
     const call = {
       operation,
       params: { [param]: record.id },
       body: { name: 'Attic' },
-    } as unknown as ChangeCall;
+    } as unknown as Call;
     const startedAt = performance.now();
     expect(await run(call)).toEqual(['ok', null, 200]);
     const name = () => {
@@ -154,7 +156,7 @@ describe('the answer to a change', () => {
 
   it('closes an incident, which a list that was begun before does not open again', async () => {
     const resolved = { ...anIncident(), open: false, state: 'resolved', possible_actions: ['reopen'] };
-    const { store, run, happened } = await startChanges(() => ({ json: resolved }));
+    const { store, run, happened } = await startUpdates(() => ({ json: resolved }));
     const startedAt = performance.now();
     expect(await run(action('incident-1', 'resolve'))).toEqual(['ok', null, 200]);
     expect(happened).toEqual([{ event: 'incident_closed', record: resolved }]);
@@ -168,7 +170,7 @@ describe('the answer to a change', () => {
 
   it('keeps an incident open that a list begun before it did not name', async () => {
     const snoozed = { ...anIncident(), possible_actions: ['resolve'] };
-    const { store, run, happened } = await startChanges(() => ({ json: snoozed }));
+    const { store, run, happened } = await startUpdates(() => ({ json: snoozed }));
     const startedAt = performance.now();
     await run(action('incident-1', 'snooze'));
     expect(happened).toEqual([{ event: 'incident_changed', record: snoozed }]);
@@ -178,7 +180,7 @@ describe('the answer to a change', () => {
   });
 
   it('that does not show the address of the webhook leaves what was accepted, unless a reading shows another', async () => {
-    const { store, run } = await startChanges(() => ({ json: { ...someSettings(), webhook_url: null } }));
+    const { store, run } = await startUpdates(() => ({ json: { ...someSettings(), webhook_url: null } }));
     const shown = (webhook_url: string | null) => {
       store.setPropertyDetails('property-1', someSettings({ webhook_url }), null, performance.now());
       return store.propertyView('property-1')?.settings?.webhook_url;
@@ -191,7 +193,7 @@ describe('the answer to a change', () => {
 
   it('about leak protection and push is kept, and where it says nothing what was asked for', async () => {
     let isEmpty = false;
-    const { store, run } = await startChanges(({ path }) => {
+    const { store, run } = await startUpdates(({ path }) => {
       if (isEmpty) return { status: 204, text: '' };
       return { json: path.endsWith('/configuration') ? { leak_protection_enabled: false } : {} };
     });
@@ -215,7 +217,7 @@ describe('the answer to a change', () => {
   });
 });
 
-describe('a change that fails', () => {
+describe('an update that fails', () => {
   it.each([
     [{ status: 422, json: { message: 'not so' } }, 422, /not accepted\): not so$/, []],
     [{ status: 503 }, 503, /in trouble/, ['properties']],
@@ -226,7 +228,7 @@ describe('a change that fails', () => {
     'with %j changes nothing, is not repeated, and is read again if it may have acted',
     async (...row) => {
       const [answer, status, words, asked] = row;
-      const { store, stub, run, asked: seen } = await startChanges(() => answer);
+      const { store, stub, run, asked: seen } = await startUpdates(() => answer);
       expect(await run(setting({ auto_shut_off: false }))).toEqual([
         'error',
         expect.stringMatching(words),
@@ -239,7 +241,7 @@ describe('a change that fails', () => {
   );
 
   it('since the cloud does not offer it is told to those who offer it', async () => {
-    const { run, asked } = await startChanges(({ method }) =>
+    const { run, asked } = await startUpdates(({ method }) =>
       method === 'GET' ? { json: aSonic() } : { status: 405 },
     );
     expect(await run(start)).toEqual(['error', expect.stringContaining('405'), 405]);
@@ -254,7 +256,7 @@ describe('a change that fails', () => {
         { status },
         { json: { job_id: 'job-2' } },
       ];
-      const { run, asked } = await startChanges(() => answers.shift());
+      const { run, asked } = await startUpdates(() => answers.shift());
       const ends = [await run(start), await run(start), await run(start)];
       expect(ends.map((end) => end?.[0])).toEqual(['ok', 'error', 'ok']);
       expect(asked).not.toContain('offers');
@@ -263,7 +265,7 @@ describe('a change that fails', () => {
 
   it('for a device that is no more leaves the operation to the others', async () => {
     let isThere = false;
-    const { run, asked, stub } = await startChanges(({ path }) =>
+    const { run, asked, stub } = await startUpdates(({ path }) =>
       isThere && path.endsWith('/sonics/sonic-1') ? { json: aSonic() } : { status: 404 },
     );
     const lookedUp = () => stub.requests.filter(({ method }) => method === 'GET').length;
@@ -276,17 +278,17 @@ describe('a change that fails', () => {
   });
 
   it('does not show an address in the log', async () => {
-    const { run, lines } = await startChanges(() => ({ status: 422 }));
+    const { run, lines } = await startUpdates(() => ({ status: 422 }));
     await run(setting({ webhook_url: 'https://example.com/s3cret' }));
     expect(lines.text).toContain('webhook_url');
     expect(lines.text).not.toContain('s3cret');
   });
 });
 
-describe('changes', () => {
+describe('updates', () => {
   it('of one target wait for each other, of several do not', async () => {
     const gate = door();
-    const { take, stub, ends } = await startChanges(async ({ body }) => {
+    const { take, stub, ends } = await startUpdates(async ({ body }) => {
       await gate.opened;
       return { json: body };
     });
@@ -303,9 +305,9 @@ describe('changes', () => {
     expect(stub.requests.map(({ body }) => body)).toContainEqual({ webhook_enabled: true });
   });
 
-  it('give way to a newer one only if that sets all that they would have set', async () => {
+  it('give way to a newer one only if that sets the same', async () => {
     const gate = door();
-    const { take, stub, ends } = await startChanges(async ({ body }) => {
+    const { take, stub, ends } = await startUpdates(async ({ body }) => {
       await gate.opened;
       return { json: body };
     });
@@ -314,23 +316,34 @@ describe('changes', () => {
     take([setting({ timezone: 'Europe/Oslo' })]);
     take([action('incident-1', 'snooze')]);
     take([action('incident-2', 'snooze')]);
-    take([setting({ timezone: 'Europe/Riga', webhook_enabled: true })]);
-    take([action('incident-1', 'resolve'), action('incident-2', 'resolve')]);
-    expect(ends.map(([status]) => status)).toEqual(['superseded', 'superseded', 'superseded']);
+    take([setting({ timezone: 'Europe/Riga' })]);
+    take([action('incident-1', 'resolve')]);
+    const superseded = ['superseded', 'a newer command for the same arrived', null];
+    expect(ends).toEqual([superseded, superseded]);
     gate.open();
     await waitFor(() => ends.length === 7, { what: 'all ends' });
     expect(stub.requests.map(({ body }) => body)).toEqual([
       { auto_shut_off: false },
       { timezone: 'Europe/Rome', auto_shut_off: true },
-      { timezone: 'Europe/Riga', webhook_enabled: true },
-      { action: 'resolve' },
+      { action: 'snooze' },
+      { timezone: 'Europe/Riga' },
       { action: 'resolve' },
     ]);
   });
 
+  it('that may move a valve are refused while another bridge runs by mistake', async () => {
+    const { run, stub, otherBridges } = await startUpdates(() => ({ json: anIncident() }));
+    otherBridges.problem = 'another bridge runs';
+    const refused = ['refused', 'another bridge runs', null];
+    expect(await run(start)).toEqual(refused);
+    expect(await run(action('incident-1', 'close_valve'))).toEqual(refused);
+    expect(stub.requests).toEqual([]);
+    expect(await run(action('incident-1', 'resolve'))).toEqual(['ok', null, 200]);
+  });
+
   it('that are too many are refused at once', async () => {
     const gate = door();
-    const { take, stub, ends } = await startChanges(async ({ body }) => {
+    const { take, stub, ends } = await startUpdates(async ({ body }) => {
       await gate.opened;
       return { json: body };
     });
@@ -343,7 +356,7 @@ describe('changes', () => {
   });
 
   it('of one command run a few at a time, and its end counts those that failed', async () => {
-    const { run, stub } = await startChanges(({ path }) =>
+    const { run, stub } = await startUpdates(({ path }) =>
       Number(/i-(\d+)/.exec(path)?.[1]) % 3 === 0
         ? { status: 422, json: { error: 'too late' } }
         : { json: anIncident() },
@@ -359,7 +372,7 @@ describe('changes', () => {
   });
 
   it('are sent in time or not at all', async () => {
-    const { take, stub, ends } = await startChanges(() => ({ fault: 'hang' }), 300);
+    const { take, stub, ends } = await startUpdates(() => ({ fault: 'hang' }), 300);
     take([setting({ auto_shut_off: false })]);
     take([setting({ webhook_enabled: true })]);
     await waitFor(() => ends.length === 2, { what: 'both ends' });
@@ -368,7 +381,7 @@ describe('changes', () => {
   });
 
   it('end when the bridge stops, and nothing is sent after that', async () => {
-    const { take, stub, ends, stop } = await startChanges(() => ({ fault: 'hang' }));
+    const { take, stub, ends, stop } = await startUpdates(() => ({ fault: 'hang' }));
     take([setting({ auto_shut_off: false })]);
     take([setting({ webhook_enabled: true })]);
     await waitFor(() => stub.requests.length === 1, { what: 'the request' });
@@ -379,7 +392,7 @@ describe('changes', () => {
   });
 
   it('ask for an early look at what they changed', async () => {
-    const { run, asked } = await startChanges(({ body }) => ({
+    const { run, asked } = await startUpdates(({ body }) => ({
       json: { ...anIncident(), ...(body as object) },
     }));
     await run(setting({ auto_shut_off: false }));

@@ -1,0 +1,55 @@
+import type { Clock } from '../base/clock.ts';
+import type { BrokerMessage } from '../broker/message.ts';
+import { isPastSendWindow } from '../cloud/lateness.ts';
+import { reasons } from './outcome.ts';
+
+/** What the rules for messages are measured by. */
+export interface MessageLimits {
+  /** How long a command may take from when it was sent, in ms. */
+  readonly requestTimeoutMs: number;
+  /** Aborts when the bridge stops. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Why a message is refused before anybody reads it, as a code for programs and in words. */
+export interface MessageProblem {
+  readonly code: 'invalid_request' | 'cloud_unavailable' | 'timeout';
+  readonly reason: string;
+}
+
+const maxBytes = 65_536;
+
+const tooOld =
+  'the message may be older than cloud.request_timeout: the link to the broker stalled, or the bridge was stopped. Nothing was changed. Send it again if you still want it';
+
+/** Why a message is no command and no request, whatever it says; null for one that may be read. */
+export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {
+  if (message.isRetained) return { code: 'invalid_request', reason: reasons.retained };
+  if (limits.signal.aborted) return { code: 'cloud_unavailable', reason: reasons.stopping };
+  if (timeLeftMs(message.sentAfter, limits) === null) return { code: 'timeout', reason: tooOld };
+  const words = payloadProblem(message);
+  return words === null ? null : { code: 'invalid_request', reason: words };
+}
+
+/** Why a payload is not read, in words; null for one that is. */
+export function payloadProblem({
+  payload,
+  isText,
+}: Pick<BrokerMessage, 'payload' | 'isText'>): string | null {
+  // First, since a long message may be cut, and is no UTF-8 then.
+  if (Buffer.byteLength(payload) > maxBytes) return 'the payload is larger than 64 KiB';
+  return isText ? null : 'the payload is not UTF-8';
+}
+
+/**
+ * How long what was sent at that moment may still take, in ms; null where too little is left to begin with it: given up
+ * at once, nobody would know what became of it.
+ */
+export function timeLeftMs(
+  sentAfter: number,
+  { requestTimeoutMs, clock }: Omit<MessageLimits, 'signal'>,
+): number | null {
+  const leftMs = sentAfter + requestTimeoutMs - clock.monotonic();
+  return isPastSendWindow(leftMs, requestTimeoutMs) ? null : leftMs;
+}

@@ -1,0 +1,222 @@
+import { EventEmitter } from 'node:events';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
+import type { Control } from '../cloud/catalogue.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { GivenUp } from '../cloud/deadline.ts';
+import { isSafeId } from '../cloud/decoders.ts';
+import { CloudError } from '../cloud/errors.ts';
+import {
+  forbiddenBy,
+  forbiddenWords,
+  isCommandPath,
+  type ParsedCommand,
+  parseCommand,
+  parseIncidentCommand,
+} from '../homeassistant/command.ts';
+import type { Target, Topics } from '../homeassistant/topics.ts';
+import type { BridgeView } from '../model/devices.ts';
+import type { Poller } from '../polling/poller.ts';
+import type { Store } from '../store/store.ts';
+import { messageProblem, timeLeftMs } from './messageRules.ts';
+import {
+  type CommandEvents,
+  isValveCall,
+  Outcomes,
+  reasonFor,
+  reasons,
+  type ValveOutcome,
+} from './outcome.ts';
+import { Requests } from './requests.ts';
+import { Updates } from './updates.ts';
+import { type CommandTimes, ValveQueue } from './valveQueue.ts';
+
+/*
+ * How a command travels: the connection hands each message to `handle`, which finds out whether its topic is that of a
+ * command or of a request, and refuses what is retained, old, too long or no text before anybody reads it. What a command
+ * asks for, the row of its entity says (`parseCommand`): data, a call of the cloud. A call that moves a valve goes to
+ * the valve queue, any other one to the updates; a request (`bridge/request/…`) names its call itself and comes to the
+ * same two. Each message ends in one outcome, which this router emits.
+ */
+
+export interface CommandRouterParts extends CommandTimes {
+  readonly topics: Topics;
+  /** What may be changed over MQTT. */
+  readonly control: Readonly<Record<Control, boolean>>;
+  /** Where Home Assistant says that it has started. */
+  readonly statusTopic: string;
+  readonly client: CloudClient;
+  readonly connection: Pick<Connection, 'publish' | 'roomFor'>;
+  readonly store: Store;
+  readonly poller: Pick<Poller, 'runNow' | 'readNewTest'>;
+  /** What is shown of the bridge itself. */
+  readonly bridge: { readonly view: BridgeView };
+  /** Says while another bridge is in the way, in words. */
+  readonly otherBridges: { readonly problem: string | null };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** More are not remembered, so that nobody fills the memory with them. */
+const maxRetainedTopics = 10_000;
+
+/** Closed incidents that are read at a time. */
+const maxIncidentReads = 4;
+
+/** Takes the messages of the broker that ask for something, and emits what came of them. */
+export class CommandRouter extends EventEmitter<CommandEvents> {
+  readonly #parts: CommandRouterParts;
+  readonly #stopping = new AbortController();
+  readonly #outcomes: Outcomes;
+  readonly #valveQueue: ValveQueue;
+  readonly #updates: Updates;
+  readonly #requests: Requests;
+  /** Topics at which the broker keeps a message that was refused as retained. */
+  readonly #retainedTopics = new Set<string>();
+  #incidentReads = 0;
+
+  constructor(parts: CommandRouterParts) {
+    super();
+    this.#parts = parts;
+    const { signal } = this.#stopping;
+    this.#outcomes = new Outcomes({ ...parts, events: this, signal });
+    this.#valveQueue = new ValveQueue({ ...parts, outcomes: this.#outcomes, signal });
+    this.#updates = new Updates({ ...parts, outcomes: this.#outcomes, events: this, signal });
+    this.#requests = new Requests({
+      ...parts,
+      valveQueue: this.#valveQueue,
+      updates: this.#updates,
+      outcomes: this.#outcomes,
+      signal,
+    });
+  }
+
+  /** How many commands to valves ended in each way so far. */
+  get valveOutcomes(): Readonly<Record<ValveOutcome, number>> {
+    return this.#outcomes.valveCounts;
+  }
+
+  /** Ends what is under way, and refuses what still comes. */
+  stop(): void {
+    this.#stopping.abort(new GivenUp(reasons.unanswered, false));
+  }
+
+  /** Must be called before the messages of each connection: the broker sends again what it keeps, and may have lost it. */
+  forgetRetained(): void {
+    this.#retainedTopics.clear();
+  }
+
+  /** Takes a message, which may be a command, a request, or neither; the outcome of one is emitted in any case. */
+  handle(message: BrokerMessage): void {
+    const { topics, requestTimeoutMs, clock } = this.#parts;
+    const { topic, payload, isRetained } = message;
+    const operation = topics.operationOf(topic);
+    const target = operation === null ? this.#targetOf(topic) : null;
+    if (operation === null && target === null) return;
+    // An empty message deletes a retained one. Without MQTT 5 it comes without the retain flag.
+    if (payload === '' && (this.#retainedTopics.delete(topic) || isRetained)) return;
+    if (isRetained && this.#retainedTopics.size < maxRetainedTopics) this.#retainedTopics.add(topic);
+    const problem = messageProblem(message, { requestTimeoutMs, signal: this.#stopping.signal, clock });
+    if (operation !== null) this.#requests.handle(message, operation, problem);
+    else if (problem) this.#refuse(topic, problem.reason);
+    else if (target) this.#handleCommand(message, target);
+  }
+
+  /** What a command is about; null for a topic of something else, or of another bridge. */
+  #targetOf(topic: string): Target | null {
+    const { topics, store, log } = this.#parts;
+    const target = topics.parse(topic);
+    if (!target || !isCommandPath(target.kind, target.path)) return null;
+    const { kind, id } = target;
+    if (kind === 'bridge') return target;
+    // Several bridges receive each command: one of them answers.
+    const isShown = kind === 'incident' ? store.incident(id) : store.view(kind, id);
+    if (isShown !== null || store.neighbourhood.answersFor(kind, id)) return target;
+    log.debug(`${topic} is for another bridge`);
+    return null;
+  }
+
+  #handleCommand(message: BrokerMessage, target: Target): void {
+    const { control, store, bridge } = this.#parts;
+    const { kind, id, path } = target;
+    if (kind === 'incident') {
+      const incident = store.incident(id);
+      if (incident) this.#dispatch(message, target, parseIncidentCommand(incident, message.payload, control));
+      else if (store.isCertain && isSafeId(id)) void this.#actOnClosedIncident(message, target);
+      else this.#refuse(message.topic, this.#unknownTarget(target));
+      return;
+    }
+    const view = kind === 'bridge' ? bridge.view : store.view(kind, id);
+    if (view) this.#dispatch(message, target, parseCommand(view, path, message.payload, control));
+    else this.#refuse(message.topic, this.#unknownTarget(target));
+  }
+
+  #dispatch(message: BrokerMessage, { kind, id }: Target, parsed: ParsedCommand): void {
+    const { topic } = message;
+    if ('refusal' in parsed) {
+      this.#refuse(topic, parsed.refusal);
+      return;
+    }
+    const { order } = parsed;
+    if ('order' in order) {
+      this.emit('bridgeCommand', order);
+      this.#outcomes.record(topic, 'ok', null, null);
+    } else if ('operation' in order && isValveCall(order)) {
+      void this.#valveQueue.move(message, order, 'urgent');
+    } else this.#updates.apply(message, `${kind}/${id}`, [order].flat());
+  }
+
+  /** An incident that is not open may offer something too, such as `reopen`: what, only the incident itself says. */
+  async #actOnClosedIncident(message: BrokerMessage, target: Target): Promise<void> {
+    const { client, control, store } = this.#parts;
+    const { topic, payload, sentAfter } = message;
+    const { id } = target;
+    const forbidden = forbiddenBy('act_on_incident', control);
+    if (forbidden !== null) {
+      this.#refuse(topic, forbiddenWords(forbidden));
+      return;
+    }
+    if (this.#incidentReads >= maxIncidentReads) {
+      this.#refuse(topic, `${maxIncidentReads} closed incidents are being read already`);
+      return;
+    }
+    this.#incidentReads += 1;
+    let httpStatus: number | null = null;
+    try {
+      const call = { operation: 'read_incident', params: { incident_id: id } } as const;
+      const incident = await client.call(call, {
+        priority: 'command',
+        signal: this.#stopping.signal,
+        timeoutMs: timeLeftMs(sentAfter, this.#parts) ?? 0,
+        // That there is none says nothing of the route.
+        isOneOfMany: true,
+        onAnswer: (status) => {
+          httpStatus = status;
+        },
+      });
+      // The cloud also gives incidents of properties that are not shown here.
+      if (incident.id === id && store.neighbourhood.isIncidentHere(incident)) {
+        this.#dispatch(message, target, parseIncidentCommand(incident, payload, control));
+      } else this.#refuse(topic, this.#unknownTarget(target));
+    } catch (error) {
+      const isMissing = error instanceof CloudError && error.kind === 'notFound';
+      if (isMissing) this.#refuse(topic, `there is no incident ${id}`, httpStatus);
+      else this.#outcomes.record(topic, 'error', reasonFor(error), httpStatus);
+    } finally {
+      this.#incidentReads -= 1;
+    }
+  }
+
+  #unknownTarget({ kind, id }: Target): string {
+    const yet = this.#parts.store.isCertain
+      ? ''
+      : ' as far as is known: the cloud could not be read completely yet';
+    return `there is no ${kind} ${id.slice(0, 80)}${yet}`;
+  }
+
+  #refuse(topic: string, reason: string, httpStatus: number | null = null): void {
+    this.#outcomes.record(topic, 'refused', reason, httpStatus);
+  }
+}

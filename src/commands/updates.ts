@@ -1,0 +1,199 @@
+import type { EventEmitter } from 'node:events';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { severalAtOnce } from '../base/severalAtOnce.ts';
+import type { BrokerMessage } from '../broker/message.ts';
+import type { Answered, CallOptions, CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
+import { movesValve } from '../homeassistant/command.ts';
+import { namesRecords } from '../polling/missingRoute.ts';
+import type { Poller } from '../polling/poller.ts';
+import type { Store } from '../store/store.ts';
+import { timeLeftMs } from './messageRules.ts';
+import { type CommandEvents, type Outcomes, reasonFor } from './outcome.ts';
+import { takeReply } from './takeReply.ts';
+
+export interface UpdatesParts {
+  readonly client: CloudClient;
+  readonly store: Store;
+  readonly poller: Pick<Poller, 'runNow' | 'readNewTest'>;
+  readonly outcomes: Outcomes;
+  readonly events: EventEmitter<CommandEvents>;
+  /** Says while another bridge is in the way, in words. */
+  readonly otherBridges: { readonly problem: string | null };
+  /** How long a command may take from when it was sent, in ms. */
+  readonly requestTimeoutMs: number;
+  /** Aborts when the bridge stops. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A command that comes to one or several calls about one record. */
+interface Update {
+  readonly message: BrokerMessage;
+  readonly calls: readonly Call[];
+}
+
+/** How one call of a command ended; the reason is null where it went well. */
+interface CallResult {
+  readonly reason: string | null;
+  readonly httpStatus: number | null;
+}
+
+/** More that wait for one record are refused: they would not be sent in time. */
+const maxWaiting = 20;
+
+/** Calls of one command that are under way at a time. */
+const maxCallsAtOnce = 4;
+
+/**
+ * Changes settings, names and incidents, one command at a time for each record. Of those that wait to set the same fields
+ * the newest wins. Each call is sent once and in time; its answer is taken into the store, and the poll that shows what
+ * it has changed is run early.
+ */
+export class Updates {
+  readonly #parts: UpdatesParts;
+  /** By record, while a command to it is being sent: those that wait behind it, by what they set. */
+  readonly #waiting = new Map<string, Map<string, Update>>();
+
+  constructor(parts: UpdatesParts) {
+    this.#parts = parts;
+  }
+
+  /** Carries a command out when those before it for the same record have ended, and records its outcome. */
+  apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
+    const { outcomes, otherBridges } = this.#parts;
+    const { topic } = message;
+    // What an incident offers may move a valve, and so does a pressure test.
+    const problem = calls.some(movesValve) ? otherBridges.problem : null;
+    if (problem !== null) {
+      outcomes.record(topic, 'refused', problem, null);
+      return;
+    }
+    const update = { message, calls };
+    const waiting = this.#waiting.get(record);
+    if (!waiting) {
+      void this.#drain(record, update);
+      return;
+    }
+    const fields = fieldsOf(calls);
+    const before = waiting.get(fields);
+    if (!before && waiting.size >= maxWaiting) {
+      const reason = `${maxWaiting} commands are waiting for this one's turn already`;
+      outcomes.record(topic, 'refused', reason, null);
+      return;
+    }
+    waiting.delete(fields);
+    waiting.set(fields, update);
+    if (before) {
+      outcomes.record(before.message.topic, 'superseded', 'a newer command for the same arrived', null);
+    }
+  }
+
+  /**
+   * Sends a call for whoever asked for it at that topic, and keeps the store and the polls in step with what came of it.
+   * Rejects with what the client says.
+   */
+  async send(
+    topic: string,
+    call: Call,
+    options: Pick<CallOptions, 'timeoutMs' | 'onAnswer'>,
+  ): Promise<Answered<OperationName>> {
+    const { client, outcomes, signal, clock } = this.#parts;
+    const startedAt = clock.monotonic();
+    try {
+      const answer = await client.callRaw(call, { ...options, signal, isOneOfMany: namesRecords(call) });
+      this.#takeAnswer(call, answer.reply, startedAt);
+      return answer;
+    } catch (error) {
+      const { operation } = call;
+      // What was asked for may be done; and an incident that refuses is not what it was taken for.
+      if (error instanceof CloudError && (error.mayHaveActed || operation === 'act_on_incident')) {
+        this.#pollFor(call);
+      }
+      if (!(await outcomes.noteFailure(topic, call, error)) || !(error instanceof CloudError)) throw error;
+      throw new CloudError('unsupported', operation, error.message, { status: error.status });
+    }
+  }
+
+  async #drain(record: string, first: Update): Promise<void> {
+    const waiting = new Map<string, Update>();
+    this.#waiting.set(record, waiting);
+    await this.#run(first);
+    for (const [fields, next] of waiting) {
+      waiting.delete(fields);
+      await this.#run(next);
+    }
+    this.#waiting.delete(record);
+  }
+
+  async #run({ message, calls }: Update): Promise<void> {
+    const { topic } = message;
+    const results: CallResult[] = [];
+    await severalAtOnce(maxCallsAtOnce, calls, async (call) => {
+      results.push(await this.#runCall(message, call));
+    });
+    const failures = results.filter(({ reason }) => reason !== null);
+    const { reason, httpStatus } = failures[0] ?? results[0] ?? { reason: null, httpStatus: null };
+    const isOneOfSeveral = reason !== null && calls.length > 1;
+    const words = isOneOfSeveral ? `${failures.length} of ${calls.length} failed: ${reason}` : reason;
+    this.#parts.outcomes.record(topic, reason === null ? 'ok' : 'error', words, httpStatus);
+  }
+
+  /** Never rejects. */
+  async #runCall({ topic, sentAfter }: BrokerMessage, call: Call): Promise<CallResult> {
+    const { operation, body } = call as Call & { readonly body?: object };
+    const timeoutMs = timeLeftMs(sentAfter, this.#parts);
+    if (timeoutMs === null) {
+      return { reason: 'timeout: what came before it took too long; it was not sent', httpStatus: null };
+    }
+    // Not the values: an address may hold a secret.
+    const fields = Object.keys(body ?? {}).join(', ');
+    this.#parts.log.info({ topic, operation }, `Sending ${operation} to the cloud: ${fields} (MQTT command)`);
+    let httpStatus: number | null = null;
+    const onAnswer = (status: number) => {
+      httpStatus = status;
+    };
+    try {
+      await this.send(topic, call, { timeoutMs, onAnswer });
+      return { reason: null, httpStatus };
+    } catch (error) {
+      return { reason: reasonFor(error), httpStatus };
+    }
+  }
+
+  #takeAnswer(call: Call, reply: unknown, startedAt: number): void {
+    const { store, poller, events, clock } = this.#parts;
+    events.emit('happened', takeReply(store, call, reply, clock.monotonic()));
+    this.#pollFor(call);
+    switch (call.operation) {
+      case 'start_pressure_test':
+        void poller.readNewTest(call.params.thing_id);
+        break;
+      // Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others.
+      case 'read_sonic':
+      case 'read_wifi_sonic': {
+        const sonic = reply as RecordOf<typeof call.operation>;
+        if (sonic.id === call.params.sonic_id) store.setSonic(sonic, startedAt);
+      }
+    }
+  }
+
+  /** Runs the poll that shows what a call changes. */
+  #pollFor({ operation }: Call): void {
+    const { poller, signal } = this.#parts;
+    const { refreshes } = operationRow(operation);
+    if (refreshes && !signal.aborted) void poller.runNow(refreshes);
+  }
+}
+
+/** What a command sets, field by field. */
+function fieldsOf(calls: readonly Call[]): string {
+  const fields = calls.map((call) => {
+    const { operation, params, body } = call as { operation: string; params?: object; body?: object };
+    return [operation, ...Object.values(params ?? {}), ...Object.keys(body ?? {}).toSorted()].join('/');
+  });
+  return fields.join(' ');
+}

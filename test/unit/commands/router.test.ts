@@ -1,0 +1,145 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { commandFilters } from '../../../src/homeassistant/command.ts';
+import { startCommands } from '../../support/commandBench.ts';
+import { topics } from '../../support/views.ts';
+
+/** What is sent has reached the cloud by then. */
+const toReachMs = 20;
+
+/** A payload that each kind of command would take. */
+const payloads: Readonly<Record<string, string>> = {
+  'valve/set': 'CLOSE',
+  'log_level/set': 'debug',
+  'settings/set': '{"auto_shut_off":false}',
+  'notifications/set': '{"low_temperature":false}',
+  set: '{"name":"Attic"}',
+  'active/set': 'ON',
+  'settings/+/set': 'ON',
+  'notifications/+/set': 'OFF',
+  'leak_protection/set': 'ON',
+  'push/set': 'OFF',
+  action: 'resolve',
+  'incidents/action': 'resolve',
+};
+
+/** One topic and a good payload for each filter that is subscribed to, and how often it changes something. */
+const commands = commandFilters(topics).map((filter) => {
+  const [, kind = '', ...rest] = filter.split('/');
+  const path = (kind === 'bridge' ? rest : rest.slice(1)).join('/');
+  const field = path.startsWith('settings') ? 'auto_shut_off' : 'low_temperature';
+  const below = path.replace('+', field);
+  const topic = kind === 'bridge' ? topics.bridge(path) : `${topics.base}/${kind}/${kind}-1/${below}`;
+  // The other incident is the signal's.
+  const times = kind === 'property' && path === 'incidents/action' ? 2 : 1;
+  return { topic, payload: payloads[path] ?? 'Attic', times };
+});
+
+describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
+  it('is carried out once where it is live, and refused where it is retained', async () => {
+    const bench = await startCommands();
+    bench.take(topic, payload, { isRetained: true });
+    const reason = expect.stringMatching(/^a retained command /);
+    expect(bench.outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
+    expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
+    bench.take(topic, payload);
+    await bench.told(2);
+    expect(bench.orders.length + bench.changes.length).toBe(times);
+  });
+
+  it('that was refused as retained is not carried out when it is deleted, not even without MQTT 5', async () => {
+    const bench = await startCommands();
+    bench.take(topic, payload, { isRetained: true });
+    bench.take(topic, '');
+    expect(bench.outcomes).toHaveLength(1);
+    expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
+    bench.take(topic, payload);
+    await bench.told(2);
+    expect(bench.orders.length + bench.changes.length).toBe(times);
+  });
+
+  it('that is deleted from the broker is none, and one that comes during the stop is not sent', async () => {
+    const { take, stop, outcomes, orders, stub } = await startCommands();
+    take(topic, '', { isRetained: true });
+    expect(outcomes).toEqual([]);
+    stop();
+    take(topic, payload);
+    const reason = 'the bridge is stopping: it was not sent';
+    expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
+    await pause(toReachMs);
+    expect([...orders, ...stub.requests]).toEqual([]);
+  });
+});
+
+describe.each(commands)('a message on $topic', ({ topic }) => {
+  it('is refused where it is no text, or far too long', async () => {
+    const { take, outcomes, orders, stub } = await startCommands();
+    take(topic, 'Atti\ufffd', { isText: false });
+    take(topic, 'CLOSE'.repeat(20_000));
+    expect(outcomes).toEqual([
+      { topic, status: 'refused', reason: 'the payload is not UTF-8', http_status: null },
+      {
+        topic,
+        status: 'refused',
+        reason: 'the payload is larger than 64 KiB',
+        http_status: null,
+      },
+    ]);
+    await pause(toReachMs);
+    expect([...orders, ...stub.requests]).toEqual([]);
+  });
+
+  it('is refused where it may have been under way for as long as a command may take', async () => {
+    const { take, outcomes, orders, stub } = await startCommands();
+    take(topic, 'CLOSE', { ageMs: 1_000 });
+    const reason = expect.stringContaining('may be older than cloud.request_timeout');
+    expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
+    await pause(toReachMs);
+    expect([...orders, ...stub.requests]).toEqual([]);
+  });
+});
+
+describe('a command to what nobody knows', () => {
+  it.each([
+    ['sonic/sonic-2/valve/set', 'CLOSE', 'there is no sonic sonic-2'],
+    ['sonic/SONIC-1/valve/set', 'CLOSE', 'there is no sonic SONIC-1'],
+    ['sonic//valve/set', 'CLOSE', 'there is no sonic '],
+    ['sonic/__proto__/valve/set', 'CLOSE', 'there is no sonic __proto__'],
+    ['signal/sonic-1/name/set', 'Attic', 'there is no signal sonic-1'],
+    ['property/signal-1/settings/auto_shut_off/set', 'ON', 'there is no property signal-1'],
+    ['incident/incident 3/action', 'resolve', 'there is no incident incident 3'],
+  ])('on %s is refused', async (path, payload, reason) => {
+    const { take, outcomes, orders, stub } = await startCommands();
+    take(`sonic2mqtt/${path}`, payload);
+    expect(outcomes).toMatchObject([{ status: 'refused', reason }]);
+    expect([...orders, ...stub.requests]).toEqual([]);
+  });
+
+  it.each([
+    'sonic/sonic-1/valve',
+    'sonic/sonic-1/valve/set/',
+    'sonic/sonic-1/Valve/set',
+    'sonic/sonic-1',
+    'x',
+  ])('on %s is none', async (path) => {
+    const { take, outcomes, orders, stub } = await startCommands();
+    take(`sonic2mqtt/${path}`, 'CLOSE');
+    expect([...outcomes, ...orders, ...stub.requests]).toEqual([]);
+  });
+});
+
+describe('an empty message', () => {
+  const start = topics.below('sonic', 'sonic-1', 'pressure_test/start');
+
+  it('once the broker was away, an empty message is a command again unless the broker still keeps one', async () => {
+    const bench = await startCommands();
+    bench.take(start, 'PRESS', { isRetained: true });
+    bench.take(start, '');
+    bench.take(start, 'PRESS', { isRetained: true });
+    bench.forgetRetained();
+    bench.take(start, '');
+    await bench.told(3);
+    expect(bench.outcomes.map(({ status }) => status)).toEqual(['refused', 'refused', 'ok']);
+    expect(bench.changes).toHaveLength(1);
+  });
+});

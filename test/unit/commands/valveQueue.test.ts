@@ -1,0 +1,567 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { CloudError, type CloudErrorDetails } from '../../../src/cloud/errors.ts';
+import type { Call } from '../../../src/cloud/operations.ts';
+import type { ValveCall } from '../../../src/commands/outcome.ts';
+import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
+import { Store } from '../../../src/store/store.ts';
+import type { StubHandler } from '../../support/cloudStub.ts';
+import { door, startCommands } from '../../support/commandBench.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { logLines } from '../../support/logLines.ts';
+import { aProperty, aSignal, aSonic, topics } from '../../support/views.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const requestTimeoutMs = 10_000;
+const confirmTimeoutMs = 10_000;
+const confirmIntervalMs = 2_000;
+
+/** Lets everything run that waits for no clock. */
+const settle = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+const valveCall = (action: 'open' | 'close', sonic_id = 'sonic-1'): ValveCall => ({
+  operation: 'command_valve',
+  params: { sonic_id },
+  body: { action },
+});
+
+/** A command as the scripted cloud has received it, to be answered by the test. */
+interface Sent {
+  readonly call: ValveCall;
+  readonly priority: string;
+  readonly timeoutMs: number;
+  readonly sendSignal: AbortSignal;
+  readonly accept: () => Promise<void>;
+  readonly fail: (kind: CloudError['kind'], details?: CloudErrorDetails) => Promise<void>;
+}
+
+/** A queue in a house of one property, before a cloud that does what the test says. */
+function startQueue(changes: Partial<ValveQueueParts> = {}) {
+  const clock = new FakeClock();
+  clock.advance(1_000_000);
+  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
+  store.replaceProperties(complete([aProperty()]));
+  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.replaceSignals(complete([aSignal()]));
+  store.replaceSonics(complete([aSonic({ valve_state: 'open' })]));
+  const sent: Sent[] = [];
+  /** Readings of single sonics, and what they find: null, they fail. */
+  const readings: Call[] = [];
+  const cloud: { valveState: string | null; answeredId?: string } = { valveState: 'open' };
+  const outcomes: unknown[][] = [];
+  const failures: unknown[] = [];
+  const polled: string[] = [];
+  const otherBridges: { problem: string | null } = { problem: null };
+  const stopping = new AbortController();
+  const callRaw = (
+    call: ValveCall,
+    options: Omit<Sent, 'call' | 'accept' | 'fail'> & { signal: AbortSignal } & {
+      onAnswer: (status: number) => void;
+    },
+  ) =>
+    new Promise((resolve, reject) => {
+      options.signal.addEventListener('abort', () =>
+        reject(new CloudError('unavailable', call.operation, 'stopped', { mayHaveActed: true })),
+      );
+      const accept = () => {
+        options.onAnswer(200);
+        resolve({ reply: null, sent: null });
+        return settle();
+      };
+      const fail: Sent['fail'] = (kind, details = {}) => {
+        if (details.status !== undefined) options.onAnswer(details.status);
+        reject(new CloudError(kind, call.operation, `the cloud: ${kind}`, details));
+        return settle();
+      };
+      sent.push({ ...options, call, accept, fail });
+    });
+  const call = async (reading: Call<'read_sonic'>) => {
+    readings.push(reading);
+    if (cloud.valveState === null) throw new CloudError('unavailable', 'read_sonic', 'no answer');
+    return aSonic({ id: cloud.answeredId ?? reading.params.sonic_id, valve_state: cloud.valveState });
+  };
+  const queue = new ValveQueue({
+    client: { callRaw, call } as unknown as ValveQueueParts['client'],
+    store,
+    poller: { runNow: async (poll) => void polled.push(poll) },
+    outcomes: {
+      record: (_topic, ...outcome) => void outcomes.push(outcome),
+      noteFailure: async (_topic, _call, error) => {
+        failures.push(error);
+        return false;
+      },
+    },
+    otherBridges,
+    signal: stopping.signal,
+    requestTimeoutMs,
+    confirmTimeoutMs,
+    confirmIntervalMs,
+    clock,
+    log: logLines().log,
+    ...changes,
+  });
+  const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
+    const topic = topics.below('sonic', 'sonic-1', 'valve/set');
+    const message = { topic, payload: '', isText: true, isRetained, sentAfter: clock.monotonic() - ageMs };
+    void queue.move(message, call, 'urgent');
+    await settle();
+  };
+  /** Lets the time pass in small steps, each with what follows from it. */
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      clock.advance(500);
+      await settle();
+    }
+  };
+  const shown = () => store.sonicView('sonic-1')?.valve;
+  const stop = async () => {
+    stopping.abort(new Error('stop'));
+    await settle();
+  };
+  return {
+    clock,
+    store,
+    sent,
+    readings,
+    cloud,
+    outcomes,
+    failures,
+    polled,
+    otherBridges,
+    queue,
+    move,
+    pass,
+    shown,
+    stop,
+    /** What has reached the cloud. */
+    get actions() {
+      return sent.map((each) => each.call.body.action);
+    },
+  };
+}
+
+const superseded = ['superseded', 'a newer command for this valve arrived', null];
+const ok = ['ok', null, 200];
+const notExecuted = { mayHaveActed: false };
+
+describe('a message is refused, and the cloud is not asked', () => {
+  it('that is retained', async () => {
+    const { move, sent, outcomes } = startQueue();
+    await move(valveCall('close'), { isRetained: true });
+    expect(outcomes).toEqual([['refused', expect.stringMatching(/^a retained command /), null]]);
+    expect(sent).toEqual([]);
+  });
+
+  it.each([
+    [9_001, 'refused'],
+    [60_000, 'refused'],
+  ])('that may be %i ms old', async (ageMs, status) => {
+    const { move, sent, outcomes } = startQueue();
+    await move(valveCall('close'), { ageMs });
+    expect(outcomes).toEqual([[status, expect.stringContaining('older than cloud.request_timeout'), null]]);
+    expect(sent).toEqual([]);
+  });
+
+  it('while another bridge runs by mistake, and is carried out when that has gone', async () => {
+    const { move, sent, outcomes, otherBridges } = startQueue();
+    otherBridges.problem = 'another bridge runs';
+    await move(valveCall('close'));
+    expect(outcomes).toEqual([['refused', 'another bridge runs', null]]);
+    expect(sent).toEqual([]);
+    otherBridges.problem = null;
+    await move(valveCall('close'));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('during the stop', async () => {
+    const { move, stop, sent, outcomes } = startQueue();
+    await stop();
+    await move(valveCall('close'));
+    expect(outcomes).toEqual([['refused', 'the bridge is stopping: it was not sent', null]]);
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('a command', () => {
+  it('has what is left of the time that began when it was sent', async () => {
+    const { move, sent } = startQueue();
+    await move(valveCall('close'), { ageMs: 3_000 });
+    expect(sent).toMatchObject([{ timeoutMs: 7_000, priority: 'urgent' }]);
+  });
+
+  it('that comes twice is two commands, each sent once, one after the other', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.move(valveCall('close'));
+    expect(bench.actions).toEqual(['close']);
+    await bench.sent[0]?.accept();
+    expect(bench.actions).toEqual(['close', 'close']);
+    await bench.sent[1]?.accept();
+    expect(bench.outcomes).toEqual([ok, ok]);
+  });
+
+  it('waits for the one before it, and gives way to a newer one', async () => {
+    const bench = startQueue();
+    for (const action of ['close', 'open', 'close', 'open'] as const) await bench.move(valveCall(action));
+    expect(bench.actions).toEqual(['close']);
+    expect(bench.outcomes).toEqual([superseded, superseded]);
+    await bench.sent[0]?.accept();
+    await bench.sent[1]?.accept();
+    expect(bench.actions).toEqual(['close', 'open']);
+    expect(bench.outcomes).toEqual([superseded, superseded, ok, ok]);
+  });
+
+  it('to another valve waits for none', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close', 'sonic-1'));
+    await bench.move(valveCall('close', 'sonic-2'));
+    expect(bench.actions).toEqual(['close', 'close']);
+  });
+
+  it('shares the turn of its valve however the id is spelled, and whichever operation it is', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close', 'sonic-1'));
+    await bench.move(valveCall('open', 'SONIC-1'));
+    const params = { thing_id: 'Sonic-1' };
+    await bench.move({ operation: 'change_thing_state', params, body: { action: 'close' } });
+    expect(bench.actions).toEqual(['close']);
+    expect(bench.outcomes).toEqual([superseded]);
+  });
+
+  it('that waited too long behind another is not sent', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.move(valveCall('open'));
+    bench.clock.advance(9_001);
+    await bench.sent[0]?.accept();
+    const reason = 'timeout: the command before it took too long; it was not sent';
+    expect(bench.outcomes).toEqual([ok, ['error', reason, null]]);
+    expect(bench.actions).toEqual(['close']);
+  });
+
+  it('is told to the client as overtaken as soon as a newer one has come', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    expect(bench.sent[0]?.sendSignal.aborted).toBe(false);
+    await bench.move(valveCall('open'));
+    expect(bench.sent[0]?.sendSignal.aborted).toBe(true);
+  });
+
+  it('that the cloud plainly did not carry out gives way to a newer one', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.move(valveCall('open'));
+    await bench.sent[0]?.fail('rateLimited', { ...notExecuted, status: 429 });
+    expect(bench.outcomes).toEqual([superseded]);
+    expect(bench.actions).toEqual(['close', 'open']);
+    expect(bench.polled).toEqual([]);
+  });
+
+  it('that the cloud plainly did not carry out is an error where no newer one has come', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.sent[0]?.fail('unavailable', notExecuted);
+    expect(bench.outcomes).toEqual([['error', 'the cloud: unavailable', null]]);
+    expect(bench.polled).toEqual([]);
+  });
+
+  it('whose answer was lost is not sent again, be there a newer one or not, and the sonics are read', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.move(valveCall('open'));
+    await bench.sent[0]?.fail('unavailable', { mayHaveActed: true });
+    expect(bench.outcomes).toEqual([['error', 'the cloud: unavailable', null]]);
+    expect(bench.polled).toEqual(['sonics']);
+    await bench.sent[1]?.fail('unavailable', { mayHaveActed: true });
+    await bench.pass(60_000);
+    expect(bench.actions).toEqual(['close', 'open']);
+    expect(bench.outcomes).toHaveLength(2);
+    expect(bench.readings).toEqual([]);
+  });
+
+  it('that the cloud refuses ends so, with its status, and is neither confirmed nor looked after', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.sent[0]?.fail('rejected', { ...notExecuted, status: 422 });
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([['error', 'the cloud: rejected', 422]]);
+    expect([...bench.readings, ...bench.polled]).toEqual([]);
+    expect(bench.failures).toHaveLength(1);
+    expect(bench.shown()).toBe('open');
+  });
+
+  it('that is under way at a stop ends, what waits behind it is not sent, and nothing is read any more', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.move(valveCall('open'));
+    await bench.stop();
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([
+      ['error', 'stopped', null],
+      ['error', 'the bridge is stopping: it was not sent', null],
+    ]);
+    expect(bench.actions).toEqual(['close']);
+    expect([...bench.readings, ...bench.polled]).toEqual([]);
+  });
+
+  it('tells its caller the same as everybody', async () => {
+    const { queue, clock, sent } = startQueue();
+    const message = {
+      topic: 'a',
+      payload: '',
+      isText: true,
+      isRetained: false,
+      sentAfter: clock.monotonic(),
+    };
+    const first = queue.move(message, valveCall('close'), 'command');
+    const second = queue.move(message, valveCall('close'), 'command');
+    const third = queue.move(message, valveCall('open'), 'command');
+    await sent[0]?.accept();
+    await sent[1]?.fail('rejected', { ...notExecuted, status: 422 });
+    expect(await first).toEqual({ status: 'ok', httpStatus: 200, answer: { reply: null, sent: null } });
+    expect(await second).toEqual({ status: 'superseded', reason: superseded[1] });
+    expect(await third).toMatchObject({ status: 'error', httpStatus: 422 });
+  });
+});
+
+describe('an accepted command', () => {
+  /** A command to close that the cloud has accepted. */
+  const accepted = async (bench: ReturnType<typeof startQueue>, call = valveCall('close')) => {
+    await bench.move(call);
+    await bench.sent.at(-1)?.accept();
+  };
+  const notConfirmed = ['error', 'not_confirmed', null];
+
+  it('is shown as a movement, and as the cloud says when it is there; then nothing is read any more', async () => {
+    const bench = startQueue();
+    await accepted(bench);
+    expect(bench.shown()).toBe('closing');
+    await bench.pass(3_500);
+    bench.cloud.valveState = 'closed';
+    await bench.pass(500);
+    expect(bench.shown()).toBe('closed');
+    expect(bench.store.sonicView('sonic-1')?.travelTimeS).toBe(4);
+    const count = bench.readings.length;
+    expect(count).toBe(2);
+    await bench.pass(60_000);
+    expect(bench.readings).toHaveLength(count);
+    expect(bench.outcomes).toEqual([ok]);
+    expect(bench.actions).toEqual(['close']);
+  });
+
+  it('that does not show in time ends a second time, and the word of the cloud stands', async () => {
+    const bench = startQueue();
+    await accepted(bench);
+    await bench.pass(confirmTimeoutMs - 500);
+    expect(bench.outcomes).toEqual([ok]);
+    expect(bench.shown()).toBe('closing');
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([ok, notConfirmed]);
+    expect(bench.shown()).toBe('open');
+    expect(bench.actions).toEqual(['close']);
+  });
+
+  it('is read again where a reading fails', async () => {
+    const bench = startQueue();
+    await accepted(bench);
+    bench.cloud.valveState = null;
+    await bench.pass(3_000);
+    bench.cloud.valveState = 'closed';
+    await bench.pass(2_000);
+    expect(bench.shown()).toBe('closed');
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([ok]);
+  });
+
+  it('is not confirmed by what was read before it', async () => {
+    const bench = startQueue();
+    bench.cloud.valveState = null;
+    bench.store.setSonic(aSonic({ valve_state: 'closed' }), bench.clock.monotonic() - 1);
+    await accepted(bench);
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([ok, notConfirmed]);
+  });
+
+  it('is confirmed by a list where the valve itself cannot be read', async () => {
+    const bench = startQueue();
+    bench.cloud.valveState = null;
+    await accepted(bench);
+    const records = [aSonic({ valve_state: 'closed' })];
+    bench.store.replaceSonics({ records, isComplete: true, startedAt: bench.clock.monotonic() });
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([ok]);
+    expect(bench.store.sonicView('sonic-1')?.travelTimeS).toBe(2);
+  });
+
+  it('is awaited no more when a newer one was accepted', async () => {
+    const bench = startQueue();
+    await accepted(bench);
+    await bench.pass(confirmTimeoutMs - 1_000);
+    await accepted(bench, valveCall('open'));
+    expect(bench.shown()).toBe('opening');
+    await bench.pass(60_000);
+    // It is there already, by the word of the cloud.
+    expect(bench.outcomes).toEqual([ok, ok]);
+  });
+
+  it('that takes back another is shown on its way: where the valve was before both, it may have left', async () => {
+    const bench = startQueue();
+    bench.cloud.valveState = null;
+    await accepted(bench);
+    await accepted(bench, valveCall('open'));
+    expect(bench.store.sonicView('sonic-1')).toMatchObject({
+      valve: 'opening',
+      sonic: { valve_state: 'open' },
+    });
+  });
+
+  it('is shown on its way although a reading begun before it came while it was sent', async () => {
+    const bench = startQueue();
+    const before = bench.clock.monotonic();
+    bench.store.setSonic(aSonic({ valve_state: 'opening' }), before);
+    bench.clock.advance(1);
+    await bench.move(valveCall('close'));
+    bench.store.setSonic(aSonic({ valve_state: 'open' }), before);
+    bench.clock.advance(1);
+    await bench.sent[0]?.accept();
+    expect(bench.shown()).toBe('closing');
+  });
+
+  it('is awaited no more after a stop', async () => {
+    const bench = startQueue();
+    await accepted(bench);
+    await bench.stop();
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([ok]);
+    expect(bench.readings).toEqual([]);
+  });
+
+  it.each<[string, ValveCall, readonly Partial<Call>[]]>([
+    [
+      'a thing that is a sonic is read as one',
+      { operation: 'change_thing_state', params: { thing_id: 'sonic-1' }, body: { action: 'close' } },
+      [{ operation: 'read_sonic', params: { sonic_id: 'sonic-1' } }],
+    ],
+    [
+      'of a thing that nobody knows is not read',
+      { operation: 'change_thing_state', params: { thing_id: 'x' }, body: { action: 'close' } },
+      [],
+    ],
+    [
+      'of something else than a movement is not read',
+      { operation: 'change_thing_state', params: { thing_id: 'sonic-1' }, body: { action: 'blink' } },
+      [],
+    ],
+    [
+      'of a sonic that is not shown is read as it was told',
+      { operation: 'command_wifi_valve', params: { sonic_id: 'x' }, body: { action: 'close' } },
+      [{ operation: 'read_wifi_sonic', params: { sonic_id: 'x' } }],
+    ],
+    [
+      'of a sonic with a hub is read as it is listed',
+      { operation: 'command_wifi_valve', params: { sonic_id: 'sonic-1' }, body: { action: 'close' } },
+      [{ operation: 'read_sonic', params: { sonic_id: 'sonic-1' } }],
+    ],
+  ])('to %s', async (_, call, readings) => {
+    const bench = startQueue();
+    await accepted(bench, call);
+    bench.cloud.valveState = 'closed';
+    await bench.pass(confirmIntervalMs);
+    expect(bench.readings).toEqual(readings);
+    await bench.pass(60_000);
+    expect(bench.outcomes).toEqual([ok]);
+  });
+
+  it.each([
+    ['SONIC-9', [ok]],
+    ['sonic-8', [ok, notConfirmed]],
+  ])(
+    'to sonic-9, which is not shown, is judged by what the cloud says of it: it says so of %s',
+    async (id, ends) => {
+      const bench = startQueue();
+      bench.cloud.answeredId = id;
+      bench.cloud.valveState = 'closed';
+      await accepted(bench, valveCall('close', 'sonic-9'));
+      await bench.pass(60_000);
+      expect(bench.outcomes).toEqual(ends);
+    },
+  );
+});
+
+describe('at a cloud that is asked over HTTP, commands to one valve', () => {
+  const valve = topics.below('sonic', 'sonic-1', 'valve/set');
+  const moved = (action: string) => ['/ape/v1/sonics/sonic-1/valve', { action }];
+  const overtaken = { status: 'superseded', reason: 'a newer command for this valve arrived' };
+
+  it('end one that the cloud put off as soon as a newer one has come', async () => {
+    const answers = [{ status: 429 }, {}];
+    const bench = await startCommands(({ method }) =>
+      method === 'GET' ? { json: aSonic() } : answers.shift(),
+    );
+    bench.take(valve, 'OPEN');
+    await bench.reached(1);
+    bench.take(valve, 'CLOSE');
+    await bench.told(2);
+    bench.clock.advance(999);
+    expect(bench.outcomes).toMatchObject([overtaken, { status: 'ok' }]);
+    expect(bench.changes).toEqual([moved('open'), moved('close')]);
+  });
+
+  it('give up waiting for a new session as soon as a newer one has come', async () => {
+    const { open, opened } = door();
+    const bench = await startCommands(() => ({ json: aSonic() }));
+    bench.stub.tokens.clear();
+    bench.stub.sessionHandler = async () => {
+      await opened;
+      return undefined;
+    };
+    bench.take(valve, 'OPEN');
+    await waitFor(() => bench.stub.sessionRequests.length === 1, { what: 'a renewal' });
+    bench.take(valve, 'CLOSE');
+    await bench.told(1);
+    expect(bench.outcomes).toMatchObject([overtaken]);
+    open();
+    await bench.told(2);
+    expect(bench.outcomes[1]).toMatchObject({ status: 'ok' });
+    const sent = (action: string) => bench.changes.filter(([, body]) => isDeepStrictEqual(body, { action }));
+    expect(sent('open')).toHaveLength(1);
+    expect(bench.changes.at(-1)).toEqual(moved('close'));
+  });
+
+  it('give up waiting for their turn as soon as a newer one has come', async () => {
+    const { open, opened } = door();
+    const handler: StubHandler = async ({ method, path }) => {
+      if (method === 'GET' && path.endsWith('/signals')) await opened;
+      return { json: aSonic() };
+    };
+    const bench = await startCommands(handler, {}, { maxConcurrency: 1 });
+    bench.take('sonic2mqtt/bridge/request/list_signals', '{}');
+    await waitFor(() => bench.stub.requests.length === 1, { what: 'the only slot to be taken' });
+    bench.take(valve, 'OPEN');
+    bench.take(valve, 'CLOSE');
+    await bench.told(1);
+    expect(bench.outcomes).toMatchObject([{ topic: valve, ...overtaken }]);
+    open();
+    await waitFor(() => bench.outcomes.some((each) => each.topic === valve && each.status === 'ok'), {
+      what: 'the newer one to be sent',
+    });
+    expect(bench.changes).toEqual([moved('close')]);
+  });
+
+  it('end when the bridge stops, and those that wait are not sent', async () => {
+    const { open, handler } = door();
+    const bench = await startCommands(handler);
+    bench.take(valve, 'CLOSE');
+    bench.take(valve, 'OPEN');
+    await bench.reached(1);
+    bench.stop();
+    await bench.told(2);
+    open();
+    expect(bench.outcomes).toMatchObject([
+      { status: 'error', reason: expect.stringMatching(/may still be carried out$/) },
+      { status: 'error' },
+    ]);
+    expect(bench.changes).toEqual([moved('close')]);
+  });
+});
