@@ -1,105 +1,102 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import * as troubles from '../support/cloudTroubles.ts';
-import type { Trouble } from '../support/faultyCloud.ts';
-import {
-  type Expectation,
-  expectToStopInTime,
-  type FaultyHouse,
-  judgeOutage,
-  startFaultyHouse,
-  untilWell,
-} from '../support/outageJudge.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { authorities, certificates } from '../support/certificates.ts';
+import { startFaultyCloud, type Trouble } from '../support/faultyCloud.ts';
+import { type FaultyHouse, startFaultyHouse, untilWell } from '../support/faultyHouse.ts';
+import { startProgram, temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
 
-// Polls fail, and what is known grows old.
-vi.setConfig({ testTimeout: 60_000 });
+// What is expected of the bridge in each kind of outage is told by the stories; here it is seen on sockets.
 
-const unreachable = 'cloud_unreachable';
-const broke = /broke before the answer was complete/;
+/** The cloud acts, and the connection breaks before it has said so. */
+const resetAfterRequest: Trouble = {
+  answer: async ({ forward, socket }) => {
+    await forward();
+    socket.resetAndDestroy();
+  },
+};
 
-describe('the network', () => {
-  let faulty: FaultyHouse;
-  beforeAll(async () => {
-    faulty = await startFaultyHouse();
+/** Connections are made, but nobody reads what they bring. */
+const halfOpen: Trouble = { meet: () => undefined };
+
+async function untilTold({ house }: FaultyHouse, words: RegExp): Promise<void> {
+  await house.watcher.waitForTopic(
+    'sonic2mqtt/bridge/health',
+    (text) => JSON.parse(text).status === 'cloud_unreachable' && words.test(text),
+    20_000,
+  );
+}
+
+/** Ends the bridge as a service manager does. */
+async function expectToStopInTime({ bridge, house }: FaultyHouse): Promise<void> {
+  const { code, durationMs } = await bridge.stop();
+  expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
+  await house.watcher.settle();
+  expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
+}
+
+it('a network that breaks once the cloud has acted is told as that, and no command is sent twice', async () => {
+  const faulty = await startFaultyHouse();
+  const { house, cloud, told } = faulty;
+  const { simulator, watcher } = house;
+  const broke = /broke before the answer was complete/;
+  await cloud.begin(resetAfterRequest);
+  await watcher.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'CLOSE');
+  await waitFor(() => house.events('command').length > 0, { what: 'the outcome of the command' });
+  await untilTold(faulty, broke);
+  expect(house.json(`sonic/${told}`).valve).toBe('open');
+  await cloud.mend();
+  await untilWell(faulty);
+  expect(simulator.world.valve(told)?.settled).toBe('closed');
+  expect(simulator.requests.count('command_valve')).toBe(1);
+  expect(house.events('command')).toMatchObject([
+    { status: 'error', reason: expect.stringMatching(broke), http_status: null },
+  ]);
+  await cloud.begin(halfOpen);
+  await untilTold(faulty, /timeout/);
+  await expectToStopInTime(faulty);
+}, 60_000);
+
+it('a certificate that is not to be trusted is told as that, and recovered from', async () => {
+  const authorityFile = join(temporaryFolder(), 'authorities.pem');
+  writeFileSync(authorityFile, authorities);
+  const faulty = await startFaultyHouse({
+    cloud: await startFaultyCloud(certificates.own),
+    baseUrl: (port) => `https://127.0.0.1:${port}`,
+    env: { NODE_EXTRA_CA_CERTS: authorityFile },
   });
-
-  it.each<[string, Trouble, Expectation]>([
-    [
-      'nobody listens',
-      troubles.refused,
-      { status: unreachable, words: /connection refused by/, command: /connection refused by/ },
-    ],
-    [
-      'connections are hung up on',
-      troubles.resetAtOnce,
-      { status: unreachable, words: broke, command: broke },
-    ],
-    [
-      'connections break once the cloud has acted',
-      troubles.resetAfterRequest,
-      { status: unreachable, words: broke, command: broke, isActedOn: true },
-    ],
-    [
-      'connections are made, but nobody reads',
-      troubles.halfOpen,
-      { status: unreachable, words: /timeout: .* without an answer/, command: /timeout/ },
-    ],
-    [
-      'the other end goes away without a word',
-      troubles.goneSilently,
-      { status: unreachable, words: /timeout: .* without an answer/, command: /timeout/ },
-    ],
-    [
-      'the cloud acts, but does not answer',
-      troubles.hung,
-      {
-        status: unreachable,
-        words: /timeout: .* without an answer/,
-        command: /timeout/,
-        isActedOn: true,
-        isLong: true,
-      },
-    ],
-    [
-      'answers come byte by byte',
-      troubles.drippingHead,
-      { status: unreachable, words: /timeout/, command: /timeout/, isActedOn: true },
-    ],
-    [
-      'bodies come byte by byte',
-      troubles.drippingBody,
-      { status: unreachable, words: /timeout: .* within the answer/, command: 'accepted', isActedOn: true },
-    ],
-    [
-      'bodies are shorter than promised',
-      troubles.truncated,
-      { status: unreachable, words: broke, command: 'accepted', isActedOn: true },
-    ],
-    [
-      'bodies end within a chunk',
-      troubles.cutInChunk,
-      { status: unreachable, words: broke, command: 'accepted', isActedOn: true },
-    ],
-  ])('may fail so that %s', (_what, trouble, expected) => judgeOutage(faulty, trouble, expected));
-
-  it('may fail while the session runs out, which is renewed once afterwards', async () => {
-    const { house, cloud } = faulty;
-    const { requests } = house.simulator;
-    const renewals = () => requests.count('sign_in') + requests.count('refresh_token');
-    const before = renewals();
-    await cloud.begin(troubles.refused);
-    await house.watcher.waitForTopic(
-      'sonic2mqtt/bridge/health',
-      (text) => JSON.parse(text).status === unreachable,
-      10_000,
-    );
-    house.simulator.expireTokens();
+  const { cloud, house } = faulty;
+  for (const [certificate, words] of [
+    [certificates.stranger, /TLS: self-signed certificate/],
+    [certificates.elsewhere, /TLS: .*not in the cert/],
+    [certificates.expired, /TLS: certificate has expired/],
+  ] as const) {
+    await cloud.begin({ certificate });
+    const asked = cloud.asked.length;
+    await untilTold(faulty, words);
+    expect(cloud.asked).toHaveLength(asked);
     await cloud.mend();
     await untilWell(faulty);
-    expect(renewals() - before).toBe(1);
+  }
+  await cloud.begin(halfOpen);
+  const check = startProgram(['check'], {
+    config: {
+      cloud: {
+        base_url: `https://127.0.0.1:${cloud.port}`,
+        email: 'me@example.com',
+        password: 'x',
+        request_timeout: '1s',
+      },
+      mqtt: { url: 'mqtt://127.0.0.1:1' },
+    },
   });
-
-  it('does not keep the bridge from stopping in time', async () => {
-    await faulty.cloud.begin(troubles.halfOpen);
-    await expectToStopInTime(faulty);
-  });
-});
+  await check.ended();
+  expect(check.stdout).toMatch(
+    /^FAIL cloud: TLS: no answer from 127\.0\.0\.1:\d+: it takes connections but does not answer$/m,
+  );
+  await expectToStopInTime(faulty);
+  const everything = [faulty.bridge.output, ...house.watcher.messages.map(({ text }) => text)].join('\n');
+  expect(cloud.tokens.size).toBeGreaterThan(0);
+  for (const token of cloud.tokens) expect(everything).not.toContain(token);
+}, 60_000);

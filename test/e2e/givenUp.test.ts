@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorities, certificates } from '../support/certificates.ts';
 import { type ConnectProxy, startConnectProxy } from '../support/connectProxy.ts';
 import { startFaultyCloud, type Visit } from '../support/faultyCloud.ts';
-import { type FaultyHouse, startFaultyHouse } from '../support/outageJudge.ts';
+import { type FaultyHouse, startFaultyHouse } from '../support/faultyHouse.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { asked } from '../support/requester.ts';
 import { waitFor } from '../support/waitFor.ts';

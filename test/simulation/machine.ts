@@ -6,7 +6,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon.ts';
 import { demoCredentials, type Simulator } from '../../src/simulator/simulator.ts';
 import type { VirtualBroker } from './virtualBroker.ts';
-import { type CloudTap, type RequestFault, type SeenRequest, VirtualCloud } from './virtualCloud.ts';
+import { type CloudTap, type Strike, VirtualCloud } from './virtualCloud.ts';
 import type { VirtualDisk } from './virtualDisk.ts';
 import { ProcessClock, type VirtualTime } from './virtualTime.ts';
 
@@ -20,7 +20,7 @@ export interface Place {
   readonly broker: VirtualBroker;
   readonly disk: VirtualDisk;
   /** What becomes of a request. */
-  readonly strike: (request: SeenRequest) => RequestFault | null;
+  readonly strike: Strike;
   readonly tap: CloudTap;
   readonly logged: (line: string) => void;
   /** Sections of the configuration. */

@@ -7,7 +7,7 @@ import { route } from '../../src/simulator/routes.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
-/** What can become of a request; an answer of its own is one that the cloud never gave. */
+/** What can become of a request. */
 export type RequestFault =
   /** Never reaches the cloud. */
   | 'refused'
@@ -17,6 +17,7 @@ export type RequestFault =
   | 'reset-after'
   | 'hang-after'
   | 'truncated'
+  | 'stalled'
   | 'gateway-timeout-after'
   | 'slow'
   /** Is answered by something in front of the cloud. */
@@ -28,8 +29,12 @@ export type RequestFault =
   | 'limited'
   | 'denied';
 
+/** What becomes of a request: nothing out of the ordinary, a fault, or an answer that the cloud never gave. */
+export type Strike = (request: SeenRequest) => RequestFault | Answer | null;
+
 /** A request as the cloud saw it. */
 export interface SeenRequest {
+  readonly origin: string;
   readonly method: string;
   readonly target: string;
   readonly operation: OperationName | null;
@@ -56,7 +61,7 @@ export class VirtualCloud extends Dispatcher {
   readonly #simulator: Simulator;
   readonly #clock: ProcessClock;
   readonly #random: Random;
-  readonly #strike: (request: SeenRequest) => RequestFault | null;
+  readonly #strike: Strike;
   readonly #tap: CloudTap;
   readonly #now: () => number;
   inFlight = 0;
@@ -67,7 +72,7 @@ export class VirtualCloud extends Dispatcher {
     simulator: Simulator,
     clock: ProcessClock,
     random: Random,
-    strike: (request: SeenRequest) => RequestFault | null,
+    strike: Strike,
     tap: CloudTap,
     now: () => number,
   ) {
@@ -85,6 +90,7 @@ export class VirtualCloud extends Dispatcher {
     const match = route(method, splitTarget(target).path);
     const isKnown = match.kind === 'operation';
     const request: SeenRequest = {
+      origin: String(options.origin),
       method,
       target,
       operation: isKnown ? match.name : null,
@@ -146,10 +152,10 @@ export class VirtualCloud extends Dispatcher {
           }
           handler.onResponseStart?.(controller, answer.status, answer.headers);
           const bytes = Buffer.from(answer.text);
-          if (fault === 'truncated' && bytes.length > 1) {
+          if ((fault === 'truncated' || fault === 'stalled') && bytes.length > 1) {
             handler.onResponseData?.(controller, bytes.subarray(0, bytes.length >> 1));
             this.#tap.torn(request, answer.status);
-            fail('UND_ERR_SOCKET');
+            if (fault === 'truncated') fail('UND_ERR_SOCKET');
             return;
           }
           over();
@@ -161,7 +167,8 @@ export class VirtualCloud extends Dispatcher {
     });
   }
 
-  #answer(request: SeenRequest, options: Dispatcher.DispatchOptions, fault: RequestFault | null): Answer {
+  #answer(request: SeenRequest, options: Dispatcher.DispatchOptions, fault: ReturnType<Strike>): Answer {
+    if (typeof fault === 'object' && fault !== null) return fault;
     const own = fault && ownAnswers[fault]?.(this.#random, this.#clock);
     if (own) return own;
     const headers = options.headers as Record<string, string>;

@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/simulator/random.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { Machine, type Place } from '../simulation/machine.ts';
 import { VirtualBroker } from '../simulation/virtualBroker.ts';
-import type { RequestFault, SeenRequest } from '../simulation/virtualCloud.ts';
+import type { SeenRequest, Strike } from '../simulation/virtualCloud.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
 import { VirtualTime } from '../simulation/virtualTime.ts';
 import { Wire } from '../simulation/wire.ts';
@@ -87,7 +87,7 @@ export class Home {
   /** When a connection to the broker began. */
   readonly links: number[] = [];
   /** What becomes of a request. */
-  strike: (request: SeenRequest) => RequestFault | null = () => null;
+  strike: Strike = () => null;
   /** Told each connection to the broker as it begins. */
   onLinked: () => void = () => {};
   readonly #place: Place;

@@ -33,14 +33,12 @@ export interface Certificate {
 
 /** What goes wrong between the bridge and the cloud, as long as it lasts. */
 export interface Trouble {
-  /** Nobody listens. */
-  readonly isRefused?: boolean;
   /** Connections that are open when it begins stay open; else they are cut. */
   readonly sparesConnections?: boolean;
   /** What becomes of each new connection; it is not read. */
   readonly meet?: (socket: Socket) => void;
-  /** Shown instead of the right one; null speaks no TLS. */
-  readonly certificate?: Certificate | null;
+  /** Shown instead of the right one. */
+  readonly certificate?: Certificate;
   /** What becomes of each request. */
   readonly answer?: (visit: Visit) => unknown;
 }
@@ -86,7 +84,7 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     const { meet } = trouble;
-    const shown = trouble.certificate === undefined ? certificate : trouble.certificate;
+    const shown = trouble.certificate ?? certificate;
     if (meet) meet(socket);
     else if (shown === null) http.emit('connection', socket);
     else secure(socket, shown, (stream) => http.emit('connection', stream));
@@ -136,13 +134,11 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     async begin(next) {
       await cloud.mend();
       trouble = next;
-      if (next.isRefused) server.close();
       if (!next.sparesConnections) cut();
       await Promise.all(underWay);
     },
     async mend() {
       trouble = {};
-      if (!server.listening) await listen(port);
     },
   };
   return cloud;
