@@ -5,15 +5,11 @@ import {
   fence,
   houseForCommands,
   outcomes,
-  outcomesOf,
   type SafetyCommand,
-  shown,
   slow,
   type ToldOutcome,
 } from '../support/commandTable.ts';
 import { fault, type House, hourly } from '../support/house.ts';
-import { mosquittoAvailable } from '../support/mosquitto.ts';
-import { startScriptedBroker } from '../support/scriptedBroker.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const calm = { schedules: hourly, cloud: { request_timeout: '20s' } };
@@ -153,105 +149,5 @@ describe('a thousand commands a second', slow, () => {
     expect(world.settings.get(property)?.auto_shut_off).toBe(false);
     expect(world.signals.get(signal)?.name).toBe('Name 599');
     await house.watcher.waitForTopic(`sonic2mqtt/signal/${signal}`, (text) => text.includes('"Name 599"'));
-  });
-});
-
-describe('the same command twice', slow, () => {
-  it('is two messages: the second is sent after the first, and neither more than once', async () => {
-    const house = await houseForCommands({ config: calm });
-    const [id = ''] = house.simulator.world.sonics.ids;
-    house.simulator.setFaults([fault('latency=200@command_valve')]);
-    const close = { topic: valveOf(id), payload: 'CLOSE' };
-    const told = await outcomesOf(house, [close, close]);
-    expect(told.map(({ status }) => status)).toEqual(['ok', 'ok']);
-    expect(changesAt(house).map(({ body }) => body)).toEqual([{ action: 'close' }, { action: 'close' }]);
-  });
-
-  it('is superseded where the first still waits', async () => {
-    const house = await houseForCommands({ config: calm });
-    const [id = ''] = house.simulator.world.sonics.ids;
-    house.simulator.setFaults([fault('latency=200@command_valve')]);
-    const close = { topic: valveOf(id), payload: 'CLOSE' };
-    const told = await outcomesOf(house, [{ ...close, payload: 'OPEN' }, close, close]);
-    expect(told.map(({ status }) => status)).toEqual(['superseded', 'ok', 'ok']);
-    expect(changesAt(house).map(({ body }) => body)).toEqual([{ action: 'open' }, { action: 'close' }]);
-  });
-
-  it('that its sender marks as a duplicate is a message like any other, on each quality of service', async () => {
-    const house = await houseForCommands({ config: calm });
-    const [id = ''] = house.simulator.world.sonics.ids;
-    for (const qos of [0, 1, 2] as const) {
-      const before = outcomes(house).length;
-      await house.watcher.publish(valveOf(id), 'CLOSE', { qos, dup: true });
-      await waitFor(() => outcomes(house).length > before, {
-        what: `the outcome at QoS ${qos}`,
-        timeoutMs: 20_000,
-      });
-      await fence(house);
-      expect(outcomes(house).slice(before)).toMatchObject([{ status: 'ok' }]);
-    }
-    expect(changesAt(house)).toHaveLength(3);
-  });
-
-  it.skipIf(!mosquittoAvailable()).each([5, 4])(
-    'that the broker delivers again moves no valve again, with MQTT version %i',
-    async (version) => {
-      const house = await houseForCommands({ isStarted: false, config: calm });
-      const broker = await startScriptedBroker(house.broker.url);
-      house.startBridge({ mqtt: { url: broker.url, protocol_version: version } });
-      await shown(house);
-      const [id = ''] = house.simulator.world.sonics.ids;
-      const deliver = (payload: string, messageId: number, dup: boolean) => {
-        for (const way of broker.ways)
-          way.toClient({
-            cmd: 'publish',
-            topic: valveOf(id),
-            payload,
-            messageId,
-            dup,
-            qos: 1,
-            retain: false,
-          });
-      };
-      const told = (count: number) =>
-        waitFor(() => outcomes(house).length >= count, { what: `${count} outcomes`, timeoutMs: 20_000 });
-      deliver('CLOSE', 7, false);
-      await told(1);
-      deliver('CLOSE', 7, true);
-      // Its first delivery was lost somewhere.
-      deliver('OPEN', 8, true);
-      await told(2);
-      deliver('OPEN', 8, true);
-      // The number is used again.
-      deliver('CLOSE', 7, false);
-      await told(3);
-      await fence(house);
-      expect(outcomes(house).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
-      expect(changesAt(house).map(({ body }) => body)).toEqual([
-        { action: 'close' },
-        { action: 'open' },
-        { action: 'close' },
-      ]);
-    },
-  );
-});
-
-describe('opposite commands in quick succession', slow, () => {
-  it('end where the last one says, confirmed once, and the first is not told to have failed', async () => {
-    const house = await houseForCommands({
-      config: { cloud: calm.cloud, valve: { confirm_timeout: '30s' } },
-    });
-    const [id = ''] = house.simulator.world.sonics.ids;
-    const command = (payload: string) => ({ topic: valveOf(id), payload });
-    const told = await outcomesOf(house, [command('CLOSE')]);
-    const more = await outcomesOf(house, [command('OPEN')]);
-    expect([...told, ...more].map(({ status }) => status)).toEqual(['ok', 'ok']);
-    await house.bridge.waitForOutput(/: open after /, 20_000);
-    const shown = house.watcher.messages.filter(({ topic }) => topic === `sonic2mqtt/sonic/${id}`);
-    expect(shown.map(({ text }) => JSON.parse(text).valve)).not.toContain('closed');
-    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, (text) => JSON.parse(text).valve === 'open');
-    await fence(house);
-    expect(outcomes(house)).toHaveLength(2);
-    expect(house.bridge.output).not.toMatch(/: closed after|not_confirmed/);
   });
 });

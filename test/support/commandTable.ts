@@ -51,7 +51,7 @@ export async function shown({ watcher, simulator: { world } }: House): Promise<v
 }
 
 /** One good command of each kind that comes to a change in the cloud; no two want the same. */
-export function changingCommands({ simulator: { world } }: House): SafetyCommand[] {
+export function changingCommands({ simulator: { world } }: Pick<House, 'simulator'>): SafetyCommand[] {
   const [signal = '', second = ''] = world.signals.ids;
   const property = world.propertyOf(signal) ?? '';
   const other = world.propertyOf(second) ?? '';

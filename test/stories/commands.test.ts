@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { operationRow } from '../../src/cloud/operations.ts';
+import type { Answer } from '../../src/simulator/judge.ts';
+import type { RequestFault } from '../simulation/virtualCloud.ts';
+import { changingCommands } from '../support/commandTable.ts';
+import { Home, leisurely, minuteMs, type Request, secondMs } from './home.ts';
+
+/** A home with something to do for each kind of command, which shows all of it. */
+async function startHome(options: ConstructorParameters<typeof Home>[0] = {}): Promise<Home> {
+  const home = new Home({
+    cloud: { properties: 2, signals: 2, sonics: 4 },
+    config: { schedules: leisurely },
+    ...options,
+  });
+  const { world } = home;
+  const [first = '', second = ''] = world.signals.ids;
+  const [sonicId = ''] = world.thingIdsOf(world.propertyOf(first) ?? '');
+  const [elsewhere = ''] = world.thingIdsOf(world.propertyOf(second) ?? '');
+  world.openIncident({ type: 'low_temperature', sonicId });
+  world.openIncident({ type: 'cloud_disconnection', signalId: first });
+  world.openIncident({ type: 'legionella_risk', sonicId: elsewhere });
+  await home.start();
+  await home.pass(2 * minuteMs);
+  return home;
+}
+
+/** The requests that change something, from a moment on. */
+const changes = (home: Home, from = 0): readonly Request[] =>
+  home.requests.filter(({ operation, at }) => {
+    if (operation === null || at < from) return false;
+    const { retry, session } = operationRow(operation);
+    return retry === 'never' && !session;
+  });
+
+/** Publishes one command of each kind, and lets the time pass in which each must have its outcome. */
+async function commandAll(home: Home): Promise<Record<string, unknown>[]> {
+  const commands = changingCommands(home);
+  const told = home.events('command').length;
+  for (const { topic, payload } of commands) home.broker.publish(topic, String(payload), false);
+  await home.pass(minuteMs);
+  const outcomes = home.events('command').slice(told);
+  expect(outcomes.map(({ topic }) => topic).toSorted()).toEqual(
+    commands.map(({ topic }) => topic).toSorted(),
+  );
+  return outcomes;
+}
+
+/** The state of everything that a command could have changed. */
+const truth = ({ world }: Home) =>
+  JSON.stringify([
+    [...world.sonics.values()].map(({ name, valve_state }) => [name, valve_state]),
+    [...world.signals.values()].map(({ name }) => name),
+    [...world.properties.values()],
+    [...world.incidents.values()],
+    world.properties.ids.map((id) => [world.settings.get(id), world.notifications.get(id)]),
+  ]);
+
+const limited: Answer = { status: 429, headers: { 'retry-after': '60' }, text: '{}' };
+const broken: Answer = { status: 503, headers: {}, text: '{}' };
+
+describe('while the cloud is away, a command of any kind fails once, in time, and is not sent later', () => {
+  it.each<[string, RequestFault | Answer, object]>([
+    ['it answers 503', broken, { status: 'error', http_status: 503 }],
+    ['it asks to wait for a minute', limited, { status: 'error' }],
+    ['it never answers', 'hang-before', { status: 'error', http_status: null }],
+    ['nobody listens', 'refused', { status: 'error', http_status: null }],
+  ])('where %s', async (_, fault, outcome) => {
+    const home = await startHome();
+    const before = truth(home);
+    home.strike = () => fault;
+    for (const told of await commandAll(home))
+      expect(told).toMatchObject({ ...outcome, reason: expect.any(String) });
+    const sent = changes(home);
+    // A read is asked again; a change only where the cloud plainly did not act, and within its time.
+    if (fault !== limited)
+      expect(new Set(sent.map(({ target, body }) => target + body)).size).toBe(sent.length);
+    const from = home.time.now;
+    home.strike = () => null;
+    home.broker.publish('sonic2mqtt/bridge/refresh', '', false);
+    await home.pass(30 * minuteMs);
+    expect(home.text('bridge/cloud')).toBe('online');
+    expect(changes(home, from)).toEqual([]);
+    expect(truth(home)).toBe(before);
+    home.machine.kill();
+  });
+});
+
+describe('while nobody is signed in, a command of any kind', () => {
+  it('fails once with the reason where the password is rejected, and is not sent later', async () => {
+    const home = await startHome();
+    const before = truth(home);
+    home.simulator.rejectPassword();
+    for (const told of await commandAll(home)) {
+      const reason = expect.stringMatching(
+        /rejected the e-mail or (the )?password|there is no session|not sent/,
+      );
+      expect(told).toMatchObject({ status: 'error', reason });
+    }
+    const from = home.time.now;
+    home.simulator.setPassword('demo');
+    home.broker.publish('sonic2mqtt/bridge/refresh', '', false);
+    await home.pass(60 * minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    expect(changes(home, from)).toEqual([]);
+    expect(truth(home)).toBe(before);
+    home.machine.kill();
+  });
+
+  it('is carried out once where the token was revoked meanwhile', async () => {
+    const home = await startHome();
+    home.simulator.expireTokens();
+    const told = await commandAll(home);
+    for (const outcome of told) expect(outcome).toMatchObject({ status: 'ok', http_status: 200 });
+    expect(changes(home).filter(({ status }) => status === 200)).toHaveLength(told.length);
+    expect(changes(home).filter(({ status }) => status !== 200 && status !== 401)).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('fails within the time of one sign-in more where that hangs, and is not sent later', async () => {
+    const home = await startHome();
+    const before = truth(home);
+    home.simulator.expireTokens();
+    home.strike = ({ operation }) =>
+      operation === 'sign_in' || operation === 'refresh_token' ? 'hang-before' : null;
+    for (const told of await commandAll(home)) expect(told).toMatchObject({ status: 'error' });
+    const from = home.time.now;
+    home.strike = () => null;
+    home.broker.publish('sonic2mqtt/bridge/refresh', '', false);
+    await home.pass(30 * minuteMs);
+    expect(changes(home, from)).toEqual([]);
+    expect(truth(home)).toBe(before);
+    home.machine.kill();
+  });
+});
+
+describe('of valve commands in quick succession', () => {
+  const valve = (home: Home) => `sonic2mqtt/sonic/${home.sonicId}/valve/set`;
+  const statuses = (home: Home) => home.events('command').map(({ status }) => status);
+  const actions = (home: Home) => home.valveCommands.map(({ body }) => JSON.parse(body).action);
+
+  it.each([
+    ['the same twice are two messages, neither sent more than once', ['CLOSE', 'CLOSE'], ['ok', 'ok']],
+    ['of those that wait the newest wins', ['OPEN', 'CLOSE', 'CLOSE'], ['superseded', 'ok', 'ok']],
+  ])('%s', async (_, words, wanted) => {
+    const home = new Home();
+    await home.start();
+    for (const word of words) home.broker.publish(valve(home), word, false);
+    await home.pass(2 * minuteMs);
+    expect(statuses(home).toSorted()).toEqual(wanted.toSorted());
+    expect(actions(home)).toEqual([String(words[0]).toLowerCase(), 'close']);
+    home.machine.kill();
+  });
+
+  it('opposite ones end where the last one says, confirmed once, and the first is not told to have failed', async () => {
+    const home = new Home();
+    await home.start();
+    home.broker.publish(valve(home), 'CLOSE', false);
+    await home.pass(secondMs);
+    home.broker.publish(valve(home), 'OPEN', false);
+    await home.pass(5 * minuteMs);
+    expect(statuses(home)).toEqual(['ok', 'ok']);
+    const shown = home.published(`sonic/${home.sonicId}`).map(({ payload }) => JSON.parse(payload).valve);
+    expect(shown).not.toContain('closed');
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('open');
+    const lines = home.linesFrom(0).join('\n');
+    expect(lines).toMatch(/: open after /);
+    expect(lines).not.toMatch(/: closed after|not_confirmed/);
+    home.machine.kill();
+  });
+
+  it.each([5, 4] as const)(
+    'one that the broker delivers again moves no valve again, with MQTT version %i',
+    async (version) => {
+      const home = new Home({ isWired: true, config: { mqtt: { protocol_version: version } } });
+      await home.start();
+      const deliver = async (payload: string, messageId: number, dup: boolean) => {
+        for (const way of home.wire.ways)
+          way.toBridge({
+            cmd: 'publish',
+            topic: valve(home),
+            payload,
+            messageId,
+            dup,
+            qos: 1,
+            retain: false,
+          });
+        await home.pass(minuteMs);
+      };
+      await deliver('CLOSE', 7, false);
+      await deliver('CLOSE', 7, true);
+      // Its first delivery was lost somewhere.
+      await deliver('OPEN', 8, true);
+      await deliver('OPEN', 8, true);
+      // The number is used again.
+      await deliver('CLOSE', 7, false);
+      expect(statuses(home)).toEqual(['ok', 'ok', 'ok']);
+      expect(actions(home)).toEqual(['close', 'open', 'close']);
+      await home.stop();
+    },
+  );
+});
