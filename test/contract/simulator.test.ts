@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readEnvelope } from '../../src/cloud/decoders.ts';
 import { type OperationName, operationNames, operationRow, paramNames } from '../../src/cloud/operations.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
@@ -66,9 +66,7 @@ function ask(name: OperationName, path = pathOf(name), sent = {}) {
   return visitor.ask(operationRow(name).method, path, { ...(body !== undefined && { body }), ...sent });
 }
 
-const withBody = operationNames.filter((name) => operationRow(name).body);
 const withIds = operationNames.filter((name) => paramNames(operationRow(name).path).length > 0);
-const withToken = operationNames.filter((name) => name !== 'sign_in');
 const ofUser = operationNames.filter((name) => operationRow(name).path.includes('{user_id}'));
 const changes = operationNames.filter((name) => operationRow(name).control);
 const ofProperty = changes.filter((name) => withIds.includes(name) && !ofUser.includes(name));
@@ -82,95 +80,108 @@ function changeable(): string {
   return JSON.stringify([records.map((each) => [...each]), [...world.leakProtection, ...world.push], tests]);
 }
 
-describe.each(operationNames)('%s', (name) => {
-  it('is answered as its row promises, with and without a slash at the end', async () => {
-    const { reply } = operationRow(name);
-    for (const slash of ['', '/']) {
-      if (operationRow(name).session) await visitor.signIn();
-      // What can be asked for once only.
-      simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'dismiss');
-      simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'reopen');
-      simulator.world.setValve(simulator.world.sonics.ids[0] ?? '', 'open');
-      const { status, text } = await ask(name, `${pathOf(name)}${slash}`);
-      expect(status, text).toBe(200);
-      if (withoutAnswer.includes(name)) {
-        expect(text).toBe('');
-        continue;
-      }
-      const answer: unknown = JSON.parse(text);
-      if (reply.kind !== 'page') {
-        const read = reply.decode(answer);
-        expect(read).toMatchObject({ ok: true, notices: [], value: answer });
-        // The webhook's address is not shown (interface document 2.5), and nothing else is missing.
-        const missing = Object.keys(read.ok ? (read.value ?? {}) : {}).filter(
-          (key) => !(key in (answer as object)),
-        );
-        expect(missing).toEqual(name.endsWith('_property_settings') ? ['webhook_url'] : []);
-        continue;
-      }
-      const envelope = readEnvelope(answer);
-      expect(envelope).toMatchObject({ ok: true, notices: [] });
-      const records = envelope.ok ? envelope.value.data : [];
-      expect(records.length).toBeGreaterThan(0);
-      for (const record of records) {
-        expect(reply.decode(record)).toEqual({ ok: true, notices: [], value: record });
-      }
-    }
-  });
+it('each operation is answered as its row promises, with and without a slash at the end', async () => {
+  for (const name of operationNames) for (const slash of ['', '/']) await expectPromised(name, slash);
 });
 
-it.each(withToken)('%s answers 401 without JSON to a missing, unknown or signed-out token', async (name) => {
+async function expectPromised(name: OperationName, slash: string): Promise<void> {
+  const { reply, session } = operationRow(name);
+  if (session) await visitor.signIn();
+  // What can be asked for once only.
+  simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'dismiss');
+  simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'reopen');
+  simulator.world.setValve(simulator.world.sonics.ids[0] ?? '', 'open');
+  const { status, text } = await ask(name, `${pathOf(name)}${slash}`);
+  expect([name, status, text]).toEqual([name, 200, text]);
+  if (session) await visitor.signIn();
+  if (withoutAnswer.includes(name)) {
+    expect(text).toBe('');
+    return;
+  }
+  const answer: unknown = JSON.parse(text);
+  if (reply.kind !== 'page') {
+    const read = reply.decode(answer);
+    expect(read, name).toMatchObject({ ok: true, notices: [], value: answer });
+    // The webhook's address is not shown (interface document 2.5), and nothing else is missing.
+    const missing = Object.keys(read.ok ? (read.value ?? {}) : {}).filter(
+      (key) => !(key in (answer as object)),
+    );
+    expect(missing, name).toEqual(name.endsWith('_property_settings') ? ['webhook_url'] : []);
+    return;
+  }
+  const envelope = readEnvelope(answer);
+  expect(envelope, name).toMatchObject({ ok: true, notices: [] });
+  const records = envelope.ok ? envelope.value.data : [];
+  expect(records.length, name).toBeGreaterThan(0);
+  for (const record of records) {
+    expect(reply.decode(record), name).toEqual({ ok: true, notices: [], value: record });
+  }
+}
+
+it('a missing, unknown or signed-out token is answered with 401 without JSON, whatever is asked for', async () => {
   const signedOut = visitor.token;
   await visitor.ask('DELETE', '/user-service/auth/sign_out');
-  for (const token of [null, 'nonsense', signedOut]) {
-    const { status, contentType, text } = await ask(name, pathOf(name), { token });
-    expect({ status, contentType }).toEqual({ status: 401, contentType: 'text/html; charset=utf-8' });
+  for (const name of operationNames.filter((each) => each !== 'sign_in')) {
+    const { status, contentType, text } = await ask(name, pathOf(name), { token: null });
+    expect([name, status, contentType]).toEqual([name, 401, 'text/html; charset=utf-8']);
     expect(() => JSON.parse(text)).toThrow();
   }
-});
-
-it.each(withIds)('%s answers 404 for an id that does not exist', async (name) => {
-  for (const id of ['00000000-0000-4000-8000-000000000000', 'a%2Fb', '%E0%A4%A', 'x'.repeat(2_000)]) {
-    const { status, text } = await ask(name, pathOf(name, id));
-    expect({ status, body: JSON.parse(text) }).toEqual({ status: 404, body: { message: 'not found' } });
+  for (const token of ['nonsense', signedOut]) {
+    expect((await ask('read_sonic', pathOf('read_sonic'), { token })).status).toBe(401);
   }
 });
 
-it.each(withBody)('%s refuses a body that its row refuses', async (name) => {
-  const cases = [
-    { sent: { text: '{"name":' }, status: 400 },
-    { sent: { contentType: null }, status: 415 },
-    { sent: { contentType: 'text/plain' }, status: 415 },
-    { sent: { body: { nonsense: 1 } }, status: 422 },
-    { sent: { body: [] }, status: 422 },
-    { sent: { text: 'null' }, status: 422 },
-    { sent: { text: `"${'x'.repeat(1_000_001)}"` }, status: 413 },
-  ];
-  for (const { sent, status } of cases) {
-    const heard = await ask(name, pathOf(name), sent);
-    expect(heard.status, JSON.stringify(sent).slice(0, 80)).toBe(status);
-    expect(JSON.parse(heard.text)).toEqual({ message: expect.any(String) });
+it('an id that does not exist is answered with 404', async () => {
+  for (const name of withIds) {
+    const { status, text } = await ask(name, pathOf(name, '00000000-0000-4000-8000-000000000000'));
+    expect([name, status, JSON.parse(text)]).toEqual([name, 404, { message: 'not found' }]);
+  }
+  for (const id of ['a%2Fb', '%E0%A4%A', 'x'.repeat(2_000)]) {
+    expect((await ask('read_sonic', pathOf('read_sonic', id))).status).toBe(404);
   }
 });
 
-it.each(ofProperty)('%s is forbidden to a guest, and changes nothing', async (name) => {
+it.each(['sign_in', 'patch_sonic', 'command_valve'] as const)(
+  '%s refuses a body that its row refuses, as each does',
+  async (name) => {
+    const cases = [
+      { sent: { text: '{"name":' }, status: 400 },
+      { sent: { contentType: null }, status: 415 },
+      { sent: { contentType: 'text/plain' }, status: 415 },
+      { sent: { body: { nonsense: 1 } }, status: 422 },
+      { sent: { body: [] }, status: 422 },
+      { sent: { text: 'null' }, status: 422 },
+      { sent: { text: `"${'x'.repeat(1_000_001)}"` }, status: 413 },
+    ];
+    for (const { sent, status } of cases) {
+      const heard = await ask(name, pathOf(name), sent);
+      expect(heard.status, JSON.stringify(sent).slice(0, 80)).toBe(status);
+      expect(JSON.parse(heard.text)).toEqual({ message: expect.any(String) });
+    }
+  },
+);
+
+it('a guest may change nothing of a property, and what is not of one', async () => {
   const before = changeable();
   for (const id of simulator.world.properties.ids) simulator.world.setRole(id, 'guest');
-  const { status, text } = await ask(name);
-  expect(status).toBe(403);
-  expect(JSON.parse(text).message).toMatch(/guest/);
+  for (const name of ofProperty) {
+    const { status, text } = await ask(name);
+    expect([name, status]).toEqual([name, 403]);
+    expect(JSON.parse(text).message).toMatch(/guest/);
+  }
   expect(changeable()).toBe(before);
+  for (const name of changes.filter((each) => !ofProperty.includes(each))) {
+    expect([name, (await ask(name)).status]).toEqual([name, 200]);
+  }
 });
 
-it.each(changes.filter((name) => !ofProperty.includes(name)))('%s is open to a guest', async (name) => {
-  for (const id of simulator.world.properties.ids) simulator.world.setRole(id, 'guest');
-  expect((await ask(name)).status).toBe(200);
-});
-
-it.each(withIds)("%s is forbidden for another account's record", async (name) => {
-  const path = ofUser.includes(name) ? pathOf(name, simulator.world.strangerId) : pathOf(name);
+it("another account's record is forbidden", async () => {
+  const paths = withIds.map((name) => [name, pathOf(name)] as const);
   simulator.world.leaveProperty(simulator.world.properties.ids[0] ?? '');
-  expect((await ask(name, path)).status).toBe(403);
+  for (const [name, own] of paths) {
+    const path = ofUser.includes(name) ? pathOf(name, simulator.world.strangerId) : own;
+    expect([name, (await ask(name, path)).status]).toEqual([name, 403]);
+  }
 });
 
 it('answers 404 for an unknown path and 405 with the allowed methods for a wrong one', async () => {
