@@ -1,13 +1,17 @@
 import type { EventEmitter } from 'node:events';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import type { BridgeOrder } from '../entities/row.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import type { DeviceKind } from '../model/devices.ts';
+import type { BridgeView, DeviceKind } from '../model/devices.ts';
 import { lookIntoMissing } from '../polling/missingRoute.ts';
+import type { Poller } from '../polling/poller.ts';
 import type { Happening, Store } from '../store/store.ts';
 
 /** How a command ended, as published on `bridge/event`. */
@@ -32,6 +36,37 @@ export interface CommandEvents {
   offersChanged: [];
   /** An answer of the cloud brought news of an incident. */
   happened: [happenings: readonly Happening[]];
+}
+
+/** The times of commands, in ms. */
+export interface CommandTimes {
+  /** How long a command may take from when it was sent; it is never carried out later. */
+  readonly requestTimeoutMs: number;
+  /** How long an accepted command may take to show. */
+  readonly confirmTimeoutMs: number;
+  readonly confirmIntervalMs: number;
+}
+
+/** What the parts of this room work with. */
+export interface CommandParts extends CommandTimes {
+  readonly topics: Topics;
+  /** What may be changed over MQTT. */
+  readonly control: Readonly<Record<Control, boolean>>;
+  /** Where Home Assistant says that it has started. */
+  readonly statusTopic: string;
+  readonly client: CloudClient;
+  readonly connection: Pick<Connection, 'publish' | 'roomFor'>;
+  readonly store: Store;
+  readonly poller: Pick<Poller, 'runNow' | 'readNewTest'>;
+  /** What is shown of the bridge itself. */
+  readonly bridge: { readonly view: BridgeView };
+  /** Says while another bridge is in the way, in words. */
+  readonly otherBridges: { readonly problem: string | null };
+  readonly events: EventEmitter<CommandEvents>;
+  /** Aborts when the bridge stops. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Reasons that several parts give. */
@@ -73,19 +108,9 @@ export function shortened(reason: string): string {
   return reason.length > maxReasonCharacters ? `${reason.slice(0, maxReasonCharacters)}…` : reason;
 }
 
-export interface OutcomesParts {
-  readonly topics: Topics;
-  readonly client: CloudClient;
-  readonly store: Store;
-  readonly events: EventEmitter<CommandEvents>;
-  /** Aborts when the bridge stops. */
-  readonly signal: AbortSignal;
-  readonly log: Log;
-}
-
 /** Records how commands end: counts those to valves, logs what failed, and emits each outcome. */
 export class Outcomes {
-  readonly #parts: OutcomesParts;
+  readonly #parts: CommandParts;
   readonly #valveCounts: Record<ValveOutcome, number> = {
     ok: 0,
     error: 0,
@@ -94,7 +119,7 @@ export class Outcomes {
     not_confirmed: 0,
   };
 
-  constructor(parts: OutcomesParts) {
+  constructor(parts: CommandParts) {
     this.#parts = parts;
   }
 

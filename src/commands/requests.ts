@@ -1,12 +1,8 @@
-import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
-import type { Log } from '../base/log.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { repeatedKey } from '../base/repeatedKey.ts';
-import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import type { Control } from '../cloud/catalogue.ts';
-import type { Answered, CloudClient } from '../cloud/client.ts';
+import type { Answered } from '../cloud/client.ts';
 import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
 import {
   type Call,
@@ -17,10 +13,16 @@ import {
 } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
 import { forbiddenWords, forbidding, movesValve, repeatedWords } from '../homeassistant/command.ts';
-import { isTopicName, type Topics } from '../homeassistant/topics.ts';
-import type { Store } from '../store/store.ts';
+import { isTopicName } from '../homeassistant/topics.ts';
 import { type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
-import { isValveCall, type Outcomes, reasonFor, shortened, type ValveCall } from './outcome.ts';
+import {
+  type CommandParts,
+  isValveCall,
+  type Outcomes,
+  reasonFor,
+  shortened,
+  type ValveCall,
+} from './outcome.ts';
 import type { Updates } from './updates.ts';
 import { type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
@@ -61,26 +63,6 @@ interface Request {
   readonly transaction: string | null;
 }
 
-export interface RequestsParts {
-  readonly topics: Topics;
-  readonly control: Readonly<Record<Control, boolean>>;
-  /** Where Home Assistant says that it has started. */
-  readonly statusTopic: string;
-  readonly client: CloudClient;
-  readonly connection: Pick<Connection, 'publish' | 'roomFor'>;
-  readonly store: Store;
-  readonly valveQueue: ValveQueue;
-  readonly updates: Updates;
-  readonly outcomes: Outcomes;
-  /** Says while another bridge is in the way, in words. */
-  readonly otherBridges: { readonly problem: string | null };
-  readonly requestTimeoutMs: number;
-  /** Aborts when the bridge stops. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 const maxRunning = 4;
 const maxWaiting = 50;
 // They wait in the queue of their valve instead, where the newest wins.
@@ -107,7 +89,10 @@ const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
  * keep to the budget as polls do; changes are refused while it is used up; what moves a valve goes through its queue.
  */
 export class Requests {
-  readonly #parts: RequestsParts;
+  readonly #parts: CommandParts;
+  readonly #outcomes: Outcomes;
+  readonly #valveQueue: ValveQueue;
+  readonly #updates: Updates;
   readonly #waiting: Request[] = [];
   #running = 0;
   #valveRequests = 0;
@@ -115,8 +100,11 @@ export class Requests {
   #unacknowledged = 0;
   #dropped = 0;
 
-  constructor(parts: RequestsParts) {
+  constructor(parts: CommandParts, outcomes: Outcomes, valveQueue: ValveQueue, updates: Updates) {
     this.#parts = parts;
+    this.#outcomes = outcomes;
+    this.#valveQueue = valveQueue;
+    this.#updates = updates;
   }
 
   /** Takes a request; `problem` says why it is refused whatever it says. It is answered in any case. */
@@ -167,7 +155,6 @@ export class Requests {
   }
 
   async #moveValve(request: Request, call: ValveCall): Promise<void> {
-    const { valveQueue } = this.#parts;
     const failure =
       this.#valveRequests >= maxValveRequests
         ? rejection('rate_limited', `${maxValveRequests} requests for valves are under way already`)
@@ -177,7 +164,7 @@ export class Requests {
       return;
     }
     this.#valveRequests += 1;
-    const result = await valveQueue.move(request.message, call, 'command');
+    const result = await this.#valveQueue.move(request.message, call, 'command');
     this.#valveRequests -= 1;
     // The queue has recorded the outcome.
     if (result.status === 'ok') this.#respondOk(request, result.answer);
@@ -219,22 +206,12 @@ export class Requests {
 
   /** Never rejects. */
   async #run(request: Request): Promise<void> {
-    const { updates, outcomes, signal } = this.#parts;
     const { message, call } = request;
     const isChange = operationRow(call.operation).retry === 'never';
-    const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
-    if (signal.aborted) {
-      this.#fail(request, { ...rejection('cloud_unavailable', 'the bridge was stopped'), isTried: true });
-      return;
-    }
-    if (timeoutMs === null) {
-      const words = 'timeout: the requests before it took too long; it was not sent';
-      this.#fail(request, this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true });
-      return;
-    }
-    const problem = isChange ? this.#usedUpBudget() : null;
-    if (problem) {
-      this.#fail(request, problem);
+    const timeoutMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;
+    const failure = this.#notSent(isChange, timeoutMs);
+    if (failure) {
+      this.#fail(request, failure);
       return;
     }
     let httpStatus: number | null = null;
@@ -242,14 +219,24 @@ export class Requests {
       httpStatus = status;
     };
     try {
-      const answer = await updates.send(message.topic, call, { timeoutMs, onAnswer });
-      outcomes.record(message.topic, 'ok', null, httpStatus);
+      const answer = await this.#updates.send(message.topic, call, { timeoutMs, onAnswer });
+      this.#outcomes.record(message.topic, 'ok', null, httpStatus);
       this.#respondOk(request, answer);
     } catch (error) {
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
       const heldBack = isUnsent ? this.#heldBack(isChange) : null;
       this.#fail(request, heldBack ? { ...heldBack, httpStatus } : failureOf(error, httpStatus));
     }
+  }
+
+  /** Why a request whose turn has come is not sent; null where it is. */
+  #notSent(isChange: boolean, timeoutMs: number): Failure | null {
+    if (this.#parts.signal.aborted) {
+      return { ...rejection('cloud_unavailable', 'the bridge was stopped'), isTried: true };
+    }
+    if (timeoutMs > 0) return isChange ? this.#usedUpBudget() : null;
+    const words = 'timeout: the requests before it took too long; it was not sent';
+    return this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true };
   }
 
   /** What keeps reads from being sent at present; null where nothing does. Changes keep to no budget. */
@@ -265,7 +252,7 @@ export class Requests {
 
   #fail(request: Request, failure: Failure): void {
     const { message, httpStatus, isTried } = failure;
-    this.#parts.outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
+    this.#outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
     this.#respond(request, { status: 'error', failure });
   }
 

@@ -1,10 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import type { Control } from '../cloud/catalogue.ts';
-import type { CloudClient } from '../cloud/client.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
@@ -16,13 +11,11 @@ import {
   parseCommand,
   parseIncidentCommand,
 } from '../homeassistant/command.ts';
-import type { Target, Topics } from '../homeassistant/topics.ts';
-import type { BridgeView } from '../model/devices.ts';
-import type { Poller } from '../polling/poller.ts';
-import type { Store } from '../store/store.ts';
+import type { Target } from '../homeassistant/topics.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
 import {
   type CommandEvents,
+  type CommandParts,
   isValveCall,
   Outcomes,
   reasonFor,
@@ -31,7 +24,7 @@ import {
 } from './outcome.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
-import { type CommandTimes, ValveQueue } from './valveQueue.ts';
+import { ValveQueue } from './valveQueue.ts';
 
 /*
  * How a command travels: the connection hands each message to `handle`, which finds out whether its topic is that of a
@@ -41,24 +34,6 @@ import { type CommandTimes, ValveQueue } from './valveQueue.ts';
  * same two. Each message ends in one outcome, which this router emits.
  */
 
-export interface CommandRouterParts extends CommandTimes {
-  readonly topics: Topics;
-  /** What may be changed over MQTT. */
-  readonly control: Readonly<Record<Control, boolean>>;
-  /** Where Home Assistant says that it has started. */
-  readonly statusTopic: string;
-  readonly client: CloudClient;
-  readonly connection: Pick<Connection, 'publish' | 'roomFor'>;
-  readonly store: Store;
-  readonly poller: Pick<Poller, 'runNow' | 'readNewTest'>;
-  /** What is shown of the bridge itself. */
-  readonly bridge: { readonly view: BridgeView };
-  /** Says while another bridge is in the way, in words. */
-  readonly otherBridges: { readonly problem: string | null };
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /** More are not remembered, so that nobody fills the memory with them. */
 const maxRetainedTopics = 10_000;
 
@@ -67,7 +42,7 @@ const maxIncidentReads = 4;
 
 /** Takes the messages of the broker that ask for something, and emits what came of them. */
 export class CommandRouter extends EventEmitter<CommandEvents> {
-  readonly #parts: CommandRouterParts;
+  readonly #parts: CommandParts;
   readonly #stopping = new AbortController();
   readonly #outcomes: Outcomes;
   readonly #valveQueue: ValveQueue;
@@ -77,20 +52,13 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
   readonly #retainedTopics = new Set<string>();
   #incidentReads = 0;
 
-  constructor(parts: CommandRouterParts) {
+  constructor(parts: Omit<CommandParts, 'events' | 'signal'>) {
     super();
-    this.#parts = parts;
-    const { signal } = this.#stopping;
-    this.#outcomes = new Outcomes({ ...parts, events: this, signal });
-    this.#valveQueue = new ValveQueue({ ...parts, outcomes: this.#outcomes, signal });
-    this.#updates = new Updates({ ...parts, outcomes: this.#outcomes, events: this, signal });
-    this.#requests = new Requests({
-      ...parts,
-      valveQueue: this.#valveQueue,
-      updates: this.#updates,
-      outcomes: this.#outcomes,
-      signal,
-    });
+    this.#parts = { ...parts, events: this, signal: this.#stopping.signal };
+    this.#outcomes = new Outcomes(this.#parts);
+    this.#valveQueue = new ValveQueue(this.#parts, this.#outcomes);
+    this.#updates = new Updates(this.#parts, this.#outcomes);
+    this.#requests = new Requests(this.#parts, this.#outcomes, this.#valveQueue, this.#updates);
   }
 
   /** How many commands to valves ended in each way so far. */
@@ -110,7 +78,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
 
   /** Takes a message, which may be a command, a request, or neither; the outcome of one is emitted in any case. */
   handle(message: BrokerMessage): void {
-    const { topics, requestTimeoutMs, clock } = this.#parts;
+    const { topics } = this.#parts;
     const { topic, payload, isRetained } = message;
     const operation = topics.operationOf(topic);
     const target = operation === null ? this.#targetOf(topic) : null;
@@ -118,7 +86,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     // An empty message deletes a retained one. Without MQTT 5 it comes without the retain flag.
     if (payload === '' && (this.#retainedTopics.delete(topic) || isRetained)) return;
     if (isRetained && this.#retainedTopics.size < maxRetainedTopics) this.#retainedTopics.add(topic);
-    const problem = messageProblem(message, { requestTimeoutMs, signal: this.#stopping.signal, clock });
+    const problem = messageProblem(message, this.#parts);
     if (operation !== null) this.#requests.handle(message, operation, problem);
     else if (problem) this.#refuse(topic, problem.reason);
     else if (target) this.#handleCommand(message, target);
@@ -170,7 +138,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
 
   /** An incident that is not open may offer something too, such as `reopen`: what, only the incident itself says. */
   async #actOnClosedIncident(message: BrokerMessage, target: Target): Promise<void> {
-    const { client, control, store } = this.#parts;
+    const { client, control, store, signal } = this.#parts;
     const { topic, payload, sentAfter } = message;
     const { id } = target;
     const forbidden = forbiddenBy('act_on_incident', control);
@@ -188,7 +156,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
       const call = { operation: 'read_incident', params: { incident_id: id } } as const;
       const incident = await client.call(call, {
         priority: 'command',
-        signal: this.#stopping.signal,
+        signal,
         timeoutMs: timeLeftMs(sentAfter, this.#parts) ?? 0,
         // That there is none says nothing of the route.
         isOneOfMany: true,

@@ -1,34 +1,22 @@
-import type { EventEmitter } from 'node:events';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
 import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import type { Answered, CallOptions, CloudClient } from '../cloud/client.ts';
+import type { Answered, CallOptions } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
 import { movesValve } from '../homeassistant/command.ts';
+import type {
+  Incident,
+  NotificationSettings,
+  Property,
+  PropertySettings,
+  Signal,
+  Sonic,
+} from '../model/records.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
 import { namesRecords } from '../polling/missingRoute.ts';
-import type { Poller } from '../polling/poller.ts';
-import type { Store } from '../store/store.ts';
+import type { Happening, Store } from '../store/store.ts';
 import { timeLeftMs } from './messageRules.ts';
-import { type CommandEvents, type Outcomes, reasonFor } from './outcome.ts';
-import { takeReply } from './takeReply.ts';
-
-export interface UpdatesParts {
-  readonly client: CloudClient;
-  readonly store: Store;
-  readonly poller: Pick<Poller, 'runNow' | 'readNewTest'>;
-  readonly outcomes: Outcomes;
-  readonly events: EventEmitter<CommandEvents>;
-  /** Says while another bridge is in the way, in words. */
-  readonly otherBridges: { readonly problem: string | null };
-  /** How long a command may take from when it was sent, in ms. */
-  readonly requestTimeoutMs: number;
-  /** Aborts when the bridge stops. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+import { type CommandParts, type Outcomes, reasonFor } from './outcome.ts';
 
 /** A command that comes to one or several calls about one record. */
 interface Update {
@@ -54,22 +42,24 @@ const maxCallsAtOnce = 4;
  * it has changed is run early.
  */
 export class Updates {
-  readonly #parts: UpdatesParts;
+  readonly #parts: CommandParts;
+  readonly #outcomes: Outcomes;
   /** By record, while a command to it is being sent: those that wait behind it, by what they set. */
   readonly #waiting = new Map<string, Map<string, Update>>();
 
-  constructor(parts: UpdatesParts) {
+  constructor(parts: CommandParts, outcomes: Outcomes) {
     this.#parts = parts;
+    this.#outcomes = outcomes;
   }
 
   /** Carries a command out when those before it for the same record have ended, and records its outcome. */
   apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
-    const { outcomes, otherBridges } = this.#parts;
+    const { otherBridges } = this.#parts;
     const { topic } = message;
     // What an incident offers may move a valve, and so does a pressure test.
     const problem = calls.some(movesValve) ? otherBridges.problem : null;
     if (problem !== null) {
-      outcomes.record(topic, 'refused', problem, null);
+      this.#outcomes.record(topic, 'refused', problem, null);
       return;
     }
     const update = { message, calls };
@@ -82,13 +72,13 @@ export class Updates {
     const before = waiting.get(fields);
     if (!before && waiting.size >= maxWaiting) {
       const reason = `${maxWaiting} commands are waiting for this one's turn already`;
-      outcomes.record(topic, 'refused', reason, null);
+      this.#outcomes.record(topic, 'refused', reason, null);
       return;
     }
     waiting.delete(fields);
     waiting.set(fields, update);
     if (before) {
-      outcomes.record(before.message.topic, 'superseded', 'a newer command for the same arrived', null);
+      this.#outcomes.record(before.message.topic, 'superseded', 'a newer command for the same arrived', null);
     }
   }
 
@@ -101,7 +91,7 @@ export class Updates {
     call: Call,
     options: Pick<CallOptions, 'timeoutMs' | 'onAnswer'>,
   ): Promise<Answered<OperationName>> {
-    const { client, outcomes, signal, clock } = this.#parts;
+    const { client, signal, clock } = this.#parts;
     const startedAt = clock.monotonic();
     try {
       const answer = await client.callRaw(call, { ...options, signal, isOneOfMany: namesRecords(call) });
@@ -113,7 +103,8 @@ export class Updates {
       if (error instanceof CloudError && (error.mayHaveActed || operation === 'act_on_incident')) {
         this.#pollFor(call);
       }
-      if (!(await outcomes.noteFailure(topic, call, error)) || !(error instanceof CloudError)) throw error;
+      if (!(await this.#outcomes.noteFailure(topic, call, error)) || !(error instanceof CloudError))
+        throw error;
       throw new CloudError('unsupported', operation, error.message, { status: error.status });
     }
   }
@@ -139,7 +130,7 @@ export class Updates {
     const { reason, httpStatus } = failures[0] ?? results[0] ?? { reason: null, httpStatus: null };
     const isOneOfSeveral = reason !== null && calls.length > 1;
     const words = isOneOfSeveral ? `${failures.length} of ${calls.length} failed: ${reason}` : reason;
-    this.#parts.outcomes.record(topic, reason === null ? 'ok' : 'error', words, httpStatus);
+    this.#outcomes.record(topic, reason === null ? 'ok' : 'error', words, httpStatus);
   }
 
   /** Never rejects. */
@@ -168,16 +159,11 @@ export class Updates {
     const { store, poller, events, clock } = this.#parts;
     events.emit('happened', takeReply(store, call, reply, clock.monotonic()));
     this.#pollFor(call);
-    switch (call.operation) {
-      case 'start_pressure_test':
-        void poller.readNewTest(call.params.thing_id);
-        break;
-      // Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others.
-      case 'read_sonic':
-      case 'read_wifi_sonic': {
-        const sonic = reply as RecordOf<typeof call.operation>;
-        if (sonic.id === call.params.sonic_id) store.setSonic(sonic, startedAt);
-      }
+    if (call.operation === 'start_pressure_test') void poller.readNewTest(call.params.thing_id);
+    // Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others.
+    if (call.operation === 'read_sonic' || call.operation === 'read_wifi_sonic') {
+      const sonic = reply as Sonic;
+      if (sonic.id === call.params.sonic_id) store.setSonic(sonic, startedAt);
     }
   }
 
@@ -196,4 +182,39 @@ function fieldsOf(calls: readonly Call[]): string {
     return [operation, ...Object.values(params ?? {}), ...Object.keys(body ?? {}).toSorted()].join('/');
   });
   return fields.join(' ');
+}
+
+/**
+ * Takes in the answer to a change, heard at that time in ms of the monotonic clock: it is newer than any list that was
+ * begun before, and some of what it says no list shows. The row of the operation says what it is. Null, the cloud said
+ * no more than that it is done.
+ */
+export function takeReply(store: Store, call: Call, reply: unknown, now: number): readonly Happening[] {
+  const [id = ''] = Object.values<string>(call.params ?? {});
+  const { returns } = operationRow(call.operation);
+  // What no reading may show is as it was asked for, unless the answer says otherwise.
+  const { body: asked } = call as { readonly body?: unknown } as {
+    readonly body: Required<AcceptedSettings>;
+  };
+  const told = (reply ?? {}) as { readonly [Key in keyof AcceptedSettings]?: AcceptedSettings[Key] | null };
+  if (returns === 'settings' && asked.webhook_url !== undefined) {
+    store.noteAcceptedSettings(id, { webhook_url: asked.webhook_url });
+  } else if (returns === 'leakProtection') {
+    const leak_protection_enabled = told.leak_protection_enabled ?? asked.leak_protection_enabled;
+    store.noteAcceptedSettings(id, { leak_protection_enabled });
+  } else if (returns === 'pushNotifications') {
+    store.noteAcceptedSettings(id, { push_enabled: told.push_enabled ?? asked.push_enabled });
+  }
+  if (reply === null) return [];
+  if (returns === 'incident') return store.setIncident(id, reply as Incident, now);
+  if (returns === 'property') store.setProperty(id, reply as Property, now);
+  else if (returns === 'signal') store.setSignal(id, reply as Signal, now);
+  else if (returns === 'sonic') store.setChangedSonic(id, reply as Sonic, now);
+  else if (returns === 'notifications') store.setNotifications(id, reply as NotificationSettings, now);
+  else if (returns === 'settings') store.setSettings(id, reply as PropertySettings, now);
+  else if (returns === 'pressureTestJob') {
+    const { job_id: jobId } = reply as RecordOf<'start_pressure_test'>;
+    if (jobId !== null) store.notePressureTestJob(id, jobId);
+  }
+  return [];
 }

@@ -1,17 +1,15 @@
-import { type Clock, sleep } from '../base/clock.ts';
+import { sleep } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
-import type { Log } from '../base/log.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import type { Answered, CloudClient } from '../cloud/client.ts';
+import type { Answered } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import { namesRecords } from '../polling/missingRoute.ts';
-import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
-import { type Outcomes, reasonFor, reasons, type ValveCall } from './outcome.ts';
+import { type CommandParts, type Outcomes, reasonFor, reasons, type ValveCall } from './outcome.ts';
 
 /*
  * Moves valves. This is the whole promise about them, and where each sentence of it is kept:
@@ -36,28 +34,6 @@ import { type Outcomes, reasonFor, reasons, type ValveCall } from './outcome.ts'
  *    within `valve.confirm_timeout`, the command ends a second time, as `not_confirmed` (`#confirm`).
  * 9. Each command has one outcome, whatever happens (`#end`); `not_confirmed` comes besides.
  */
-
-/** The times of commands, in ms. */
-export interface CommandTimes {
-  /** How long a command may take from when it was sent; it is never carried out later. */
-  readonly requestTimeoutMs: number;
-  /** How long an accepted command may take to show. */
-  readonly confirmTimeoutMs: number;
-  readonly confirmIntervalMs: number;
-}
-
-export interface ValveQueueParts extends CommandTimes {
-  readonly client: Pick<CloudClient, 'call' | 'callRaw'>;
-  readonly store: Store;
-  readonly poller: Pick<Poller, 'runNow'>;
-  readonly outcomes: Pick<Outcomes, 'record' | 'noteFailure'>;
-  /** Says while another bridge is in the way, in words. */
-  readonly otherBridges: { readonly problem: string | null };
-  /** Aborts when the bridge stops. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 /** How a command ended; after `ok` the valve may still be on its way. */
 export type ValveResult =
@@ -87,14 +63,16 @@ const superseded = { status: 'superseded', reason: 'a newer command for this val
 
 /** Moves valves: one command at a time for each, in time, once, and confirmed by what the cloud says afterwards. */
 export class ValveQueue {
-  readonly #parts: ValveQueueParts;
+  readonly #parts: CommandParts;
+  readonly #outcomes: Outcomes;
   // By valve: the command that is being sent, and the one that waits behind it. By sonic: the one that is to show.
   readonly #sending = new Map<string, Command>();
   readonly #waiting = new Map<string, Command>();
   readonly #confirming = new Map<string, Command>();
 
-  constructor(parts: ValveQueueParts) {
+  constructor(parts: CommandParts, outcomes: Outcomes) {
     this.#parts = parts;
+    this.#outcomes = outcomes;
   }
 
   /** Carries out what a message asks of a valve, and records the outcome; never rejects. */
@@ -136,7 +114,7 @@ export class ValveQueue {
 
   /** Sends a command whose turn has come; resolves as soon as the next one may be sent. */
   async #send(command: Command): Promise<void> {
-    const { client, store, poller, outcomes, signal, log } = this.#parts;
+    const { client, store, poller, signal, log } = this.#parts;
     const { message, call, priority, id, overtaken } = command;
     const { topic } = message;
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
@@ -161,7 +139,7 @@ export class ValveQueue {
       answer = await client.callRaw(call, { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany });
     } catch (error) {
       // Not waited for: a newer command must not wait for it.
-      void outcomes.noteFailure(topic, call, error);
+      void this.#outcomes.noteFailure(topic, call, error);
       // Were it not for a newer command, it would be sent yet, or again.
       const hasGivenWay =
         overtaken.signal.aborted && error instanceof CloudError && provablyNotExecuted(error);
@@ -180,7 +158,7 @@ export class ValveQueue {
 
   /** Reads the sonic until its valve is where it was sent; a newer command that was accepted ends this. */
   async #confirm(command: Command, stateBefore: string | null): Promise<void> {
-    const { client, store, outcomes, signal, clock, log } = this.#parts;
+    const { client, store, signal, clock, log } = this.#parts;
     const { confirmTimeoutMs, confirmIntervalMs, requestTimeoutMs } = this.#parts;
     const { message, call, id } = command;
     const { topic } = message;
@@ -232,7 +210,7 @@ export class ValveQueue {
       }
     }
     this.#stopConfirming(id);
-    outcomes.record(topic, 'error', 'not_confirmed', null);
+    this.#outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 
   /** From here on the cloud's word stands. */
@@ -242,11 +220,10 @@ export class ValveQueue {
   }
 
   #end({ message, onEnd }: Command, result: ValveResult): void {
-    const { outcomes } = this.#parts;
     const { topic } = message;
-    if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);
-    else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
-    else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
+    if (result.status === 'ok') this.#outcomes.record(topic, 'ok', null, result.httpStatus);
+    else if (result.status !== 'error') this.#outcomes.record(topic, result.status, result.reason, null);
+    else this.#outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
     onEnd(result);
   }
 }

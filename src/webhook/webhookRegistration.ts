@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { takeReply } from '../commands/takeReply.ts';
+import { takeReply } from '../commands/updates.ts';
 import type { PropertyView } from '../model/devices.ts';
 import type { Store } from '../store/store.ts';
 

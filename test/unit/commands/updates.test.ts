@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
-import { type CommandEvents, Outcomes } from '../../../src/commands/outcome.ts';
+import { type CommandEvents, type CommandParts, Outcomes } from '../../../src/commands/outcome.ts';
 import { Updates } from '../../../src/commands/updates.ts';
 import { type Happening, Store } from '../../../src/store/store.ts';
 import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
@@ -57,8 +57,8 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const events = new EventEmitter<CommandEvents>();
   const otherBridges: { problem: string | null } = { problem: null };
   const poller = { runNow: async (poll: string) => void asked.push(poll), readNewTest: async () => {} };
-  const outcomes = new Outcomes({ ...sending, topics, events });
-  const updates = new Updates({ ...sending, outcomes, events, poller, otherBridges });
+  const parts = { ...sending, topics, events, poller, otherBridges } as unknown as CommandParts;
+  const updates = new Updates(parts, new Outcomes(parts));
   onTestFinished(stop);
   const ends: unknown[][] = [];
   events

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorDetails } from '../../../src/cloud/errors.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
-import type { ValveCall } from '../../../src/commands/outcome.ts';
-import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
+import type { CommandParts, Outcomes, ValveCall } from '../../../src/commands/outcome.ts';
+import { ValveQueue } from '../../../src/commands/valveQueue.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
@@ -36,7 +36,7 @@ interface Sent {
 }
 
 /** A queue in a house of one property, before a cloud that does what the test says. */
-function startQueue(changes: Partial<ValveQueueParts> = {}) {
+function startQueue() {
   const clock = new FakeClock();
   clock.advance(1_000_000);
   const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
@@ -81,17 +81,10 @@ function startQueue(changes: Partial<ValveQueueParts> = {}) {
     if (cloud.valveState === null) throw new CloudError('unavailable', 'read_sonic', 'no answer');
     return aSonic({ id: cloud.answeredId ?? reading.params.sonic_id, valve_state: cloud.valveState });
   };
-  const queue = new ValveQueue({
-    client: { callRaw, call } as unknown as ValveQueueParts['client'],
+  const parts = {
+    client: { callRaw, call },
     store,
-    poller: { runNow: async (poll) => void polled.push(poll) },
-    outcomes: {
-      record: (_topic, ...outcome) => void outcomes.push(outcome),
-      noteFailure: async (_topic, _call, error) => {
-        failures.push(error);
-        return false;
-      },
-    },
+    poller: { runNow: async (poll: string) => void polled.push(poll) },
     otherBridges,
     signal: stopping.signal,
     requestTimeoutMs,
@@ -99,8 +92,15 @@ function startQueue(changes: Partial<ValveQueueParts> = {}) {
     confirmIntervalMs,
     clock,
     log: logLines().log,
-    ...changes,
-  });
+  };
+  const told = {
+    record: (_topic: string, ...outcome: unknown[]) => void outcomes.push(outcome),
+    noteFailure: async (_topic: string, _call: Call, error: unknown) => {
+      failures.push(error);
+      return false;
+    },
+  };
+  const queue = new ValveQueue(parts as unknown as CommandParts, told as unknown as Outcomes);
   const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
     const topic = topics.below('sonic', 'sonic-1', 'valve/set');
     const message = { topic, payload: '', isText: true, isRetained, sentAfter: clock.monotonic() - ageMs };
