@@ -1,12 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
-import { startEmbedded } from '../support/brokers.ts';
-import { startHouse } from '../support/house.ts';
+import { expect, it } from 'vitest';
+import { startBridge } from '../support/bridge.ts';
 import { freePort } from '../support/ports.ts';
-import { startProgram, temporaryFolder } from '../support/program.ts';
-import { waitFor } from '../support/waitFor.ts';
+import { temporaryFolder } from '../support/program.ts';
 
 /** Writes down whatever a program connects to, looks up, sends a datagram to or listens on, a line of JSON each. */
 const eavesdropper = `
@@ -47,46 +45,23 @@ function overhearing(): { env: Record<string, string>; heard: () => string[] } {
   };
 }
 
-describe('a bridge', () => {
-  it('speaks to its cloud and its broker, and to nobody else', async () => {
-    const house = await startHouse({ isStarted: false });
-    const { env, heard } = overhearing();
-    const bridge = startProgram(['run'], { config: house.config, env });
-    await house.watcher.waitForTopic(
-      'sonic2mqtt/bridge/health',
-      (text) => JSON.parse(text).status === 'ok',
-      10_000,
-    );
-    const polls = house.simulator.requests.count('read_telemetry');
-    const sonics = house.simulator.world.sonics.ids.length;
-    await waitFor(() => house.simulator.requests.count('read_telemetry') >= polls + 2 * sonics, {
-      what: 'two more rounds of polls',
-      timeoutMs: 10_000,
-    });
-    expect((await bridge.stop()).code).toBe(0);
-    const [cloud, broker] = [house.simulator.url, house.broker.url].map((url) => new URL(url).host);
-    expect(heard()).toEqual([`connect ${cloud}`, `connect ${broker}`].toSorted());
-  });
+it('the bridge connects to its cloud and its broker, and to nobody else', async () => {
+  const bridge = await startBridge({ isStarted: false });
+  const { env, heard } = overhearing();
+  bridge.start({}, env);
+  await bridge.untilJson('bridge/health', ({ status }) => status === 'ok');
+  await bridge.polls(3);
+  expect((await bridge.program.stop()).code).toBe(0);
+  const [cloud, broker] = [bridge.cloud.url, bridge.broker.url].map((url) => new URL(url).host);
+  expect(heard()).toEqual([`connect ${cloud}`, `connect ${broker}`].toSorted());
+});
 
-  it('with a broker of its own listens there, for this machine alone', async () => {
-    const house = await startHouse({ isStarted: false });
-    const { env, heard } = overhearing();
-    const port = await freePort();
-    const mqtt = { embedded: { enabled: true, port } };
-    const bridge = startProgram(['run'], { config: { ...house.config, mqtt }, env });
-    await bridge.waitForOutput(/embedded MQTT broker listens on/);
-    expect((await bridge.stop()).code).toBe(0);
-    expect(heard().filter((line) => line.startsWith('listen'))).toEqual([`listen 127.0.0.1:${port}`]);
-  });
-
-  it('with a broker of its own does not start where the port is taken, and names the option', async () => {
-    const house = await startHouse({ isStarted: false });
-    const { port } = await startEmbedded();
-    const mqtt = { embedded: { enabled: true, port } };
-    const bridge = startProgram(['run'], { config: { ...house.config, mqtt } });
-    expect((await bridge.ended()).code).toBe(1);
-    expect(bridge.stderr).toContain(
-      `The bridge cannot start: mqtt.embedded: port ${port} of 127.0.0.1 is in use by another program`,
-    );
-  });
+it('the embedded broker listens for this machine alone', async () => {
+  const bridge = await startBridge({ isStarted: false });
+  const { env, heard } = overhearing();
+  const port = await freePort();
+  bridge.start({ mqtt: { url: null, embedded: { enabled: true, port } } }, env);
+  await bridge.program.waitForOutput(/embedded MQTT broker listens on/);
+  expect((await bridge.program.stop()).code).toBe(0);
+  expect(heard().filter((line) => line.startsWith('listen'))).toEqual([`listen 127.0.0.1:${port}`]);
 });

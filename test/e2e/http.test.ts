@@ -1,223 +1,254 @@
+import { createHmac } from 'node:crypto';
 import { connect, createServer } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { fault, startHouse } from '../support/house.ts';
-import { ask, portOf, startHttpHouse } from '../support/httpHouse.ts';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { fault, hourly, startBridge } from '../support/bridge.ts';
+import { readEvents } from '../support/eventStream.ts';
+import { httpRequest } from '../support/httpRequest.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const small = { properties: 1, signals: 1, sonics: 1 };
-const json = async (url: string) => JSON.parse((await ask(url)).text);
+const secret = 'path-secret-8f3a';
+const signingSecret = 'signing-secret-51c2';
 
-describe('the health over HTTP', () => {
-  it('is ready once the cloud and the broker have both worked, and says which half is broken', async () => {
-    const { house, url } = await startHttpHouse({}, { cloud: { ...small, faults: [fault('error=503')] } });
-    expect((await ask(`${url}/healthz`)).status).toBe(200);
-    await waitFor(async () => (await json(`${url}/readyz`)).cloud.reason?.includes('503'), {
-      what: 'the reason',
-    });
-    const before = await ask(`${url}/readyz`);
-    expect(before.status).toBe(503);
-    expect(before.headers['content-type']).toMatch(/^application\/json/);
-    expect(JSON.parse(before.text)).toMatchObject({ status: 'not_ready', cloud: { status: 'down' } });
+// Incidents are polled by the hour: news of them comes with a delivery.
+const bridge = await startBridge({
+  cloud: { properties: 1, signals: 1, sonics: 1, wifiSonics: 1, signingSecret, faults: [fault('error=503')] },
+  config: {
+    stale_after: '2s',
+    schedules: { ...hourly, sonics: '300ms', properties: '300ms' },
+    http: { listen: '127.0.0.1:0', webhook: { secret, signing_secret: signingSecret } },
+  },
+  isStarted: false,
+});
+const { cloud, mqtt } = bridge;
+const { world } = cloud;
+const [sonic = ''] = world.sonics.ids;
+bridge.start();
+const url = await bridge.httpUrl();
+const json = async (path: string) => JSON.parse((await httpRequest(url + path)).text);
+const status = async () => (await json('/status.json')).status;
+const isReady = async () => (await httpRequest(`${url}/readyz`)).status === 200;
 
-    house.simulator.setFaults([]);
-    await waitFor(async () => (await ask(`${url}/readyz`)).status === 200, {
-      what: 'readiness',
-      timeoutMs: 15_000,
-    });
-    expect(await json(`${url}/readyz`)).toEqual({
+afterEach(() => cloud.setFaults([]));
+
+/** Every word of the account that tells whose home it is. */
+function privateWords(): string[] {
+  const telling = ['id', 'serial_no', 'signal_id', 'address', 'city', 'postcode', 'uprn'];
+  const records = [...world.sonics.values(), ...world.signals.values(), ...world.properties.values()];
+  return records.flatMap((record) =>
+    Object.entries(record).flatMap(([field, word]) =>
+      word && telling.includes(field) ? [String(word)] : [],
+    ),
+  );
+}
+
+describe('health over HTTP', () => {
+  it('is ready once the cloud was read and the broker is connected, and names the half that is down', async () => {
+    expect((await httpRequest(`${url}/healthz`)).status).toBe(200);
+    await waitFor(async () => (await json('/readyz')).cloud.reason?.includes('503'), { what: 'the reason' });
+    expect((await httpRequest(`${url}/readyz`)).status).toBe(503);
+    cloud.setFaults([]);
+    await waitFor(isReady, { what: 'readiness' });
+    expect(await json('/readyz')).toEqual({
       status: 'ready',
       version: expect.any(String),
       cloud: { status: 'up', reason: null },
       broker: { status: 'up', reason: null },
     });
-
-    await house.broker.stop();
-    await waitFor(async () => (await ask(`${url}/readyz`)).status === 503, { what: 'the missing broker' });
-    const after = await json(`${url}/healthz`);
-    expect(after).toMatchObject({ status: 'ok', cloud: { status: 'up' }, broker: { status: 'down' } });
-    expect(after.broker.reason).toMatch(/^the connection was (closed|reset)$|refused/);
-    expect((await ask(`${url}/healthz`)).status).toBe(200);
   });
 
-  it('is not well while the broker is away, though the cloud is back; then everything works', async () => {
-    const { house, url } = await startHttpHouse({}, { cloud: small });
-    await waitFor(async () => (await ask(`${url}/readyz`)).status === 200, { what: 'readiness' });
-    const status = async () => (await json(`${url}/status.json`)).status;
-    await house.broker.stop();
-    house.simulator.setFaults([fault('error=503')]);
-    await waitFor(async () => (await status()).health.status === 'cloud_unreachable', {
-      what: 'the outage of the cloud',
+  it('is not ready while the data of the cloud is old', async () => {
+    cloud.setFaults([fault('error=503')]);
+    await waitFor(async () => !(await isReady()), { what: 'the old data' });
+    expect(await json('/readyz')).toMatchObject({ broker: { status: 'up' }, cloud: { status: 'down' } });
+    cloud.setFaults([]);
+    await waitFor(isReady, { what: 'readiness' });
+  });
+
+  it('answers HEAD, and refuses other methods and other paths', async () => {
+    expect(await httpRequest(`${url}/healthz`, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/status.json', '/events']) {
+      const answer = await httpRequest(url + path, { method: 'POST', body: '{"action":"close"}' });
+      expect([path, answer.status, answer.headers['allow']]).toEqual([path, 405, 'GET, HEAD']);
+    }
+    for (const path of ['/healthz/', '/webhook/x', '/../x', '//metrics', '/%']) {
+      expect([path, (await httpRequest(url + path)).status]).toEqual([path, 404]);
+    }
+    expect(bridge.changesSent()).toEqual([]);
+  });
+});
+
+it('the metrics count what the bridge does, and say nothing of the home', async () => {
+  await bridge.untilShown();
+  expect(await bridge.command(`sonic/${sonic}/valve/set`, 'CLOSE')).toMatchObject({ status: 'ok' });
+  const { status: code, headers, text } = await httpRequest(`${url}/metrics`);
+  expect([code, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+  for (const line of [
+    'sonic2mqtt_cloud_up 1',
+    'sonic2mqtt_broker_up 1',
+    'sonic2mqtt_devices{kind="sonic"} 2',
+    'sonic2mqtt_open_incidents 1',
+    'sonic2mqtt_valve_commands_total{outcome="ok"} 1',
+    'sonic2mqtt_valve_commands_total{outcome="refused"} 0',
+  ]) {
+    expect(text.split('\n')).toContain(line);
+  }
+  expect(text).toMatch(/^sonic2mqtt_polls_total\{schedule="incidents",outcome="success"\} [1-9]/m);
+  for (const word of [...privateWords(), 'Kitchen']) expect(text).not.toContain(word);
+});
+
+describe('the status page', () => {
+  it('loads nothing from elsewhere and cannot be framed by others', async () => {
+    for (const path of ['/', '/page.css', '/page.js', '/icon.svg', '/status.json']) {
+      const answer = await httpRequest(url + path);
+      expect([path, answer.status]).toEqual([path, 200]);
+      expect(answer.headers).toMatchObject({
+        'content-security-policy':
+          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+      });
+      // Every address is relative, so that the page works below the prefix of an ingress.
+      expect(answer.text).not.toMatch(/(?:href|src)="(?:\/|https?:)|url\(|@import|innerHTML|\son\w+="/);
+    }
+  });
+
+  it('shows the names, and nothing else of whose home it is', async () => {
+    const { text } = await httpRequest(`${url}/status.json`);
+    for (const { name } of world.sonics.values()) expect(text).toContain(JSON.stringify(name));
+    for (const word of [...privateWords(), 'demo@example.com']) expect(text).not.toContain(word);
+  });
+
+  it('receives a valve that moves, and then that the cloud and the broker are down, as events', async () => {
+    const stream = await readEvents(`${url}/events`);
+    expect(stream.response.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    const last = () => stream.documents.at(-1);
+    const name = world.sonics.get(sonic)?.name;
+    const valve = () => last()?.properties[0].sonics.find((each: { name: unknown }) => each.name === name);
+    world.setValve(sonic, 'open');
+    await waitFor(() => valve()?.valve === 'open', { what: 'the open valve' });
+    await bridge.broker.stop();
+    cloud.setFaults([fault('error=503')]);
+    await waitFor(() => last().broker.status === 'down', { what: 'the missing broker' });
+    await waitFor(() => last().cloud.status === 'down', { what: 'the missing cloud' });
+    await waitFor(() => valve().doubt === 'old', { what: 'the valve to be old' });
+    expect(valve().valve).toBe('open');
+    cloud.setFaults([]);
+    await bridge.program.waitForOutput(/Cloud: back after/);
+    expect((await status()).health.status).not.toBe('ok');
+    await bridge.broker.restart();
+    await waitFor(async () => (await status()).health.status === 'ok', {
+      what: 'good health',
       timeoutMs: 15_000,
     });
-    house.simulator.setFaults([]);
-    await house.bridge.waitForOutput(/Cloud: back after/);
-    const oneSided = await waitFor(
-      async () => {
-        const document = await status();
-        return document.polls.every(({ failure }: { failure: unknown }) => failure === null) && document;
-      },
-      { what: 'a good poll of everything', timeoutMs: 15_000 },
-    );
-    expect(oneSided).toMatchObject({
-      health: { status: 'degraded', reason: expect.stringMatching(/^no connection to the MQTT broker: ./) },
-      cloud: { status: 'up', reason: null },
-      broker: { status: 'down' },
-    });
-    expect((await ask(`${url}/readyz`)).status).toBe(503);
-    expect(house.bridge.output).not.toMatch(/Everything works/);
-
-    await house.broker.restart();
-    await house.bridge.waitForOutput(/Everything works/, 45_000);
-    await waitFor(async () => (await status()).health.status === 'ok', { what: 'a healthy bridge' });
-    expect(house.bridge.output.match(/Everything works/g)).toHaveLength(1);
-    await waitFor(() => house.json('bridge/health')?.status === 'ok', { what: 'the health at the broker' });
-  });
-
-  it('is not ready any more once the data of the cloud is too old', async () => {
-    const { house, url } = await startHttpHouse(
-      {},
-      { cloud: small, config: { http: { listen: '127.0.0.1:0' }, stale_after: '1s' } },
-    );
-    await waitFor(async () => (await ask(`${url}/readyz`)).status === 200, { what: 'readiness' });
-    house.simulator.setFaults([fault('error=503')]);
-    const broken = await waitFor(
-      async () => {
-        const answer = await ask(`${url}/readyz`);
-        return answer.status === 503 && JSON.parse(answer.text);
-      },
-      { what: 'the old data', timeoutMs: 10_000 },
-    );
-    expect(broken).toMatchObject({ broker: { status: 'up' }, cloud: { status: 'down' } });
-    expect(broken.cloud.reason).toContain('503');
-  });
-
-  it('answers HEAD, names the methods of a known path, and knows no other', async () => {
-    const { url } = await startHttpHouse({}, { cloud: small });
-    const head = await ask(`${url}/healthz`, { method: 'HEAD' });
-    expect([head.status, head.text]).toEqual([200, '']);
-    expect(Number(head.headers['content-length'])).toBeGreaterThan(0);
-    for (const path of ['/healthz', '/readyz', '/metrics']) {
-      const answer = await ask(`${url}${path}`, { method: 'POST', body: '{}' });
-      expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET, HEAD']);
-    }
-    for (const path of ['/healthz/', '/health', '/webhook/', '/webhook/x', '/../x', '//metrics', '/%']) {
-      expect([path, (await ask(`${url}${path}`)).status]).toEqual([path, 404]);
-    }
-    expect((await ask(`${url}/healthz?verbose=1`)).status).toBe(200);
+    stream.request.destroy();
   });
 });
 
-describe('the metrics', () => {
-  it('tell in the format of Prometheus what the bridge did, and nothing of the home', async () => {
-    const { house, url } = await startHttpHouse({}, { cloud: { ...small, wifiSonics: 1 } });
-    const [sonic = ''] = house.simulator.world.sonics.ids;
-    await waitFor(async () => (await ask(`${url}/readyz`)).status === 200, { what: 'readiness' });
-    await house.watcher.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, 'CLOSE');
-    await waitFor(() => house.events('command').length > 0, { what: 'the outcome' });
-    const { status, headers, text } = await ask(`${url}/metrics`);
-    expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
-    const value = (line: string) =>
-      Number(
-        text
-          .split('\n')
-          .find((each) => each.startsWith(`${line} `))
-          ?.split(' ')[1],
-      );
-    expect(value('sonic2mqtt_cloud_up')).toBe(1);
-    expect(value('sonic2mqtt_broker_up')).toBe(1);
-    expect(value('sonic2mqtt_devices{kind="sonic"}')).toBe(2);
-    expect(value('sonic2mqtt_open_incidents')).toBe(1);
-    expect(value('sonic2mqtt_valve_commands_total{outcome="ok"}')).toBe(1);
-    expect(value('sonic2mqtt_valve_commands_total{outcome="refused"}')).toBe(0);
-    expect(value('sonic2mqtt_polls_total{schedule="incidents",outcome="success"}')).toBeGreaterThan(0);
-    expect(value('sonic2mqtt_polls_total{schedule="incidents",outcome="failure"}')).toBe(0);
-    expect(value('sonic2mqtt_last_success_timestamp_seconds{schedule="sonics"}')).toBeGreaterThan(
-      Date.now() / 1_000 - 60,
-    );
-    const sent = value('sonic2mqtt_cloud_requests_total{status="2xx"}');
-    expect(sent).toBeGreaterThan(5);
-    expect(sent).toBeLessThanOrEqual(house.simulator.requests.count());
-    expect(value('sonic2mqtt_mqtt_retained_topics')).toBeGreaterThan(10);
-    expect(value('sonic2mqtt_mqtt_messages_published_total')).toBeGreaterThanOrEqual(
-      value('sonic2mqtt_mqtt_retained_topics'),
-    );
-    expect(value('process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
-    expect(text).not.toContain('webhook');
+describe('a delivery to the webhook', () => {
+  const polls = () => bridge.sent('list_incidents').length;
+  const sign = (body: string, ageS = 0, key = signingSecret) => {
+    const at = Math.floor(Date.now() / 1_000) - ageS;
+    return {
+      'HL-Signature': `t=${at},v1=${createHmac('sha256', key).update(`${at}.${body}`).digest('hex')}`,
+    };
+  };
+  const deliver = (body: string, headers: Record<string, string>, path = secret) =>
+    httpRequest(`${url}/webhook/${path}`, { method: 'POST', body, headers });
 
-    const { world } = house.simulator;
-    const telling = ['id', 'name', 'serial_no', 'signal_id', 'address', 'city', 'postcode'];
-    const words = [
-      ...world.sonics.values(),
-      ...world.wifiSonics.values(),
-      ...world.properties.values(),
-    ].flatMap((record) =>
-      Object.entries(record).flatMap(([field, word]) => (word && telling.includes(field) ? [word] : [])),
+  it('without the secret, the signature or within the limit of 64 KiB causes no poll', async () => {
+    const before = polls();
+    expect((await deliver('{}', sign('{}'), `${secret}x`)).status).toBe(404);
+    expect((await httpRequest(`${url}/webhook/${secret}`)).status).toBe(404);
+    expect((await deliver('{}', {})).status).toBe(401);
+    expect((await deliver('{}', sign('{}', 0, 'another'))).status).toBe(401);
+    expect((await deliver('{}', sign('{}', 620))).status).toBe(401);
+    expect((await deliver('x'.repeat(65_537), {})).status).toBe(413);
+    expect(polls()).toBe(before);
+    expect((await httpRequest(`${url}/metrics`)).text).toMatch(
+      /webhook_deliveries_total\{outcome="unauthorized"\} 3\n/,
     );
-    expect(words.length).toBeGreaterThan(10);
-    for (const word of words) expect(text).not.toContain(word);
-    // A line for each sample, whose labels are few and fixed.
-    expect(text.split('\n').length).toBeLessThan(150);
+  });
+
+  it('causes a poll at once, one more for those that follow within 5 s, and is not believed', async () => {
+    await bridge.untilShown();
+    const before = polls();
+    world.openIncident({ type: 'water_presence_detected', sonicId: sonic });
+    const lie = JSON.stringify({ type: 'incident.created', data: { incident_type: 'low_temperature' } });
+    expect(await deliver(lie, sign(lie))).toMatchObject({ status: 202, text: '{"status":"accepted"}' });
+    const { open } = await bridge.untilJson(
+      `sonic/${sonic}/incidents`,
+      (each) => each.open.water_presence_detected !== null,
+    );
+    expect(open.low_temperature).toBeNull();
+    expect(polls()).toBe(before + 1);
+    await Promise.all(Array.from({ length: 20 }, () => deliver('no JSON', sign('no JSON'))));
+    await waitFor(() => polls() > before + 1, { what: 'the poll for those that followed' });
+    expect(polls()).toBe(before + 2);
+    for (const word of [secret, signingSecret]) expect(bridge.program.output).not.toContain(word);
   });
 });
 
-describe('an address at which nothing can listen', () => {
-  it('is said in words, in bridge/health too, and is used once it is free; the bridge works without', async () => {
-    const squatter = createServer();
-    await new Promise<void>((listening) => squatter.listen(0, '127.0.0.1', listening));
-    onTestFinished(() => void squatter.close());
-    const { port } = squatter.address() as { port: number };
-    const house = await startHouse({ cloud: small, config: { http: { listen: `127.0.0.1:${port}` } } });
-    const words = `http.listen: port ${port} of 127.0.0.1 is in use by another program`;
-    await house.bridge.waitForOutput(new RegExp(`${words}\\. The bridge works without it, and tries again`));
-    const health = () => house.json('bridge/health');
-    await waitFor(() => health()?.reason?.includes(words), { what: 'the health' });
-    expect(health()).toMatchObject({ status: 'degraded' });
-    const [sonic] = house.simulator.world.sonics.ids;
-    await waitFor(() => house.json(`sonic/${sonic}`), { what: 'the devices' });
-
-    squatter.close();
-    await portOf(house);
-    expect((await ask(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
-    await waitFor(() => health()?.status === 'ok', { what: 'good health' });
-  });
-
-  it('is linked from the device of the bridge, where another machine could open the page there', async () => {
-    const links = ['192.0.2.1:8099', '127.0.0.1:0'].map(async (listen) => {
-      const house = await startHouse({ cloud: small, config: { http: { listen } } });
-      const discovery = 'homeassistant/device/sonic2mqtt_bridge/config';
-      return JSON.parse(await house.watcher.waitForTopic(discovery)).device.configuration_url;
-    });
-    expect(await Promise.all(links)).toEqual(['http://192.0.2.1:8099/', undefined]);
-  });
-
-  it.each([
-    ['192.0.2.1:8099', /http\.listen: 192\.0\.2\.1 is not an address of this machine/],
-    ['nowhere.invalid:8099', /http\.listen: there is no host nowhere\.invalid/],
-  ])('is named: %s', async (listen, words) => {
-    const house = await startHouse({ cloud: small, config: { http: { listen } } });
-    await house.bridge.waitForOutput(words);
-    expect(house.bridge.isRunning).toBe(true);
-  });
-});
-
-describe('a bridge that is told to stop', () => {
-  it('hangs up on those who hold a connection, and is gone in time', async () => {
-    const { house, port } = await startHttpHouse({}, { cloud: small });
-    const socket = connect(port, '127.0.0.1');
+describe('http.listen', () => {
+  it('hangs up on open connections when the bridge stops', async () => {
+    const stream = await readEvents(`${url}/events`);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
     onTestFinished(() => void socket.destroy());
     socket.on('error', () => {});
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
     const hungUp = new Promise((resolve) => socket.once('close', resolve));
-    const { code, durationMs } = await house.bridge.stop();
-    expect(code).toBe(0);
-    expect(durationMs).toBeLessThan(5_000);
+    const { code, durationMs } = await bridge.program.stop();
+    expect({ code, isInTime: durationMs < 5_000 }).toEqual({ code: 0, isInTime: true });
     await hungUp;
+    await waitFor(() => stream.isOver, { what: 'the end of the stream' });
   });
 
-  it('listens on nothing unless it is told to', async () => {
-    const house = await startHouse({ cloud: small });
-    const [sonic] = house.simulator.world.sonics.ids;
-    await waitFor(() => house.json(`sonic/${sonic}`), { what: 'the devices', timeoutMs: 15_000 });
-    expect(house.bridge.output).not.toContain('HTTP: ');
+  it('that is taken is named in the log and in bridge/health, and is used once it is free', async () => {
+    const other = createServer();
+    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening));
+    const { port } = other.address() as { port: number };
+    bridge.start({ http: { listen: `127.0.0.1:${port}`, only_from: ['127.0.0.0/8'] } });
+    const words = `http.listen: port ${port} of 127.0.0.1 is in use by another program`;
+    await bridge.program.waitForOutput(
+      new RegExp(`${words}\\. The bridge works without it, and tries again`),
+    );
+    await bridge.untilJson('bridge/health', ({ reason }) => String(reason).includes(words));
+    other.close();
+    expect((await httpRequest(`${await bridge.httpUrl()}/healthz`)).status).toBe(200);
+    await bridge.untilJson('bridge/health', ({ status: health }) => health === 'ok');
   });
+
+  it('answers nobody else than http.only_from', async () => {
+    await bridge.program.stop();
+    bridge.start({ http: { only_from: ['192.0.2.1'] } });
+    await expect(httpRequest(`${await bridge.httpUrl()}/healthz`)).rejects.toThrow(/hang up|ECONNRESET/);
+  });
+
+  it('that is not set listens on nothing', async () => {
+    await bridge.program.stop();
+    const from = mqtt.messages.length;
+    bridge.start({ http: { listen: null, webhook: {} } });
+    await mqtt.waitForMessage(({ topic, text }) => topic.endsWith('/cloud') && text === 'online', {
+      what: 'it',
+      from,
+    });
+    expect(bridge.program.output).not.toContain('HTTP: ');
+  });
+});
+
+it('http.webhook.register has the cloud call once an incident opens, and shows the secret on no topic', async () => {
+  await bridge.program.stop();
+  const listen = new URL(url).host;
+  const public_url = `${url}/webhook/${secret}`;
+  const webhook = { secret, signing_secret: signingSecret, public_url, register: true };
+  bridge.start({ http: { listen, webhook } });
+  const [property = ''] = world.properties.ids;
+  await waitFor(() => world.settings.get(property)?.webhook_url === public_url, { what: 'the registration' });
+  world.openIncident({ type: 'high_temperature', sonicId: sonic });
+  await bridge.untilJson(`sonic/${sonic}/incidents`, ({ open }) => open.high_temperature !== null);
+  expect(cloud.deliveries).toEqual([{ url: public_url, event: 'incident.created', status: 202 }]);
+  await bridge.polls(5);
+  expect(bridge.sent('update_property_settings')).toHaveLength(1);
+  for (const { text } of mqtt.messages) expect(text).not.toContain(secret);
+  expect(bridge.program.output).not.toContain(secret);
 });

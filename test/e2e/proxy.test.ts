@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram, startCallableCloud } from '../support/callProgram.ts';
 import { startConnectProxy } from '../support/connectProxy.ts';
-import { freePort } from '../support/ports.ts';
 
 /** Runs `check` where the cloud has a name that only a proxy can look up. */
 async function checkThrough(variables: (cloudPort: number) => Promise<Record<string, string>>) {
@@ -11,7 +10,7 @@ async function checkThrough(variables: (cloudPort: number) => Promise<Record<str
   return runProgram(['check'], { config: { ...config, cloud }, env });
 }
 
-describe('check, where a proxy leads to the cloud,', () => {
+describe('sonic2mqtt check, if a proxy leads to the cloud,', () => {
   it('goes through it, with its user and password, and hides them', async () => {
     let proxy: Awaited<ReturnType<typeof startConnectProxy>> | undefined;
     const { stdout, stderr } = await checkThrough(async (port) => {
@@ -34,32 +33,10 @@ describe('check, where a proxy leads to the cloud,', () => {
     const { stdout, code } = await checkThrough(async (port) => ({
       HTTP_PROXY: (await startConnectProxy(port, 407)).url,
     }));
+    // 407: the proxy wants other credentials.
     expect(stdout).toMatch(
       /^FAIL cloud: HTTP: .*the proxy 127\.0\.0\.1:\d+ refuses a connection to cloud\.invalid:8080 \(status 407\)$/m,
     );
     expect(code).toBe(1);
-  });
-
-  it('says that the proxy is not there', async () => {
-    const port = await freePort();
-    const { stdout } = await checkThrough(async () => ({ HTTP_PROXY: `127.0.0.1:${port}` }));
-    expect(stdout).toContain(`FAIL cloud: proxy: connection refused by 127.0.0.1:${port}\n`);
-  });
-
-  it('does not use it for a host that NO_PROXY names', async () => {
-    const { stdout } = await checkThrough(async (port) => ({
-      HTTP_PROXY: (await startConnectProxy(port)).url,
-      NO_PROXY: 'cloud.invalid',
-    }));
-    expect(stdout).toMatch(/^FAIL cloud: DNS: /m);
-  });
-
-  it('names the variable where it is no address of a proxy, without its value', async () => {
-    const { stdout, stderr, code } = await checkThrough(async () => ({
-      HTTP_PROXY: 'socks5://me:a-secret-word@proxy',
-    }));
-    expect(code).toBe(2);
-    expect(stderr).toContain('HTTP_PROXY: must be the address of an HTTP proxy');
-    expect(stdout + stderr).not.toContain('a-secret-word');
   });
 });

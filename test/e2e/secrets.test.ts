@@ -1,17 +1,14 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { startBridge } from '../support/bridge.ts';
 import { startProcess } from '../support/childProcess.ts';
-import { type House, startHouse } from '../support/house.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
-import { startProgram, temporaryFolder } from '../support/program.ts';
-import { request } from '../support/requester.ts';
+import { temporaryFolder } from '../support/program.ts';
 import { startTalkativeCloud } from '../support/talkativeCloud.ts';
 import { waitFor } from '../support/waitFor.ts';
-
-const slow = { timeout: 60_000 };
 
 const password = 'clöud "pass\\word" & 1';
 const wrongPassword = 'wröng/pass=word+2';
@@ -58,128 +55,87 @@ function found(text: string, secrets: Iterable<string>): string[] {
   });
 }
 
-/** Everything that anybody can read of a bridge. */
-function readable({ watcher, bridge }: House): string {
-  const messages = watcher.messages.map(({ topic, text }) => `${topic} ${text}`);
-  const commandLine = readFileSync(`/proc/${bridge.pid}/cmdline`, 'utf8');
-  return [...messages, ...watcher.last.values(), bridge.stdout, bridge.stderr, commandLine].join('\n');
-}
-
-describe.each(['pretty', 'json'])('a bridge that tells everything, as %s', (format) => {
-  it('tells no secret, although the cloud says them back in all that it says', slow, async () => {
-    const passwordFile = join(temporaryFolder(), 'password');
-    writeFileSync(passwordFile, `${wrongPassword}\n`);
-    const isGuarded = mosquittoAvailable();
-    const house = await startHouse({
-      isStarted: false,
-      cloud: { properties: 1, signals: 1, sonics: 1, password },
-      broker: isGuarded ? { password: { user: 'bridge', password: brokerPassword } } : {},
-    });
-    const { simulator, watcher } = house;
-    const cloud = await startTalkativeCloud(simulator);
-    const all = [password, wrongPassword, brokerPassword, webhookSecret, signingSecret];
-    cloud.gossip.push(...all.flatMap(spellings), ...all.map(basic));
-    const { url } = house.broker;
-    house.startBridge({
-      cloud: { base_url: cloud.url, password: null, password_file: passwordFile },
-      // In the address, where it is written as URLs are.
-      mqtt: {
-        url: url.replace('//', `//bridge:${encodeURIComponent(brokerPassword)}@`),
-        username: null,
-        password: null,
-      },
-      http: { webhook: { secret: webhookSecret, signing_secret: signingSecret } },
-      log: { level: 'trace', format },
-    });
-    await watcher.waitForTopic('sonic2mqtt/bridge/health', (text) => text.includes('auth_failed'));
-    writeFileSync(passwordFile, password);
-    const [sonicId = ''] = simulator.world.sonics.ids;
-    await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}`, () => true, 20_000);
-    await watcher.waitForTopic(
-      `sonic2mqtt/property/${simulator.world.properties.ids[0]}/settings`,
-      () => true,
-    );
-    simulator.expireTokens();
-    await waitFor(() => cloud.tokens.size > 1, { what: 'a new session', timeoutMs: 10_000 });
-    const answer = await request(house, 'read_sonic', { params: { sonic_id: sonicId } });
-    expect(answer).toMatchObject({
-      status: 'ok',
-      data: { id: sonicId, name: expect.stringContaining('[hidden]') },
-    });
-    const refusal = await request(house, 'read_sonic', { params: { sonic_id: 'nobody' } });
-    expect(refusal).toMatchObject({
-      status: 'error',
-      error: { message: expect.stringContaining('[hidden]') },
-    });
-    const record = house.json(`sonic/${sonicId}`);
-    expect(record.heard).toContain('[hidden]');
-    expect(record.serial_no).toBe(simulator.world.sonics.get(sonicId)?.serial_no);
-    expect(found(readable(house), [...all, ...cloud.tokens])).toEqual([]);
-    await house.bridge.stop();
-    expect(found(readableAfter(house), [...all, ...cloud.tokens])).toEqual([]);
+it('no secret is in any message or log line, although the cloud repeats them in every answer', async () => {
+  const passwordFile = join(temporaryFolder(), 'password');
+  writeFileSync(passwordFile, `${wrongPassword}\n`);
+  const bridge = await startBridge({
+    isStarted: false,
+    cloud: { properties: 1, signals: 1, sonics: 1, password },
+    broker: mosquittoAvailable() ? { password: { user: 'bridge', password: brokerPassword } } : {},
   });
+  const { cloud, mqtt } = bridge;
+  const [sonic_id = ''] = cloud.world.sonics.ids;
+  const talkative = await startTalkativeCloud(cloud);
+  const all = [password, wrongPassword, brokerPassword, webhookSecret, signingSecret];
+  talkative.gossip.push(...all.flatMap(spellings), ...all.map(basic));
+  // In the address, where it is written as URLs are.
+  const url = bridge.broker.url.replace('//', `//bridge:${encodeURIComponent(brokerPassword)}@`);
+  bridge.start({
+    cloud: { base_url: talkative.url, password: null, password_file: passwordFile },
+    mqtt: { url, username: null, password: null },
+    http: { webhook: { secret: webhookSecret, signing_secret: signingSecret } },
+    log: { level: 'trace', format: 'json' },
+  });
+  await bridge.untilJson('bridge/health', ({ status }) => status === 'auth_failed');
+  writeFileSync(passwordFile, password);
+  await bridge.untilJson(`sonic/${sonic_id}`, ({ heard }) => heard.includes('[hidden]'));
+  cloud.expireTokens();
+  await waitFor(() => talkative.tokens.size > 1, { what: 'a new session' });
+  expect(await bridge.request('read_sonic', { params: { sonic_id } })).toMatchObject({
+    status: 'ok',
+    data: { id: sonic_id, name: expect.stringContaining('[hidden]') },
+  });
+  expect(await bridge.request('read_sonic', { params: { sonic_id: 'nobody' } })).toMatchObject({
+    error: { message: expect.stringContaining('[hidden]') },
+  });
+  // What is no secret is shown as it is.
+  expect(bridge.json(`sonic/${sonic_id}`).serial_no).toBe(cloud.world.sonics.get(sonic_id)?.serial_no);
+  const commandLine = readFileSync(`/proc/${bridge.program.pid}/cmdline`, 'utf8');
+  await bridge.program.stop();
+  const messages = mqtt.messages.map(({ topic, text }) => `${topic} ${text}`);
+  const readable = [...messages, bridge.program.output, commandLine].join('\n');
+  expect(found(readable, [...all, ...talkative.tokens])).toEqual([]);
 });
 
-function readableAfter({ watcher, bridge }: House): string {
-  return [...watcher.last.values(), bridge.output].join('\n');
-}
-
-describe('a mistake that nobody catches', () => {
-  it('ends the bridge with its stack in the log, and no secret in it', slow, async () => {
-    const house = await startHouse({ isStarted: false, cloud: { password } });
-    const preload = join(temporaryFolder(), 'mistake.mjs');
-    writeFileSync(
-      preload,
-      `process.on('SIGUSR2', () => {
-        throw Object.assign(new Error('about ' + process.env.MISTAKE), { options: { password: process.env.MISTAKE } });
-      });`,
-    );
-    const bridge = startProgram(['run'], {
-      config: { ...house.config, cloud: { ...Object(house.config).cloud, password } },
-      env: { MISTAKE: password, NODE_OPTIONS: `--import ${pathToFileURL(preload).href}` },
-    });
-    await bridge.waitForOutput(/Found properties/, 20_000);
-    bridge.signal('SIGUSR2');
-    expect((await bridge.ended()).code).toBe(1);
-    expect(bridge.stderr).toMatch(/FATAL: The bridge ends because of a mistake in it\n {4}err: \{/);
-    expect(bridge.stderr).toMatch(/about \[hidden\]\n +at .*mistake\.mjs/);
-    expect(found(bridge.output, [password])).toEqual([]);
+it('an error that nobody catches ends the bridge with its stack in the log, and no secret in it', async () => {
+  const bridge = await startBridge({
+    isStarted: false,
+    cloud: { password },
+    config: { cloud: { password } },
   });
+  const preload = join(temporaryFolder(), 'mistake.mjs');
+  writeFileSync(
+    preload,
+    `process.on('SIGUSR2', () => {
+      throw Object.assign(new Error('about ' + process.env.MISTAKE), { options: { password: process.env.MISTAKE } });
+    });`,
+  );
+  bridge.start({}, { MISTAKE: password, NODE_OPTIONS: `--import ${pathToFileURL(preload).href}` });
+  await bridge.program.waitForOutput(/Found properties/);
+  bridge.program.signal('SIGUSR2');
+  expect((await bridge.program.ended()).code).toBe(1);
+  expect(bridge.program.stderr).toMatch(/FATAL: The bridge ends because of a mistake in it\n {4}err: \{/);
+  expect(bridge.program.stderr).toMatch(/about \[hidden\]\n +at .*mistake\.mjs/);
+  expect(found(bridge.program.output, [password])).toEqual([]);
 });
 
-describe('sonic2mqtt call with a wrong password', () => {
-  it('says so once, and does not speak of a next attempt, as there is none', slow, async () => {
-    const house = await startHouse({ isStarted: false, cloud: { password } });
-    const config = { ...house.config, cloud: { ...Object(house.config).cloud, password: wrongPassword } };
-    const call = startProgram(['call', 'list_sonics'], { config });
-    expect((await call.ended()).code).toBe(3);
-    expect(call.output).toBe(
-      'sonic2mqtt: list_sonics: the cloud does not accept the e-mail or the password (HTTP 401)\n',
-    );
+it('the files of the bridge are for their owner only, even if the umask would let everybody read', async () => {
+  const { config } = await startBridge({ isStarted: false });
+  const folder = temporaryFolder();
+  const dataDir = join(folder, 'new', 'data');
+  writeFileSync(join(folder, 'config.yaml'), stringify({ ...config, data_dir: dataDir }));
+  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+  const program = startProcess('sh', ['-c', 'umask 000; exec "$0" "$1" run', process.execPath, main], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] },
   });
-});
-
-describe('the files of the bridge', () => {
-  it('are for their owner only, even where the system would let everybody read', slow, async () => {
-    const house = await startHouse({ isStarted: false });
-    const folder = temporaryFolder();
-    const dataDir = join(folder, 'new', 'data');
-    writeFileSync(join(folder, 'config.yaml'), stringify({ ...house.config, data_dir: dataDir }));
-    const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-    const bridge = startProcess('sh', ['-c', 'umask 000; exec "$0" "$1" run', process.execPath, main], {
-      cwd: folder,
-      env: { PATH: process.env['PATH'] },
-    });
-    await bridge.waitForOutput(/Found properties/, 20_000);
-    const files = () => readdirSync(dataDir).map((name) => join(dataDir, name));
-    await waitFor(() => files().some((file) => /token/.test(readFileSync(file, 'utf8'))), {
-      what: 'the session on disk',
-    });
-    await bridge.stop();
-    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
-    expect(files().length).toBeGreaterThan(0);
-    for (const file of files()) expect([file, modeOf(file)]).toEqual([file, '600']);
-    expect(modeOf(dataDir)).toBe('700');
-    expect(modeOf(join(folder, 'new'))).toBe('700');
+  await program.waitForOutput(/Found properties/);
+  const files = () => readdirSync(dataDir).map((name) => join(dataDir, name));
+  await waitFor(() => files().some((file) => /token/.test(readFileSync(file, 'utf8'))), {
+    what: 'the session on disk',
   });
+  await program.stop();
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  for (const file of files()) expect([file, modeOf(file)]).toEqual([file, '600']);
+  expect([modeOf(dataDir), modeOf(join(folder, 'new'))]).toEqual(['700', '700']);
 });

@@ -6,8 +6,8 @@ import { Listener } from '../../src/http/listener.ts';
 import { pageRoutes } from '../../src/http/page.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
 import { readEvents } from '../support/eventStream.ts';
-import { fault, quick } from '../support/house.ts';
-import { ask, startHttpHouse } from '../support/httpHouse.ts';
+import { fault, quick, startHouse } from '../support/house.ts';
+import { httpRequest } from '../support/httpRequest.ts';
 import { ingressPath, startIngress } from '../support/ingress.ts';
 import { logLines } from '../support/logLines.ts';
 import { freePort } from '../support/ports.ts';
@@ -26,6 +26,14 @@ const looks = {
 
 const hostile = `<img src=x onerror="document.title='broken into'"><script>document.title='broken into'</script>`;
 
+/** A bridge that serves the page. */
+async function startHttpHouse(http: object = {}, options: Parameters<typeof startHouse>[0] = {}) {
+  const config = { http: { listen: '127.0.0.1:0', ...http }, ...options.config };
+  const house = await startHouse({ ...options, config });
+  const [, url = ''] = await house.bridge.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/);
+  return { house, port: Number(new URL(url).port), url };
+}
+
 /** A house whose valves are all that they can be, with names that want to be more than names. */
 async function startHouseToShow(http: object = {}) {
   const cloud = { properties: 2, signals: 3, sonics: 6 };
@@ -38,7 +46,7 @@ async function startHouseToShow(http: object = {}) {
   world.changeSonic(named, { name: hostile, battery: 'low' });
   world.dropRadio(silent);
   world.setValve(faulty, 'faulty');
-  const document = async () => JSON.parse((await ask(`${started.url}/status.json`)).text).status;
+  const document = async () => JSON.parse((await httpRequest(`${started.url}/status.json`)).text).status;
   const isKnown = async () => {
     const { valves, properties } = await document();
     return valves.closed === 1 && properties[0].usage.length > 0;
@@ -172,7 +180,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const tab = await openTab(`${url}/`, phone);
     await waitInTab(tab, has('#loading', 'Read: properties (2), hubs (3), open incidents'));
     await waitInTab(tab, has('#overview', 'waiting for data from the cloud'));
-    const document = async () => JSON.parse((await ask(`${url}/status.json`)).text).status;
+    const document = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status;
     await waitFor(async () => (await document()).health.status !== null, { what: 'the first judgement' });
     const said = await text(tab);
     expect(said).toContain('To be read: valves');
@@ -303,7 +311,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('shows a thousand valves and their hubs a page at a time, and says how many pages there are', async () => {
     const cloud = { properties: 100, signals: 200, sonics: 1_000, quiet: true };
     const { url } = await startHttpHouse({}, { cloud, config: { schedules: {} } });
-    const isThere = async () => JSON.parse((await ask(`${url}/status.json`)).text).status.isWhole;
+    const isThere = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status.isWhole;
     await waitFor(isThere, { what: 'the fleet', timeoutMs: 30_000 });
     const tab = await openTab(`${url}/`, phone);
     const devices = `[...document.querySelectorAll('.card p, .valve')]

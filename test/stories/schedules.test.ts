@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ask } from '../support/httpHouse.ts';
+import { httpRequest } from '../support/httpRequest.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { Home, hourMs, minuteMs } from './home.ts';
 
@@ -31,7 +31,7 @@ async function startWithWebhook() {
     await waitFor(step, { what: 'the end' });
   });
   await home.pass(minuteMs);
-  const deliver = () => ask(`${url}/webhook/${secret}`, { method: 'POST', body: '{}' });
+  const deliver = () => httpRequest(`${url}/webhook/${secret}`, { method: 'POST', body: '{}' });
   return { home, deliver };
 }
 

@@ -19,20 +19,6 @@ export async function runProgram(
   return { code, stdout: program.stdout, stderr: program.stderr };
 }
 
-/** Does something with each, a few at the same time: a program's start is work for a processor. */
-export async function withEach<T, U>(items: readonly T[], act: (item: T) => Promise<U>): Promise<U[]> {
-  const results: U[] = [];
-  let next = 0;
-  const work = async () => {
-    while (next < items.length) {
-      const index = next++;
-      results[index] = await act(items[index] as T);
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, work));
-  return results;
-}
-
 /** A simulated cloud, and a configuration with which `call` finds it. */
 export interface CallableCloud {
   readonly simulator: Simulator;

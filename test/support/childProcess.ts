@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { onTestFinished, TestRunner } from 'vitest';
-import { oneByOne } from './slowDay.ts';
 
 /** How a process ended, and how long that took since it was asked to, in ms. */
 export interface Ending {
@@ -51,13 +50,14 @@ export function atTestEnd(callback: () => unknown): void {
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(async () => void (await callback()));
 }
 
-/** Starts a program; it is killed at the end of the test that started it, or of the test run. */
+/** Starts a program; it is killed at the end of the test that started it unless it outlives that, or of the test run. */
 export function startProcess(
   command: string,
   args: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+  options: { env?: NodeJS.ProcessEnv; cwd?: string; outlivesTest?: boolean } = {},
 ): RunningProcess {
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { outlivesTest = false, ...spawnOptions } = options;
+  const child = spawn(command, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe'] });
   const forget = atRunEnd(() => void child.kill('SIGKILL'));
   let stdout = '';
   let stderr = '';
@@ -68,33 +68,26 @@ export function startProcess(
     output += text;
     for (const callback of [...onOutput]) callback();
   };
-  const whenItsTurnComes = oneByOne();
-  child.stdout.setEncoding('utf8').on('data', (text: string) =>
-    whenItsTurnComes(() => {
-      stdout += text;
-      said(text);
-    }),
-  );
-  child.stderr.setEncoding('utf8').on('data', (text: string) =>
-    whenItsTurnComes(() => {
-      stderr += text;
-      said(text);
-    }),
-  );
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    said(text);
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    said(text);
+  });
   const hasEnded = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       stderr += error.message;
       output += error.message;
     });
     // Not 'exit': only 'close' says that all output has been read.
-    child.once('close', (code, signal) =>
-      whenItsTurnComes(() => {
-        forget();
-        ending = { code, signal };
-        resolve();
-        for (const callback of [...onOutput]) callback();
-      }),
-    );
+    child.once('close', (code, signal) => {
+      forget();
+      ending = { code, signal };
+      resolve();
+      for (const callback of [...onOutput]) callback();
+    });
   });
 
   async function ended(): Promise<Ending> {
@@ -134,7 +127,7 @@ export function startProcess(
     });
   }
 
-  atTestEnd(() => (ending ? undefined : stop('SIGKILL')));
+  if (!outlivesTest) atTestEnd(() => (ending ? undefined : stop('SIGKILL')));
   return {
     pid: child.pid ?? -1,
     get isRunning() {

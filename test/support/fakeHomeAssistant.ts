@@ -2,7 +2,6 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import { atTestEnd } from './childProcess.ts';
 import { discoveryViolations } from './discoveryJudge.ts';
 import { isObject, type Values, withRoot } from './homeAssistantRules.ts';
-import { oneByOne } from './slowDay.ts';
 import { attributesShown, attributeViolations, stateViolations, wordViolation } from './stateJudge.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -75,10 +74,7 @@ export async function startFakeHomeAssistant(
   const client = await connectAsync(url, { protocolVersion: 4 });
   client.on('error', () => undefined);
   const house = new Registry(client);
-  const whenItsTurnComes = oneByOne();
-  client.on('message', (topic, payload, { retain }) =>
-    whenItsTurnComes(() => house.take(topic, payload.toString('utf8'), retain)),
-  );
+  client.on('message', (topic, payload, { retain }) => house.take(topic, payload.toString('utf8'), retain));
   await client.subscribeAsync(`${prefix}/device/+/config`, { qos: 0 });
   atTestEnd(() => house.close());
   return house;

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type RunningProcess, startProcess } from './childProcess.ts';
+import { atTestEnd, type RunningProcess, startProcess } from './childProcess.ts';
 import { accepts, freePort } from './ports.ts';
 import { temporaryFolder } from './program.ts';
 import { waitFor } from './waitFor.ts';
@@ -69,13 +69,15 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
 
   let broker: RunningProcess | undefined;
   async function start(): Promise<void> {
-    broker = startProcess('mosquitto', ['-c', configFile], { env });
+    broker = startProcess('mosquitto', ['-c', configFile], { env, outlivesTest: true });
     await waitFor(() => accepts(port) || failIfEnded(broker), { what: 'Mosquitto to accept connections' });
   }
   async function stop(): Promise<void> {
     if (broker?.isRunning) await broker.stop();
   }
   await start();
+  // A broker that one test of a file starts again serves the tests after it, too.
+  atTestEnd(async () => void (broker?.isRunning && (await broker.stop('SIGKILL'))));
   const scheme = options.websocket ? 'ws' : 'mqtt';
   return {
     port,

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connectAsync, type IPublishPacket, type OnMessageCallback } from 'mqtt';
 import { atTestEnd } from './childProcess.ts';
-import { oneByOne } from './slowDay.ts';
 import { waitFor } from './waitFor.ts';
 
 /** One message as it came; on MQTT 3.1.1 `retain` tells what the broker had stored from what is new. */
@@ -83,8 +82,7 @@ export async function watchTopics(
     if (text === '') last.delete(topic);
     else last.set(topic, text);
   };
-  const whenItsTurnComes = oneByOne();
-  client.on('message', (...message) => whenItsTurnComes(() => take(...message)));
+  client.on('message', take);
   const rap = protocolVersion === 5 ? { rap: true } : {};
   await client.subscribeAsync(filters, { qos, ...rap });
   await client.subscribeAsync(echo, { qos });

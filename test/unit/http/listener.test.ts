@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Listener, type ListenerOptions } from '../../../src/http/listener.ts';
 import { jsonReply, type Route } from '../../../src/http/routes.ts';
-import { ask } from '../../support/httpHouse.ts';
+import { httpRequest } from '../../support/httpRequest.ts';
 import { logLines } from '../../support/logLines.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -68,7 +68,9 @@ const post = 'POST /take/x HTTP/1.1\r\nHost: x\r\n';
 describe('a body', () => {
   it('is read as it comes, in pieces too', async () => {
     const { listener, bodies, url } = await startListener();
-    expect((await ask(`${url}/take/a%2Fb?c`, { method: 'PUT', body: '0123456789' })).status).toBe(202);
+    expect((await httpRequest(`${url}/take/a%2Fb?c`, { method: 'PUT', body: '0123456789' })).status).toBe(
+      202,
+    );
     const heard = await say(listener.port, `${post}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n`);
     heard.socket.write('2\r\nde\r\n0\r\n\r\n');
     await waitFor(() => heard.text.startsWith('HTTP/1.1 202'), { what: 'the answer' });
@@ -175,7 +177,7 @@ describe('a client that takes its time', () => {
     });
     const slow: Awaited<ReturnType<typeof say>>[] = [];
     for (let each = 0; each < 20; each++) slow.push(await say(listener.port, post));
-    expect((await ask(`${url}/nothing`)).status).toBe(404);
+    expect((await httpRequest(`${url}/nothing`)).status).toBe(404);
     await waitFor(() => slow.filter(({ isClosed }) => isClosed).length === 17, { what: 'room' });
   });
 
@@ -199,7 +201,7 @@ describe('a client that takes its time', () => {
     const heard = await say(listener.port, `${post}Content-Length: 5\r\n\r\nab`);
     heard.socket.destroy();
     await waitFor(() => lines.text.includes('hung up'), { what: 'the notice' });
-    expect((await ask(`${url}/nothing`)).status).toBe(404);
+    expect((await httpRequest(`${url}/nothing`)).status).toBe(404);
     expect(lines.messages.filter((line) => !line.startsWith('debug') && !line.startsWith('info'))).toEqual(
       [],
     );
@@ -271,7 +273,7 @@ describe('a listener', () => {
 
   it('answers for a route that fails, and tells the log', async () => {
     const { url, lines } = await startListener();
-    expect(await ask(`${url}/fail`)).toMatchObject({ status: 500, text: '{"status":"error"}' });
+    expect(await httpRequest(`${url}/fail`)).toMatchObject({ status: 500, text: '{"status":"error"}' });
     expect(lines.messages).toContain('error: HTTP: /fail went wrong');
   });
 
@@ -286,7 +288,7 @@ describe('a listener', () => {
       await waitFor(() => heard.isClosed, { what: 'the end' });
       expect(heard.text).toMatch(/^HTTP\/1\.1 4\d\d /);
     }
-    expect((await ask(`${url}/nothing`)).status).toBe(404);
+    expect((await httpRequest(`${url}/nothing`)).status).toBe(404);
   });
 
   it('that is stopped while it waits for its port does not come back', async () => {

@@ -1,0 +1,307 @@
+import { EmbeddedBroker } from '../../src/broker/embedded.ts';
+import { type OperationName, operationRow } from '../../src/cloud/operations.ts';
+import { type Fault, parseFault } from '../../src/simulator/faults.ts';
+import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
+import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { atTestEnd } from './childProcess.ts';
+import { type MosquittoOptions, mosquittoAvailable, startMosquitto } from './mosquitto.ts';
+import { type MqttWatcher, watchTopics } from './mqttWatcher.ts';
+import { type RunningProgram, startProgram, temporaryFolder } from './program.ts';
+import { waitFor } from './waitFor.ts';
+
+/** What the tests need of a broker, whichever it is. */
+export interface TestBroker {
+  readonly url: string;
+  readonly caFile: string | undefined;
+  stop(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/** How a command ended, as `bridge/event` says it. */
+export interface CommandOutcome {
+  readonly topic: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly http_status: number | null;
+}
+
+/** The answer to a request. */
+export interface Answer {
+  readonly status: 'ok' | 'error';
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into data of many shapes
+  readonly data?: any;
+  readonly error?: { readonly code: string; readonly message: string; readonly http_status: number | null };
+  readonly transaction?: unknown;
+}
+
+type Sections = Readonly<Record<string, object | string>>;
+
+export interface BridgeOptions {
+  /** Of the simulated cloud. */
+  readonly cloud?: SimulatorOptions;
+  readonly broker?: MosquittoOptions;
+  /** Sections of the configuration that differ from the usual one. */
+  readonly config?: Sections;
+  /** false: the test calls `start()` itself. */
+  readonly isStarted?: boolean;
+}
+
+/** Short schedules, so that a test waits little. */
+export const quick = {
+  incidents: '300ms',
+  sonics: '300ms',
+  telemetry: '500ms',
+  signals: '500ms',
+  properties: '700ms',
+};
+
+/** Schedules that add nothing to the requests that a test counts. */
+export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
+
+/** A fault of the simulated cloud, written as after `--fault`. */
+export function fault(text: string): Fault {
+  const read = parseFault(text);
+  if ('problem' in read) throw new Error(read.problem);
+  return read.fault;
+}
+
+/**
+ * Starts a simulated cloud, a broker, a client that records every message, and the built program between them. Called
+ * in a test, all of it ends with the test. Called at the top of a file or in a hook, it ends with the file.
+ */
+export async function startBridge(options: BridgeOptions = {}): Promise<TestBridge> {
+  const cloud = new Simulator({ quiet: true, valveTravelMs: 1_200, ...options.cloud });
+  const { world } = cloud;
+  for (const id of world.properties.ids) world.settings.change(id, { timezone: timezoneAtNoon() });
+  await cloud.start();
+  atTestEnd(() => cloud.stop());
+  const broker = await startBroker(options.broker);
+  const { user: username, password } = options.broker?.password ?? {};
+  const credentials = { ...(username && { username }), ...(password && { password }) };
+  const config = merge(
+    {
+      cloud: {
+        base_url: cloud.url,
+        ...demoCredentials,
+        request_timeout: '2s',
+        max_requests_per_minute: 100_000,
+      },
+      mqtt: { url: broker.url, ...credentials, ...(broker.caFile && { ca_file: broker.caFile }) },
+      schedules: quick,
+      valve: { confirm_interval: '100ms' },
+      data_dir: temporaryFolder(),
+    },
+    options.config ?? {},
+  );
+  const mqtt = await watchTopics(broker.url, ['sonic2mqtt/#', 'homeassistant/#'], {
+    ...credentials,
+    ...(broker.caFile && { caFile: broker.caFile }),
+  });
+  const bridge = new TestBridge(cloud, broker, mqtt, config, temporaryFolder());
+  atTestEnd(() => bridge.kill());
+  if (options.isStarted !== false) {
+    bridge.start();
+    await bridge.untilShown();
+  }
+  return bridge;
+}
+
+/** The running program, its cloud and its broker. */
+export class TestBridge {
+  readonly cloud: Simulator;
+  readonly broker: TestBroker;
+  /** Records every message below `sonic2mqtt` and `homeassistant`. */
+  readonly mqtt: MqttWatcher;
+  readonly config: Sections;
+  readonly #folder: string;
+  #program: RunningProgram | undefined;
+
+  constructor(cloud: Simulator, broker: TestBroker, mqtt: MqttWatcher, config: Sections, folder: string) {
+    this.cloud = cloud;
+    this.broker = broker;
+    this.mqtt = mqtt;
+    this.config = config;
+    this.#folder = folder;
+  }
+
+  /** The program that was started last. */
+  get program(): RunningProgram {
+    if (!this.#program) throw new Error('the bridge was not started');
+    return this.#program;
+  }
+
+  /** Starts the program, also again: with the same data, and with the same configuration but for these sections. */
+  start(changes: Sections = {}, env: Record<string, string> = {}): RunningProgram {
+    // A program that one test of a file starts again serves the tests after it, too.
+    const config = merge(this.config, changes);
+    this.#program = startProgram(['run'], { config, env, cwd: this.#folder, outlivesTest: true });
+    return this.#program;
+  }
+
+  /** Stops the program, starts it again, and waits until it has read the cloud. */
+  async restart(changes: Sections = {}): Promise<void> {
+    await this.program.stop();
+    const from = this.mqtt.messages.length;
+    this.start(changes);
+    await this.mqtt.waitForMessage(
+      ({ topic, text }) => topic === 'sonic2mqtt/bridge/cloud' && text === 'online',
+      { what: 'the first poll after the restart', from },
+    );
+  }
+
+  /** Waits until every sonic and every property of the cloud is shown. */
+  async untilShown(): Promise<void> {
+    const { sonics, properties } = this.cloud.world;
+    // A busy machine needs its time to start the program.
+    const limitMs = 25_000;
+    for (const id of sonics.ids) {
+      await this.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, limitMs);
+    }
+    for (const id of properties.ids) {
+      await this.mqtt.waitForTopic(`sonic2mqtt/property/${id}`, () => true, limitMs);
+    }
+  }
+
+  /** The JSON on a topic below `sonic2mqtt/`. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
+  json(path: string): any {
+    return this.mqtt.json(`sonic2mqtt/${path}`);
+  }
+
+  /** Waits until the JSON on a topic below `sonic2mqtt/` is as the predicate says. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
+  async untilJson(path: string, predicate: (document: any) => boolean): Promise<any> {
+    return JSON.parse(
+      await this.mqtt.waitForTopic(`sonic2mqtt/${path}`, (text) => predicate(JSON.parse(text))),
+    );
+  }
+
+  /** What was published on `bridge/event`. */
+  events(name?: string): Record<string, unknown>[] {
+    return this.mqtt.messages
+      .filter(({ topic }) => topic === 'sonic2mqtt/bridge/event')
+      .map(({ text }) => JSON.parse(text))
+      .filter(({ event }) => name === undefined || event === name);
+  }
+
+  /** How the commands on this topic below `sonic2mqtt/` ended, or all of them, the oldest first. */
+  outcomes(path?: string): CommandOutcome[] {
+    return this.events('command')
+      .map(
+        ({ topic, status, reason, http_status }) =>
+          ({ topic, status, reason, http_status }) as CommandOutcome,
+      )
+      .filter(({ topic }) => path === undefined || topic === `sonic2mqtt/${path}`);
+  }
+
+  /** Publishes a command below `sonic2mqtt/`, and waits for its outcome. */
+  async command(path: string, payload: string | Buffer): Promise<CommandOutcome> {
+    const before = this.outcomes(path).length;
+    await this.mqtt.publish(`sonic2mqtt/${path}`, payload);
+    await waitFor(() => this.outcomes(path).length > before, { what: `the outcome of ${path}` });
+    return this.outcomes(path)[before] as CommandOutcome;
+  }
+
+  /** Publishes a request, an object as JSON, and waits for the next answer to its operation. */
+  async request(operation: string, content: object | string = {}): Promise<Answer> {
+    const from = this.mqtt.messages.length;
+    const payload = typeof content === 'string' ? content : JSON.stringify(content);
+    await this.mqtt.publish(`sonic2mqtt/bridge/request/${operation}`, payload);
+    const answer = await this.mqtt.waitForMessage(
+      ({ topic }) => topic === `sonic2mqtt/bridge/response/${operation}`,
+      { what: `the answer to ${operation}`, from },
+    );
+    return JSON.parse(answer.text);
+  }
+
+  /** All answers to an operation, the oldest first. */
+  answers(operation: string): Answer[] {
+    return this.mqtt.messages
+      .filter(({ topic }) => topic === `sonic2mqtt/bridge/response/${operation}`)
+      .map(({ text }) => JSON.parse(text));
+  }
+
+  /** The requests for an operation that have reached the cloud. */
+  sent(operation: OperationName): JudgedRequest[] {
+    return this.cloud.requests.entries.filter((entry) => entry.operation === operation);
+  }
+
+  /** The requests that change something, of those that have reached the cloud. */
+  changesSent(): JudgedRequest[] {
+    return this.cloud.requests.entries.filter(({ operation }) => {
+      if (operation === null) return false;
+      const { retry, session } = operationRow(operation);
+      return retry === 'never' && !session;
+    });
+  }
+
+  /** Waits until the cloud was asked for its sonics so many more times. */
+  async polls(times: number): Promise<void> {
+    const before = this.cloud.requests.count('list_sonics');
+    await waitFor(() => this.cloud.requests.count('list_sonics') >= before + times, {
+      what: `${times} polls`,
+    });
+  }
+
+  /** The address at which the program listens for HTTP, once it says so. */
+  async httpUrl(): Promise<string> {
+    const [, url] = await this.program.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/);
+    return String(url);
+  }
+
+  async kill(): Promise<void> {
+    if (this.#program?.isRunning) await this.#program.stop('SIGKILL');
+  }
+
+  async close(): Promise<void> {
+    await this.#program?.stop();
+    await this.mqtt.close();
+    await this.broker.stop();
+    await this.cloud.stop();
+  }
+}
+
+let isEmbeddedBrokerSaid = false;
+
+/** Mosquitto, or if it is not installed the embedded broker, and then it says so. */
+async function startBroker(options: MosquittoOptions = {}): Promise<TestBroker> {
+  if (mosquittoAvailable()) return startMosquitto(options);
+  if (!isEmbeddedBrokerSaid)
+    console.info('Mosquitto is not installed: the end-to-end tests run on the embedded broker');
+  isEmbeddedBrokerSaid = true;
+  let port = 0;
+  let broker: EmbeddedBroker;
+  const { user: username, password } = options.password ?? { user: undefined, password: undefined };
+  const start = async () => {
+    broker = new EmbeddedBroker({ host: '127.0.0.1', port, username, password });
+    port = await broker.start();
+  };
+  await start();
+  const stop = () => broker.stop();
+  atTestEnd(stop);
+  return {
+    url: `mqtt://127.0.0.1:${port}`,
+    caFile: undefined,
+    stop,
+    restart: async () => {
+      await stop();
+      await start();
+    },
+  };
+}
+
+/** A time zone in which it is about noon, so that no day ends while a test runs. */
+function timezoneAtNoon(): string {
+  const hour = new Date().getUTCHours();
+  // These names count from the other end: Etc/GMT-2 is two hours ahead.
+  return hour === 12 ? 'Etc/GMT' : `Etc/GMT${hour > 12 ? '+' : '-'}${Math.abs(12 - hour)}`;
+}
+
+function merge(config: Sections, changes: Sections): Sections {
+  const sections = Object.entries(changes).map(([name, section]) => {
+    const before = config[name];
+    const isSection = typeof section === 'object' && typeof before === 'object';
+    return [name, isSection ? { ...before, ...section } : section];
+  });
+  return { ...config, ...Object.fromEntries(sections) };
+}
