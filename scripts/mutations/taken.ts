@@ -16,7 +16,7 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'the deletion of a retained command is no command',
     file: 'src/commands/router.ts',
-    text: 'this.#retainedTopics.delete(topic) || isRetained',
+    text: 'isRetained || this.#retainedTopics.delete(topic)',
     replacement: 'isRetained',
     tests: routerTests,
   },
@@ -26,6 +26,13 @@ export const commandMutations: readonly Mutation[] = [
     text: 'isRetained: packet.retain === true',
     replacement: 'isRetained: false',
     tests: connectionTests,
+  },
+  {
+    promise: 'what the broker delivers again is not taken again',
+    file: 'src/broker/link.ts',
+    text: 'return dup && isTaken;',
+    replacement: 'return false;',
+    tests: ['test/stories/commands.test.ts'],
   },
   {
     promise: 'only OPEN and CLOSE move a valve',

@@ -48,7 +48,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
   readonly #valveQueue: ValveQueue;
   readonly #updates: Updates;
   readonly #requests: Requests;
-  /** Topics at which the broker keeps a message that was refused as retained. */
+  /** Topics of commands at which the broker keeps one that was refused. An empty request does no harm. */
   readonly #retainedTopics = new Set<string>();
   #incidentReads = 0;
 
@@ -84,8 +84,9 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     const target = operation === null ? this.#targetOf(topic) : null;
     if (operation === null && target === null) return;
     // An empty message deletes a retained one. Without MQTT 5 it comes without the retain flag.
-    if (payload === '' && (this.#retainedTopics.delete(topic) || isRetained)) return;
-    if (isRetained && this.#retainedTopics.size < maxRetainedTopics) this.#retainedTopics.add(topic);
+    if (payload === '' && (isRetained || this.#retainedTopics.delete(topic))) return;
+    const isKept = isRetained && target !== null && this.#retainedTopics.size < maxRetainedTopics;
+    if (isKept) this.#retainedTopics.add(topic);
     const problem = messageProblem(message, this.#parts);
     if (operation !== null) this.#requests.handle(message, operation, problem);
     else if (problem) this.#refuse(topic, problem.reason);

@@ -142,4 +142,12 @@ describe('an empty message', () => {
     expect(bench.outcomes.map(({ status }) => status)).toEqual(['refused', 'refused', 'ok']);
     expect(bench.changes).toHaveLength(1);
   });
+
+  it('is a request all the same after a retained one was refused there', async () => {
+    const bench = await startCommands();
+    const topic = topics.bridge('request/read_sonic');
+    bench.take(topic, '{}', { isRetained: true });
+    bench.take(topic, '');
+    expect(bench.responses).toHaveLength(2);
+  });
 });
