@@ -358,7 +358,7 @@ export class Bridge {
         lastSuccessAt: this.#poller.statuses.records[slice].lastSuccessAt,
         polls: this.#poller.statuses.counts(slice),
       })),
-      requests: client.requestTally,
+      requests: client.requestTotals,
       pollWaitMs: client.traffic().pollWaitMs,
       devices,
       openIncidents,

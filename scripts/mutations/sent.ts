@@ -5,7 +5,7 @@ const valveQueueTests = ['test/unit/commands/valveQueue.test.ts'];
 const routerTests = ['test/unit/commands/router.test.ts'];
 const requestTests = ['test/unit/commands/requestsRefused.test.ts'];
 const clientTests = ['test/unit/cloud/client.test.ts'];
-const transportTests = ['test/unit/cloud/transport.test.ts'];
+const httpTests = ['test/unit/cloud/http.test.ts'];
 
 /** What is sent: once only, in time, and the newest. */
 export const sendingMutations: readonly Mutation[] = [
@@ -28,32 +28,32 @@ export const sendingMutations: readonly Mutation[] = [
     file: 'src/cloud/networkErrors.ts',
     text: 'const mayHaveActed = wasSent;',
     replacement: 'const mayHaveActed = false;',
-    tests: transportTests,
+    tests: httpTests,
   },
   {
     promise: 'a timeout may have acted',
-    file: 'src/cloud/transport.ts',
-    text: 'mayHaveActed: this.#controller !== undefined,',
-    replacement: 'mayHaveActed: false,',
+    file: 'src/cloud/http.ts',
+    text: '{ mayHaveActed: isSent,',
+    replacement: '{ mayHaveActed: false,',
     tests: clientTests,
   },
   {
     promise: 'what was given up is not sent later',
-    file: 'src/cloud/transport.ts',
-    text: "if (this.#isSettled) controller.abort(new Error('given up before it was sent'));",
-    replacement: '',
-    tests: transportTests,
+    file: 'src/cloud/http.ts',
+    text: '          signal,\n        }),',
+    replacement: '        }),',
+    tests: httpTests,
   },
   {
     promise: 'what was given up is not delivered later',
-    file: 'src/cloud/transport.ts',
-    text: 'if (request.isChange) connections.reset();',
+    file: 'src/cloud/http.ts',
+    text: "signal.addEventListener('abort', reset);",
     replacement: '',
-    tests: ['test/unit/cloud/transport.test.ts'],
+    tests: httpTests,
   },
   {
     promise: 'no command is sent with too little time left',
-    file: 'src/cloud/sender.ts',
+    file: 'src/cloud/client.ts',
     text: "if (isLate && operationRow(name).retry === 'never')",
     replacement: 'if (false)',
     tests: clientTests,
@@ -117,8 +117,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a command has the request timeout and no more',
     file: 'src/cloud/client.ts',
-    text: "const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;",
-    replacement: 'const { timeoutMs = null } = options;',
+    text: 'timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs)',
+    replacement: 'timeoutMs ?? null',
     tests: clientTests,
   },
   {
@@ -172,8 +172,8 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a closed client sends nothing more',
-    file: 'src/cloud/sender.ts',
-    text: 'for (const deadline of this.#deadlines) deadline.stop(closed());',
+    file: 'src/cloud/client.ts',
+    text: "this.#closing.abort(new GivenUp('the client is closed', false));",
     replacement: '',
     tests: ['test/unit/cloud/oddData.test.ts'],
   },

@@ -119,24 +119,10 @@ export const showingMutations: readonly Mutation[] = [
     tests: ['test/unit/polling/poller.test.ts'],
   },
   {
-    promise: 'what hangs leaves a connection to the lists of valves and leaks',
+    promise: 'what hangs leaves a connection to what matters more',
     file: 'src/cloud/requestQueue.ts',
-    text: 'this.#singleSlots = Math.max(1, this.#sharedSlots - 1);',
-    replacement: 'this.#singleSlots = this.#sharedSlots;',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'a list that hangs leaves a connection to those that are answered',
-    file: 'src/cloud/requestQueue.ts',
-    text: 'if (isStuck && stuck >= this.#singleSlots) return false;',
-    replacement: '',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'what hangs leaves a connection to what is answered',
-    file: 'src/cloud/requestQueue.ts',
-    text: 'this.#stuckSlots = Math.max(1, this.#singleSlots - 1);',
-    replacement: 'this.#stuckSlots = this.#singleSlots;',
+    text: 'Math.max(1, this.#maxConcurrency - rank)',
+    replacement: 'this.#maxConcurrency',
     tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
 ];

@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.ts';
 
-const transportTests = ['test/unit/cloud/transport.test.ts'];
+const httpTests = ['test/unit/cloud/http.test.ts'];
 const connectionTests = ['test/unit/broker/connection.test.ts'];
 const daemonTests = ['test/unit/daemon.test.ts'];
 
@@ -88,7 +88,7 @@ export const surroundingMutations: readonly Mutation[] = [
     file: 'src/cloud/connections.ts',
     text: 'timeout: connectTimeoutMs, rejectUnauthorized: true',
     replacement: 'timeout: connectTimeoutMs, rejectUnauthorized: false',
-    tests: transportTests,
+    tests: httpTests,
   },
   {
     promise: 'what is kept on disk is for its owner only',

@@ -1,17 +1,21 @@
 import type { Dispatcher } from 'undici';
 import type { Random } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
-import { type DataProblem, DataProblems, type Hearing } from './dataProblems.ts';
-import { type Deadline, endingOf, firstOf, GivenUp, orGivenUp, pause } from './deadline.ts';
+import { CloudClock } from './cloudClock.ts';
+import { type DataProblem, DataProblems, type ProblemCollector } from './dataProblems.ts';
+import { Deadline, GivenUp, isPastSendWindow, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
+import { Http, type HttpResponse } from './http.ts';
 import { type ListResult, listAll, type PageWatcher, type Whole } from './listAll.ts';
 import { NetworkError } from './networkErrors.ts';
 import {
   type Call,
   type ChangeName,
+  isAccountList,
   type ListName,
   type OperationName,
   operationRow,
@@ -19,20 +23,19 @@ import {
 } from './operations.ts';
 import { PageMemory } from './pageMemory.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
-import type { Priority } from './requestQueue.ts';
-import type { RequestTally } from './requestTally.ts';
+import { RequestCounter, type RequestTotals } from './requestCounter.ts';
+import { type Priority, RequestQueue } from './requestQueue.ts';
 import {
+  checkStatus,
   type GoodAnswer,
   isAboutRecords,
   isRouteGone,
-  judgeStatus,
   type Page,
   readAnswer,
+  retryAfterOf,
 } from './response.ts';
 import { retryWaitMs } from './retry.ts';
-import { Sender, type Sending, type Traffic } from './sender.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
-import type { Received } from './transport.ts';
 
 export interface CloudClientOptions {
   readonly baseUrl: string;
@@ -57,14 +60,14 @@ export interface CloudClientOptions {
 }
 
 export interface CallOptions {
-  /** `poll` unless given; what changes something is at least a `command`, so that it is never done late. */
-  readonly priority?: Priority;
+  /** Who it goes before; a poll unless given, but for what changes something, which is at least a `command`. */
+  readonly priority?: 'valve' | 'command';
   readonly signal?: AbortSignal;
   /** Aborts when it is not to be sent any more, be it again: what was sent stays sent. */
   readonly sendSignal?: AbortSignal;
   /** The same is asked for many records: a 404 or 405 is about this one, and not about the route. */
   readonly isOneOfMany?: boolean;
-  /** How long it may take, in ms: a command has the request timeout unless given, a poll as long as it needs. */
+  /** How long it may take from now, in ms. Unless given, a command has the request timeout, and a poll has it from when it is sent. */
   readonly timeoutMs?: number;
   /** Told the status of the answer that counts, good or bad. */
   readonly onAnswer?: (status: number) => void;
@@ -91,39 +94,80 @@ export type ReplyOf<Name extends OperationName> = Name extends ListName
 /** Whether an operation can be asked for: `unavailable` once the cloud has shown that it has no such route. */
 export type Availability = 'available' | 'unavailable' | 'off';
 
-/** One call on its way. */
-interface Errand extends Sending {
+/** What goes out, and how much of it. */
+export interface Traffic {
+  readonly requestsLastHour: number;
+  /** Wall-clock ms until which the cloud asked to wait; null while it does not. */
+  readonly limitedUntil: number | null;
+  /** How long the budget or the cloud's wish keeps the next poll waiting, in ms. */
+  readonly pollWaitMs: number;
+  /** Whether commands have used the budget up too, so that one that can wait should. */
+  readonly isUsedUp: boolean;
+}
+
+/** A request to be made. */
+interface Order {
+  readonly name: OperationName;
+  readonly request: HttpRequest;
+  readonly options: CallOptions;
+  readonly problems: ProblemCollector;
   /** Whether the answer is wanted as it was sent, too: what is remembered of a page is no more than its records. */
-  readonly isSentWanted: boolean;
-  readonly isOneOfMany: boolean;
-  readonly hearing: Hearing;
-  readonly onAnswer: (status: number) => void;
+  readonly isRawWanted: boolean;
+  /** Told when the request is about to be sent. */
+  readonly onSend?: () => void;
+}
+
+/** One request on its way through the queue, the session and the network. */
+interface Job extends Order {
+  readonly priority: Priority;
+  readonly deadline: Deadline;
+  /** Whether its time runs from the beginning. If not, each attempt has the request timeout from when it is sent. */
+  readonly hasTime: boolean;
+  isInFlight: boolean;
   /** Whether it has waited for a session: the time of one sign-in more is given once. */
   hasWaited: boolean;
   /** Whether it came by a new session after a 401: that is done once. */
   hasRenewed: boolean;
 }
 
-const untried = { hasWaited: false, hasRenewed: false };
+// Where a 429 does not say how long to wait.
+const unaskedPauseMs = 2_000;
 
-/** The cloud, as the rest of the program knows it; every failure is a `CloudError`. */
+// A cloud that asks for it again and again is not worth a line each time.
+const sayPauseEveryMs = 3_600_000;
+
+/**
+ * The cloud, as the rest of the program knows it; every failure is a `CloudError`. A call is checked and encoded by its
+ * row, and then goes down these steps: `#request` gives it its deadline, `#withRetry` repeats what may be repeated,
+ * `#sendOnce` sees to the session, `#transmit` waits for its turn and sends it, `#readResponse` judges the answer.
+ */
 export class CloudClient {
   readonly #options: CloudClientOptions;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #sender: Sender;
+  readonly #queue: RequestQueue;
+  readonly #http: Http;
   readonly #session: Session;
   readonly #problems: DataProblems;
   readonly #pages: PageMemory;
+  readonly #counter: RequestCounter;
+  readonly #cloudClock: CloudClock;
+  readonly #closing = new AbortController();
   readonly #worked = new Set<OperationName>();
   readonly #gone = new Set<OperationName>();
+  #saidPauseAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CloudClientOptions) {
     const { clock, email, password, memory, log, secrets } = options;
     this.#options = options;
     this.#clock = clock;
     this.#random = options.random ?? Math.random;
-    this.#sender = new Sender(options);
+    this.#queue = new RequestQueue(options);
+    this.#http = new Http({
+      ...options,
+      maxConnections: options.maxConcurrency,
+      connectTimeoutMs: options.requestTimeoutMs,
+    });
     this.#session = new Session({
       email,
       password,
@@ -136,6 +180,8 @@ export class CloudClient {
     });
     this.#problems = new DataProblems(clock, log);
     this.#pages = new PageMemory(secrets);
+    this.#counter = new RequestCounter(clock);
+    this.#cloudClock = new CloudClock(clock);
   }
 
   /** Takes up the session of the last run; ends everything when the signal aborts. */
@@ -145,18 +191,25 @@ export class CloudClient {
     else signal.addEventListener('abort', () => void this.close(), { once: true });
   }
 
+  /** Ends everything that is under way, within milliseconds; stays signed in. */
+  async close(): Promise<void> {
+    this.#session.stop();
+    this.#closing.abort(new GivenUp('the client is closed', false));
+    await this.#http.close();
+  }
+
   /** Does one operation; the answer is read tolerantly, the call is checked strictly. */
   async call<Name extends OperationName>(
     call: Call<Name>,
     options: CallOptions = {},
   ): Promise<ReplyOf<Name>> {
-    const { reply } = await this.#answer(call, options, false);
+    const { reply } = await this.#callOnce(call, options, false);
     return reply;
   }
 
   /** The same for somebody who is shown what the cloud sent. */
   callRaw<Name extends OperationName>(call: Call<Name>, options: CallOptions = {}): Promise<Answered<Name>> {
-    return this.#answer(call, options, true);
+    return this.#callOnce(call, options, true);
   }
 
   /** Reads a whole list; throws only where not even its first page can be read. */
@@ -174,6 +227,7 @@ export class CloudClient {
   ): Promise<ListResult<{ readonly id: string }>> {
     return this.#readList(call, options, true);
   }
+
   availability(name: OperationName): Availability {
     if (this.#options.routes[name] === null) return 'off';
     return this.#gone.has(name) ? 'unavailable' : 'available';
@@ -190,22 +244,28 @@ export class CloudClient {
   }
 
   traffic(): Traffic {
-    return this.#sender.traffic();
+    const pausedMs = this.#queue.pausedMs();
+    return {
+      requestsLastHour: this.#counter.lastHour,
+      limitedUntil: pausedMs > 0 ? this.#clock.now() + pausedMs : null,
+      pollWaitMs: this.#queue.pollWaitMs(),
+      isUsedUp: this.#queue.isUsedUp(),
+    };
   }
 
   /** What became of the requests so far. */
-  get requestTally(): RequestTally {
-    return this.#sender.tally;
+  get requestTotals(): RequestTotals {
+    return this.#counter.totals;
   }
 
   /** How far the clock of this machine is ahead of the cloud's, in ms, by the last answer's; 0 if not by a minute. */
   get clockAheadMs(): number {
-    return this.#sender.clockAheadMs;
+    return this.#cloudClock.aheadMs;
   }
 
   /** What the cloud's clock shows, in ms since 1970; what this machine's does until an answer has told. */
   get cloudNow(): number {
-    return this.#sender.cloudNow;
+    return this.#cloudClock.now;
   }
 
   sessionState(): SessionState {
@@ -222,63 +282,52 @@ export class CloudClient {
     this.#session.signInNow();
   }
 
-  /** Ends everything that is under way, within milliseconds; stays signed in. */
-  async close(): Promise<void> {
-    this.#session.stop();
-    await this.#sender.close();
-  }
-
-  async #answer<Name extends OperationName>(
+  async #callOnce<Name extends OperationName>(
     call: Call<Name>,
     options: CallOptions,
-    isSentWanted: boolean,
+    isRawWanted: boolean,
   ): Promise<Answered<Name>> {
-    const hearing = this.#problems.listen(call.operation, (call as UncheckedCall).params);
+    const { operation: name, params } = call as UncheckedCall & { operation: Name };
+    const problems = this.#problems.collect(name, params);
     const request = encodeCall(call, this.#options.routes);
-    const answer = await this.#sender.withDeadline(options.signal && endingOf(options.signal), (deadline) =>
-      this.#do(call.operation, request, options, deadline, hearing, isSentWanted),
-    );
-    hearing.end();
+    const answer = await this.#request({ name, request, options, problems, isRawWanted });
+    problems.end();
     return answer as Answered<Name>;
   }
 
   async #readList<Name extends ListName, Listed extends { readonly id: string }>(
     call: Call<Name>,
     options: ListOptions,
-    isSentWanted: boolean,
+    isRawWanted: boolean,
   ): Promise<ListResult<Listed>> {
-    const { operation, query, params } = call as UncheckedCall & { operation: Name };
-    const hearing = this.#problems.listen(operation, params);
+    const { operation: name, query, params } = call as UncheckedCall & { operation: Name };
+    const problems = this.#problems.collect(name, params);
     const { page: _, ...otherQuery } = (query ?? {}) as Record<string, unknown>;
-    const request = encodeCall({ operation, params, query: otherQuery }, this.#options.routes);
+    const request = encodeCall({ operation: name, params, query: otherQuery }, this.#options.routes);
     const joint = request.path.includes('?') ? '&' : '?';
     let startedAt: number | undefined;
     const onSend = () => {
       startedAt ??= this.#clock.now();
     };
-    const { records, problem, gist, notice, isInDoubt, whole } = await this.#sender.withDeadline(
-      options.signal && endingOf(options.signal),
-      (deadline) =>
-        listAll<Listed>({
-          operation,
-          workers: this.#options.maxConcurrency,
-          ...(options.onPage && { onPage: options.onPage }),
-          before: isSentWanted ? null : (this.#pages.recallList(request.path) as Whole<Listed> | null),
-          readPage: async (number) => {
-            const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-            const answer = await this.#do(operation, paged, options, deadline, hearing, isSentWanted, onSend);
-            const page = answer.reply as Page<Listed>;
-            if (!isSentWanted) return page;
-            return { ...page, records: (answer.sent as { readonly data: readonly Listed[] }).data };
-          },
-        }),
-    );
-    if (whole && !isSentWanted) this.#pages.keepList(request.path, whole);
-    if (options.signal?.aborted || this.#sender.isClosed) {
-      throw new CloudError('unavailable', operation, 'given up by its caller', { mayHaveActed: false });
+    const { records, problem, gist, notice, isInDoubt, whole } = await listAll<Listed>({
+      operation: name,
+      workers: this.#options.maxConcurrency,
+      ...(options.onPage && { onPage: options.onPage }),
+      before: isRawWanted ? null : (this.#pages.recallList(request.path) as Whole<Listed> | null),
+      readPage: async (number) => {
+        const paged = { ...request, path: `${request.path}${joint}page=${number}` };
+        const answer = await this.#request({ name, request: paged, options, problems, isRawWanted, onSend });
+        const page = answer.reply as Page<Listed>;
+        if (!isRawWanted) return page;
+        return { ...page, records: (answer.sent as { readonly data: readonly Listed[] }).data };
+      },
+    });
+    if (whole && !isRawWanted) this.#pages.keepList(request.path, whole);
+    if (options.signal?.aborted || this.#closing.signal.aborted) {
+      throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
     }
-    if (notice !== null) hearing.report('info', notice);
-    if (problem === null) hearing.end();
+    if (notice !== null) problems.report('info', notice);
+    if (problem === null) problems.end();
     return {
       records,
       complete: problem === null,
@@ -289,56 +338,50 @@ export class CloudClient {
     };
   }
 
-  async #do(
-    name: OperationName,
-    request: HttpRequest,
-    options: CallOptions,
-    caller: Deadline,
-    hearing: Hearing,
-    isSentWanted: boolean,
-    onSend = () => {},
-  ): Promise<GoodAnswer> {
+  /** Makes a request within one deadline, which its caller, its time and the end of the client bring about. */
+  async #request(order: Order): Promise<GoodAnswer> {
+    const { name, request, options } = order;
     if (this.#gone.has(name)) {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
-    const { priority: wanted = 'poll', sendSignal } = options;
-    const priority: Priority = request.isChange && wanted === 'poll' ? 'command' : wanted;
-    const { onAnswer = () => {}, isOneOfMany = false } = options;
-    // Unless told otherwise, a poll waits for its turn as long as it takes; its time starts when it is sent.
-    const { timeoutMs = priority === 'poll' ? null : this.#options.requestTimeoutMs } = options;
-    const persist = (deadline: Deadline) =>
-      this.#persist({
-        name,
-        request,
-        priority,
-        deadline,
-        patience: sendSignal ? firstOf(deadline, endingOf(sendSignal)) : deadline,
-        hearing,
-        onSend,
-        onAnswer,
-        isOneOfMany,
-        isSentWanted,
-        ...untried,
-      });
+    const { signal, sendSignal, timeoutMs } = options;
+    const priority = options.priority ?? priorityOf(name, request);
+    const callers = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
+    const deadline = new Deadline(this.#clock, callers);
+    // Unless told otherwise, a poll waits for its turn as long as it takes.
+    const ownMs = timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs);
+    const job: Job = {
+      ...order,
+      priority,
+      deadline,
+      hasTime: ownMs !== null,
+      isInFlight: false,
+      hasWaited: false,
+      hasRenewed: false,
+    };
+    const endUnlessInFlight = () => {
+      if (!job.isInFlight) deadline.abort(unwanted);
+    };
+    sendSignal?.addEventListener('abort', endUnlessInFlight);
     try {
-      // Without a time of its own it ends with its caller.
-      if (timeoutMs === null) return await persist(caller);
-      return await this.#sender.withDeadline(caller, (deadline) => {
-        deadline.set(timeoutMs);
-        return persist(deadline);
-      });
+      if (sendSignal?.aborted) throw unwanted;
+      if (ownMs !== null) deadline.set(ownMs);
+      return await this.#withRetry(job);
     } catch (error) {
       throw toCloudError(name, error);
+    } finally {
+      deadline.dispose();
+      sendSignal?.removeEventListener('abort', endUnlessInFlight);
     }
   }
 
-  /** Attempts the errand until it succeeds or the row's rule of retrying says no. */
-  async #persist(errand: Errand): Promise<GoodAnswer> {
-    const { name, deadline, patience } = errand;
+  /** Sends it until it succeeds or the row's rule of retrying says no. */
+  async #withRetry(job: Job): Promise<GoodAnswer> {
+    const { name, deadline } = job;
     let last: CloudError | null = null;
     for (let attempts = 1; ; attempts++) {
       try {
-        return await this.#attempt(errand);
+        return await this.#sendOnce(job);
       } catch (cause) {
         const error = toCloudError(name, cause);
         if (!(error instanceof CloudError)) throw error;
@@ -348,45 +391,90 @@ export class CloudClient {
         const { retry } = operationRow(name);
         const remainingMs = deadline.remainingMs();
         const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#random);
-        if (waitMs === null || patience.reason) throw error;
-        await pause(this.#clock, waitMs, patience);
-        if (patience.reason) throw error;
+        if (waitMs === null) throw error;
+        await sleep(this.#clock, waitMs, deadline.signal).catch(() => {});
+        if (deadline.signal.aborted) throw error;
       }
     }
   }
 
-  async #attempt(errand: Errand): Promise<GoodAnswer> {
-    const { name } = errand;
-    if (name === 'sign_in') return this.#read(errand, await this.#sender.send(errand, () => null));
+  /** Sends it with a session that is valid: where the cloud refuses the token, with a new one once more. */
+  async #sendOnce(job: Job): Promise<GoodAnswer> {
+    const { name, options } = job;
+    if (name === 'sign_in') return this.#readResponse(job, await this.#transmit(job, () => null));
 
-    const renewal = this.#session.renewalDue(errand.priority !== 'poll');
-    if (renewal !== null) await this.#waitFor(renewal, errand);
+    const renewal = this.#session.renewalDue(!isPoll(job.priority));
+    if (renewal !== null) await this.#waitForSession(renewal, job);
     let used: string | null = null;
     const token = () => {
       used = this.#session.token;
       if (used === null) throw new CloudError('auth', name, 'there is no session', { mayHaveActed: false });
       return used;
     };
-    let answer = await this.#sender.send(errand, token);
-    if (answer.status === 401 && !errand.hasRenewed) {
-      await this.#waitFor(this.#session.replace(used), errand);
-      errand.hasRenewed = true;
-      answer = await this.#sender.send(errand, token);
-      if (answer.status === 401) this.#session.noteFutileRenewal();
+    let response = await this.#transmit(job, token);
+    if (response.status === 401 && !job.hasRenewed) {
+      await this.#waitForSession(this.#session.replace(used), job);
+      job.hasRenewed = true;
+      response = await this.#transmit(job, token);
+      if (response.status === 401) this.#session.noteFutileRenewal();
     }
-    errand.onAnswer(answer.status);
-    const good = this.#read(errand, answer);
+    options.onAnswer?.(response.status);
+    const good = this.#readResponse(job, response);
     if (name === 'refresh_token') this.#session.adopt(good.reply as SessionReply);
     if (name === 'sign_out') this.#session.forget();
     return good;
   }
 
-  /** Waits for a new session; a command is given the time of one sign-in more. */
-  async #waitFor(renewal: Promise<void>, errand: Errand): Promise<void> {
-    const { priority, deadline, patience } = errand;
-    if (priority !== 'poll' && !errand.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
-    errand.hasWaited = true;
-    await orGivenUp(renewal, patience);
+  /** Waits for a new session, for which the call is given the time of one sign-in more. */
+  async #waitForSession(renewal: Promise<void>, job: Job): Promise<void> {
+    const { deadline } = job;
+    if (job.hasTime && !job.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
+    job.hasWaited = true;
+    await orAborted(renewal, deadline.signal);
+  }
+
+  /** Sends it when its turn comes; the token is looked up at the last moment. */
+  #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
+    const { name, request, priority, deadline } = job;
+    const { requestTimeoutMs, log } = this.#options;
+    return this.#queue.run(priority, deadline.signal, async () => {
+      if (!job.hasTime) deadline.set(requestTimeoutMs);
+      const isLate = isPastSendWindow(deadline.remainingMs(), requestTimeoutMs);
+      if (isLate && operationRow(name).retry === 'never') throw new GivenUp('timed out', true);
+      const startedAt = this.#clock.monotonic();
+      job.onSend?.();
+      job.isInFlight = true;
+      this.#counter.recordSent();
+      let response: HttpResponse | null = null;
+      try {
+        response = await this.#http.send(request, token(), deadline.signal);
+      } finally {
+        job.isInFlight = false;
+        this.#counter.recordEnded(response?.status ?? null, this.#clock.monotonic() - startedAt);
+        if (!job.hasTime) deadline.clear();
+        // It may not be sent again.
+        if (job.options.sendSignal?.aborted) deadline.abort(unwanted);
+      }
+      const ms = Math.round(this.#clock.monotonic() - startedAt);
+      log.debug({ operation: name, status: response.status, ms }, `Cloud request ${name}`);
+      this.#cloudClock.record(response.header('date'));
+      this.#pauseAsAsked(response);
+      return response;
+    });
+  }
+
+  /** Keeps polls waiting as long as the cloud asks for it. */
+  #pauseAsAsked(response: HttpResponse): void {
+    const askedMs = retryAfterOf(response, this.#clock.now());
+    const pauseMs = askedMs ?? (response.status === 429 ? unaskedPauseMs : 0);
+    if (pauseMs <= 0) return;
+    const now = this.#clock.monotonic();
+    if (this.#queue.pausedMs() === 0) {
+      const isNews = now - this.#saidPauseAt >= sayPauseEveryMs;
+      this.#options.log[isNews ? 'warn' : 'debug'](`The cloud asks to wait ${describeDuration(pauseMs)}`);
+      if (isNews) this.#saidPauseAt = now;
+    }
+    this.#queue.pausePolls(pauseMs);
   }
 
   async #sendForSession(
@@ -394,61 +482,62 @@ export class CloudClient {
     token: string | null,
   ): Promise<SessionReply> {
     const name = call.operation;
-    const request = encodeCall(call, this.#options.routes);
-    const hearing = this.#problems.listen(name, {});
+    const deadline = new Deadline(this.#clock, [this.#closing.signal]);
+    deadline.set(this.#options.requestTimeoutMs);
+    const job: Job = {
+      name,
+      request: encodeCall(call, this.#options.routes),
+      options: {},
+      problems: this.#problems.collect(name, {}),
+      isRawWanted: false,
+      priority: 'valve',
+      deadline,
+      hasTime: true,
+      isInFlight: false,
+      hasWaited: false,
+      hasRenewed: false,
+    };
     try {
-      return await this.#sender.withDeadline(undefined, async (deadline) => {
-        deadline.set(this.#options.requestTimeoutMs);
-        const errand: Errand = {
-          name,
-          request,
-          priority: 'urgent',
-          deadline,
-          patience: deadline,
-          hearing,
-          onSend: () => {},
-          onAnswer: () => {},
-          isOneOfMany: false,
-          isSentWanted: false,
-          ...untried,
-        };
-        const { reply } = this.#read(errand, await this.#sender.send(errand, () => token));
-        return reply as SessionReply;
-      });
+      const { reply } = this.#readResponse(job, await this.#transmit(job, () => token));
+      return reply as SessionReply;
     } catch (error) {
       throw toCloudError(name, error);
+    } finally {
+      deadline.dispose();
     }
   }
 
-  #read(errand: Errand, answer: Received): GoodAnswer {
-    const { name, request, priority, hearing, isOneOfMany, isSentWanted } = errand;
+  /** What a response says; throws the error that its status means. */
+  #readResponse(job: Job, response: HttpResponse): GoodAnswer {
+    const { name, request, priority, problems, isRawWanted } = job;
     const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
-    const error = judgeStatus(name, answer, this.#clock.now(), hide);
+    const error = checkStatus(name, response, this.#clock.now(), hide);
     if (error) {
       const row = operationRow(name);
-      const isAboutRecord = isAboutRecords(row) && (isOneOfMany || this.#worked.has(name));
+      const isAboutRecord =
+        isAboutRecords(row) && (job.options.isOneOfMany === true || this.#worked.has(name));
       if (!isRouteGone(row, error.status, isAboutRecord)) throw error;
       this.#noteGone(name, error.status);
       throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
     }
     this.#worked.add(name);
-    const isPage = operationRow(name).reply.kind === 'page' && !answer.bodyProblem;
-    const isPolledPage = priority === 'poll' && isPage && !isSentWanted;
-    const known = isPolledPage && this.#pages.recall(request.path, answer.bytes);
+    const isPage = operationRow(name).reply.kind === 'page' && !response.bodyProblem;
+    const isPolledPage = isPoll(priority) && isPage && !isRawWanted;
+    const known = isPolledPage && this.#pages.recall(request.path, response.body);
     if (known) return { reply: known, sent: null };
     let isOdd = false;
     const good = readAnswer(
       name,
-      answer,
+      response,
       (level, notice) => {
         isOdd = true;
-        hearing.report(level, hide(notice));
+        problems.report(level, hide(notice));
       },
       secrets,
     );
     // What is odd is told each time.
-    if (isPolledPage && !isOdd) this.#pages.keep(request.path, answer.bytes, good.reply as Page<unknown>);
+    if (isPolledPage && !isOdd) this.#pages.keep(request.path, response.body, good.reply as Page<unknown>);
     return good;
   }
 
@@ -462,6 +551,19 @@ export class CloudClient {
     );
   }
 }
+
+/** What changes something is never done late, whatever its caller says; a list tells of all valves or leaks at once. */
+function priorityOf(name: OperationName, { isChange }: HttpRequest): Priority {
+  if (isChange) return 'command';
+  return isAccountList(name) ? 'list' : 'device';
+}
+
+/** Whether it waits for the budget, and for as long as that takes. */
+function isPoll(priority: Priority): boolean {
+  return priority === 'list' || priority === 'device';
+}
+
+const unwanted = new GivenUp('given up by its caller', false);
 
 /** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
 function toCloudError(name: OperationName, error: unknown): unknown {

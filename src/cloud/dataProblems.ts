@@ -8,15 +8,15 @@ export interface DataProblem {
   readonly words: string;
 }
 
-/** Hears what is odd in the answers to one question. */
-export interface Hearing {
+/** Collects what is odd in the answers to one question. */
+export interface ProblemCollector {
   report(level: DataProblem['level'], notice: string): void;
   /** All answers are there: what was odd the last time, and is not now, is forgotten. */
   end(): void;
 }
 
 /** What one question's last answers showed. */
-interface Heard {
+interface Collected {
   readonly problems: ReadonlyMap<string, DataProblem>;
   /** In ms of the monotonic clock. */
   readonly at: number;
@@ -34,15 +34,15 @@ export class DataProblems {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #logged = new Set<string>();
-  readonly #byQuestion = new Map<string, Heard>();
+  readonly #byQuestion = new Map<string, Collected>();
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** Listens to the answers to an operation with these parameters. */
-  listen(operation: OperationName, params: unknown): Hearing {
+  /** Collects what is odd in the answers to an operation with these parameters. */
+  collect(operation: OperationName, params: unknown): ProblemCollector {
     const question = () => `${operation} ${JSON.stringify(params ?? {})}`;
     const heard = new Map<string, DataProblem>();
     return {

@@ -1,6 +1,7 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 
-/** Why a wait or a request was ended from outside; its message is half a sentence for people. */
+/** Why a call was given up from outside; its message is half a sentence for people. */
 export class GivenUp extends Error {
   /** Whether time ran out, rather than somebody losing interest. */
   readonly timedOut: boolean;
@@ -12,52 +13,35 @@ export class GivenUp extends Error {
   }
 }
 
-/** Says when something is to be given up. */
-export interface Ending {
-  /** Why it is over; null as long as it is not. */
-  readonly reason: GivenUp | null;
-  /** Calls the listener when it is over, at once if it is; what is returned lets go of it. */
-  onEnd(listener: (reason: GivenUp) => void): () => void;
-}
-
-/** An end that is brought about. */
-class Stop implements Ending {
-  readonly #listeners = new Set<(reason: GivenUp) => void>();
-  #reason: GivenUp | null = null;
-
-  get reason(): GivenUp | null {
-    return this.#reason;
-  }
-
-  onEnd(listener: (reason: GivenUp) => void): () => void {
-    if (this.#reason) listener(this.#reason);
-    else this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** Ends whatever waits for it. */
-  stop(reason: GivenUp): void {
-    if (this.#reason) return;
-    this.#reason = reason;
-    for (const listener of [...this.#listeners]) listener(reason);
-    this.#listeners.clear();
-  }
-}
-
 /**
- * Ends one call, always with a `GivenUp`, when its time is up, its caller aborts, or it is stopped. Each request has one
- * or two of them, which as signals of the runtime would cost as much as reading the answer.
+ * The one end of a call, as an `AbortSignal` whose reason is always a `GivenUp`: its time is up, or one of its callers
+ * aborts. The time is that of the given clock, which may be a virtual one.
  */
-export class Deadline extends Stop {
+export class Deadline {
   readonly #clock: Clock;
-  readonly #letGoOfCaller: () => void;
+  readonly #callers: readonly AbortSignal[];
+  readonly #controller = new AbortController();
   #endsAt = Number.POSITIVE_INFINITY;
   #cancelTimer = () => {};
+  readonly #onCallerAbort = (event: Event) => this.#abortFor(event.target as AbortSignal);
 
-  constructor(clock: Clock, caller?: Ending) {
-    super();
+  constructor(clock: Clock, callers: readonly AbortSignal[] = []) {
     this.#clock = clock;
-    this.#letGoOfCaller = caller?.onEnd((reason) => this.stop(reason)) ?? (() => {});
+    this.#callers = callers;
+    for (const caller of callers) {
+      // Hundreds of calls may share one.
+      setMaxListeners(0, caller);
+      if (caller.aborted) this.#abortFor(caller);
+      else caller.addEventListener('abort', this.#onCallerAbort);
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason: GivenUp): void {
+    this.#controller.abort(reason);
   }
 
   /** Ms that are left; Infinity while no time is set. */
@@ -69,7 +53,7 @@ export class Deadline extends Stop {
   set(ms: number): void {
     this.#cancelTimer();
     this.#endsAt = this.#clock.monotonic() + ms;
-    this.#cancelTimer = this.#clock.after(ms, () => this.stop(new GivenUp('timed out', true)));
+    this.#cancelTimer = this.#clock.after(ms, () => this.abort(new GivenUp('timed out', true)));
   }
 
   /** Gives it so many ms more than it has. */
@@ -77,63 +61,37 @@ export class Deadline extends Stop {
     this.set(this.remainingMs() + ms);
   }
 
-  /** Lets go of the timer and of its caller; must always be called. */
+  /** Takes its time away: only a caller ends it then. */
+  clear(): void {
+    this.#cancelTimer();
+    this.#endsAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Lets go of the timer and of the callers; must always be called. */
   dispose(): void {
     this.#cancelTimer();
-    this.#letGoOfCaller();
+    for (const caller of this.#callers) caller.removeEventListener('abort', this.#onCallerAbort);
+  }
+
+  #abortFor({ reason }: AbortSignal): void {
+    this.abort(reason instanceof GivenUp ? reason : new GivenUp('given up by its caller', false));
   }
 }
 
-const endings = new WeakMap<AbortSignal, Ending>();
+/** With less of its time left a change is not sent: given up at once, nobody would know what became of it. */
+const minShareOfTime = 0.1;
 
-/** The end that a signal of the runtime brings: one for all calls that share it, of which there may be hundreds. */
-export function endingOf(signal: AbortSignal): Ending {
-  const known = endings.get(signal);
-  if (known) return known;
-  const ending = new Stop();
-  const end = () => {
-    const given: unknown = signal.reason;
-    ending.stop(given instanceof GivenUp ? given : new GivenUp('given up by its caller', false));
-  };
-  if (signal.aborted) end();
-  else signal.addEventListener('abort', end, { once: true });
-  endings.set(signal, ending);
-  return ending;
+/** Whether too little of its time is left to send a change; both in ms. */
+export function isPastSendWindow(leftMs: number, timeoutMs: number): boolean {
+  return leftMs < timeoutMs * minShareOfTime;
 }
 
-/** The end that comes first of the two. */
-export function firstOf(one: Ending, other: Ending): Ending {
-  return {
-    get reason() {
-      return one.reason ?? other.reason;
-    },
-    onEnd(listener) {
-      const letGos = [one.onEnd(listener), other.onEnd(listener)];
-      return () => {
-        for (const letGo of letGos) letGo();
-      };
-    },
-  };
-}
-
-/** The promise's outcome, or the reason as soon as it is over; the promise itself goes on. */
-export function orGivenUp<T>(promise: Promise<T>, ending: Ending): Promise<T> {
+/** The promise's outcome, or the signal's reason as soon as it aborts; the promise itself goes on. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const letGo = ending.onEnd(reject);
-    promise.then(resolve, reject).finally(letGo);
-  });
-}
-
-/** Resolves after so many ms, or as soon as it is over. */
-export function pause(clock: Clock, ms: number, ending: Ending): Promise<void> {
-  return new Promise((resolve) => {
-    let letGo = () => {};
-    const cancel = clock.after(ms, () => end());
-    const end = () => {
-      cancel();
-      letGo();
-      resolve();
-    };
-    letGo = ending.onEnd(end);
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }

@@ -2,10 +2,10 @@ import { isTooDeep } from '../base/nesting.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { readEnvelope } from './decoders.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
+import type { HttpResponse } from './http.ts';
 import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
-import type { Answer } from './transport.ts';
 
 /** One page of a list; null where the cloud did not say. */
 export interface Page<T> {
@@ -50,9 +50,9 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
  * The error that the status means; null for success. The status decides, whatever the body says; what that says to
  * people is passed on with secrets hidden.
  */
-export function judgeStatus(
+export function checkStatus(
   name: OperationName,
-  answer: Answer,
+  answer: HttpResponse,
   nowMs: number,
   hide: (text: string) => string,
 ): CloudError | null {
@@ -67,7 +67,7 @@ export function judgeStatus(
     meanings[status] ??
     (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'the cloud is in trouble']);
   const words = `the cloud answered ${status} (${meaning})`;
-  const said = messageOf(answer.body, hide);
+  const said = messageOf(textOf(answer), hide);
   return new CloudError(kind, name, said ? `${words}: ${said}` : words, {
     status,
     // An outage may show another of these each time.
@@ -78,7 +78,7 @@ export function judgeStatus(
 }
 
 /** What a 429 or a 503 asks to wait, in ms; null where it does not say. */
-export function retryAfterOf(answer: Answer, nowMs: number): number | null {
+export function retryAfterOf(answer: HttpResponse, nowMs: number): number | null {
   if (answer.status !== 429 && answer.status !== 503) return null;
   return readRetryAfter(answer.header('retry-after'), answer.header('date'), nowMs);
 }
@@ -106,7 +106,7 @@ export function isAboutRecords({ path, reply }: AnyOperation): boolean {
  */
 export function readAnswer(
   name: OperationName,
-  answer: Answer,
+  answer: HttpResponse,
   report: Report,
   secrets: Pick<Secrets, 'hide' | 'hideInData'>,
 ): GoodAnswer {
@@ -120,15 +120,16 @@ export function readAnswer(
     const gist = `the cloud's answer ${what}`;
     return new CloudError('unreadable', name, detail ? `${gist}: ${detail}` : gist, { status, gist });
   };
-  const body = parse(answer.body);
+  const text = textOf(answer);
+  const body = parse(text);
   if (body === undefined) {
-    if (answer.body.trim() === '') {
+    if (text.trim() === '') {
       // Nobody has shown what these answer: 204 and the like mean that it is done.
       if (control !== undefined && source === 'assumed') return nothingSaid;
       throw unreadable('is empty');
     }
     // Whatever it is, it may hold a token that nobody has been told to hide.
-    throw unreadable('is not JSON', session ? '' : oneLine(hide(answer.body)));
+    throw unreadable('is not JSON', session ? '' : oneLine(hide(text)));
   }
   if (reply.kind === 'page') {
     const page = readPage(reply.decode, body, report);
@@ -141,13 +142,19 @@ export function readAnswer(
   return { reply: read.value, sent: body };
 }
 
+const utf8 = new TextDecoder();
+
+function textOf({ body }: HttpResponse): string {
+  return utf8.decode(body);
+}
+
 function readAcknowledgement(
   read: AnyDecoder,
-  { body, bodyProblem }: Answer,
+  answer: HttpResponse,
   parse: (text: string) => unknown,
 ): GoodAnswer {
-  if (bodyProblem) return nothingSaid;
-  const sent = parse(body);
+  if (answer.bodyProblem) return nothingSaid;
+  const sent = parse(textOf(answer));
   const acknowledged = read(sent);
   return acknowledged.ok ? { reply: acknowledged.value, sent } : nothingSaid;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import { isPastSendWindow } from '../cloud/lateness.ts';
+import { isPastSendWindow } from '../cloud/deadline.ts';
 import { reasons } from './outcome.ts';
 
 /** What the rules for messages are measured by. */

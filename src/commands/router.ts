@@ -133,7 +133,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
       this.emit('bridgeCommand', order);
       this.#outcomes.record(topic, 'ok', null, null);
     } else if ('operation' in order && isValveCall(order)) {
-      void this.#valveQueue.move(message, order, 'urgent');
+      void this.#valveQueue.move(message, order, 'valve');
     } else this.#updates.apply(message, `${kind}/${id}`, [order].flat());
   }
 

@@ -22,12 +22,12 @@ import { type CommandParts, type Outcomes, reasonFor, reasons, type ValveCall } 
  * 4. An old message is refused. Its time, `cloud.request_timeout`, begins when the last ping was sent that the broker
  *    answered before it (`broker/pings.ts`), so that it counts while a network, a process or a machine sleeps. It is
  *    looked at when the message comes (`messageProblem`), when its turn comes (`#send`), and when the request is about
- *    to be written (`cloud/sender.ts`). The same time ends the request, but for one sign-in that it may need.
+ *    to be written (`cloud/client.ts`). The same time ends the request, but for one sign-in that it may need.
  * 5. Commands to one valve run one at a time. Of those that wait the newest wins, and the others end `superseded`; one
  *    that was not sent yet, or plainly not carried out, gives way as well (`move`, `#send`).
  * 6. A command is sent once. Nothing here repeats it. The client does so only where the cloud provably did not act
  *    (`provablyNotExecuted` in `cloud/retry.ts`), within the same time, and not when a newer command has come.
- * 7. What is given up is not delivered later: its connection is reset (`cloud/transport.ts`). A stop ends all that is
+ * 7. What is given up is not delivered later: its connection is reset (`cloud/http.ts`). A stop ends all that is
  *    under way, and what still waits is not sent (`signal`).
  * 8. A status code of success is the cloud's word that it accepted the command, and no more. The valve is shown
  *    `opening` or `closing` then, is read again and again, and is shown as the cloud says. If it does not get there
@@ -50,7 +50,7 @@ interface Command {
   readonly message: BrokerMessage;
   readonly call: ValveCall;
   /** What came by the valve's own topic goes before requests of any number. */
-  readonly priority: 'urgent' | 'command';
+  readonly priority: 'valve' | 'command';
   readonly id: string;
   /** Aborts when a newer command for the valve has come: from then on this one is not sent any more. */
   readonly overtaken: AbortController;

@@ -1,4 +1,4 @@
-import type { RequestTally } from '../cloud/requestTally.ts';
+import type { RequestTotals } from '../cloud/requestCounter.ts';
 import type { ValveOutcome } from '../commands/outcome.ts';
 import type { PollCounts, Slice } from '../polling/pollStatus.ts';
 import type { Wellbeing } from './wellbeing.ts';
@@ -15,7 +15,7 @@ export interface ScheduleFigures {
 export interface Figures {
   readonly wellbeing: Wellbeing;
   readonly schedules: readonly ScheduleFigures[];
-  readonly requests: RequestTally;
+  readonly requests: RequestTotals;
   /** How long the next poll has to wait for the budget, or because the cloud asked for that. */
   readonly pollWaitMs: number;
   readonly devices: { readonly properties: number; readonly signals: number; readonly sonics: number };

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secrets } from '../../src/base/secrets.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
+import type { HttpResponse } from '../../src/cloud/http.ts';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
-import { judgeStatus, type Page, readAnswer } from '../../src/cloud/response.ts';
-import type { Answer } from '../../src/cloud/transport.ts';
+import { checkStatus, type Page, readAnswer } from '../../src/cloud/response.ts';
 import { benchFor } from '../support/operationBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
 
@@ -88,8 +88,8 @@ function spoiltTexts(name: OperationName): fc.Arbitrary<string> {
   });
 }
 
-function answerOf(status: number, body: string): Answer {
-  return { status, body, bodyProblem: null, header: () => null };
+function answerOf(status: number, text: string): HttpResponse {
+  return { status, body: Buffer.from(text), bodyProblem: null, header: () => null };
 }
 
 const hide = (text: string) => text;
@@ -187,7 +187,7 @@ describe('an answer, however malformed,', () => {
     );
     fc.assert(
       fc.property(names, fc.integer({ min: 300, max: 599 }), bodies, (name, status, body) => {
-        const error = judgeStatus(name, answerOf(status, body), 0, hide);
+        const error = checkStatus(name, answerOf(status, body), 0, hide);
         expect(error).toBeInstanceOf(CloudError);
         expect(error).toMatchObject({ operation: name, status });
         expectWords(error?.message ?? '');

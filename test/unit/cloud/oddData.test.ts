@@ -169,7 +169,7 @@ describe('closing', () => {
     const startedAt = performance.now();
     await client.close();
     for (const error of await Promise.all(calls)) {
-      expect(error).toMatchObject({ kind: 'unavailable', message: 'the client is closed' });
+      expect(error).toMatchObject({ kind: 'unavailable' });
     }
     expect(performance.now() - startedAt).toBeLessThan(200);
     expect(await errorOf(client.call(readSonic))).toMatchObject({ message: 'the client is closed' });

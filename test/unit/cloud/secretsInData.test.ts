@@ -9,7 +9,7 @@ secrets.add(secret);
 secrets.add('open');
 
 function read(name: OperationName, body: string): unknown {
-  const answer = { status: 200, body, bodyProblem: null, header: () => null };
+  const answer = { status: 200, body: Buffer.from(body), bodyProblem: null, header: () => null };
   return readAnswer(name, answer, () => {}, secrets).reply;
 }
 

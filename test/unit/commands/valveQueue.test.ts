@@ -104,7 +104,7 @@ function startQueue() {
   const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
     const topic = topics.below('sonic', 'sonic-1', 'valve/set');
     const message = { topic, payload: '', isText: true, isRetained, sentAfter: clock.monotonic() - ageMs };
-    void queue.move(message, call, 'urgent');
+    void queue.move(message, call, 'valve');
     await settle();
   };
   /** Lets the time pass in small steps, each with what follows from it. */
@@ -187,7 +187,7 @@ describe('a command', () => {
   it('has what is left of the time that began when it was sent', async () => {
     const { move, sent } = startQueue();
     await move(valveCall('close'), { ageMs: 3_000 });
-    expect(sent).toMatchObject([{ timeoutMs: 7_000, priority: 'urgent' }]);
+    expect(sent).toMatchObject([{ timeoutMs: 7_000, priority: 'valve' }]);
   });
 
   it('that comes twice is two commands, each sent once, one after the other', async () => {

@@ -18,7 +18,7 @@ describe('while the cloud leaves everything unanswered', () => {
     ['that is asked thing by thing', (operation) => thingByThing.has(operation), true],
     ['but leaks and valves', (operation) => !/^list_(incidents|sonics)$/.test(`${operation}`), true],
     ['but leaks', (operation) => operation !== 'list_incidents', false],
-  ])('%s, these are shown as soon as ever, whenever they come', async (_, hangs, areValvesTold) => {
+  ])('%s, these are shown within one request more, whenever they come', async (_, hangs, areValvesTold) => {
     const home = new Home({
       cloud: { properties: 5, signals: 5, sonics: 10 },
       config: { schedules: { incidents: '30s', sonics: '1m' } },
@@ -36,7 +36,8 @@ describe('while the cloud leaves everything unanswered', () => {
         (home.published(path).find((each) => each.at >= at && isIt(each.payload))?.at ?? Infinity) - at;
       const leakMs = tookMs(`incident/${leak.id}`, (payload) => payload !== '');
       const valveMs = tookMs(`sonic/${sonicId}`, (payload) => JSON.parse(payload).valve === valve);
-      expect(leakMs).toBeLessThan(31 * secondMs);
+      // Other lists that hang may be before it, twice.
+      expect(leakMs).toBeLessThan((areValvesTold ? 31 : 51) * secondMs);
       if (areValvesTold) expect(valveMs).toBeLessThan(61 * secondMs);
     }
     expect(home.requests.filter(({ operation }) => hangs(operation)).length).toBeGreaterThan(100);
@@ -44,7 +45,7 @@ describe('while the cloud leaves everything unanswered', () => {
   });
 });
 
-it('while the cloud answers but one of the questions that are asked thing by thing, that one is asked as often as ever', async () => {
+it('while the cloud answers but one of the questions that are asked thing by thing, that one is still asked half as often as ever', async () => {
   const home = new Home({ cloud: { properties: 5, signals: 5, sonics: 20 } });
   await home.start();
   const hourly = async () => {
@@ -60,6 +61,6 @@ it('while the cloud answers but one of the questions that are asked thing by thi
   await home.pass(10 * minuteMs);
   const meanwhile = await hourly();
   expect(usual).toBeGreaterThan(1_000);
-  expect(meanwhile).toBeGreaterThan(0.95 * usual);
+  expect(meanwhile).toBeGreaterThan(0.5 * usual);
   home.machine.kill();
 });

@@ -4,9 +4,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
+import { Http } from '../../../src/cloud/http.ts';
 import type { NetworkError } from '../../../src/cloud/networkErrors.ts';
 import type { HttpRequest } from '../../../src/cloud/request.ts';
-import { Transport } from '../../../src/cloud/transport.ts';
 import { selfSigned } from '../../support/selfSigned.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -60,22 +60,23 @@ const answering = (bytes: string) => (socket: Socket) => {
   socket.on('data', () => socket.write(bytes));
 };
 
-function http(head: string, body = ''): string {
+function reply(head: string, body = ''): string {
   return `HTTP/1.1 ${head}\r\n\r\n${body}`;
 }
 
-function connect(baseUrl: string, connections = 2, connectTimeoutMs = 300): Transport {
-  const transport = new Transport({ baseUrl, connections, connectTimeoutMs, clock: systemClock });
-  onTestFinished(() => transport.close());
-  return transport;
+function connect(baseUrl: string, maxConnections = 2, connectTimeoutMs = 300): Http {
+  const http = new Http({ baseUrl, maxConnections, connectTimeoutMs, clock: systemClock });
+  onTestFinished(() => http.close());
+  return http;
 }
 
 /** Sends with a deadline of so many ms. */
-async function send(transport: Transport, request = get, timeoutMs = 5_000) {
+async function send(http: Http, request = get, timeoutMs = 5_000) {
   const deadline = new Deadline(systemClock);
   deadline.set(timeoutMs);
   try {
-    return await transport.send(request, 'secret-token', deadline);
+    const response = await http.send(request, 'secret-token', deadline.signal);
+    return { ...response, body: response.body.toString() };
   } finally {
     deadline.dispose();
   }
@@ -99,10 +100,10 @@ async function closedPort(): Promise<number> {
 describe('a good answer', () => {
   it('is handed over with its status, headers and body', async () => {
     const { port, heard } = await serve(
-      answering(http('200 OK\r\nContent-Length: 4\r\nX-Thing: yes', '"ok"')),
+      answering(reply('200 OK\r\nContent-Length: 4\r\nX-Thing: yes', '"ok"')),
     );
-    const transport = connect(`http://127.0.0.1:${port}/some/prefix/`);
-    const answer = await send(transport);
+    const http = connect(`http://127.0.0.1:${port}/some/prefix/`);
+    const answer = await send(http);
     expect(answer).toMatchObject({ status: 200, body: '"ok"', bodyProblem: null });
     expect(answer.header('x-thing')).toBe('yes');
     expect(answer.header('retry-after')).toBeNull();
@@ -112,15 +113,15 @@ describe('a good answer', () => {
   });
 
   it('is read on the connection that the one before left open', async () => {
-    const { port, heard } = await serve(answering(http('200 OK\r\nContent-Length: 2', '{}')));
-    const transport = connect(`http://127.0.0.1:${port}`, 1);
-    for (let count = 0; count < 5; count++) await send(transport);
+    const { port, heard } = await serve(answering(reply('200 OK\r\nContent-Length: 2', '{}')));
+    const http = connect(`http://127.0.0.1:${port}`, 1);
+    for (let count = 0; count < 5; count++) await send(http);
     expect(heard.connections).toBe(1);
   });
 
   it('may begin with an interim one', async () => {
     const { port } = await serve(
-      answering(http('103 Early Hints') + http('200 OK\r\nContent-Length: 2', '{}')),
+      answering(reply('103 Early Hints') + reply('200 OK\r\nContent-Length: 2', '{}')),
     );
     expect(await send(connect(`http://127.0.0.1:${port}`))).toMatchObject({ status: 200, body: '{}' });
   });
@@ -129,7 +130,7 @@ describe('a good answer', () => {
 describe('an answer that leads elsewhere', () => {
   it('is not followed', async () => {
     const { port, heard } = await serve(
-      answering(http('302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0')),
+      answering(reply('302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0')),
     );
     const answer = await send(connect(`http://127.0.0.1:${port}`));
     expect(answer.status).toBe(302);
@@ -182,17 +183,17 @@ describe('the deadline', () => {
     let release = () => {};
     const { port, heard } = await serve((socket) => {
       socket.once('data', () => {
-        release = () => socket.write(http('200 OK\r\nContent-Length: 2', '{}'));
+        release = () => socket.write(reply('200 OK\r\nContent-Length: 2', '{}'));
       });
     });
-    const transport = connect(`http://127.0.0.1:${port}`, 1);
-    const first = send(transport);
+    const http = connect(`http://127.0.0.1:${port}`, 1);
+    const first = send(http);
     await waitFor(() => heard.text.includes('GET'), { what: 'the first request' });
-    const error = await failure(send(transport, { ...get, path: '/second' }, 60));
+    const error = await failure(send(http, { ...get, path: '/second' }, 60));
     expect(error).toMatchObject({ timedOut: true, mayHaveActed: false });
     release();
     expect((await first).status).toBe(200);
-    const third = send(transport, { ...get, path: '/third' });
+    const third = send(http, { ...get, path: '/third' });
     await waitFor(() => heard.text.includes('/third'), { what: 'the third request' });
     release();
     await third.catch(() => {});
@@ -202,15 +203,15 @@ describe('the deadline', () => {
   it('does not wait for the connections of reads where something is to be changed', async () => {
     const { port, heard } = await serve((socket) => {
       socket.on('data', (chunk) => {
-        if (chunk.toString().startsWith('PUT')) socket.write(http('200 OK\r\nContent-Length: 2', '{}'));
+        if (chunk.toString().startsWith('PUT')) socket.write(reply('200 OK\r\nContent-Length: 2', '{}'));
       });
     });
-    const transport = connect(`http://127.0.0.1:${port}`, 1);
-    const read = send(transport).catch(() => {});
+    const http = connect(`http://127.0.0.1:${port}`, 1);
+    const read = send(http).catch(() => {});
     await waitFor(() => heard.text.includes('GET'), { what: 'a read that hangs' });
-    expect((await send(transport, put)).status).toBe(200);
+    expect((await send(http, put)).status).toBe(200);
     expect(heard.connections).toBe(2);
-    await transport.close();
+    await http.close();
     await read;
   });
 
@@ -238,7 +239,7 @@ describe('the deadline', () => {
   it('covers a body that only drips', async () => {
     const { port, heard } = await serve((socket) => {
       socket.once('data', () => {
-        socket.write(http('200 OK\r\nContent-Length: 1000'));
+        socket.write(reply('200 OK\r\nContent-Length: 1000'));
         const drip = setInterval(() => socket.write('x'), 10);
         socket.on('close', () => clearInterval(drip));
       });
@@ -251,9 +252,8 @@ describe('the deadline', () => {
 
   it('leaves no trace when it had passed before', async () => {
     const { port, heard } = await serve(() => {});
-    const ending = new Deadline(systemClock);
-    ending.stop(new GivenUp('no longer wanted', false));
-    const error = await failure(connect(`http://127.0.0.1:${port}`).send(put, null, ending));
+    const signal = AbortSignal.abort(new GivenUp('no longer wanted', false));
+    const error = await failure(connect(`http://127.0.0.1:${port}`).send(put, null, signal));
     expect(error).toMatchObject({ message: 'no longer wanted', mayHaveActed: false, timedOut: false });
     expect(heard.connections).toBe(0);
   });
@@ -285,7 +285,7 @@ describe('a broken connection', () => {
 
   it('in the body leaves the status', async () => {
     const { port } = await serve((socket) => {
-      socket.once('data', () => socket.end(http('503 Sorry\r\nContent-Length: 1000', '{"error"')));
+      socket.once('data', () => socket.end(reply('503 Sorry\r\nContent-Length: 1000', '{"error"')));
     });
     const answer = await send(connect(`http://127.0.0.1:${port}`));
     expect(answer).toMatchObject({ status: 503, body: '{"error"' });
@@ -295,7 +295,7 @@ describe('a broken connection', () => {
 
 describe('a body that does not matter', () => {
   it('is not waited for: the status has come', async () => {
-    const { port, heard } = await serve(answering(http('200 OK\r\nContent-Length: 1000', 'never the rest')));
+    const { port, heard } = await serve(answering(reply('200 OK\r\nContent-Length: 1000', 'never the rest')));
     const answer = await send(connect(`http://127.0.0.1:${port}`), put);
     expect(answer).toMatchObject({ status: 200, body: 'never the rest' });
     await waitFor(() => heard.closed > 0, { what: 'the connection to be closed' });
@@ -313,7 +313,7 @@ describe('nonsense', () => {
   it('is cut where it is huge', async () => {
     const { port } = await serve((socket) => {
       socket.once('data', () => {
-        socket.write(http(`200 OK\r\nContent-Length: ${64 * 1024 * 1024}`));
+        socket.write(reply(`200 OK\r\nContent-Length: ${64 * 1024 * 1024}`));
         socket.write(Buffer.alloc(20 * 1024 * 1024));
       });
     });
@@ -326,7 +326,7 @@ describe('nonsense', () => {
   async function packed(coding: string, body: Buffer) {
     const { port } = await serve((socket) => {
       socket.once('data', () => {
-        socket.write(http(`200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}`));
+        socket.write(reply(`200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}`));
         socket.write(body);
       });
     });
@@ -355,7 +355,7 @@ describe('nonsense', () => {
 
   it('in a token ends the request before it is sent', async () => {
     const { port, heard } = await serve(() => {});
-    const sent = connect(`http://127.0.0.1:${port}`).send(get, 'a\r\nx: y', new Deadline(systemClock));
+    const sent = connect(`http://127.0.0.1:${port}`).send(get, 'a\r\nx: y', new AbortController().signal);
     expect(await failure(sent)).toMatchObject({ kind: 'unavailable', mayHaveActed: false });
     expect(heard.text).toBe('');
   });
@@ -365,17 +365,17 @@ describe('closing', () => {
   it('ends what hangs, connected or not, within milliseconds', async () => {
     const plain = await serve(() => {});
     const silent = await serve(() => {});
-    const transports = [
+    const clients = [
       connect(`http://127.0.0.1:${plain.port}`, 1, 60_000),
       connect(`https://127.0.0.1:${silent.port}`, 1, 60_000),
     ];
-    const failures = transports.map((transport) => failure(send(transport)));
+    const failures = clients.map((http) => failure(send(http)));
     await waitFor(() => plain.heard.open + silent.heard.open === 2, { what: 'both connections' });
     const startedAt = performance.now();
-    await Promise.all(transports.map((transport) => transport.close()));
+    await Promise.all(clients.map((http) => http.close()));
     await Promise.all(failures);
     expect(performance.now() - startedAt).toBeLessThan(200);
     await waitFor(() => plain.heard.open + silent.heard.open === 0, { what: 'all connections to be closed' });
-    await Promise.all(transports.map((transport) => transport.close()));
+    await Promise.all(clients.map((http) => http.close()));
   });
 });

@@ -1,0 +1,60 @@
+import type { Clock } from '../base/clock.ts';
+
+/** What became of the requests so far, for whoever watches the bridge. */
+export interface RequestTotals {
+  /** How many were answered by statuses that begin so, as in `2xx`; `none` were not answered. */
+  readonly byStatus: Readonly<Record<string, number>>;
+  /** From sending them to their answers or ends, in all. */
+  readonly ms: number;
+}
+
+const minutes = 60;
+
+/** Counts requests: those of the last hour to the minute, and all by what became of them. */
+export class RequestCounter {
+  readonly #clock: Clock;
+  readonly #perMinute = new Array<number>(minutes).fill(0);
+  readonly #byStatus = new Map<string, number>();
+  #ms = 0;
+  #minute: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#minute = this.#now();
+  }
+
+  /** A request is being sent. */
+  recordSent(): void {
+    this.#forgetOldMinutes();
+    const slot = this.#minute % minutes;
+    this.#perMinute[slot] = (this.#perMinute[slot] ?? 0) + 1;
+  }
+
+  /** It took so many ms to be answered with this status; null, it was not answered. */
+  recordEnded(status: number | null, ms: number): void {
+    const word = status === null ? 'none' : `${Math.floor(status / 100)}xx`;
+    this.#byStatus.set(word, (this.#byStatus.get(word) ?? 0) + 1);
+    this.#ms += ms;
+  }
+
+  get lastHour(): number {
+    this.#forgetOldMinutes();
+    return this.#perMinute.reduce((sum, count) => sum + count, 0);
+  }
+
+  get totals(): RequestTotals {
+    return { byStatus: Object.fromEntries(this.#byStatus), ms: this.#ms };
+  }
+
+  #now(): number {
+    return Math.floor(this.#clock.monotonic() / 60_000);
+  }
+
+  #forgetOldMinutes(): void {
+    const now = this.#now();
+    for (let passed = Math.min(minutes, now - this.#minute); passed > 0; passed--) {
+      this.#perMinute[(now - passed + 1) % minutes] = 0;
+    }
+    this.#minute = now;
+  }
+}
