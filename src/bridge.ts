@@ -292,10 +292,13 @@ export class Bridge {
     await this.#poller.start();
     if (this.#isStopped) return;
     this.#isFirstRoundDone = true;
-    this.#cancelProgress();
     this.#sayFound();
-    this.#selfReport.renewFigures();
     this.#showDevices();
+    await this.#poller.startDetails();
+    if (this.#isStopped) return;
+    this.#cancelProgress();
+    this.#selfReport.renewFigures();
+    this.#publisher.detailsReady();
   }
 
   /** Stops asking and telling. */

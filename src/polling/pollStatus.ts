@@ -16,6 +16,14 @@ export const slices = [
 ] as const;
 export type Slice = (typeof slices)[number];
 
+/** The polls that read whole lists. */
+export const listSlices = [
+  'properties',
+  'signals',
+  'sonics',
+  'incidents',
+] as const satisfies readonly Slice[];
+
 /** The polls that send one request for each sonic. */
 export const sonicSlices = ['telemetry', 'usage', 'pressure_tests'] as const satisfies readonly Slice[];
 export type SonicSlice = (typeof sonicSlices)[number];

@@ -15,6 +15,7 @@ import {
   type Failure,
   incomplete,
   isSonicSlice,
+  listSlices,
   mergeProblems,
   PollStatuses,
   type Slice,
@@ -48,8 +49,8 @@ export interface PollerOptions extends PollerTimes {
   readonly log: Log;
 }
 
-/** How long the first round waits for requests that are sent device by device. */
-const firstRoundPatienceMs = 2_000;
+/** After so many ms nothing waits for the first details any more: those of a large account take minutes. */
+const maxDetailsMs = 5_000;
 
 /**
  * Reads the cloud into the store by the schedules that the user wrote. Nothing makes a schedule faster or slower; events
@@ -74,7 +75,8 @@ export class Poller {
   readonly #usage: UsagePoll;
   readonly #pressureTests: PressureTestPoll;
   readonly #stopping = new AbortController();
-  #isFirstRoundDone = false;
+  #areListsRead = false;
+  #propertiesRead: Promise<void> = Promise.resolve();
   #onReached: () => void = () => {};
   /** Resolves when the first list could be read, and when the poller is stopped. */
   readonly #reached = new Promise<void>((resolve) => {
@@ -130,48 +132,46 @@ export class Poller {
     this.#pressureTests = new PressureTestPoll(parts, log);
   }
 
-  /** Polls everything, resolves after the first time that the cloud answered, and continues by the schedules. */
+  /**
+   * Starts all polls: sonics and incidents before anything that is read device by device, since they tell about valves
+   * and leaks. Resolves as soon as the lists are read and the cloud has answered; `startDetails` does the rest.
+   */
   async start(): Promise<void> {
-    await this.#runAll((slice) => this.#schedules[slice].start(() => this.#run(slice)));
+    const start = (slice: Slice) => this.#start(slice);
+    this.#propertiesRead = start('properties');
+    const located = Promise.race([this.#located, this.#propertiesRead]);
+    // If only some properties are shown, nobody knows before this which sonics are theirs.
+    if (this.#store.isFiltered || this.#store.neighbourhood.isShared) await located;
+    await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
-    const { records } = this.statuses;
-    // What failed while the cloud was unreachable is tried once more before anything is shown without it.
-    const failed = slices.filter((slice) => {
-      const { lastSuccessAt, failure } = records[slice];
-      return lastSuccessAt === null && failure !== null;
-    });
-    // A poll that is only slow is not repeated.
-    const isRepeated = (slice: Slice) => failed.includes(isSonicSlice(slice) ? 'sonics' : slice);
-    await this.#runAll(async (slice) => {
-      if (isRepeated(slice) && !this.#stopping.signal.aborted) await this.#schedules[slice].runNow();
-    });
-    this.#isFirstRoundDone = true;
+    // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
+    const isMissing = (slice: Slice) => {
+      const { lastSuccessAt, failure } = this.statuses.records[slice];
+      return lastSuccessAt === null && failure !== null && !this.#stopping.signal.aborted;
+    };
+    await Promise.all(listSlices.filter(isMissing).map((slice) => this.runNow(slice)));
+    this.#areListsRead = true;
     if (!this.#stopping.signal.aborted) this.#days.start(() => this.#onNewDay());
   }
 
-  /** Sonics and incidents first, since they tell about valves and leaks; then what is read device by device. */
-  async #runAll(run: (slice: Slice) => Promise<void>): Promise<void> {
-    const properties = run('properties');
-    const located = Promise.race([this.#located, properties]);
-    // If only some properties are shown, nobody knows before this which sonics are theirs.
-    const isPart = this.#store.isFiltered || this.#store.neighbourhood.isShared;
-    await (isPart ? located : this.#atMost(firstRoundPatienceMs, located));
-    await Promise.all((['signals', 'sonics', 'incidents'] as const).map(run));
+  /** Starts what is read device by device; resolves after the first run of all of it, or after some seconds. */
+  async startDetails(): Promise<void> {
     // The settings of the properties say when the days of usage begin.
-    const byDay = properties.then(() => Promise.all((['usage', 'pressure_tests'] as const).map(run)));
-    await this.#atMost(firstRoundPatienceMs, Promise.all([run('telemetry'), byDay]));
-    await this.#atMost(1_000, this.#details.hubsAndCategories());
-  }
-
-  /** Resolves with the task, or after that time. */
-  async #atMost(limitMs: number, task: Promise<unknown>): Promise<void> {
+    const afterProperties = this.#propertiesRead.then(() =>
+      Promise.all([this.#start('usage'), this.#start('pressure_tests'), this.#details.hubsAndCategories()]),
+    );
+    const details = Promise.all([this.#start('telemetry'), afterProperties]);
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(limitMs, resolve);
-      void task.then(() => {
+      const cancel = this.#clock.after(maxDetailsMs, resolve);
+      void details.then(() => {
         cancel();
         resolve();
       });
     });
+  }
+
+  #start(slice: Slice): Promise<void> {
+    return this.#schedules[slice].start(() => this.#run(slice));
   }
 
   /** Polls everything as soon as possible. */
@@ -224,7 +224,7 @@ export class Poller {
     const isRead = failure === null || failure.kind === 'incomplete';
     if (!isRead) this.#store.missed(slice, Math.min(startedAt, statuses.agesUntil(slice)));
     else if (!isSonicSlice(slice)) this.#onReached();
-    if (this.#isFirstRoundDone && statuses.records[slice].failure === null) {
+    if (this.#areListsRead && statuses.records[slice].failure === null) {
       if (before.failure?.kind === 'unavailable') this.#runFailed(slice);
       if (slice === 'sonics' && before.lastSuccessAt === null) {
         for (const each of sonicSlices) void this.runNow(each);

@@ -77,6 +77,7 @@ export class Publisher {
   /** Topics that are published again although they are as they were. */
   readonly #again = new Set<string>();
   #areDevicesReady = false;
+  #areDetailsReady = false;
   #isAllWanted = false;
   #isSweepDue = false;
   #isWanted = false;
@@ -103,6 +104,13 @@ export class Publisher {
   devicesReady(): void {
     this.#areDevicesReady = true;
     this.#isSweepDue = true;
+    this.#store.touchAll();
+    this.wake();
+  }
+
+  /** From now on discovery messages do not wait for details: they were read once, or take too long. */
+  detailsReady(): void {
+    this.#areDetailsReady = true;
     this.#store.touchAll();
     this.wake();
   }
@@ -261,6 +269,12 @@ export class Publisher {
 
   #announce(topic: string, { gist, componentIds, bytes }: Announcement, view: DeviceView): void {
     const before = this.#components.get(topic) ?? [];
+    // As long as nobody knows which entities the device has, the message of the last run stands.
+    if (!this.#areDetailsReady && before.length > 0 && isUnread(view)) {
+      this.#undecided.add(topic);
+      return;
+    }
+    this.#undecided.delete(topic);
     const gone = before === componentIds ? [] : before.filter((id) => !componentIds.includes(id));
     const wanted = [gist, ...gone].join(' ');
     if (this.#retained.has(topic, wanted)) return;
@@ -331,7 +345,7 @@ export class Publisher {
     const topics = deviceTopics(kind, id, this.#context.topics);
     this.#components.delete(discovery);
     this.#announcedAt.delete(discovery);
-    for (const topic of topics) this.#undecided.delete(topic);
+    for (const topic of [discovery, ...topics]) this.#undecided.delete(topic);
     return [discovery, ...topics];
   }
 
@@ -371,5 +385,19 @@ export class Publisher {
     const device = keys.find(({ kind, id }) => this.#store.neighbourhood.isElsewhere(kind, id));
     if (device) this.#leave({ kind: device.kind, id: device.id });
     return device !== undefined;
+  }
+}
+
+/** Whether something about the device was not read yet, so that nobody knows whether it has all of its entities. */
+function isUnread(view: DeviceView): boolean {
+  switch (view.kind) {
+    case 'property':
+      return view.settings === undefined || view.notifications === undefined;
+    case 'signal':
+      return view.hub === undefined;
+    case 'sonic':
+      return [view.signal, view.telemetry, view.usage, view.pressureTests].includes(undefined);
+    case 'bridge':
+      return view.applianceCategories === undefined;
   }
 }

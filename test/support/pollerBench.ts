@@ -68,5 +68,6 @@ export async function startPoller(
   });
   onTestFinished(() => poller.stop());
   await poller.start();
+  await poller.startDetails();
   return { poller, store, happened, client, stub };
 }

@@ -86,6 +86,9 @@ export async function startPolling(
     log,
   });
   onTestFinished(() => poller.stop());
-  await withTime(clock, poller.start());
+  await withTime(
+    clock,
+    poller.start().then(() => poller.startDetails()),
+  );
   return { clock, cloud, poller, store, lines };
 }
