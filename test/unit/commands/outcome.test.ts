@@ -1,0 +1,57 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import {
+  type CommandEvents,
+  type CommandParts,
+  type Outcome,
+  Outcomes,
+} from '../../../src/commands/outcome.ts';
+import { Store } from '../../../src/store/store.ts';
+import { logLines } from '../../support/logLines.ts';
+import { aProperty, topics } from '../../support/views.ts';
+
+function startOutcomes() {
+  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  store.replaceProperties({ records: [aProperty()], isComplete: true, startedAt: 0 });
+  const events = new EventEmitter<CommandEvents>();
+  const lines = logLines();
+  const shownAgain: string[] = [];
+  events.on('unchanged', (kind, id) => void shownAgain.push(`${kind}/${id}`));
+  const outcomes = new Outcomes({ topics, store, events, log: lines.log } as unknown as CommandParts);
+  const record = (path: string, status: Outcome['status'], reason: string | null = null) =>
+    outcomes.record(`sonic2mqtt/${path}`, status, reason, null);
+  return { outcomes, record, lines, shownAgain };
+}
+
+describe('the outcomes of commands', () => {
+  it('to valves are counted whichever way they came, and no others are', () => {
+    const { outcomes, record } = startOutcomes();
+    record('sonic/a/valve/set', 'ok');
+    record('sonic/a/valve/set', 'error', 'not_confirmed');
+    record('sonic/a/valve/set', 'error', 'timeout');
+    record('sonic/b/valve/set', 'superseded', 'a newer command');
+    record('bridge/request/command_valve', 'refused', 'no');
+    record('bridge/request/change_thing_state', 'ok');
+    record('bridge/request/read_sonic', 'ok');
+    record('sonic/a/name/set', 'ok');
+    record('signal/a/valve/set', 'refused');
+    record('bridge/refresh', 'ok');
+    expect(outcomes.valveCounts).toEqual({ ok: 2, error: 1, refused: 1, superseded: 1, not_confirmed: 1 });
+  });
+
+  it('that failed show again what is known, and are logged unless somebody was answered', () => {
+    const { record, lines, shownAgain } = startOutcomes();
+    record('property/property-1/name/set', 'ok');
+    record('property/property-1/name/set', 'superseded', 'a newer command');
+    record('bridge/request/patch_property', 'error', 'answered');
+    record('property/property-1/name/set', 'error', 'why');
+    record('property/stranger/name/set', 'refused', 'nobody');
+    record('bridge/request/command_valve', 'error', 'not_confirmed');
+    expect(shownAgain).toEqual(['property/property-1']);
+    expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([
+      `warn: Command for ${JSON.stringify(aProperty().name)} failed: why`,
+      'warn: Command for "stranger" rejected: nobody',
+      'warn: Command for sonic2mqtt/bridge/request/command_valve failed: not_confirmed',
+    ]);
+  });
+});
