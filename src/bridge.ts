@@ -38,7 +38,8 @@ import { Publisher } from './publishing/publisher.ts';
 import { SelfReport } from './publishing/selfReport.ts';
 import { Stocktaking } from './publishing/stocktaking.ts';
 import type { StateFile } from './state/stateFile.ts';
-import { type Happening, Store } from './store/store.ts';
+import type { IncidentEvent } from './store/incidents.ts';
+import { type DeviceEvent, Store } from './store/store.ts';
 import { EarlyPoll } from './webhook/earlyPoll.ts';
 import type { WebhookRegistration } from './webhook/webhookRegistration.ts';
 
@@ -148,24 +149,21 @@ export class Bridge {
       this.#publisher.insist(topic);
       this.#publisher.insist(options.topics.bridge('info'));
     });
-    this.#store = new Store(
-      {
-        selection: options.selection,
-        shard: options.shard,
-        memory: state,
-        crossed: (other) => this.#hasten(other),
-        staleAfterMs: options.poller.staleAfterMs,
-        allowedMs: (slice) => this.#poller.statuses.maxAgeMs(slice),
-        cloudNow: () => client.cloudNow,
-      },
-      () => this.#publisher.devicesChanged(),
-    );
+    this.#store = new Store({
+      selection: options.selection,
+      shard: options.shard,
+      memory: state,
+      staleAfterMs: options.poller.staleAfterMs,
+      clock,
+    });
+    this.#store.on('change', () => this.#publisher.devicesChanged());
+    this.#store.on('device', (event) => this.#onDevice(event));
+    this.#store.on('incident', (event) => this.#onIncident(event));
     this.#poller = new Poller({
       ...options.poller,
       client,
       store: this.#store,
       state,
-      happened: (happenings) => this.#happened(happenings),
       polled: (slice, isWhole) => this.#polled(slice, isWhole),
       categoriesChanged: () => this.#publisher.wake(),
       clock,
@@ -280,7 +278,6 @@ export class Bridge {
       .on('outcome', (outcome) => this.#events.tell('command', outcome))
       .on('unchanged', (kind, id) => this.#publisher.showAgain(kind, id))
       .on('bridgeCommand', (order) => this.#carryOut(order))
-      .on('happened', (happenings) => this.#happened(happenings))
       .on('offersChanged', () => this.#offersChanged());
   }
 
@@ -494,6 +491,7 @@ export class Bridge {
     if (slice === 'incidents' && isWhole && !this.#isStopped) this.#announcer.listed();
     this.#monitor.look();
     this.#sayFound();
+    this.#sweepOnceCertain();
     if (slice !== 'properties') return;
     void this.#registration?.look(this.#store);
   }
@@ -515,26 +513,29 @@ export class Bridge {
     this.#cancelProgress = this.#parts.clock.after(progressEveryMs, () => this.#sayProgress(words));
   }
 
-  #happened(happenings: readonly Happening[]): void {
-    const isIncident = happenings.some(
-      ({ event }) => event === 'incident_opened' || event === 'incident_closed',
-    );
-    // A leak may have closed its valve. What is there at the start happened before.
-    if (isIncident && this.#isFirstRoundDone) this.#pollValvesEarly();
-    for (const happening of happenings) {
-      if (happening.event === 'incident_opened') this.#announcer.opened(happening.record);
-      else if (happening.event === 'incident_closed') this.#announcer.closed(happening.record);
-      else if (happening.event === 'incident_moved') this.#announcer.takeOver([happening.record.id]);
-      if (happening.event === 'incident_opened' || happening.event === 'incident_moved') continue;
-      const kind = 'kind' in happening ? { kind: happening.kind } : {};
-      this.#events.tell(happening.event, { ...kind, ...happening.record });
-    }
-    if (!this.#wasCertain && this.#store.isCertain) {
-      this.#wasCertain = true;
-      // What was left alone as long as nobody knew whether it is wanted may be stale.
-      if (this.#publisher.isShowingDevices) void this.#stocktaking.take();
-    }
+  #onDevice({ event, kind, record }: DeviceEvent): void {
+    this.#events.tell(event, { kind, ...record });
     this.#announcer.wake();
+  }
+
+  #onIncident({ event, record }: IncidentEvent): void {
+    if (event === 'incident_opened') this.#announcer.opened(record);
+    else if (event === 'incident_moved') this.#announcer.takeOver([record.id]);
+    else {
+      if (event === 'incident_closed') this.#announcer.closed(record);
+      this.#events.tell(event, record);
+    }
+    // A leak may have closed its valve. What is there at the start happened before.
+    const isNews = event === 'incident_opened' || event === 'incident_closed';
+    if (isNews && this.#isFirstRoundDone) this.#pollValvesEarly();
+    this.#announcer.wake();
+  }
+
+  /** What was left alone as long as nobody knew whether it is wanted may be stale. */
+  #sweepOnceCertain(): void {
+    if (this.#wasCertain || !this.#store.isCertain) return;
+    this.#wasCertain = true;
+    if (this.#publisher.isShowingDevices) void this.#stocktaking.take();
   }
 
   #offers(operation: OperationName): boolean {
@@ -548,16 +549,6 @@ export class Bridge {
   #offersChanged(): void {
     this.#store.touchAll();
     this.#publisher.wake();
-  }
-
-  /** Something has gone to another bridge's part of the account, or come from there: that one looks at the cloud at once. */
-  #hasten(other: string): void {
-    if (this.#isStopped) return;
-    const { connection, log } = this.#parts;
-    const topic = this.#options.topics.ofBridge(other, 'refresh');
-    connection.publish(topic, 'moved', { retain: false }).catch((error) => {
-      log.debug(`${other} was not told: ${String(error)}`);
-    });
   }
 
   // ---- what the broker said and keeps -------------------------------------------------------------------------
@@ -584,7 +575,6 @@ export class Bridge {
     }
     for (const topic of inventory.states()) this.#parts.retained.found(topic);
     for (const [id, record] of inventory.usage) this.#parts.state.adoptUsage(id, record);
-    this.#store.neighbourhood.remember(inventory.homes());
     this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
     for (const device of inventory.leftBehind()) this.#handover.leave(device);
   }

@@ -1,5 +1,5 @@
 import { isTree } from '../config/tree.ts';
-import type { PlannedKind } from '../store/dirty.ts';
+import type { PlannedKind } from '../store/changes.ts';
 import type { StandIns } from './standIns.ts';
 
 /** Fields of records whose words are the protocol's, and tell of nobody; what is in any other is somebody's. */

@@ -5,7 +5,7 @@ import { isTree, type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
 import { slices } from '../polling/pollStatus.ts';
-import { type CloudDeviceKind, cloudKinds } from '../store/readings.ts';
+import { type CloudDeviceKind, cloudKinds } from '../store/changes.ts';
 import type { StandIns } from './standIns.ts';
 
 /** Where much happens it is never quiet. */

@@ -12,7 +12,7 @@ import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
 import { lookIntoMissing } from '../polling/missingRoute.ts';
 import type { Poller } from '../polling/poller.ts';
-import type { Happening, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 
 /** How a command ended, as published on `bridge/event`. */
 export interface Outcome {
@@ -34,8 +34,6 @@ export interface CommandEvents {
   bridgeCommand: [order: BridgeOrder];
   /** The cloud was found not to offer an operation. */
   offersChanged: [];
-  /** An answer of the cloud brought news of an incident. */
-  happened: [happenings: readonly Happening[]];
 }
 
 /** The times of commands, in ms. */

@@ -177,14 +177,14 @@ export class Requests {
    */
   #otherMover(call: ValveCall): Failure | null {
     const { store } = this.#parts;
-    if (!store.neighbourhood.isShared) return null;
+    if (!store.topology.isShared) return null;
     const id = valveOf(call);
     if (!store.isWhole && !store.sonicView(id)) {
       const words =
         'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
       return rejection('cloud_unavailable', words);
     }
-    const mover = store.neighbourhood.otherMover(id);
+    const mover = store.topology.otherMover(id);
     if (mover === null) return null;
     return rejection(
       'invalid_request',

@@ -102,7 +102,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     if (kind === 'bridge') return target;
     // Several bridges receive each command: one of them answers.
     const isShown = kind === 'incident' ? store.incident(id) : store.view(kind, id);
-    if (isShown !== null || store.neighbourhood.answersFor(kind, id)) return target;
+    if (isShown !== null || store.answersFor(kind, id)) return target;
     log.debug(`${topic} is for another bridge`);
     return null;
   }
@@ -166,7 +166,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
         },
       });
       // The cloud also gives incidents of properties that are not shown here.
-      if (incident.id === id && store.neighbourhood.isIncidentHere(incident)) {
+      if (incident.id === id && store.isIncidentHere(incident)) {
         this.#dispatch(message, target, parseIncidentCommand(incident, payload, control));
       } else this.#refuse(topic, this.#unknownTarget(target));
     } catch (error) {

@@ -14,7 +14,7 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { namesRecords } from '../polling/missingRoute.ts';
-import type { Happening, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { timeLeftMs } from './messageRules.ts';
 import { type CommandParts, type Outcomes, reasonFor } from './outcome.ts';
 
@@ -156,8 +156,8 @@ export class Updates {
   }
 
   #takeAnswer(call: Call, reply: unknown, startedAt: number): void {
-    const { store, poller, events, clock } = this.#parts;
-    events.emit('happened', takeReply(store, call, reply, clock.monotonic()));
+    const { store, poller, clock } = this.#parts;
+    takeReply(store, call, reply, clock.monotonic());
     this.#pollFor(call);
     if (call.operation === 'start_pressure_test') void poller.readNewTest(call.params.thing_id);
     // Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others.
@@ -189,7 +189,7 @@ function fieldsOf(calls: readonly Call[]): string {
  * begun before, and some of what it says no list shows. The row of the operation says what it is. Null, the cloud said
  * no more than that it is done.
  */
-export function takeReply(store: Store, call: Call, reply: unknown, now: number): readonly Happening[] {
+export function takeReply(store: Store, call: Call, reply: unknown, now: number): void {
   const [id = ''] = Object.values<string>(call.params ?? {});
   const { returns } = operationRow(call.operation);
   // What no reading may show is as it was asked for, unless the answer says otherwise.
@@ -205,9 +205,9 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
   } else if (returns === 'pushNotifications') {
     store.noteAcceptedSettings(id, { push_enabled: told.push_enabled ?? asked.push_enabled });
   }
-  if (reply === null) return [];
-  if (returns === 'incident') return store.setIncident(id, reply as Incident, now);
-  if (returns === 'property') store.setProperty(id, reply as Property, now);
+  if (reply === null) return;
+  if (returns === 'incident') store.setIncident(id, reply as Incident, now);
+  else if (returns === 'property') store.setProperty(id, reply as Property, now);
   else if (returns === 'signal') store.setSignal(id, reply as Signal, now);
   else if (returns === 'sonic') store.setChangedSonic(id, reply as Sonic, now);
   else if (returns === 'notifications') store.setNotifications(id, reply as NotificationSettings, now);
@@ -216,5 +216,4 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
     const { job_id: jobId } = reply as RecordOf<'start_pressure_test'>;
     if (jobId !== null) store.notePressureTestJob(id, jobId);
   }
-  return [];
 }

@@ -15,7 +15,7 @@ export function wordsOfEmptiness(store: Store, isAsked: boolean): string | null 
     if (store.isFiltered && !store.isFilterMatched) {
       return 'no property of the account is selected by filters.properties';
     }
-    return store.neighbourhood.unshownPropertyIds().length > 0 ? null : 'the account has no property';
+    return store.otherPropertyIds.length > 0 ? null : 'the account has no property';
   }
   if (sonics > 0) return null;
   if (!store.isCertain) return wordsOfUnsaid(store, isAsked);
@@ -23,7 +23,7 @@ export function wordsOfEmptiness(store: Store, isAsked: boolean): string | null 
     signals === 0
       ? 'the account has a property, but no signal (hub) in it'
       : 'the account has a signal (hub), but no sonic (valve) on it';
-  return store.neighbourhood.isShared ? words.replace('the account', 'this part of the account') : words;
+  return store.topology.isShared ? words.replace('the account', 'this part of the account') : words;
 }
 
 /** Which alerts are unknown, as nobody knows where an open incident is; said once the lists were read that may have its device. */
@@ -51,13 +51,10 @@ export function accountNotes(store: Store, isAsked: boolean): string[] {
   const { properties, signals } = store.counts();
   const bare = signals === 0 ? [] : store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
   const unmatched = store.isFilterMatched ? store.unmatchedSelection() : [];
-  const others = store.isWhole && properties === 0 ? store.neighbourhood.unshownPropertyIds().length : 0;
-  const { leftOut } = store.neighbourhood;
+  const others = store.isWhole && properties === 0 ? store.otherPropertyIds.length : 0;
   return [
     wordsOfUnsaid(store, isAsked),
     others > 0 && `no property is this bridge's: the account's ${others} go to others by shard`,
-    leftOut > 0 &&
-      `in no property that is known, and so shown by no bridge: ${leftOut} of the account's sonics`,
     bare.length > 0 && `no signal (hub) in ${some(bare)}`,
     unmatched.length > 0 && `filters.properties: the account has no property ${some(unmatched)}`,
   ].filter((words) => typeof words === 'string');
@@ -66,7 +63,7 @@ export function accountNotes(store: Store, isAsked: boolean): string[] {
 /** Of which properties the cloud keeps to itself what is in them, in words; null where it has told of all. */
 function wordsOfUnsaid(store: Store, isAsked: boolean): string | null {
   if (!isAsked) return null;
-  const ids = store.neighbourhood.unsurveyedPropertyIds();
+  const ids = store.topology.unsurveyedPropertyIds();
   const names = ids.slice(0, mostNamed + 1).map((id) => store.propertyView(id)?.property.name ?? id);
   return ids.length === 0 ? null : `the cloud does not say which signals (hubs) are in ${some(names)}`;
 }

@@ -5,7 +5,8 @@ import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts
 import type { HowFar } from '../cloud/listAll.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Incident, Sonic } from '../model/records.ts';
-import type { Happening, Reading, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { Reading } from '../store/table.ts';
 import { deviceConcurrency } from './perDevice.ts';
 import {
   listProblem,
@@ -28,7 +29,6 @@ export interface ListsOptions {
   readonly statuses: PollStatuses;
   /** Cancels what is in progress. */
   readonly signal: AbortSignal;
-  readonly onChanges: (changes: readonly Happening[]) => void;
   readonly clock: Clock;
 }
 
@@ -37,8 +37,6 @@ export interface OwnedSignals {
   readonly problem: PollProblem | null;
   /** A signal is in another property than was known. */
   readonly hasChanged: boolean;
-  /** A signal may belong to another bridge by now, and is shown by nobody until the properties are read again. */
-  readonly isUnsettled: boolean;
 }
 
 /** What was read of the list of Wi-Fi sonics. */
@@ -73,22 +71,19 @@ export class Lists {
   }
 
   /**
-   * Reads which signals are in which property. Properties that are not shown are asked too: their signals and sonics
-   * are not shown either.
+   * Reads which signals are in which property. If several bridges share the account, the properties of the others are
+   * read too: what is in them is not shown here.
    */
   async ownedSignals(): Promise<OwnedSignals> {
     const problems: (PollProblem | null)[] = [];
     let hasChanged = false;
-    let isUnsettled = false;
-    const { neighbourhood } = this.#store;
-    const ids = [...this.#store.ids('property'), ...neighbourhood.unshownPropertyIds()];
+    const ids = this.#store.topology.surveyedIds();
     await severalAtOnce(deviceConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
         const owned = await this.#client.listAll(call, { signal: this.#signal });
         const signalIds = owned.records.map((signal) => signal.id);
         if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) hasChanged = true;
-        if (owned.complete && neighbourhood.isAnyUnsettledIn(id)) isUnsettled = true;
         problems.push(listProblem(owned));
       } catch (error) {
         if (!(error instanceof CloudError) || this.#signal.aborted) throw error;
@@ -97,7 +92,7 @@ export class Lists {
       // The details of the properties are the other half.
       this.#options.statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
     });
-    return { problem: mergeProblems(problems), hasChanged, isUnsettled };
+    return { problem: mergeProblems(problems), hasChanged };
   }
 
   /** Reads the signals. */
@@ -120,9 +115,9 @@ export class Lists {
       isWifiRead = true;
     });
     const problem = await this.#read('sonics', { operation: 'list_sonics' }, async (reading) => {
-      if (!isWifiRead) this.#options.onChanges(this.#store.seeSonics(reading));
+      if (!isWifiRead) this.#store.addSonics(reading);
       const wifi = await wifiRead;
-      return this.#signal.aborted ? [] : this.#store.replaceSonics(reading, wifi);
+      if (!this.#signal.aborted) this.#store.replaceSonics(reading, wifi);
     });
     const { problem: wifiProblem } = await wifiRead;
     return mergeProblems([
@@ -142,16 +137,16 @@ export class Lists {
       const isChecked = isComplete || !this.#store.areIncidentsKnown;
       const missing = isChecked ? this.#store.incidentsMissingFrom(reading.records) : [];
       const found = await this.#checkMissing(missing, isComplete);
-      return this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
+      this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
     });
   }
 
   async #read<Name extends ListName>(
     slice: Slice,
     call: Call<Name>,
-    store: (reading: Reading<RecordOf<Name>>) => Happening[] | Promise<Happening[]>,
+    store: (reading: Reading<RecordOf<Name>>) => void | Promise<void>,
   ): Promise<PollProblem | null> {
-    const { clock, statuses, onChanges } = this.#options;
+    const { clock, statuses } = this.#options;
     const startedAt = clock.monotonic();
     const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
       // What is read of each property takes longer than their list.
@@ -159,9 +154,7 @@ export class Lists {
     };
     const crawl = await this.#client.listAll(call, { signal: this.#signal, onPage });
     if (this.#signal.aborted) return null;
-    const changes = await store({ records: crawl.records, isComplete: crawl.complete, startedAt });
-    if (this.#signal.aborted) return null;
-    onChanges(changes);
+    await store({ records: crawl.records, isComplete: crawl.complete, startedAt });
     return listProblem(crawl);
   }
 

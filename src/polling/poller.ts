@@ -6,7 +6,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { ApplianceCategories } from '../model/records.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { Happening, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { Details } from './details.ts';
 import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
@@ -40,7 +40,6 @@ export interface PollerOptions extends PollerTimes {
   readonly client: CloudClient;
   readonly store: Store;
   readonly state: StateFile;
-  readonly happened: (happenings: readonly Happening[]) => void;
   /** A poll has ended, and has read everything or not. */
   readonly polled: (slice: Slice, isWhole: boolean) => void;
   readonly categoriesChanged: () => void;
@@ -121,7 +120,11 @@ export class Poller {
     this.#days = new LocalDays(store, state, timezone, clock);
     const { signal } = this.#stopping;
     const parts = { client, store, statuses, days: this.#days, signal, clock, log };
-    this.#lists = new Lists({ ...parts, onChanges: (changes) => this.#onChanges(changes) });
+    this.#lists = new Lists(parts);
+    store.on('device', ({ event, kind }) => {
+      if (event !== 'device_added' || kind !== 'sonic') return;
+      for (const slice of ['usage', 'pressure_tests'] as const) void this.runNow(slice);
+    });
     this.#details = new Details({
       ...parts,
       hubMaxAgeMs: options.staleAfterMs,
@@ -141,7 +144,7 @@ export class Poller {
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
     // If only some properties are shown, nobody knows before this which sonics are theirs.
-    if (this.#store.isFiltered || this.#store.neighbourhood.isShared) await located;
+    if (!this.#store.topology.isWholeAccount) await located;
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
@@ -199,7 +202,7 @@ export class Poller {
     this.#stopping.abort(new Error('the bridge stops'));
     this.#onReached();
     this.#days.stop();
-    this.#telemetry.stop();
+    this.#store.setAging(false);
     await Promise.all(slices.map((slice) => this.#schedules[slice].stop()));
   }
 
@@ -211,6 +214,8 @@ export class Poller {
     // Without a list of sonics there is nothing to ask for.
     if (isSonicSlice(slice) && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(slice);
+    if (slice === 'telemetry' || isAging(slice)) this.#store.setMaxAge(slice, statuses.maxAgeMs(slice));
+    this.#store.setAging(statuses.isCloudAnswering);
     let failure: Failure | null;
     try {
       failure = await this.#polls[slice]();
@@ -222,15 +227,16 @@ export class Poller {
     statuses.end(slice, startedAt, failure);
     if (failure?.isInDoubt) this.#log.debug(`Reading ${slice} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
-    if (!isRead) this.#store.missed(slice, Math.min(startedAt, statuses.agesUntil(slice)));
-    else if (!isSonicSlice(slice)) this.#onReached();
+    if (!isRead && isAging(slice)) {
+      this.#store.missed(slice, Math.min(startedAt, statuses.agesUntil(slice)));
+    } else if (isRead && !isSonicSlice(slice)) this.#onReached();
     if (this.#areListsRead && statuses.records[slice].failure === null) {
       if (before.failure?.kind === 'unavailable') this.#runFailed(slice);
       if (slice === 'sonics' && before.lastSuccessAt === null) {
         for (const each of sonicSlices) void this.runNow(each);
       }
     }
-    this.#telemetry.expire();
+    this.#store.setAging(statuses.isCloudAnswering);
     this.#options.polled(slice, failure === null);
     if (slice === 'properties') void this.#details.hubsAndCategories();
     return failure === null;
@@ -255,7 +261,6 @@ export class Poller {
   async #pollProperties(): Promise<Failure | null> {
     const problem = await this.#lists.properties();
     const owned = await this.#lists.ownedSignals();
-    if (owned.isUnsettled) void this.runNow('properties');
     if (owned.hasChanged && this.statuses.records.signals.lastSuccessAt !== null) {
       for (const slice of ['signals', 'sonics'] as const) void this.runNow(slice);
     }
@@ -264,12 +269,6 @@ export class Poller {
     // The time zones may have changed.
     this.#refreshDays();
     return incomplete(mergeProblems([problem, owned.problem, settings]));
-  }
-
-  #onChanges(changes: readonly Happening[]): void {
-    const isSonicAdded = changes.some((each) => each.event === 'device_added' && each.kind === 'sonic');
-    if (isSonicAdded) for (const slice of ['usage', 'pressure_tests'] as const) void this.runNow(slice);
-    this.#options.happened(changes);
   }
 
   #onNewDay(): void {
@@ -281,4 +280,9 @@ export class Poller {
     this.#usage.refresh();
     this.#pressureTests.refresh();
   }
+}
+
+/** Whether the records of a poll grow stale when it misses them. */
+function isAging(slice: Slice): slice is 'signals' | 'sonics' | 'incidents' {
+  return slice === 'signals' || slice === 'sonics' || slice === 'incidents';
 }

@@ -2,7 +2,7 @@ import { sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { pressureTestsOn } from '../model/pressureTests.ts';
 import type { PressureTests } from '../model/records.ts';
-import { Ages } from '../store/ages.ts';
+import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
 import { type Failure, incomplete } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';

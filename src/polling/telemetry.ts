@@ -1,13 +1,10 @@
 import type { Log } from '../base/log.ts';
 import { isConnected } from '../model/devices.ts';
 import type { Telemetry } from '../model/records.ts';
-import { measurementOf } from '../model/telemetry.ts';
+import { measurementAgeMs, measurementOf } from '../model/telemetry.ts';
 import type { DeviceQuery } from './perDevice.ts';
 import { type Failure, incomplete, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 import { querySonics, type SonicPollParts } from './sonicPoll.ts';
-
-/** Timers may fire this much early, in ms. */
-const timerToleranceMs = 2;
 
 /** Reads what each sonic measures: flow, pressure and temperature. */
 export class TelemetryPoll {
@@ -15,7 +12,6 @@ export class TelemetryPoll {
   readonly #log: Log;
   /** Sonics that do not measure any more: the cloud only has old values of them. */
   readonly #silent = new Set<string>();
-  #cancelExpiry: () => void = () => {};
 
   constructor(parts: SonicPollParts, log: Log) {
     this.#parts = parts;
@@ -53,37 +49,18 @@ export class TelemetryPoll {
     return incomplete(mergeProblems([...errors.map(toProblem), ...problems]));
   }
 
-  /**
-   * Marks values that are too old as unknown, also between two polls. While the cloud is unreachable everything is
-   * unavailable, and no value changes.
-   */
-  expire(): void {
-    const { store, statuses, clock, signal } = this.#parts;
-    this.#cancelExpiry();
-    if (signal.aborted || !statuses.isCloudAnswering) return;
-    const leftMs = store.expireTelemetry(clock.monotonic());
-    if (Number.isFinite(leftMs)) {
-      this.#cancelExpiry = clock.after(leftMs + timerToleranceMs, () => this.expire());
-    }
-  }
-
-  /** Lets nothing expire any more. */
-  stop(): void {
-    this.#cancelExpiry();
-  }
-
   #query(isWifi: boolean): DeviceQuery {
-    const { client, store, signal, clock } = this.#parts;
+    const { client, store, signal } = this.#parts;
     const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
     return {
       operation,
       read: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
         const telemetry = await client.call(call, { signal, isOneOfMany: true });
-        const isCurrent = store.setTelemetry(id, telemetry, clock.monotonic());
+        const isCurrent = store.setTelemetry(id, telemetry, measurementAgeMs(telemetry, client.cloudNow));
         this.#logSilence(id, telemetry, isCurrent);
       },
-      onNone: (id, at) => void store.setTelemetry(id, null, at),
+      onNone: (id) => void store.setTelemetry(id, null, 0),
       // The last values age by themselves.
       onFailed: () => {},
       onUnavailable: () => store.dropTelemetry(isWifi),

@@ -3,7 +3,7 @@ import { type Day, isFirstOfMonth, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
 import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { Ages } from '../store/ages.ts';
+import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
 import { type Failure, incomplete } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';

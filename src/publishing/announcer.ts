@@ -7,7 +7,7 @@ import type { Topics } from '../homeassistant/topics.ts';
 import { eventTypeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { AnnouncingDevice } from '../store/openIncidents.ts';
+import type { AnnouncingDevice } from '../store/incidents.ts';
 import type { Store } from '../store/store.ts';
 import type { Publisher } from './publisher.ts';
 

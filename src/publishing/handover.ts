@@ -97,7 +97,7 @@ export class Handover {
       const { kind, id } = device;
       this.#left.delete(this.#options.topics.device(kind, id));
       if (this.#options.store.view(kind, id) || this.#isTakenOver(device, kept)) continue;
-      if (this.#options.store.neighbourhood.isElsewhere(kind, id)) await this.#giveUp(device, kept);
+      if (this.#options.store.isLeftToOthers(kind, id)) await this.#giveUp(device, kept);
       else if (this.#isOurs(device, kept)) {
         this.#options.stale(this.#topicsOf(device).filter((topic) => kept.has(topic)));
       }
@@ -129,7 +129,7 @@ export class Handover {
    */
   async #giveUp({ kind, id }: DeviceKey, kept: ReadonlyMap<string, string>): Promise<void> {
     const { topics } = this.#options;
-    const owner = this.#options.store.neighbourhood.bridgeFor(kind, id);
+    const owner = this.#options.store.topology.bridgeFor(kind, id);
     const discovery = kept.get(topics.discovery(kind, id));
     if (discovery !== undefined && owner !== topics.bridgeName) {
       const payload = discovery

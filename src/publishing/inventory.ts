@@ -10,7 +10,7 @@ import {
 import { namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { recordFromShown, type UsageRecord } from '../model/usage.ts';
-import { type CloudDeviceKind, cloudKinds } from '../store/readings.ts';
+import { type CloudDeviceKind, cloudKinds } from '../store/changes.ts';
 
 /** A device of the cloud, by which its topics are named. */
 export interface DeviceKey {
@@ -112,17 +112,6 @@ export class Inventory {
       return made !== undefined && made.maker !== this.#topics.bridgeName;
     };
     return [...this.#incidents].filter(([, keys]) => keys.some(isOfOther)).map(([id]) => id);
-  }
-
-  /** In which property each thing was, by `kind/id`. */
-  homes(): Map<string, string> {
-    const homes = new Map<string, string>();
-    for (const [key, home] of this.#records) if (home !== null) homes.set(key, home);
-    for (const id of this.#incidents.keys()) {
-      const home = this.#homeOfIncident(id);
-      if (home !== null) homes.set(`incident/${id}`, home);
-    }
-    return homes;
   }
 
   #noteRecord({ kind, id }: Target, payload: string): void {

@@ -14,8 +14,7 @@ import {
 } from '../homeassistant/plan.ts';
 import { statesPath } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
-import type { Dirty } from '../store/dirty.ts';
-import { type CloudDeviceKind, cloudKinds } from '../store/readings.ts';
+import { type CloudDeviceKind, cloudKinds, type Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { DeviceKey } from './inventory.ts';
 
@@ -224,10 +223,8 @@ export class Publisher {
         await this.#retained.room();
         const view = this.#store.view(kind, id);
         try {
-          // On its way from one property to another it may be another bridge's already.
-          if (view && this.#store.neighbourhood.isUnsettled(kind, id)) continue;
           if (view) this.#publishDevice(view);
-          else if (this.#store.neighbourhood.mayBeTakenOver(kind, id)) this.#leave({ kind, id });
+          else if (this.#store.isLeftToOthers(kind, id)) this.#leave({ kind, id });
           else this.#deleteDevice(kind, id);
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
@@ -242,7 +239,7 @@ export class Publisher {
       if (incident) {
         const { topic, payload } = planIncident(incident, this.#context.topics);
         this.#retained.put(topic, payload);
-      } else if (this.#store.neighbourhood.mayBeTakenOver('incident', id)) {
+      } else if (this.#store.isLeftToOthers('incident', id)) {
         this.#retained.release(this.#context.topics.incident(id));
       } else this.#retained.clear(this.#context.topics.incident(id));
     }
@@ -377,12 +374,12 @@ export class Publisher {
     const discovered = topics.discovered(topic);
     if (target?.kind === 'bridge') return false;
     if (target?.kind === 'incident') {
-      if (!this.#store.neighbourhood.isElsewhere('incident', target.id)) return false;
+      if (!this.#store.isLeftToOthers('incident', target.id)) return false;
       this.#retained.release(topic);
       return true;
     }
     const keys = target ? [target as DeviceKey] : cloudKinds.map((kind) => ({ kind, id: discovered ?? '' }));
-    const device = keys.find(({ kind, id }) => this.#store.neighbourhood.isElsewhere(kind, id));
+    const device = keys.find(({ kind, id }) => this.#store.isLeftToOthers(kind, id));
     if (device) this.#leave({ kind: device.kind, id: device.id });
     return device !== undefined;
   }

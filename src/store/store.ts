@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+import type { Clock } from '../base/clock.ts';
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
@@ -12,432 +14,381 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
-import { measurementAgeMs, measuringIntervalMs } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
-import type { Slice } from '../polling/pollStatus.ts';
-import { Devices } from './devices.ts';
-import type { Dirty, PlannedKind } from './dirty.ts';
-import { areCertain, areWhole, type Lists } from './lists.ts';
-import { Neighbourhood } from './neighbourhood.ts';
-import { type AnnouncingDevice, OpenIncidents } from './openIncidents.ts';
-import { PerDevice } from './perDevice.ts';
-import { Precedence } from './precedence.ts';
-import { type AcceptedMemory, PropertyDetails } from './propertyDetails.ts';
-import type { CloudDeviceKind, Happening, Reading } from './readings.ts';
-import { Ripples } from './ripples.ts';
-import { SonicFigures } from './sonicFigures.ts';
-import { Territory } from './territory.ts';
+import { Changes, type CloudDeviceKind, cloudKinds, type Dirty, type PlannedKind } from './changes.ts';
+import { DetailTable, TelemetryTable } from './details.ts';
+import { type AnnouncingDevice, type IncidentEvent, OpenIncidents } from './incidents.ts';
+import { LinkFlaps } from './links.ts';
+import { PropertyFilter } from './propertyFilter.ts';
+import { type Change, type Reading, Table } from './table.ts';
+import { Topology } from './topology.ts';
 import { Valves } from './valves.ts';
-import { Whereabouts } from './whereabouts.ts';
+import { type Parts, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-export type { CloudDeviceKind, Happening, Reading } from './readings.ts';
-
-/** Where each kind of device is listed. */
-const listOf = {
-  property: 'properties',
-  signal: 'signals',
-  sonic: 'sonics',
-} as const satisfies Record<CloudDeviceKind, Slice>;
+/** What is kept over a restart of what the cloud accepted and does not show. */
+export interface AcceptedMemory {
+  readonly acceptedBy: (propertyId: string) => AcceptedSettings;
+  readonly keepAccepted: (propertyId: string, settings: AcceptedSettings) => void;
+  readonly forgetAccepted: (propertyId: string) => void;
+}
 
 export interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
   /** Which part of the properties is this bridge's; all unless given. */
   readonly shard?: Shard;
-  /** A device has come from a property of that other bridge, or gone there. */
-  readonly crossed?: (bridge: string) => void;
-  /** How long something may be missed by readings before it counts as unread, in ms. */
+  /** How old a record may be when a poll misses it, in ms, unless `setMaxAge` says otherwise. */
   readonly staleAfterMs: number;
-  /** The same of a list that is read so seldom that one failure would make it old; `staleAfterMs` unless given. */
-  readonly allowedMs?: (slice: Slice) => number;
-  /** What the cloud's clock shows, in ms since 1970; the machine's own unless given. */
-  readonly cloudNow?: () => number;
   /** Keeps what the cloud accepted and does not show; not over a restart unless given. */
   readonly memory?: AcceptedMemory;
+  readonly clock: Clock;
 }
 
-/** What the cloud last said, slice by slice. A record that did not change keeps its identity. */
-export class Store {
-  /** Which bridge shows what the cloud lists. */
-  readonly neighbourhood: Neighbourhood;
-  readonly #options: StoreOptions;
-  readonly #precedence = new Precedence();
-  readonly #whereabouts = new Whereabouts({
-    hasProperty: (id) => this.#properties.has(id) || this.#properties.unwantedIn(id) !== undefined,
-    onlyProperty: () => this.#onlyProperty,
-    sonic: (id) => this.#sonics.get(id),
-    propertyOfUnshown: (id) => this.#sonics.unwantedIn(id) ?? null,
-    sonics: () => this.#sonics.all,
-  });
-  readonly #properties: Devices<Property>;
-  /** The only property of the account when all was marked last. */
-  #markedOnlyProperty: string | null = null;
-  readonly #details: PropertyDetails;
-  readonly #signals: Devices<Signal>;
-  #areSignalsAsked = false;
-  #areSignalsRefused = false;
-  readonly #hubs = new PerDevice<HubDetail>();
-  readonly #sonics: Devices<Sonic>;
-  readonly #figures = new SonicFigures();
-  readonly #valves = new Valves();
-  readonly #incidents: OpenIncidents;
-  readonly #lists: Lists;
-  readonly #territory: Territory;
-  readonly #ripples: Ripples;
+/** A device that is shown from now on, or no more; one that was there at the start was not added. */
+export interface DeviceEvent {
+  readonly event: 'device_added' | 'device_removed';
+  readonly kind: CloudDeviceKind;
+  readonly record: Property | Signal | Sonic;
+}
 
-  constructor(options: StoreOptions, onChange: () => void) {
-    this.#options = options;
-    this.#details = new PropertyDetails(this.#precedence, options.memory);
-    this.#territory = new Territory(options.selection, options.shard ?? wholeAccount);
-    this.#properties = this.#devices(
-      'property',
-      ({ id }) => id,
-      (property) => this.#territory.has(property),
-    );
-    this.#signals = this.#devices('signal', ({ id }) => this.#whereabouts.signals.of(id));
-    this.#sonics = this.#devices('sonic', (sonic) => this.#whereabouts.propertyOfSonic(sonic));
-    this.#incidents = new OpenIncidents(this.#precedence, {
-      announcerOf: (incident) => this.announcerOf(incident),
-      propertyOf: (incident) => this.#whereabouts.propertyOf(incident),
-      isSelected: (incident) => this.neighbourhood.isIncidentHere(incident),
-      isDeviceless: (incident) => this.neighbourhood.isDeviceless(incident),
-      // One that names a sonic is where that is.
-      arePlacesKnown: () => this.neighbourhood.arePlacesKnown && this.#sonics.isPlaced,
-      isElsewhere: (home) => this.neighbourhood.isHomeElsewhere(home),
-      touch: (kind, id) => this.#ripples.touch(kind, id),
-      touchAll: () => this.#ripples.touchAll(),
-    });
-    this.#lists = {
-      property: this.#properties,
-      signal: this.#signals,
-      sonic: this.#sonics,
-      incident: this.#incidents,
+interface StoreEvents {
+  /** Something must be planned anew. */
+  readonly change: [];
+  readonly device: [DeviceEvent];
+  readonly incident: [IncidentEvent];
+}
+
+/** Lists whose records grow stale when their polls miss them. */
+type AgingList = 'signals' | 'sonics' | 'incidents';
+
+/** A timer may go off a little before its time, in ms. */
+const timerToleranceMs = 2;
+
+/**
+ * What is known of the account. The polls put whole lists into tables, one for each kind of record; the topology says which
+ * device is where, and whether this bridge shows it. A change marks what shows it in one dirty set, from which the
+ * publisher takes what to plan, and is told by events once a whole list is stored. A record is stale once polls have missed
+ * it for too long; measured values also by themselves, for which there is one timer. All times are ms of the monotonic clock.
+ */
+export class Store extends EventEmitter<StoreEvents> {
+  /** Which device is where, and which bridge shows it. */
+  readonly topology: Topology;
+  readonly #properties: Table<Property>;
+  readonly #signals: Table<Signal>;
+  readonly #sonics: Table<Sonic>;
+  readonly #filter: PropertyFilter;
+  readonly #incidents: OpenIncidents;
+  readonly #changes = new Changes();
+  readonly #parts: Parts;
+  readonly #accepted = new Map<string, AcceptedSettings>();
+  readonly #memory: AcceptedMemory | undefined;
+  readonly #pressureTestJobs = new Map<string, string>();
+  readonly #clock: Clock;
+  /** The devices that are shown, each with its property: null, it is in none that is known. */
+  readonly #shown: Readonly<Record<CloudDeviceKind, Map<string, string | null>>> = {
+    property: new Map(),
+    signal: new Map(),
+    sonic: new Map(),
+  };
+  /** Kinds of which it is known what there is, so that what comes now is new. */
+  readonly #settledKinds = new Set<CloudDeviceKind>();
+  #signalList: 'unread' | 'refused' | 'read' = 'unread';
+  #telemetryMaxAgeMs: number;
+  #isAging = false;
+  #cancelExpiry: () => void = () => {};
+  #isPlacing = false;
+  #isDecided = false;
+  #deviceEvents: DeviceEvent[] = [];
+
+  constructor({ selection, shard = wholeAccount, staleAfterMs, memory, clock }: StoreOptions) {
+    super();
+    this.#clock = clock;
+    this.#memory = memory;
+    this.#telemetryMaxAgeMs = staleAfterMs;
+    this.#properties = new Table(staleAfterMs);
+    this.#signals = new Table(staleAfterMs);
+    this.#sonics = new Table(staleAfterMs);
+    const devices = { property: this.#properties, signal: this.#signals, sonic: this.#sonics };
+    this.#filter = new PropertyFilter(selection);
+    this.topology = new Topology(devices, this.#filter, shard);
+    this.#incidents = new OpenIncidents(devices, this.topology, this.#changes, staleAfterMs);
+    this.#parts = {
+      devices,
+      topology: this.topology,
+      incidents: this.#incidents,
+      flaps: { signal: new LinkFlaps(), sonic: new LinkFlaps() },
+      valves: new Valves(),
+      settings: new DetailTable(),
+      notifications: new DetailTable(),
+      hubs: new DetailTable(),
+      telemetry: { hub: new TelemetryTable(), wifi: new TelemetryTable() },
+      usage: new DetailTable(),
+      pressureTests: new DetailTable(),
     };
-    this.neighbourhood = new Neighbourhood(this.#territory, this.#lists, this.#whereabouts);
-    this.#ripples = new Ripples(this.#lists, this.#whereabouts, onChange);
   }
 
-  // ---- readings -----------------------------------------------------------------------------------------------
+  // ---- lists --------------------------------------------------------------------------------------------------
 
   /** Takes in the properties. */
-  replaceProperties(reading: Reading<Property>): Happening[] {
-    if (reading.isComplete) this.#territory.forgetMatches();
-    return this.#properties.replace(reading);
+  replaceProperties(reading: Reading<Property>): void {
+    const changes = this.#properties.replaceAll(reading);
+    this.#recordProperties(changes);
+    this.#settle();
+  }
+
+  /** Takes in which signals a property has; says whether that was news. */
+  setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
+    const wasSurveyed = this.topology.isSurveyed(propertyId);
+    const moved = this.topology.setSignals(propertyId, signalIds, isComplete);
+    if (this.topology.isSurveyed(propertyId) !== wasSurveyed) this.touch('property', propertyId);
+    for (const id of moved) this.#placeSignal(id);
+    this.#settle();
+    return moved.length > 0;
+  }
+
+  /** Takes in the signals. */
+  replaceSignals(reading: Reading<Signal>): void {
+    this.#record('signal', this.#signals.replaceAll(reading));
+    if (!reading.isComplete) this.#age('signal', reading.startedAt);
+    if (this.#signals.isComplete || this.#signalList === 'refused') this.#setSignalList('read');
+    this.#settle();
+  }
+
+  /** The cloud does not list the signals to this user: nothing more will be known of them. */
+  dropSignals(): void {
+    this.#setSignalList('refused');
+    this.#settle();
+  }
+
+  /** Takes in the sonics with a hub while nothing is known yet of the others; none is removed, none missed. */
+  addSonics(hub: Reading<Sonic>): void {
+    this.#recordSonics({ ...hub, isComplete: false }, { records: [], isComplete: false });
+    this.#settle();
+  }
+
+  /** Takes in the sonics, those with a hub and those without, which were read at the same time. */
+  replaceSonics(
+    hub: Reading<Sonic>,
+    wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
+  ): void {
+    const { isComplete } = this.#recordSonics(hub, wifi);
+    if (!isComplete) this.#age('sonic', hub.startedAt);
+    this.#settle();
+  }
+
+  /** Takes in the open incidents; one that a complete reading does not list is closed. */
+  replaceIncidents(reading: Reading<Incident>): void {
+    this.#incidents.replaceAll(reading);
+    this.#isPlacing = true;
+    this.#settle();
+  }
+
+  /** Notes that a list could not be read by a poll that was sent at that time: what is too old is stale from now on. */
+  missed(list: AgingList, sentAt: number): void {
+    if (list === 'signals') this.#age('signal', sentAt);
+    else if (list === 'sonics') this.#age('sonic', sentAt);
+    else {
+      this.#incidents.ageTo(sentAt);
+      this.#isPlacing = true;
+    }
+    this.#settle();
+  }
+
+  /** How old a record of a list, or a measurement, may be when a poll misses it, in ms. */
+  setMaxAge(list: AgingList | 'telemetry', maxAgeMs: number): void {
+    if (list === 'signals') this.#signals.maxAgeMs = maxAgeMs;
+    else if (list === 'sonics') this.#sonics.maxAgeMs = maxAgeMs;
+    else if (list === 'incidents') this.#incidents.maxAgeMs = maxAgeMs;
+    else this.#telemetryMaxAgeMs = maxAgeMs;
+  }
+
+  // ---- one by one ---------------------------------------------------------------------------------------------
+
+  /** Takes in one sonic that was requested by itself at that time, unless more is known of it by now. */
+  setSonic(sonic: Sonic, sentAt: number): void {
+    if (!this.#isShown('sonic', sonic.id)) return;
+    const change = this.#sonics.upsert(sonic.id, sonic, sentAt);
+    this.#record('sonic', change ? [change] : []);
+    this.#noteValve(sonic.id);
+    this.#settle();
   }
 
   /**
-   * Takes in a property's settings and notification settings as they were read from that time on: null, it shows
-   * none; undefined, nobody knows.
+   * Takes in a property's settings and notification settings as they were requested at that time: null, it shows none;
+   * undefined, nobody knows.
    */
   setPropertyDetails(
     id: string,
     settings: PropertySettings | null | undefined,
     notifications: NotificationSettings | null | undefined,
-    startedAt: number,
+    sentAt: number,
   ): void {
-    if (this.#details.replace(id, settings, notifications, startedAt)) this.#ripples.touch('property', id);
-  }
-
-  /** Takes in which signals a property has; says whether that was news. */
-  setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
-    const { signals } = this.#whereabouts;
-    const owners = new Map(signalIds.map((id) => [id, signals.of(id)]));
-    const wasWhole = signals.isWhole([propertyId]);
-    const changed = signals.set(propertyId, signalIds, isComplete);
-    if (signals.isWhole([propertyId]) !== wasWhole) this.#ripples.touch('property', propertyId);
-    for (const id of changed) {
-      // Its incidents leave the one that it was in.
-      this.#ripples.touch('property', owners.get(id) ?? propertyId);
-      this.#ripples.changed('signal', id);
-      if (!this.neighbourhood.isHomeElsewhere(this.#whereabouts.signals.of(id))) continue;
-      // At once: what is published now may be another bridge's already.
-      for (const sonicId of this.#whereabouts.sonicsOn(id)) this.#sonics.leaveIfElsewhere(sonicId);
-      this.#signals.leaveIfElsewhere(id);
-    }
-    return changed.length > 0;
-  }
-
-  /** Takes in the signals. */
-  replaceSignals(reading: Reading<Signal>): Happening[] {
-    const happenings = this.#signals.replace(reading);
-    this.#areSignalsRefused = false;
-    if (this.#signals.isWhole) this.#allSignalsAsked();
-    return happenings;
-  }
-
-  /** The cloud does not list the signals to this user: nothing more will be known of them. */
-  dropSignals(): void {
-    this.#areSignalsRefused = true;
-    this.#allSignalsAsked();
-  }
-
-  #allSignalsAsked(): void {
-    if (this.#areSignalsAsked) return;
-    this.#areSignalsAsked = true;
-    // Of those that name a signal which is not there it is known only now.
-    this.#ripples.touchEach('sonic');
+    const { settings: known, notifications: knownNotifications } = this.#parts;
+    const isNews = [
+      settings !== undefined && known.setUnlessRefusedOnce(id, settings, sentAt),
+      notifications !== undefined && knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt),
+    ];
+    this.#shows('property', id, isNews.includes(true));
   }
 
   /** Takes in what the cloud says of a signal as a hub; null, it has none. */
   setHub(signalId: string, hub: HubDetail | null): void {
-    if (this.#hubs.set(signalId, hub)) this.#ripples.touch('signal', signalId);
+    this.#shows('signal', signalId, this.#parts.hubs.set(signalId, hub));
   }
 
   /** Forgets what it said: it could not be read, and what is old must not pass for the present. */
   missedHub(signalId: string): void {
-    if (!this.#hubs.of(signalId)) return;
-    this.#hubs.forget(signalId);
-    this.#ripples.touch('signal', signalId);
+    this.#shows('signal', signalId, this.#parts.hubs.forget(signalId));
   }
 
   /** Forgets all hubs: the cloud does not offer them. */
   dropHubs(): void {
-    if (this.#hubs.drop()) this.#ripples.touchEach('signal');
-  }
-
-  /** Takes in the sonics with a hub while nothing is known yet of the others; none is removed, none missed. */
-  seeSonics(hub: Reading<Sonic>): Happening[] {
-    const happenings = this.#sonics.see(this.#joined(hub, { records: [], isComplete: false }));
-    this.#noteValves(hub.records);
-    return happenings;
+    this.#showAll('signal', this.#parts.hubs.drop());
   }
 
   /**
-   * Takes in the sonics, those with a hub and those without, which were read at the same time; one that was read
-   * singly since that was begun keeps its newer state.
+   * Takes in a sonic's telemetry as it is read now, measured so long ago, in ms; null, the cloud has none. Its values are
+   * shown unless they were measured too long ago; says whether they are.
    */
-  replaceSonics(
-    hub: Reading<Sonic>,
-    wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
-  ): Happening[] {
-    const reading = this.#joined(hub, wifi);
-    const isNews = !this.#sonics.isStanding(reading.records);
-    const happenings = this.#sonics.replace(reading);
-    if (isNews) this.#noteValves(reading.records);
-    // That nothing is new is news where a command is awaited.
-    else for (const id of this.#valves.awaited) this.#noteValve(id);
-    return happenings;
-  }
-
-  /** Takes in one sonic that was read by itself, unless more is known of it by now: some answers come late. */
-  setSonic(sonic: Sonic, startedAt: number): void {
-    const { id } = sonic;
-    if (!this.#sonics.has(id)) return;
-    const isAnother = this.#sonics.set(sonic, startedAt);
-    this.#noteValve(id);
-    if (isAnother) this.#ripples.changed('sonic', id);
-  }
-
-  /**
-   * Takes in a sonic's telemetry as it is read now, at that time in ms of the monotonic clock; null, the cloud has none.
-   * Its values are shown unless they were measured too long ago; says whether they are.
-   */
-  setTelemetry(sonicId: string, telemetry: Telemetry | null, now: number): boolean {
-    if (!this.#sonics.has(sonicId)) return false;
-    const { cloudNow = Date.now } = this.#options;
-    const measurements = this.#measurementsOf(sonicId);
-    const ageMs = telemetry ? measurementAgeMs(telemetry, cloudNow()) : 0;
-    const readAllowedMs = this.#allowedMs('telemetry');
-    // Measured once a minute and read once a minute, none is younger than two for long.
-    const measuredAllowedMs = Math.max(readAllowedMs, 3 * measuringIntervalMs);
-    const isPresent = telemetry !== null && ageMs <= measuredAllowedMs;
-    const expiresAt = now + Math.min(readAllowedMs, measuredAllowedMs - ageMs);
-    const isNew =
-      telemetry === null
-        ? measurements.setNone(sonicId)
-        : isPresent
-          ? measurements.set(sonicId, telemetry, expiresAt)
-          : measurements.setOld(sonicId, telemetry);
-    if (isNew) this.#ripples.touch('sonic', sonicId);
+  setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs: number): boolean {
+    if (!this.#isShown('sonic', sonicId)) return false;
+    const table = this.#telemetry(this.isWifi(sonicId));
+    const now = this.#clock.monotonic();
+    const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, this.#telemetryMaxAgeMs);
+    this.#shows('sonic', sonicId, isNews);
     return isPresent;
-  }
-
-  /**
-   * Drops the values of telemetry that were measured or read too long ago by now, in ms of the monotonic clock; says
-   * how long it is until the next will be, in ms: infinity, none are shown.
-   */
-  expireTelemetry(now: number): number {
-    for (const id of this.#figures.expire(now)) this.#ripples.touch('sonic', id);
-    return this.#figures.nextExpiryAt - now;
-  }
-
-  /** Notes that a slice could not be read at that time, or not all of it: what was read too long ago is unread. */
-  missed(slice: Slice, at: number): void {
-    if (slice === 'sonics') this.#sonics.missed(at);
-    else if (slice === 'signals') this.#signals.missed(at);
-    else if (slice === 'incidents') this.#incidents.missed(at, this.#allowedMs(slice));
   }
 
   /** Forgets all telemetry of sonics with a hub, or of those without: the cloud does not offer it. */
   dropTelemetry(isWifi = false): void {
-    if (this.#figures.measurements(isWifi).drop()) this.#ripples.touchEach('sonic');
+    this.#showAll('sonic', this.#telemetry(isWifi).drop());
+  }
+
+  /**
+   * Whether measured values grow old by themselves. They do while the cloud answers; one that is away makes everything
+   * unavailable, and changes no value.
+   */
+  setAging(isAging: boolean): void {
+    this.#isAging = isAging;
+    this.#cancelExpiry();
+    if (isAging) this.#expireTelemetry();
   }
 
   /** Shows a sonic's water usage; null, the cloud has none. */
   setUsage(sonicId: string, usage: Usage | null): void {
-    if (this.#sonics.has(sonicId) && this.#figures.usage.set(sonicId, usage))
-      this.#ripples.touch('sonic', sonicId);
+    if (!this.#isShown('sonic', sonicId)) return;
+    this.#shows('sonic', sonicId, this.#parts.usage.set(sonicId, usage));
   }
 
   /** Shows no usage: the cloud does not offer it. */
   dropUsage(): void {
-    if (this.#figures.usage.drop()) this.#ripples.touchEach('sonic');
+    this.#showAll('sonic', this.#parts.usage.drop());
   }
 
   /** Shows a sonic's pressure tests; null, the cloud has none. */
   setPressureTests(sonicId: string, tests: PressureTestDays | null): void {
-    if (!this.#sonics.has(sonicId)) return;
-    if (this.#figures.pressureTests.set(sonicId, tests)) this.#ripples.touch('sonic', sonicId);
+    if (!this.#isShown('sonic', sonicId)) return;
+    this.#shows('sonic', sonicId, this.#parts.pressureTests.set(sonicId, tests));
   }
 
   /** Shows no pressure tests: the cloud does not offer them. */
   dropPressureTests(): void {
-    if (this.#figures.pressureTests.drop()) this.#ripples.touchEach('sonic');
+    this.#showAll('sonic', this.#parts.pressureTests.drop());
   }
 
   /** Notes the pressure test that this bridge has started last. */
   notePressureTestJob(sonicId: string, jobId: string): void {
-    if (!this.#sonics.has(sonicId)) return;
-    this.#figures.noteJob(sonicId, jobId);
-    this.#ripples.touch('sonic', sonicId);
-  }
-
-  /** Takes in the open incidents; one that a complete reading does not list is closed. */
-  replaceIncidents(reading: Reading<Incident>): Happening[] {
-    const happenings = this.#incidents.replace(reading);
-    if (!reading.isComplete) this.missed('incidents', reading.startedAt);
-    this.#incidents.markDeviceless();
-    return happenings;
+    if (!this.#isShown('sonic', sonicId)) return;
+    this.#pressureTestJobs.set(sonicId, jobId);
+    this.#shows('sonic', sonicId);
   }
 
   // ---- changes ------------------------------------------------------------------------------------------------
   // What the cloud answered to a change at that time, in ms of the monotonic clock, as far as the answer tells.
 
   setProperty(id: string, answer: Property, at: number): void {
-    if (this.#properties.change(id, answer, at)) this.#ripples.changed('property', id);
+    const change = this.#properties.change(id, answer, at);
+    if (change) this.#recordProperties([change]);
+    this.#settle();
   }
 
   setSignal(id: string, answer: Signal, at: number): void {
-    if (this.#signals.change(id, answer, at)) this.#ripples.changed('signal', id);
+    const change = this.#signals.change(id, answer, at);
+    if (change) this.#record('signal', [change]);
+    this.#settle();
   }
 
   /** Only the name is changed so; nobody knows when the rest was as the answer tells, be it a valve that moves. */
   setChangedSonic(id: string, { name }: Sonic, at: number): void {
-    const sonic = this.#sonics.get(id);
-    if (sonic && this.#sonics.change(id, { ...sonic, name }, at)) this.#ripples.changed('sonic', id);
+    const change = this.#sonics.change(id, { name }, at);
+    if (change) this.#record('sonic', [change]);
+    this.#settle();
   }
 
   setSettings(propertyId: string, answer: PropertySettings, at: number): void {
-    if (!this.#properties.has(propertyId)) return;
-    if (this.#details.changeSettings(propertyId, answer, at)) this.#ripples.touch('property', propertyId);
+    this.#shows('property', propertyId, this.#parts.settings.change(propertyId, answer, at));
   }
 
   setNotifications(propertyId: string, answer: NotificationSettings, at: number): void {
-    if (!this.#properties.has(propertyId)) return;
-    if (this.#details.changeNotifications(propertyId, answer, at))
-      this.#ripples.touch('property', propertyId);
+    this.#shows('property', propertyId, this.#parts.notifications.change(propertyId, answer, at));
   }
 
-  setIncident(id: string, answer: Incident, at: number): Happening[] {
-    return this.#incidents.change(id, answer, at);
+  setIncident(id: string, answer: Incident, at: number): void {
+    if (this.#incidents.change(id, answer, at)) this.#isPlacing = true;
+    this.#settle();
   }
 
   /** Notes settings that the cloud accepted and does not show. */
   noteAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
-    if (!this.#properties.has(propertyId)) return;
-    this.#details.accept(propertyId, settings);
-    this.#ripples.touch('property', propertyId);
+    if (!this.#isShown('property', propertyId)) return;
+    this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...settings });
+    this.#memory?.keepAccepted(propertyId, settings);
+    this.#shows('property', propertyId);
   }
 
   // ---- valve commands -----------------------------------------------------------------------------------------
 
   /**
-   * Notes that the cloud accepted a command at that time, in ms of the monotonic clock; shown as its movement until a
-   * reading begun since then says anything new.
+   * Notes that the cloud accepted a command at that time; shown as its movement until a reading that was sent since then
+   * says anything new.
    */
   noteAccepted(sonicId: string, action: ValveAction, at: number): void {
-    const sonic = this.#sonics.get(sonicId);
+    const sonic = this.#isShown('sonic', sonicId) ? this.#sonics.get(sonicId) : undefined;
     if (!sonic) return;
-    this.#valves.accept(sonic, action, at);
-    this.#ripples.touch('sonic', sonicId);
+    this.#parts.valves.accept(sonic, action, at);
+    this.#shows('sonic', sonicId);
   }
 
   /** Notes that a command is awaited no more: the cloud's word stands. */
   forgetAccepted(sonicId: string): void {
-    if (this.#valves.forgetAccepted(sonicId)) this.#ripples.touch('sonic', sonicId);
+    this.#shows('sonic', sonicId, this.#parts.valves.forgetAccepted(sonicId));
   }
 
   /** Notes how long a valve took from command to confirmation, in s. */
   noteTravelTime(sonicId: string, seconds: number): void {
-    this.#valves.noteTravelTime(sonicId, seconds);
-    this.#ripples.touch('sonic', sonicId);
+    this.#parts.valves.noteTravelTime(sonicId, seconds);
+    this.#shows('sonic', sonicId);
   }
 
-  // ---- views --------------------------------------------------------------------------------------------------
+  // ---- what is known ------------------------------------------------------------------------------------------
 
-  /** Null for an unknown id. */
+  /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
-    const property = this.#properties.get(id);
-    if (!property) return null;
-    return {
-      kind: 'property',
-      property,
-      settings: this.#details.settings(id),
-      notifications: this.#details.notifications(id),
-      accepted: this.#details.accepted(id),
-      incidents: this.#incidents.shownBy('property', id),
-      possibleIncidents: this.#incidents.unassigned,
-      // One at a signal of which nobody knows that it is here would be missed.
-      areIncidentsKnown: this.#incidents.areKnown && this.#whereabouts.signals.isWhole([id]),
-    };
+    return propertyViewOf(this.#parts, id, this.#acceptedBy(id));
   }
 
-  /** Null for an unknown id. */
+  /** Null for a signal that is not shown. */
   signalView(id: string): SignalView | null {
-    const signal = this.#signals.get(id);
-    if (!signal) return null;
-    const propertyId = this.#whereabouts.signals.of(id);
-    return {
-      kind: 'signal',
-      signal,
-      propertyId,
-      isFlap: this.#signals.isFlap(id),
-      isUnread: this.#signals.isUnread(id),
-      hub: this.#hubs.of(id),
-      incidents: this.#incidents.shownBy('signal', id),
-      possibleIncidents: this.#incidents.possibleAt(propertyId),
-      areIncidentsKnown: this.#incidents.areKnown,
-    };
+    return signalViewOf(this.#parts, id);
   }
 
-  /** Null for an unknown id. */
+  /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
-    const sonic = this.#sonics.get(id);
-    if (!sonic) return null;
-    const isWifi = this.isWifi(id);
-    const signal = isWifi ? null : this.#signalOf(sonic);
-    const propertyId = this.#whereabouts.propertyOfSonic(sonic);
-    return {
-      kind: 'sonic',
-      sonic,
-      isWifi,
-      signal,
-      isSignalMissing: signal === null && !isWifi && sonic.signal_id !== null && !this.#areSignalsRefused,
-      isFlap: this.#sonics.isFlap(id),
-      isSignalFlap: signal ? this.#signals.isFlap(signal.id) : false,
-      propertyId,
-      isUnread: this.#sonics.isUnread(id),
-      valve: this.#valves.shown(sonic),
-      travelTimeS: this.#valves.travelTimeS(id),
-      ...this.#figures.of(id, isWifi),
-      incidents: this.#incidents.shownBy('sonic', id),
-      possibleIncidents: this.#incidents.possibleAt(propertyId),
-      areIncidentsKnown: this.#incidents.areKnown,
-    };
+    return sonicViewOf(this.#parts, id, this.#signalList, this.#pressureTestJobs.get(id) ?? null);
   }
 
-  /** The view of a device; null for an unknown one. */
+  /** The view of a device; null for one that is not shown. */
   view(kind: CloudDeviceKind, id: string): PropertyView | SignalView | SonicView | null {
     switch (kind) {
       case 'property':
@@ -451,31 +402,36 @@ export class Store {
 
   /** Whether the cloud lists the sonic among those without a hub. */
   isWifi(sonicId: string): boolean {
-    return this.#whereabouts.wifi.has(sonicId);
+    return this.topology.isWifi(sonicId);
   }
 
   /** The time zone of the property in which a sonic is; null, it has none; undefined, nobody knows. */
   timezoneOf(sonicId: string): string | null | undefined {
-    const propertyId = this.#whereabouts.propertyOfSonic(this.#sonics.get(sonicId));
-    return propertyId === null ? undefined : this.#details.settings(propertyId)?.timezone;
+    const propertyId = this.topology.propertyOf('sonic', sonicId);
+    return propertyId === null ? undefined : this.#parts.settings.of(propertyId)?.timezone;
   }
 
   /** A device in a log line: its name, or its id if it has none. */
   label(kind: CloudDeviceKind, id: string): string {
-    return `"${this.#lists[kind].get(id)?.name?.slice(0, 60) || id}"`;
+    return `"${this.#parts.devices[kind].get(id)?.name?.slice(0, 60) || id}"`;
   }
 
-  /** An open incident; null once it is not. */
+  /** When the request was sent that read a sonic last; null before the first. */
+  sonicReadAt(id: string): number | null {
+    return this.#sonics.readAt(id) ?? null;
+  }
+
+  /** An open incident that is shown; null once it is not. */
   incident(id: string): Incident | null {
     return this.#incidents.get(id);
   }
 
   /** Whether an incident is open, be it shown here or not. */
   isOpen(incidentId: string): boolean {
-    return this.#incidents.has(incidentId);
+    return this.#incidents.isOpen(incidentId);
   }
 
-  /** Incidents that were open and that this list does not name. */
+  /** Incidents that are shown and that this list does not name. */
   incidentsMissingFrom(listed: readonly Incident[]): Incident[] {
     return this.#incidents.missingFrom(listed);
   }
@@ -495,206 +451,326 @@ export class Store {
     return this.#incidents.areKnown;
   }
 
-  /** When the reading was begun that last brought a sonic, in ms of the monotonic clock; null before the first. */
-  sonicReadAt(id: string): number | null {
-    return this.#sonics.readAt(id) ?? null;
-  }
-
   /** The device that announces an incident: its sonic if known, else its signal if known. */
   announcerOf(incident: Incident): AnnouncingDevice | null {
-    const { sonic_id: sonicId, signal_id: signalId } = incident;
-    if (sonicId !== null && this.#sonics.has(sonicId)) return { kind: 'sonic', id: sonicId };
-    if (signalId !== null && this.#signals.has(signalId)) return { kind: 'signal', id: signalId };
-    return null;
+    return this.#incidents.announcerOf(incident);
   }
 
-  /** Ids of all devices of a kind, or of all open incidents. */
+  /** Whether an incident, be it open or not, is this bridge's to show. */
+  isIncidentHere(incident: Incident): boolean {
+    return this.#incidents.isShownHere(incident);
+  }
+
+  /** Ids of all devices of a kind, or of all open incidents, that are shown. */
   ids(kind: PlannedKind): string[] {
-    return this.#lists[kind].ids;
+    return kind === 'incident' ? this.#incidents.ids : [...this.#shown[kind].keys()];
   }
 
   /** How many there are of each. */
   counts(): { properties: number; signals: number; sonics: number; open_incidents: number } {
     return {
-      properties: this.#properties.size,
-      signals: this.#signals.size,
-      sonics: this.#sonics.size,
-      open_incidents: this.#incidents.size,
+      properties: this.#shown.property.size,
+      signals: this.#shown.signal.size,
+      sonics: this.#shown.sonic.size,
+      open_incidents: this.#incidents.ids.length,
     };
   }
 
-  /** Signals that are known, listed or not, in the selected properties. */
+  /** Signals of the shown properties, listed or not. */
   ownedSignalIds(): string[] {
-    const { signals } = this.#whereabouts;
-    return signals.signalIds().filter((id) => this.neighbourhood.isHere(signals.of(id)));
+    return this.ids('property').flatMap((id) => this.topology.signalsIn(id));
+  }
+
+  /** Properties of the account that this bridge leaves to others. */
+  get otherPropertyIds(): string[] {
+    return this.#properties.ids.filter((id) => this.topology.isLeftToOthers('property', id));
   }
 
   /** Properties of which it is known that they have no signal, and that need none for what is in them. */
   propertiesWithoutSignals(): Property[] {
-    const ids = this.#whereabouts.withoutSignals(this.#properties.ids);
+    const ids = this.ids('property').filter((id) => this.topology.isWithoutDevices(id));
     return ids.flatMap((id) => this.#properties.get(id) ?? []);
   }
 
   /** Whether each list was once read completely, so that what is not in the store is not in the cloud. */
   get isWhole(): boolean {
-    return areWhole(this.#lists);
+    const { property, signal, sonic } = this.#parts.devices;
+    return [property, signal, sonic, this.#incidents].every(({ isComplete }) => isComplete);
   }
 
-  /** Whether it was also known where everything is that the lists have, so that what is not in the store is not wanted. */
+  /** Whether it is also known where everything is, so that what is not shown is not wanted. */
   get isCertain(): boolean {
-    return areCertain(this.#lists);
+    return this.isWhole && this.topology.isComplete;
   }
 
   /** Whether only some properties are selected by name or id. */
   get isFiltered(): boolean {
-    return this.#territory.isFiltered;
+    return this.#filter.isOn;
   }
 
   /** Whether any property is selected so. */
   get isFilterMatched(): boolean {
-    return this.#territory.isFilterMatched;
+    return this.#filter.isMatched;
   }
 
   /** Names and ids in the selection that no property has; empty while not all properties are known. */
   unmatchedSelection(): string[] {
-    const renamed = this.outdatedSelection().map(([name]) => name);
-    return this.#properties.isWhole
-      ? this.#territory.unmatched.filter((word) => !renamed.includes(word))
-      : [];
+    return this.#properties.isComplete ? this.#filter.unmatched : [];
   }
 
   /** Names in the selection by which properties are shown that are called otherwise by now. */
   outdatedSelection(): [name: string, property: Property][] {
-    return this.#territory.outdated.flatMap(([name, id]) => {
-      const property = this.#properties.get(id);
-      return property ? [[name, property]] : [];
-    });
+    return this.#filter.outdated.flatMap(([name, ids]) =>
+      ids
+        .filter((id) => this.#isShown('property', id))
+        .flatMap((id): [string, Property][] => {
+          const property = this.#properties.get(id);
+          return property ? [[name, property]] : [];
+        }),
+    );
+  }
+
+  /** Whether the account has what is not shown here, and this bridge leaves it to another one, or may have to. */
+  isLeftToOthers(kind: PlannedKind, id: string): boolean {
+    if (kind === 'incident') return this.#incidents.isLeftToOthers(id);
+    return this.topology.isLeftToOthers(kind, id);
+  }
+
+  /** Whether this bridge is the one that answers for what it does not show. */
+  answersFor(kind: PlannedKind, id: string): boolean {
+    return kind === 'incident' ? this.#incidents.isAnsweredHere(id) : this.topology.isAnsweredHere(kind, id);
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------
 
-  /** What changed since the last time this was asked. */
+  /** What must be planned since the last time that this was called. */
   takeDirty(): Dirty {
-    this.#markOnlyProperty();
-    this.#incidents.markDeviceless();
-    return this.#ripples.take();
+    return this.#changes.take();
   }
 
-  /** Marks something as changed, so that it is planned anew; a device that is not known may only not be read yet. */
+  /** Marks something that is shown, so that it is planned anew. */
   touch(kind: PlannedKind, id: string): void {
-    this.#ripples.touch(kind, id);
+    if (kind === 'incident' ? this.#incidents.get(id) : this.#isShown(kind, id)) this.#changes.mark(kind, id);
   }
 
-  /** Marks everything as changed. */
+  /** Marks everything that is shown. */
   touchAll(): void {
-    this.#ripples.touchAll();
+    for (const kind of [...cloudKinds, 'incident'] as const) {
+      for (const id of this.ids(kind)) this.#changes.mark(kind, id);
+    }
   }
 
   // ---- inside -------------------------------------------------------------------------------------------------
 
-  /** An incident in no property that is known belongs to the only one: all is marked once that is another. */
-  #markOnlyProperty(): void {
-    const onlyProperty = this.#onlyProperty;
-    if (onlyProperty === this.#markedOnlyProperty) return;
-    this.#markedOnlyProperty = onlyProperty;
-    this.#incidents.surroundingsChanged();
-    this.#ripples.touchAll();
+  #isShown(kind: CloudDeviceKind, id: string): boolean {
+    return this.#shown[kind].has(id);
   }
 
-  get #onlyProperty(): string | null {
-    const { isWhole, size, ids, unwanted } = this.#properties;
-    if (!isWhole || size + unwanted.size !== 1) return null;
-    return [...ids, ...unwanted.keys()][0] ?? null;
+  #acceptedBy(propertyId: string): AcceptedSettings {
+    return { ...this.#memory?.acceptedBy(propertyId), ...this.#accepted.get(propertyId) };
   }
 
-  #allowedMs(slice: Slice): number {
-    return this.#options.allowedMs?.(slice) ?? this.#options.staleAfterMs;
+  #telemetry(isWifi: boolean): TelemetryTable {
+    return this.#parts.telemetry[isWifi ? 'wifi' : 'hub'];
   }
 
-  #devices<T extends Property | Signal | Sonic>(
-    kind: CloudDeviceKind,
-    homeOf: (record: T) => string | null,
-    isSelected: (record: T) => boolean = (record) =>
-      this.#territory.isWholeAccount || this.neighbourhood.isHere(homeOf(record)),
-  ): Devices<T> {
-    return new Devices(kind, this.#precedence, () => this.#allowedMs(listOf[kind]), {
-      isAllSelected: () => this.#territory.isWholeAccount,
-      isSelected,
-      homeOf,
-      arePlacesKnown: () => kind === 'property' || this.neighbourhood.arePlacesKnown,
-      isElsewhere: (home) => this.neighbourhood.isHomeElsewhere(home),
-      linkOf,
-      crossed: (home) => {
-        if (this.isWhole) this.#options.crossed?.(this.#territory.bridgeOf(home));
-      },
-      touched: (id) => this.#ripples.touch(kind, id),
-      changed: (id) => this.#ripples.changed(kind, id),
-      added: (id) => {
-        this.#ripples.changed(kind, id);
-        this.#incidents.touchNaming(id);
-      },
-      passed: (id) => this.#incidents.touchNaming(id),
-      removed: (id) => {
-        this.#ripples.mark(kind, id);
-        this.#ripples.changed(kind, id);
-        this.#forget(kind, id);
-        this.#incidents.touchNaming(id);
-      },
-    });
+  /** Tells what was stored, once all of it is. */
+  #settle(): void {
+    this.#placeUndecided();
+    const events = this.#placeIncidents();
+    for (const kind of cloudKinds) {
+      if (this.#parts.devices[kind].isComplete) this.#settledKinds.add(kind);
+    }
+    for (const event of this.#deviceEvents.splice(0)) this.emit('device', event);
+    for (const event of events) this.emit('incident', event);
+    if (this.#changes.wasMarked()) this.emit('change');
   }
 
-  #forget(kind: CloudDeviceKind, id: string): void {
-    switch (kind) {
-      case 'property':
-        this.#details.forget(id);
-        for (const signalId of this.#whereabouts.signals.forget(id))
-          this.#ripples.changed('signal', signalId);
-        break;
-      case 'signal':
-        this.#hubs.forget(id);
-        break;
-      case 'sonic':
-        this.#figures.forget(id);
-        this.#valves.forget(id);
-        this.#whereabouts.wifi.forget(id);
+  /** What is in no property is shown, or not, once it is known where everything is. */
+  #placeUndecided(): void {
+    if (this.#isDecided || !this.topology.isDecided) return;
+    this.#isDecided = true;
+    for (const kind of ['signal', 'sonic'] as const) {
+      for (const id of this.#parts.devices[kind].ids) this.#place(kind, id);
     }
   }
 
-  #joined(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): Reading<Sonic> {
-    return this.#whereabouts.wifi.join(
-      hub,
-      wifi,
-      (id) => this.#sonics.has(id),
-      (id) => {
-        this.#figures.forgetMeasurements(id);
-        this.#ripples.changed('sonic', id);
-      },
-    );
+  #placeIncidents(): readonly IncidentEvent[] {
+    if (!this.#isPlacing) return [];
+    this.#isPlacing = false;
+    const { events, isAllAffected } = this.#incidents.place();
+    if (isAllAffected) this.touchAll();
+    return events;
   }
 
-  #noteValves(listed: readonly Sonic[]): void {
-    for (const { id } of listed) this.#noteValve(id);
+  /** A device shows something new, unless that is not so. */
+  #shows(kind: CloudDeviceKind, id: string, isNews = true): void {
+    if (!isNews) return;
+    this.touch(kind, id);
+    this.#settle();
+  }
+
+  #showAll(kind: CloudDeviceKind, isNews: boolean): void {
+    if (!isNews) return;
+    for (const id of this.ids(kind)) this.touch(kind, id);
+    this.#settle();
+  }
+
+  #setSignalList(state: 'refused' | 'read'): void {
+    // Of those that name a signal which is not there it is known only now.
+    if (this.#signalList !== state) for (const id of this.ids('sonic')) this.touch('sonic', id);
+    this.#signalList = state;
+  }
+
+  #expireTelemetry(): void {
+    const now = this.#clock.monotonic();
+    const tables = Object.values(this.#parts.telemetry);
+    for (const id of tables.flatMap((table) => table.expire(now))) this.#shows('sonic', id);
+    const nextAt = Math.min(...tables.map(({ nextExpiryAt }) => nextExpiryAt));
+    this.#cancelExpiry();
+    if (!this.#isAging || nextAt === Number.POSITIVE_INFINITY) return;
+    const leftMs = nextAt - now + timerToleranceMs;
+    this.#cancelExpiry = this.#clock.after(leftMs, () => this.#expireTelemetry());
+  }
+
+  #age(kind: 'signal' | 'sonic', sentAt: number): void {
+    for (const id of this.#parts.devices[kind].ageTo(sentAt)) this.touch(kind, id);
+  }
+
+  #recordProperties(changes: readonly Change<Property>[]): void {
+    this.topology.propertiesChanged();
+    this.#record('property', changes);
+    // Another name may have changed what the filter selects.
+    for (const id of this.#properties.ids) this.#place('property', id);
+  }
+
+  /** Takes in both lists of sonics as one. An id in both is one device, the hub's. */
+  #recordSonics(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): Reading<Sonic> {
+    const ofHub = new Set(hub.records.map(({ id }) => id));
+    // Where the hub's list is incomplete, one that was in it is taken to be there still.
+    const isOfHub = (id: string) =>
+      ofHub.has(id) || (!hub.isComplete && this.#sonics.has(id) && !this.isWifi(id));
+    const own = wifi.records.filter(({ id }) => !isOfHub(id));
+    const moved = [
+      ...[...ofHub].filter((id) => this.topology.setWifi(id, false)),
+      ...own.filter(({ id }) => this.topology.setWifi(id, true)).map(({ id }) => id),
+    ];
+    const isComplete = hub.isComplete && wifi.isComplete;
+    const reading = { ...hub, records: [...hub.records, ...own], isComplete };
+    this.#record('sonic', this.#sonics.replaceAll(reading));
+    for (const id of moved) {
+      // What it measures is asked for elsewhere from now on.
+      for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
+      this.#place('sonic', id);
+      this.touch('sonic', id);
+    }
+    // That nothing is new is news where a command is awaited.
+    for (const id of this.#parts.valves.awaited) this.#noteValve(id);
+    return reading;
   }
 
   /** Notes what the record that stands now says of the valve. */
   #noteValve(id: string): void {
     const sonic = this.#sonics.get(id);
     const readAt = this.#sonics.readAt(id);
-    if (sonic && readAt !== undefined) this.#valves.note(sonic, readAt);
+    if (sonic && readAt !== undefined) this.#parts.valves.note(sonic, readAt);
   }
 
-  /** Null where it has none that the cloud lists, undefined as long as not all could be read. */
-  #signalOf({ signal_id: id }: Sonic): Signal | null | undefined {
-    return this.#signals.get(id) ?? (id === null || this.#areSignalsAsked ? null : undefined);
+  /** Marks what shows something of devices that are others, have come or have gone. */
+  #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
+    if (kind !== 'property') this.#noteLinks(kind, changes);
+    for (const { id, before, after } of changes) {
+      if (kind === 'sonic') this.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
+      if (kind === 'sonic') this.#noteValve(id);
+      this.#place(kind, id, before);
+      this.touch(kind, id);
+      if (!after) this.#forget(kind, id);
+      // What hangs on a signal shows its link.
+      if (kind === 'signal') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
+      if (!before || !after) this.#isPlacing = true;
+    }
   }
 
-  #measurementsOf(sonicId: string) {
-    return this.#figures.measurements(this.isWifi(sonicId));
+  /** A link is down by two readings in a row, and up by one. */
+  #noteLinks(kind: 'signal' | 'sonic', changes: readonly Change<Property | Signal | Sonic>[]): void {
+    const flaps = this.#parts.flaps[kind];
+    const table = this.#parts.devices[kind];
+    for (const { id, before, after } of changes) {
+      flaps.note(id, linkOf(before), linkOf(after), table.readAt(id) ?? 0);
+    }
+    for (const id of flaps.ids) {
+      if (!flaps.settle(id, table.readAt(id) ?? 0)) continue;
+      this.touch(kind, id);
+      if (kind === 'signal') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
+    }
+  }
+
+  #placeSignal(id: string): void {
+    this.#place('signal', id);
+    this.touch('signal', id);
+    for (const sonicId of this.topology.sonicsOn(id)) this.#place('sonic', sonicId);
+    this.#isPlacing = true;
+  }
+
+  /** Finds out whether a device is shown, and in which property it is; `before` is the record of one that may be gone. */
+  #place(kind: CloudDeviceKind, id: string, before?: Property | Signal | Sonic): void {
+    const shown = this.#shown[kind];
+    const isShown = this.topology.isShown(kind, id);
+    const wasShown = shown.has(id);
+    const propertyId = isShown ? this.topology.propertyOf(kind, id) : null;
+    if (isShown === wasShown && propertyId === (shown.get(id) ?? null)) return;
+    this.#isPlacing = true;
+    if (isShown) shown.set(id, propertyId);
+    else shown.delete(id);
+    this.#changes.mark(kind, id);
+    if (isShown === wasShown) return;
+    const record = this.#parts.devices[kind].get(id) ?? before;
+    if (!isShown) this.#forgetShown(kind, id);
+    if (record && (wasShown || this.#settledKinds.has(kind))) {
+      this.#deviceEvents.push({ event: isShown ? 'device_added' : 'device_removed', kind, record });
+    }
+    if (kind === 'property') this.#placeIn(id);
+  }
+
+  /** A property is shown, or is so no more, and all that is in it. */
+  #placeIn(propertyId: string): void {
+    for (const id of this.topology.signalsIn(propertyId)) this.#placeSignal(id);
+    for (const id of this.topology.wifiSonicsIn(propertyId)) this.#place('sonic', id);
+  }
+
+  /** Forgets what was read of a device that is shown no more: it is not read again. */
+  #forgetShown(kind: CloudDeviceKind, id: string): void {
+    const { settings, notifications, hubs, telemetry, usage, pressureTests, valves } = this.#parts;
+    if (kind === 'property') {
+      settings.forget(id);
+      notifications.forget(id);
+      this.#accepted.delete(id);
+      this.#memory?.forgetAccepted(id);
+    } else if (kind === 'signal') hubs.forget(id);
+    else {
+      for (const table of [telemetry.hub, telemetry.wifi, usage, pressureTests]) table.forget(id);
+      this.#pressureTestJobs.delete(id);
+      valves.forget(id);
+    }
+  }
+
+  /** Forgets where a device was that is gone. */
+  #forget(kind: CloudDeviceKind, id: string): void {
+    if (kind === 'property') {
+      for (const signalId of this.topology.forgetProperty(id)) this.#placeSignal(signalId);
+      for (const sonicId of this.topology.wifiSonicsIn(id)) this.#place('sonic', sonicId);
+    } else this.#parts.flaps[kind].forget(id);
+    if (kind === 'sonic') this.topology.setWifi(id, false);
   }
 }
 
+function signalIdOf(record: Property | Signal | Sonic | undefined): string | null {
+  return record && 'signal_id' in record ? record.signal_id : null;
+}
+
 /** What the cloud says of a device's own link; a property has none. */
-function linkOf(record: Property | Signal | Sonic): string | null {
+function linkOf(record: Property | Signal | Sonic | undefined): string | null {
+  if (!record) return null;
   if ('radio_connection' in record) return record.radio_connection;
   return 'cloud_connection' in record ? record.cloud_connection : null;
 }

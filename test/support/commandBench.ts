@@ -2,7 +2,8 @@ import { onTestFinished } from 'vitest';
 import type { Control } from '../../src/cloud/catalogue.ts';
 import type { Outcome } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
-import { type Happening, Store } from '../../src/store/store.ts';
+import type { IncidentEvent } from '../../src/store/incidents.ts';
+import { Store } from '../../src/store/store.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
@@ -40,7 +41,7 @@ export async function startCommands(
   const requestTimeoutMs = 1_000;
   const session = { token: 'kept', since: clock.now() };
   const { client, stub } = await startBench(handler, { session, requestTimeoutMs, clock, ...options });
-  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setOwnedSignals('property-1', ['signal-1'], true);
@@ -61,7 +62,8 @@ export async function startCommands(
   const orders: string[] = [];
   /** What is worth an early poll. */
   const polledEarly: string[] = [];
-  const happened: Happening[] = [];
+  const happened: IncidentEvent[] = [];
+  store.on('incident', (event) => happened.push(event));
   const lines = logLines('trace');
   /** Says while another bridge is in the way. */
   const otherBridges: { problem: string | null } = { problem: null };
@@ -84,7 +86,6 @@ export async function startCommands(
   commands
     .on('bridgeCommand', ({ order }) => void orders.push(order))
     .on('outcome', (outcome) => void outcomes.push(outcome))
-    .on('happened', (news) => void happened.push(...news))
     .on('offersChanged', () => void polledEarly.push('offers'));
   onTestFinished(() => commands.stop());
   const take = (

@@ -16,6 +16,7 @@ export interface Offer {
 /** Stands in for the client of a cloud that answers at once, and counts what would be requests. */
 export class CountingCloud {
   readonly #offer: Offer;
+  readonly #now: () => number;
   #requests = 0;
   readonly #asked: string[] = [];
   /** How long the budget keeps polls waiting, in ms. */
@@ -23,8 +24,10 @@ export class CountingCloud {
   /** Routes that were found to be a 404 for each of many. */
   readonly givenUp: OperationName[] = [];
 
-  constructor(offer: Offer) {
+  /** `now` is what the cloud's clock shows, in ms since 1970. */
+  constructor(offer: Offer, now: () => number = Date.now) {
     this.#offer = offer;
+    this.#now = now;
   }
 
   /** How many there were until now. */
@@ -39,7 +42,11 @@ export class CountingCloud {
 
   /** As those take it that ask. */
   get client(): CloudClient {
+    const now = this.#now;
     const client = {
+      get cloudNow() {
+        return now();
+      },
       availability: (name: OperationName) => (this.#offers(name) ? 'available' : 'unavailable'),
       traffic: () => ({
         requestsLastHour: 0,

@@ -4,7 +4,8 @@ import type { RouteOverrides } from '../../src/cloud/request.ts';
 import { type Shard, wholeAccount } from '../../src/model/shard.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import { StateFile } from '../../src/state/stateFile.ts';
-import { type Happening, Store } from '../../src/store/store.ts';
+import type { IncidentEvent } from '../../src/store/incidents.ts';
+import { type DeviceEvent, Store } from '../../src/store/store.ts';
 import { type StubHandler, stubEmail } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
@@ -36,12 +37,14 @@ export async function startPoller(
 ) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startBench(handler, { session, routes });
-  const store = new Store({ selection, shard, staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection, shard, staleAfterMs: 300_000, clock });
   const account = { baseUrl: stub.url, email: stubEmail };
   const state = new StateFile(temporaryFolder(), account, logLines('error').log);
   await state.open();
   onTestFinished(() => state.close());
-  const happened: Happening[] = [];
+  const happened: (DeviceEvent | IncidentEvent)[] = [];
+  store.on('device', (event) => happened.push(event));
+  store.on('incident', (event) => happened.push(event));
   const schedules = {
     properties: hourly,
     signals: hourly,
@@ -59,7 +62,6 @@ export async function startPoller(
     timezone: 'UTC',
     staleAfterMs: 300_000,
     requestTimeoutMs: 5_000,
-    happened: (happenings) => void happened.push(...happenings),
     polled: () => {},
     categoriesChanged: () => {},
     clock,

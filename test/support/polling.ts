@@ -36,7 +36,7 @@ export async function startPolling(
     many(signals, (each) => aSignal({ id: `signal-${each}` })).filter(
       (_, each) => each % properties === index,
     );
-  const cloud = new CountingCloud({
+  const offer: Offer = {
     lists: {
       list_incidents: [],
       list_properties: many(properties, (index) => aProperty({ id: `${index}` })),
@@ -63,10 +63,11 @@ export async function startPolling(
       read_hub: () => ({ id: 'hub' }),
       read_appliance_categories: () => ({ categories: [] }),
     },
-  });
+  };
+  const cloud = new CountingCloud(offer, () => clock.now());
   const lines = logLines('info');
   const { log } = lines;
-  const store = new Store({ selection: [], staleAfterMs, cloudNow: () => clock.now() }, () => {});
+  const store = new Store({ selection: [], staleAfterMs, clock });
   const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
   await state.open();
   onTestFinished(() => state.close());
@@ -78,7 +79,6 @@ export async function startPolling(
     timezone: 'UTC',
     staleAfterMs,
     requestTimeoutMs: 10_000,
-    happened: () => {},
     polled: () => {},
     categoriesChanged: () => {},
     clock,

@@ -33,7 +33,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
   };
   const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
   const parts: SonicPollParts = {
-    client: new CountingCloud({ lists: {}, answers }).client,
+    client: new CountingCloud({ lists: {}, answers }, () => clock.now()).client,
     store,
     statuses,
     days: new LocalDays(store, state, timezone, clock),

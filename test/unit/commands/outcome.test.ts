@@ -7,11 +7,12 @@ import {
   Outcomes,
 } from '../../../src/commands/outcome.ts';
 import { Store } from '../../../src/store/store.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { aProperty, topics } from '../../support/views.ts';
 
 function startOutcomes() {
-  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 300_000, clock: new FakeClock() });
   store.replaceProperties({ records: [aProperty()], isComplete: true, startedAt: 0 });
   const events = new EventEmitter<CommandEvents>();
   const lines = logLines();

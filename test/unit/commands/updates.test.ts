@@ -4,7 +4,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
 import { type CommandEvents, type CommandParts, Outcomes } from '../../../src/commands/outcome.ts';
 import { Updates } from '../../../src/commands/updates.ts';
-import { type Happening, Store } from '../../../src/store/store.ts';
+import type { IncidentEvent } from '../../../src/store/incidents.ts';
+import { Store } from '../../../src/store/store.ts';
 import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
 import { startBench } from '../../support/testClient.ts';
@@ -39,7 +40,7 @@ const action = (incident_id: string, word: string): Call => ({
 async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startBench(handler, { session, requestTimeoutMs });
-  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 300_000, clock: systemClock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setPropertyDetails('property-1', someSettings(), someNotifications(), 0);
@@ -47,7 +48,8 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   store.replaceSignals(complete([aSignal()]));
   store.replaceSonics(complete([aSonic()]));
   store.replaceIncidents(complete([anIncident(), anIncident({ id: 'incident-2' })]));
-  const happened: Happening[] = [];
+  const happened: IncidentEvent[] = [];
+  store.on('incident', (event) => happened.push(event));
   const asked: string[] = [];
   const lines = logLines('trace');
   const stopping = new AbortController();
@@ -63,7 +65,6 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const ends: unknown[][] = [];
   events
     .on('outcome', ({ status, reason, http_status }) => void ends.push([status, reason, http_status]))
-    .on('happened', (happenings) => void happened.push(...happenings))
     .on('offersChanged', () => void asked.push('offers'));
   const take = (calls: readonly Call[], record = 'property/property-1') => {
     const sentAfter = systemClock.monotonic();
@@ -162,10 +163,11 @@ describe('the answer to an update', () => {
     expect(happened).toEqual([{ event: 'incident_closed', record: resolved }]);
     expect(store.incident('incident-1')).toBeNull();
     const records = [anIncident(), anIncident({ id: 'incident-2' })];
-    expect(store.replaceIncidents({ records, isComplete: true, startedAt })).toEqual([]);
+    store.replaceIncidents({ records, isComplete: true, startedAt });
     expect(store.incident('incident-1')).toBeNull();
-    const reopened = store.replaceIncidents({ records, isComplete: true, startedAt: performance.now() });
-    expect(reopened).toMatchObject([{ event: 'incident_opened', record: { id: 'incident-1' } }]);
+    happened.length = 0;
+    store.replaceIncidents({ records, isComplete: true, startedAt: performance.now() });
+    expect(happened).toMatchObject([{ event: 'incident_opened', record: { id: 'incident-1' } }]);
   });
 
   it('keeps an incident open that a list begun before it did not name', async () => {
@@ -175,7 +177,7 @@ describe('the answer to an update', () => {
     await run(action('incident-1', 'snooze'));
     expect(happened).toEqual([{ event: 'incident_changed', record: snoozed }]);
     const records = [anIncident({ id: 'incident-2' })];
-    expect(store.replaceIncidents({ records, isComplete: true, startedAt })).toEqual([]);
+    store.replaceIncidents({ records, isComplete: true, startedAt });
     expect(store.incident('incident-1')).toEqual(snoozed);
   });
 

@@ -26,7 +26,7 @@ async function startMonitor(notes: object) {
   const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
   await state.open();
   onTestFinished(() => state.close());
-  const store = new Store({ selection: [], staleAfterMs: 1_000 }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 1_000, clock });
   const records = Object.fromEntries(slices.map((slice) => [slice, good])) as Record<Slice, SliceRecord>;
   const broker: { problem: string | null } = { problem: null };
   const monitor = new Monitor(

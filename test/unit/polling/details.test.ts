@@ -20,7 +20,7 @@ async function furnish(clock: FakeClock) {
     },
     { session: { token: 'kept', since: Date.now() } },
   );
-  const store = new Store({ selection: [], staleAfterMs: maxAgeMs }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: maxAgeMs, clock });
   const reading = { startedAt: 0, isComplete: true };
   store.replaceProperties({ ...reading, records: [aProperty({ id: 'house' })] });
   store.replaceSignals({ ...reading, records: [aSignal({ id: 'hub' })] });

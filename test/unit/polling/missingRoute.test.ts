@@ -3,6 +3,7 @@ import type { Call } from '../../../src/cloud/operations.ts';
 import { lookIntoMissing, namesRecords } from '../../../src/polling/missingRoute.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { StubAnswer } from '../../support/cloudStub.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { startBench } from '../../support/testClient.ts';
 import { anIncident, aProperty, aSignal, aSonic } from '../../support/views.ts';
@@ -36,7 +37,7 @@ async function lookInto(call: Call, answers: Readonly<Record<string, StubAnswer>
   const { client, stub } = await startBench(({ path }) => answers[path.split('?')[0] ?? ''] ?? { status }, {
     session: { token: 'kept', since: Date.now() },
   });
-  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 300_000, clock: new FakeClock(0) });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setOwnedSignals('property-1', ['signal-1'], true);

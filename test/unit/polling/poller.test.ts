@@ -273,7 +273,8 @@ describe('a list that fails', () => {
     }, clock);
     const failToReadSignals = async () => {
       const before = poller.statuses.records.signals.consecutiveFailures;
-      clock.advance(300_001);
+      // Longer than two of the periods.
+      clock.advance(2 * 3_600_000 + 1);
       poller.refresh();
       const hasFailed = () => poller.statuses.records.signals.consecutiveFailures > before;
       await waitFor(hasFailed, { what: 'the list to fail' });

@@ -27,7 +27,8 @@ const shown = () => store.sonicView(id)?.pressureTests;
 beforeEach(() => {
   clock = new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
   touched = 0;
-  store = new Store({ selection: [], staleAfterMs: 300_000 }, () => touched++);
+  store = new Store({ selection: [], staleAfterMs: 300_000, clock });
+  store.on('change', () => touched++);
   const at = { isComplete: true, startedAt: 0 };
   store.replaceProperties({ records: [aProperty()], ...at });
   store.setPropertyDetails('property-1', someSettings({ timezone: 'America/New_York' }), null, 0);

@@ -74,7 +74,7 @@ async function answer(month: string): Promise<DailyUsage> {
 
 /** Starts a bridge on the folder, as after a restart, after which not all may be readable at once. */
 async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
-  const store = new Store({ selection: [], staleAfterMs: 5 * minuteMs }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 5 * minuteMs, clock });
   // Its own clock stands still: the disk is a real one, for which no time passes.
   const account = { baseUrl: 'x', email: 'y' };
   const state = new StateFile(directory, account, logLines('error').log, new FakeClock(), unlocked);

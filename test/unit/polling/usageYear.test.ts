@@ -67,7 +67,7 @@ class Household {
 
 /** A run of the bridge on the folder. */
 async function startOn(directory: string, clock: FakeClock, answer: (month: string) => Promise<DailyUsage>) {
-  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
   // Its own clock stands still: it writes when it is told to.
   const state = new StateFile(
     directory,

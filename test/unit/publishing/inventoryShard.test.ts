@@ -77,15 +77,6 @@ describe('what is found on the broker', () => {
     expect(found({ index: 0, count: 1 }, kept).incidentsOfOthers()).toEqual(['near', 'away']);
   });
 
-  it('tells in which property each thing was', () => {
-    expect(Object.fromEntries(found(two, kept).homes())).toEqual({
-      [`sonic/${id}`]: ours,
-      'sonic/far': theirs,
-      'incident/near': ours,
-      'incident/away': theirs,
-    });
-  });
-
   it('of a bridge that there is no more is the first one’s, unless that bridge is running', () => {
     const left = {
       [topicOf('bridge')]: madeBy('bridge'),

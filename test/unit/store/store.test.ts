@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { HubDetail, Incident, Property, Signal, Sonic } from '../../../src/model/records.ts';
-import { type Reading, Store } from '../../../src/store/store.ts';
+import { Store } from '../../../src/store/store.ts';
+import type { Reading } from '../../../src/store/table.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 
 const property = (id: string, name = id): Property => ({
   id,
@@ -58,14 +60,32 @@ const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplet
 const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
 
 let store: Store;
+let clock: FakeClock;
 let changes: number;
+const events: object[] = [];
+
+/** What the store tells while something is done to it. */
+function eventsOf(deed: () => unknown): object[] {
+  events.length = 0;
+  deed();
+  return events.splice(0);
+}
+
+/** A store that knows nothing yet. */
+function empty(selection: readonly string[] = []): void {
+  clock = new FakeClock(0);
+  store = new Store({ selection, staleAfterMs, clock });
+  changes = 0;
+  store.on('change', () => {
+    changes += 1;
+  });
+  store.on('device', (event) => events.push(event));
+  store.on('incident', (event) => events.push(event));
+}
 
 /** A store that knows one property with one signal and two sonics. */
 function furnish(selection: readonly string[] = []): void {
-  changes = 0;
-  store = new Store({ selection, staleAfterMs }, () => {
-    changes += 1;
-  });
+  empty(selection);
   store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
   store.setOwnedSignals('home', ['hub'], true);
   store.replaceSignals(complete([signal('hub'), signal('stray')]));
@@ -104,9 +124,9 @@ describe('the store', () => {
 
   it('removes a device after two complete readings without it, and says so', () => {
     const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
-    expect(store.replaceSonics(complete(rest))).toEqual([]);
+    expect(eventsOf(() => store.replaceSonics(complete(rest)))).toEqual([]);
     expect(store.sonicView('kitchen')).not.toBeNull();
-    expect(store.replaceSonics(complete(rest))).toMatchObject([
+    expect(eventsOf(() => store.replaceSonics(complete(rest)))).toMatchObject([
       { event: 'device_removed', kind: 'sonic', record: { id: 'kitchen' } },
     ]);
     expect(store.sonicView('kitchen')).toBeNull();
@@ -133,23 +153,23 @@ describe('the store', () => {
   });
 
   it('tells of devices that are added, but not of those that were there at the start', () => {
-    expect(store.replaceSonics(incomplete([sonic('loft', 'hub')]))).toMatchObject([
+    expect(eventsOf(() => store.replaceSonics(incomplete([sonic('loft', 'hub')])))).toMatchObject([
       { event: 'device_added', kind: 'sonic', record: { id: 'loft' } },
     ]);
-    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
-    expect(fresh.replaceSonics(complete([sonic('kitchen', 'hub')]))).toEqual([]);
+    empty();
+    expect(eventsOf(() => store.replaceSonics(complete([sonic('kitchen', 'hub')])))).toEqual([]);
   });
 
   it('is whole once each list was read completely', () => {
     expect(store.isWhole).toBe(true);
-    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
-    fresh.replaceProperties(complete([]));
-    fresh.replaceSignals(complete([]));
-    fresh.replaceSonics(incomplete([]));
-    fresh.replaceIncidents(complete([]));
-    expect(fresh.isWhole).toBe(false);
-    fresh.replaceSonics(complete([]));
-    expect(fresh.isWhole).toBe(true);
+    empty();
+    store.replaceProperties(complete([]));
+    store.replaceSignals(complete([]));
+    store.replaceSonics(incomplete([]));
+    store.replaceIncidents(complete([]));
+    expect(store.isWhole).toBe(false);
+    store.replaceSonics(complete([]));
+    expect(store.isWhole).toBe(true);
   });
 
   it('does not let a list that was begun earlier overwrite a sonic that was read since', () => {
@@ -279,38 +299,64 @@ describe('the store', () => {
     store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'closed')]));
     store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'pressure_test')]));
     expect(store.sonicView('kitchen')?.valve).toBe('closed');
-    const fresh = new Store({ selection: [], staleAfterMs: 100 }, () => {});
-    fresh.replaceSonics(complete([sonic('kitchen', 'hub', 'pressure_test')]));
-    expect(fresh.sonicView('kitchen')?.valve).toBeNull();
+    empty();
+    store.replaceSonics(complete([sonic('kitchen', 'hub', 'pressure_test')]));
+    expect(store.sonicView('kitchen')?.valve).toBeNull();
   });
 
   it('takes in telemetry of known sonics only, and forgets it when the cloud has none', () => {
     const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
-    store.setTelemetry('kitchen', telemetry, 0);
-    store.setTelemetry('nobody', telemetry, 0);
+    for (const id of ['kitchen', 'nobody']) store.setTelemetry(id, telemetry, 0);
     expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
     store.dropTelemetry();
     expect(store.sonicView('kitchen')?.telemetry).toBeNull();
   });
 
-  it('shows no measurement that is too old, but when it was made', () => {
-    // Of no time that is told: it counts from its reading.
-    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
-    expect(store.setTelemetry('kitchen', telemetry, 1_000)).toBe(true);
-    expect(store.expireTelemetry(1_000)).toBe(staleAfterMs);
-    expect(store.expireTelemetry(1_000 + staleAfterMs)).toBe(0);
-    expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
-    expect(store.expireTelemetry(1_001 + staleAfterMs)).toBe(Number.POSITIVE_INFINITY);
-    const nothing = { pressure: null, water_flow: null, water_temp: null };
-    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...telemetry, ...nothing });
-    expect(store.setTelemetry('kitchen', { ...telemetry, probed_at: 1_700_000_000 }, 2_000)).toBe(false);
-    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...nothing, probed_at: 1_700_000_000 });
-    // One that has measured goes on doing so.
-    store.setTelemetry('kitchen', null, 3_000);
-    expect(store.sonicView('kitchen')?.telemetry).toEqual({ ...nothing, probed_at: 1_700_000_000 });
-    expect(store.sonicView('bath')?.telemetry).toBeUndefined();
-    store.setTelemetry('bath', null, 0);
-    expect(store.sonicView('bath')?.telemetry).toBeNull();
+  describe('measured values', () => {
+    const none = { pressure: null, water_flow: null, water_temp: null };
+    const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: 1_700_000_000 };
+    const shown = (id = 'kitchen') => store.sonicView(id)?.telemetry;
+
+    it('show until they are too old, and then only when they were made, without another poll', () => {
+      store.setAging(true);
+      expect(store.setTelemetry('kitchen', telemetry, 0)).toBe(true);
+      // It arms its timer with the end of a poll.
+      store.setAging(true);
+      clock.advance(staleAfterMs);
+      expect(shown()).toBe(telemetry);
+      changes = 0;
+      clock.advance(2);
+      expect([shown(), changes]).toEqual([{ ...telemetry, ...none }, 1]);
+    });
+
+    it('count from when they were measured', () => {
+      expect(store.setTelemetry('kitchen', telemetry, 180_001)).toBe(false);
+      expect(shown()).toEqual({ ...telemetry, ...none });
+      expect(store.setTelemetry('kitchen', telemetry, 179_950)).toBe(true);
+      store.setAging(true);
+      clock.advance(50);
+      expect(shown()).toEqual(telemetry);
+      clock.advance(2);
+      expect(shown()).toEqual({ ...telemetry, ...none });
+    });
+
+    it('stay while the cloud does not answer', () => {
+      store.setTelemetry('kitchen', telemetry, 0);
+      store.setAging(true);
+      store.setAging(false);
+      clock.advance(10 * staleAfterMs);
+      expect(shown()).toBe(telemetry);
+      store.setAging(true);
+      expect(shown()).toEqual({ ...telemetry, ...none });
+    });
+
+    it('are null where the cloud has none, unless it has told any', () => {
+      store.setTelemetry('kitchen', telemetry, 0);
+      store.setTelemetry('kitchen', null, 0);
+      expect([shown(), shown('bath')]).toEqual([telemetry, undefined]);
+      store.setTelemetry('bath', null, 0);
+      expect(shown('bath')).toBeNull();
+    });
   });
 
   it.each(['signals', 'sonics'] as const)(
@@ -359,7 +405,7 @@ describe('a signal that two properties list', () => {
     list('shop', 'hub');
     list('home', 'hub');
     expect([list('shop'), home()]).toEqual([true, 'home']);
-    expect(store.takeDirty().property).toEqual(new Set(['home', 'shop']));
+    expect(store.takeDirty().sonic).toContain('kitchen');
     expect([list('home', 'hub'), list('shop'), home()]).toEqual([false, false, 'home']);
     expect([list('home'), home(), list('home'), home()]).toEqual([false, 'home', true, null]);
   });
@@ -367,7 +413,7 @@ describe('a signal that two properties list', () => {
   it('goes to the other when the one is gone', () => {
     list('shop', 'hub');
     for (const _ of [1, 2]) store.replaceProperties(complete([property('home', 'Home')]));
-    expect([home(), list('home', 'hub'), home()]).toEqual([null, true, 'home']);
+    expect(home()).toBe('home');
   });
 });
 
@@ -445,16 +491,16 @@ describe('incidents in the store', () => {
 
   it('open, change and close once each', () => {
     const opened = incident('leak', { sonic_id: 'kitchen' });
-    expect(store.replaceIncidents(complete([opened]))).toEqual([
+    expect(eventsOf(() => store.replaceIncidents(complete([opened])))).toEqual([
       { event: 'incident_opened', record: opened },
     ]);
-    expect(store.replaceIncidents(complete([{ ...opened }]))).toEqual([]);
+    expect(eventsOf(() => store.replaceIncidents(complete([{ ...opened }])))).toEqual([]);
     const changed = { ...opened, possible_actions: ['dismiss', 'snooze'] };
-    expect(store.replaceIncidents(complete([changed]))).toEqual([
+    expect(eventsOf(() => store.replaceIncidents(complete([changed])))).toEqual([
       { event: 'incident_changed', record: changed },
     ]);
-    expect(store.replaceIncidents(incomplete([]))).toEqual([]);
-    expect(store.replaceIncidents(complete([]))).toEqual([
+    expect(eventsOf(() => store.replaceIncidents(incomplete([])))).toEqual([]);
+    expect(eventsOf(() => store.replaceIncidents(complete([])))).toEqual([
       { event: 'incident_closed', record: { ...changed, open: false } },
     ]);
     expect(store.incident('leak')).toBeNull();
@@ -462,7 +508,7 @@ describe('incidents in the store', () => {
 
   it('are not all known before a complete reading, nor when the last one is too old', () => {
     const areKnown = () => store.sonicView('kitchen')?.areIncidentsKnown;
-    store = new Store({ selection: [], staleAfterMs }, () => {});
+    empty();
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub')]));
     store.takeDirty();
     expect(areKnown()).toBe(false);
@@ -512,7 +558,9 @@ describe('incidents in the store', () => {
 
   it('that a cloud lists although they are resolved are not open', () => {
     const resolved = incident('old', { open: null, state: 'resolved' });
-    expect(store.replaceIncidents(complete([resolved, incident('older', { open: false })]))).toEqual([]);
+    expect(
+      eventsOf(() => store.replaceIncidents(complete([resolved, incident('older', { open: false })]))),
+    ).toEqual([]);
     expect(store.counts().open_incidents).toBe(0);
   });
 });
@@ -521,7 +569,7 @@ describe('a selection of properties', () => {
   it('is told what it selects in vain', () => {
     furnish(['Home', 'Holiday home']);
     expect(store.unmatchedSelection()).toEqual(['Holiday home']);
-    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    empty(['Home']);
     expect(store.unmatchedSelection()).toEqual([]);
   });
 
@@ -530,15 +578,16 @@ describe('a selection of properties', () => {
     expect(store.outdatedSelection()).toEqual([]);
     for (const _ of ['first', 'second', 'third']) {
       const listed = [property('home', 'Cottage'), property('shop', 'Shop')];
-      expect(store.replaceProperties(complete(listed))).toEqual([]);
+      expect(eventsOf(() => store.replaceProperties(complete(listed)))).toEqual([]);
       expect(store.outdatedSelection()).toEqual([['Home', listed[0]]]);
       expect(store.unmatchedSelection()).toEqual(['Nowhere']);
     }
     expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
     const swapped = () =>
       store.replaceProperties(complete([property('shop', 'Home'), property('home', 'Cottage')]));
-    swapped();
-    expect(swapped()).toMatchObject([{ event: 'device_removed', record: { id: 'home' } }]);
+    expect(eventsOf(swapped)).toContainEqual(
+      expect.objectContaining({ event: 'device_removed', kind: 'property' }),
+    );
     expect([store.ids('property'), store.outdatedSelection()]).toEqual([['shop'], []]);
   });
 
@@ -547,131 +596,108 @@ describe('a selection of properties', () => {
     expect(store.ids('property')).toEqual(['home']);
     expect(store.ids('signal')).toEqual(['hub']);
     expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
-    const happenings = store.replaceIncidents(
-      complete([incident('mine', { sonic_id: 'bath' }), incident('theirs', { sonic_id: 'shed' })]),
-    );
-    expect(happenings).toMatchObject([{ record: { id: 'mine' } }]);
+    const leaks = [incident('mine', { sonic_id: 'bath' }), incident('theirs', { sonic_id: 'shed' })];
+    expect(eventsOf(() => store.replaceIncidents(complete(leaks)))).toMatchObject([
+      { record: { id: 'mine' } },
+    ]);
     expect(store.unmatchedSelection()).toEqual([]);
   });
 
   it('has the incident of a sonic from the moment that it is known whose the sonic is', () => {
-    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+    empty(['Home']);
     store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
     const leaks = ['kitchen', 'shed'].map((id) => incident(`leak-${id}`, { sonic_id: id }));
-    expect(store.replaceIncidents(complete(leaks))).toEqual([]);
+    expect(eventsOf(() => store.replaceIncidents(complete(leaks)))).toEqual([]);
     expect(store.incident('leak-kitchen')).toBeNull();
     expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([true, true]);
 
     const kitchen = { ...sonic('kitchen', null), property_id: 'home' };
     const shed = { ...sonic('shed', null), property_id: 'shop' };
-    store.replaceSonics(complete([]), { records: [kitchen, shed], isComplete: true });
+    const wifi = { records: [kitchen, shed], isComplete: true };
+    expect(eventsOf(() => store.replaceSonics(complete([]), wifi))).toMatchObject([
+      { event: 'incident_opened', record: { id: 'leak-kitchen' } },
+    ]);
     expect(store.ids('incident')).toEqual(['leak-kitchen']);
     expect(store.sonicView('kitchen')?.incidents).toMatchObject([{ id: 'leak-kitchen' }]);
     expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak-kitchen' }]);
 
-    expect(store.replaceIncidents(complete(leaks))).toMatchObject([
-      { event: 'incident_opened', record: { id: 'leak-kitchen' } },
+    expect(eventsOf(() => store.replaceIncidents(complete(leaks)))).toEqual([]);
+    expect(eventsOf(() => store.replaceIncidents(complete([])))).toMatchObject([
+      { event: 'incident_closed' },
     ]);
-    expect(store.replaceIncidents(complete(leaks))).toEqual([]);
-    expect(store.replaceIncidents(complete([]))).toMatchObject([{ event: 'incident_closed' }]);
     expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([false, false]);
   });
 
   it.each([
     ['its signal left the property', () => store.setOwnedSignals('home', [], true)],
     ['its property is gone', () => store.replaceProperties(complete([property('shop', 'Shop')]))],
-  ])('lets an open incident go with its device, not as closed before it, once %s', (_, leave) => {
+  ])('lets an open incident go with its device, not as closed, once %s', (_, leave) => {
     furnish(['Home']);
     const leak = incident('leak', { sonic_id: 'kitchen', signal_id: 'hub' });
-    const listed = () => store.replaceIncidents(complete([leak]));
-    listed();
-    for (const _ of [1, 2]) leave();
-    expect(listed()).toEqual([]);
+    store.replaceIncidents(complete([leak]));
+    expect(eventsOf(leave)).toEqual([]);
     expect(store.sonicView('kitchen')?.incidents).toEqual([leak]);
-    const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
-    const events = () => store.replaceSonics(complete([sonic('kitchen', 'hub'), ...rest]));
-    expect(events()).toEqual([]);
-    expect(listed()).toEqual([]);
-    expect(store.ids('incident')).toEqual(['leak']);
     store.takeDirty();
-    expect(events().map(({ event }) => event)).toEqual(['device_removed', 'device_removed']);
-    for (const _ of [1, 2]) store.replaceSignals(complete([signal('hub'), signal('stray')]));
-    expect([store.ids('signal'), store.ids('incident')]).toEqual([[], []]);
+    const gone = eventsOf(leave) as { event: string }[];
+    expect(new Set(gone.map(({ event }) => event))).toEqual(new Set(['device_removed']));
+    expect([store.ids('signal'), store.ids('sonic'), store.ids('incident')]).toEqual([[], [], []]);
     expect(store.takeDirty().incident).toEqual(new Set(['leak']));
     expect(store.isOpen('leak')).toBe(true);
-    expect(listed()).toEqual([]);
+    expect(eventsOf(() => store.replaceIncidents(complete([leak])))).toEqual([]);
   });
 
-  it.each([
-    ['its signal left the property', 'hub', () => store.setOwnedSignals('home', [], true)],
-    ['it hangs on another signal', 'stray', () => {}],
-  ])('shows a sonic as the cloud lists it as long as it is shown, also once %s', (_, signalId, leave) => {
+  it('lets a sonic go that hangs on another signal', () => {
     furnish(['Home']);
-    for (const _ of [1, 2]) leave();
-    const listed = () =>
-      store.replaceSonics(complete([sonic('kitchen', signalId, 'closed'), sonic('bath', 'hub')]));
-    expect(listed()).toEqual([]);
-    expect(store.sonicView('kitchen')).toMatchObject({ valve: 'closed', propertyId: null });
-    expect(store.sonicReadAt('kitchen')).toBe(time - 1);
-    expect(store.takeDirty().sonic).toContain('kitchen');
-    expect(listed()).toContainEqual(expect.objectContaining({ event: 'device_removed' }));
-    expect(store.sonicView('kitchen')).toBeNull();
-    expect(listed()).toEqual([]);
-    expect(store.sonicView('kitchen')).toBeNull();
+    const listed = [sonic('kitchen', 'stray', 'closed'), sonic('bath', 'hub')];
+    expect(eventsOf(() => store.replaceSonics(complete(listed)))).toMatchObject([
+      { event: 'device_removed', record: { id: 'kitchen' } },
+    ]);
+    expect([store.sonicView('kitchen'), store.isLeftToOthers('sonic', 'kitchen')]).toEqual([null, false]);
   });
 
   it('lets an open incident go that has moved to a sonic which is not shown, and does not say that it closed', () => {
     furnish(['Home']);
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
     const elsewhere = [incident('leak', { sonic_id: 'shed' })];
-    expect(store.replaceIncidents({ ...complete(elsewhere), isComplete: false })).toEqual([]);
+    expect(eventsOf(() => store.replaceIncidents({ ...complete(elsewhere), isComplete: false }))).toEqual([]);
     expect([store.ids('incident'), store.isOpen('leak')]).toEqual([[], true]);
     expect(store.sonicView('kitchen')?.incidents).toEqual([]);
-    expect(store.replaceIncidents(complete(elsewhere))).toEqual([]);
+    expect(eventsOf(() => store.replaceIncidents(complete(elsewhere)))).toEqual([]);
     expect(store.isOpen('leak')).toBe(true);
   });
 
-  it('says that an incident closed whose device is shown and in no property any more', () => {
+  it('says that an incident closed whose signal the list of its property misses', () => {
     furnish(['Home']);
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
-    for (const _ of [1, 2]) store.setOwnedSignals('home', [], true);
-    expect(store.replaceIncidents(complete([]))).toMatchObject([{ event: 'incident_closed' }]);
+    store.setOwnedSignals('home', [], true);
+    expect(eventsOf(() => store.replaceIncidents(complete([])))).toMatchObject([
+      { event: 'incident_closed' },
+    ]);
   });
 
-  it('is not decided of what nobody can place yet: that is left as it is until the lists are read again', () => {
-    store = new Store({ selection: ['Home'], staleAfterMs }, () => {});
+  it('is not decided of what nobody can place yet: that is left as it is until it is known where it is', () => {
+    empty(['Home']);
     const everything = [
       ['signal', 'hub'],
       ['sonic', 'kitchen'],
       ['incident', 'leak'],
     ] as const;
-    const left = () => everything.map(([kind, id]) => store.neighbourhood.isElsewhere(kind, id));
-    const readSignals = () => store.replaceSignals(complete([signal('hub'), signal('stray')]));
-    const readSonics = () => store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
-    const readIncidents = () => store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    const left = () => everything.map(([kind, id]) => store.isLeftToOthers(kind, id));
     store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
-    readSignals();
-    readSonics();
-    readIncidents();
+    store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
     expect([store.isWhole, store.isCertain]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
-    expect([
-      store.neighbourhood.isElsewhere('sonic', 'gone'),
-      store.neighbourhood.isElsewhere('incident', 'gone'),
-    ]).toEqual([false, false]);
+    expect([store.isLeftToOthers('sonic', 'gone'), store.isLeftToOthers('incident', 'gone')]).toEqual([
+      false,
+      false,
+    ]);
     store.setOwnedSignals('home', ['hub'], true);
-    expect(left()).toEqual([true, true, true]);
-    // Of a sonic that is listed as in no property nobody knows yet that it is in this one.
-    readIncidents();
-    expect(left()).toEqual([true, true, true]);
-    readSignals();
-    readSonics();
-    expect(store.isCertain).toBe(false);
-    readIncidents();
     expect(store.isCertain).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
-    expect(store.neighbourhood.isElsewhere('sonic', 'shed')).toBe(false);
+    expect(store.isLeftToOthers('sonic', 'shed')).toBe(false);
   });
 });

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { bridgeOf } from '../../../src/model/shard.ts';
-import { type Reading, Store } from '../../../src/store/store.ts';
+import { Store } from '../../../src/store/store.ts';
+import type { Reading } from '../../../src/store/table.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { anIncident, aProperty, aSignal, aSonic } from '../../support/views.ts';
 
 const count = 2;
@@ -16,24 +18,31 @@ const [answeredThere = ''] = idsFor(1, 'stranger');
 
 let time = 0;
 const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplete: true, startedAt: time++ });
-const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
 
 let store: Store;
-let crossings: string[];
+const events: { event: string; record: { id: string } }[] = [];
+const eventsOf = (deed: () => unknown) => {
+  events.length = 0;
+  deed();
+  return events.map(({ event, record }) => `${event} ${record.id}`);
+};
 
 const sonics = [
   aSonic({ id: 'sink', signal_id: 'hub' }),
   aSonic({ id: 'bath', signal_id: 'far' }),
-  aSonic({ id: 'shed', signal_id: 'stray' }),
+  aSonic({ id: 'shed', signal_id: answeredHere }),
+  aSonic({ id: 'barn', signal_id: answeredThere }),
 ];
-const signals = ['hub', 'far', 'stray'].map((id) => aSignal({ id }));
+const signals = ['hub', 'far', answeredHere, answeredThere].map((id) => aSignal({ id }));
 const atSonic = (id: string, sonic: string) => anIncident({ id, sonic_id: sonic, signal_id: null });
+const newStore = (selection: readonly string[] = []) =>
+  new Store({ selection, shard: { index: 0, count }, staleAfterMs: 100, clock: new FakeClock() });
 
-/** The store of the first of two bridges; each has a property with a signal and a sonic, and one signal is in none. */
+/** The store of the first of two bridges; each has a property with a signal and a sonic, and two signals are in none. */
 function furnish(selection: readonly string[] = []): void {
-  crossings = [];
-  const crossed = (other: string) => void crossings.push(other);
-  store = new Store({ selection, shard: { index: 0, count }, crossed, staleAfterMs: 100 }, () => {});
+  store = newStore(selection);
+  store.on('device', (event) => events.push(event));
+  store.on('incident', (event) => events.push(event));
   const named = (id: string) => aProperty({ id, name: id });
   store.replaceProperties(complete([named(ours), named(oursToo), named(theirs)]));
   store.setOwnedSignals(ours, ['hub'], true);
@@ -48,190 +57,123 @@ function furnish(selection: readonly string[] = []): void {
 describe('the store of one of several bridges', () => {
   beforeEach(() => furnish());
 
-  it('shows its own part, and knows what is in the others', () => {
-    expect(store.counts()).toEqual({ properties: 2, signals: 1, sonics: 1, open_incidents: 1 });
-    expect(store.neighbourhood.unshownPropertyIds()).toEqual([theirs]);
+  it('shows what is in its properties, and of what is in none what its hash gives it', () => {
+    expect(store.ids('property')).toEqual([ours, oursToo]);
+    expect(store.ids('signal')).toEqual(['hub', answeredHere]);
+    expect(store.ids('sonic')).toEqual(['sink', 'shed']);
+    expect(store.ids('incident')).toEqual(['leak']);
+    expect(store.otherPropertyIds).toEqual([theirs]);
     expect(store.ownedSignalIds()).toEqual(['hub']);
-    expect([
-      store.neighbourhood.isElsewhere('sonic', 'bath'),
-      store.neighbourhood.isElsewhere('sonic', 'shed'),
-    ]).toEqual([true, false]);
-    expect([
-      store.neighbourhood.isElsewhere('incident', 'their-leak'),
-      store.neighbourhood.isElsewhere('property', theirs),
-    ]).toEqual([true, true]);
-    expect(store.neighbourhood.leftOut).toBe(1);
-    expect(crossings).toEqual([]);
+    const left = [
+      ['property', theirs],
+      ['signal', 'far'],
+      ['sonic', 'bath'],
+      ['sonic', 'barn'],
+      ['incident', 'their-leak'],
+    ] as const;
+    for (const [kind, id] of left) expect(store.isLeftToOthers(kind, id)).toBe(true);
+    for (const kind of ['property', 'signal', 'sonic', 'incident'] as const) {
+      for (const id of [...store.ids(kind), 'gone']) expect(store.isLeftToOthers(kind, id)).toBe(false);
+    }
+  });
+
+  it('asks every property for its signals: what is in another is another bridge’s', () => {
+    expect(store.topology.surveyedIds()).toEqual([ours, oursToo, theirs]);
   });
 
   it('answers for nothing that another shows, and for what nobody has by its id', () => {
-    expect(store.neighbourhood.answersFor('sonic', 'bath')).toBe(false);
-    expect(store.neighbourhood.answersFor('incident', 'their-leak')).toBe(false);
-    expect(store.neighbourhood.answersFor('property', theirs)).toBe(false);
+    expect(store.answersFor('sonic', 'bath')).toBe(false);
+    expect(store.answersFor('incident', 'their-leak')).toBe(false);
+    expect(store.answersFor('property', theirs)).toBe(false);
     for (const kind of ['sonic', 'signal', 'property', 'incident'] as const) {
-      expect(store.neighbourhood.answersFor(kind, answeredHere)).toBe(true);
-      expect(store.neighbourhood.answersFor(kind, answeredThere)).toBe(false);
+      expect(store.answersFor(kind, answeredHere)).toBe(true);
+      expect(store.answersFor(kind, answeredThere)).toBe(false);
     }
   });
 
   it('names the bridge that moves a valve, however its id is spelled', () => {
-    expect(store.neighbourhood.otherMover('sink')).toBeNull();
-    expect(store.neighbourhood.otherMover('SINK')).toBeNull();
-    expect([store.neighbourhood.otherMover('bath'), store.neighbourhood.otherMover('BATH')]).toEqual([
-      'bridge_1',
-      'bridge_1',
-    ]);
-    expect([
-      store.neighbourhood.otherMover(answeredHere),
-      store.neighbourhood.otherMover(answeredThere),
-    ]).toEqual([null, 'bridge_1']);
+    const mover = (id: string) => store.topology.otherMover(id);
+    expect(['sink', 'SINK', 'bath', 'BATH'].map(mover)).toEqual([null, null, 'bridge_1', 'bridge_1']);
+    expect([answeredHere, answeredThere].map(mover)).toEqual([null, 'bridge_1']);
     // By its own spelling each would be the other bridge's.
     const [here, there] = [answeredThere.toUpperCase(), answeredHere.toUpperCase()];
     const loud = [aSonic({ id: here, signal_id: 'hub' }), aSonic({ id: there, signal_id: 'far' })];
     store.replaceSonics(complete([...sonics, ...loud]));
-    expect([
-      store.neighbourhood.otherMover(answeredThere),
-      store.neighbourhood.otherMover(answeredHere),
-    ]).toEqual([null, 'bridge_1']);
+    expect([answeredThere, answeredHere].map(mover)).toEqual([null, 'bridge_1']);
   });
 
-  it('goes by what the broker keeps, as long as the cloud was not read', () => {
-    const fresh = new Store({ selection: [], shard: { index: 0, count }, staleAfterMs: 100 }, () => {});
-    fresh.neighbourhood.remember(
-      new Map([
-        [`sonic/${answeredHere}`, theirs],
-        [`sonic/${answeredThere}`, ours],
-      ]),
-    );
-    expect([
-      fresh.neighbourhood.answersFor('sonic', answeredHere),
-      fresh.neighbourhood.answersFor('sonic', answeredThere),
-    ]).toEqual([false, true]);
-    store.neighbourhood.remember(new Map([[`sonic/${answeredHere}`, theirs]]));
-    expect(store.neighbourhood.answersFor('sonic', answeredHere)).toBe(true);
-  });
-
-  it('lets go at once of a sonic that has gone to another bridge, tells that one, and deletes nothing', () => {
+  it('lets go at once of a sonic that has gone to another bridge, and of its incident, which has not closed', () => {
     const gone = aSonic({ id: 'sink', signal_id: 'far' });
-    const told = store.replaceSonics(complete([gone, ...sonics.slice(1)]));
-    expect(told).toMatchObject([{ event: 'device_removed', record: { id: 'sink' } }]);
-    expect(store.sonicView('sink')).toBeNull();
-    expect(store.neighbourhood.mayBeTakenOver('sonic', 'sink')).toBe(true);
-    expect(crossings).toEqual(['bridge_1']);
-    // Its incident goes with it: it has not closed.
-    expect(store.replaceIncidents(complete([atSonic('leak', 'sink')]))).toEqual([]);
-    expect(store.incident('leak')).toBeNull();
-    expect(store.neighbourhood.mayBeTakenOver('incident', 'leak')).toBe(true);
+    const told = eventsOf(() => store.replaceSonics(complete([gone, ...sonics.slice(1)])));
+    expect(told).toEqual(['device_removed sink']);
+    expect([store.sonicView('sink'), store.incident('leak')]).toEqual([null, null]);
+    expect([store.isLeftToOthers('sonic', 'sink'), store.isLeftToOthers('incident', 'leak')]).toEqual([
+      true,
+      true,
+    ]);
+    expect(eventsOf(() => store.replaceIncidents(complete([atSonic('leak', 'sink')])))).toEqual([]);
   });
 
   it('takes over what comes from another bridge: it was there before, and so was its incident', () => {
-    const come = aSonic({ id: 'bath', signal_id: 'hub' });
-    const told = store.replaceSonics(complete([sonics[0] ?? come, come]));
-    expect(told).toMatchObject([{ event: 'device_added', record: { id: 'bath' } }]);
-    expect(crossings).toEqual(['bridge_1']);
-    const incidents = [atSonic('leak', 'sink'), atSonic('their-leak', 'bath'), atSonic('new-leak', 'bath')];
-    expect(store.replaceIncidents(complete(incidents)).map(({ event }) => event)).toEqual([
-      'incident_moved',
-      'incident_opened',
+    const come = sonics.map((each) => (each.id === 'bath' ? aSonic({ id: 'bath', signal_id: 'hub' }) : each));
+    expect(eventsOf(() => store.replaceSonics(complete(come)))).toEqual([
+      'device_added bath',
+      'incident_moved their-leak',
     ]);
+    const incidents = [atSonic('leak', 'sink'), atSonic('their-leak', 'bath'), atSonic('new-leak', 'bath')];
+    expect(eventsOf(() => store.replaceIncidents(complete(incidents)))).toEqual(['incident_opened new-leak']);
   });
 
   it('leaves to another bridge the incident of a sonic that turns out to be its', () => {
-    store.replaceIncidents(complete([atSonic('leak', 'sink'), atSonic('barn-leak', 'barn')]));
-    expect(store.neighbourhood.isElsewhere('incident', 'barn-leak')).toBe(false);
-    const barn = { ...aSonic({ id: 'barn', signal_id: null }), property_id: theirs };
-    store.replaceSonics(complete(sonics), { records: [barn], isComplete: true });
-    expect(store.incident('barn-leak')).toBeNull();
-    expect(store.neighbourhood.isElsewhere('incident', 'barn-leak')).toBe(true);
-  });
-
-  it('takes over the incident with the sonic that comes from another bridge, and tells of it once', () => {
-    store.replaceSonics(complete([...sonics, aSonic({ id: 'bath', signal_id: 'hub' })]));
-    expect(store.incident('their-leak')).not.toBeNull();
-    const incidents = [atSonic('leak', 'sink'), atSonic('their-leak', 'bath')];
-    expect(store.replaceIncidents(complete(incidents))).toMatchObject([
-      { event: 'incident_moved', record: { id: 'their-leak' } },
-    ]);
-    expect(store.replaceIncidents(complete(incidents))).toEqual([]);
+    const id = idsFor(0, 'attic')[0] ?? '';
+    store.replaceIncidents(complete([atSonic(id, 'attic')]));
+    expect(store.ids('incident')).toEqual([id]);
+    const attic = { ...aSonic({ id: 'attic', signal_id: null }), property_id: theirs };
+    expect(
+      eventsOf(() => store.replaceSonics(complete(sonics), { records: [attic], isComplete: true })),
+    ).toEqual([]);
+    expect([store.incident(id), store.isLeftToOthers('incident', id)]).toEqual([null, true]);
   });
 
   it('lets go of a signal with its sonics as soon as its property is another bridge’s', () => {
-    store.setOwnedSignals(theirs, ['far', 'hub'], true);
+    expect(eventsOf(() => store.setOwnedSignals(theirs, ['far', 'hub'], true))).toEqual([
+      'device_removed hub',
+      'device_removed sink',
+    ]);
     expect([store.signalView('hub'), store.sonicView('sink')]).toEqual([null, null]);
-    expect(crossings).toEqual(['bridge_1', 'bridge_1']);
-    expect(store.replaceSignals(complete(signals))).toMatchObject([{ event: 'device_removed' }]);
+    expect([store.isLeftToOthers('signal', 'hub'), store.isLeftToOthers('sonic', 'sink')]).toEqual([
+      true,
+      true,
+    ]);
   });
 
-  it('waits with one that is in no property for the moment, and does not show it anew', () => {
-    store.setOwnedSignals(ours, [], true);
-    expect([
-      store.neighbourhood.isUnsettled('signal', 'hub'),
-      store.neighbourhood.isUnsettled('sonic', 'sink'),
-    ]).toEqual([true, true]);
-    expect([
-      store.neighbourhood.isAnyUnsettledIn(ours),
-      store.neighbourhood.isAnyUnsettledIn(oursToo),
-    ]).toEqual([true, false]);
-    store.takeDirty();
-    expect(store.setOwnedSignals(ours, ['hub'], true)).toBe(true);
-    expect(store.neighbourhood.isUnsettled('sonic', 'sink')).toBe(false);
-    // What has changed meanwhile was not shown.
-    expect(store.takeDirty()).toMatchObject({ signal: new Set(['hub']), sonic: new Set(['sink']) });
-    for (const _ of [1, 2]) store.setOwnedSignals(ours, [], true);
-    for (const _ of [1, 2]) store.replaceSonics(complete(sonics));
-    expect(store.sonicView('sink')).toBeNull();
-    expect([
-      store.neighbourhood.mayBeTakenOver('sonic', 'sink'),
-      store.neighbourhood.isElsewhere('sonic', 'sink'),
-    ]).toEqual([true, false]);
+  it('keeps one in its property that a single list of it misses', () => {
+    expect(eventsOf(() => store.setOwnedSignals(ours, [], true))).toEqual([]);
+    expect(store.sonicView('sink')?.propertyId).toBe(ours);
   });
 
-  it('says of none that is shown that no bridge shows it, where it was in no property for a while', () => {
-    const noteLeftOut = () => {
-      store.replaceSonics(complete(sonics));
-      return store.neighbourhood.leftOut;
-    };
-    for (let list = 0; list < 2; list++) store.setOwnedSignals(ours, [], true);
-    expect(noteLeftOut()).toBe(2);
-    store.setOwnedSignals(ours, ['hub'], true);
-    expect(noteLeftOut()).toBe(1);
-    expect(store.neighbourhood.mayBeTakenOver('sonic', 'sink')).toBe(false);
-  });
-
-  it.each([
-    ['was in no property, and is in one again', () => store.replaceSonics(complete(sonics))],
-    ['was in none when it was listed last', () => {}],
-  ])('removes one that %s after two complete readings without it', (_, comeBack) => {
-    const rest = sonics.filter(({ id }) => id !== 'sink');
-    for (let list = 0; list < 2; list++) store.setOwnedSignals(ours, [], true);
-    store.replaceSonics(incomplete(sonics));
-    store.setOwnedSignals(ours, ['hub'], true);
-    comeBack();
-    expect(store.replaceSonics(complete(rest))).toEqual([]);
-    expect(store.replaceSonics(complete(rest))).toMatchObject([{ event: 'device_removed' }]);
-  });
-
-  it('takes what is in no known property for another’s while a property could not be read completely', () => {
-    const fresh = new Store({ selection: [], shard: { index: 0, count }, staleAfterMs: 100 }, () => {});
+  it('does not decide of what is in no property before it knows what is in each', () => {
+    const fresh = newStore();
     fresh.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
     fresh.setOwnedSignals(ours, [], true);
     fresh.setOwnedSignals(theirs, [], false);
     fresh.replaceSignals(complete(signals));
-    expect(fresh.neighbourhood.isElsewhere('signal', 'hub')).toBe(true);
-    fresh.setOwnedSignals(theirs, [], true);
-    // It was listed when that was not known.
-    expect(fresh.neighbourhood.isElsewhere('signal', 'hub')).toBe(true);
-    fresh.replaceSignals(complete(signals));
-    expect(fresh.neighbourhood.isElsewhere('signal', 'hub')).toBe(false);
+    fresh.takeDirty();
+    expect(fresh.ids('signal')).toEqual([]);
+    for (const { id } of signals) expect(fresh.isLeftToOthers('signal', id)).toBe(true);
+    fresh.setOwnedSignals(theirs, ['far'], true);
+    const hubs = signals.map(({ id }) => id).filter((id) => id !== 'far' && bridgeOf(id, count) === 0);
+    expect(fresh.ids('signal')).toEqual(hubs);
+    expect(fresh.takeDirty().signal).toEqual(new Set(hubs));
   });
 
   it('forgets what is listed no more after two complete readings, and not before', () => {
     const rest = sonics.filter(({ id }) => id !== 'bath');
     store.replaceSonics(complete(rest));
-    store.replaceSonics(incomplete(rest));
-    expect(store.neighbourhood.isElsewhere('sonic', 'bath')).toBe(true);
+    store.replaceSonics({ ...complete(rest), isComplete: false });
+    expect(store.isLeftToOthers('sonic', 'bath')).toBe(true);
     store.replaceSonics(complete(rest));
-    expect(store.neighbourhood.isElsewhere('sonic', 'bath')).toBe(false);
+    expect(store.isLeftToOthers('sonic', 'bath')).toBe(false);
   });
 
   it('shows an incident that names no device where its id says', () => {
@@ -244,33 +186,34 @@ describe('the store of one of several bridges', () => {
     furnish([ours]);
     store.replaceIncidents(complete(nameless));
     expect(store.ids('incident')).toEqual([answeredHere]);
+    // And each may be at what this bridge shows.
+    expect(store.sonicView('sink')?.possibleIncidents).toHaveLength(2);
   });
 
   it('filters first: a name that another bridge has is not unknown, and what is left out here is refused here', () => {
     furnish([ours, theirs, 'Nowhere']);
     expect(store.ids('property')).toEqual([ours]);
+    // What is in no property is not selected.
+    expect(store.ids('sonic')).toEqual(['sink']);
     expect(store.unmatchedSelection()).toEqual(['Nowhere']);
-    expect([
-      store.neighbourhood.answersFor('property', oursToo),
-      store.neighbourhood.answersFor('property', theirs),
-    ]).toEqual([true, false]);
+    expect([store.answersFor('property', oursToo), store.answersFor('property', theirs)]).toEqual([
+      true,
+      false,
+    ]);
   });
 });
 
 describe('the store of a bridge that is alone', () => {
   it('answers for everything and leaves nothing to others', () => {
-    store = new Store({ selection: [ours], staleAfterMs: 100 }, () => {});
+    store = new Store({ selection: [ours], staleAfterMs: 100, clock: new FakeClock() });
     store.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
+    store.setOwnedSignals(ours, ['hub'], true);
     store.replaceSonics(complete(sonics));
-    expect([
-      store.neighbourhood.answersFor('sonic', 'bath'),
-      store.neighbourhood.otherMover('bath'),
-      store.neighbourhood.leftOut,
-    ]).toEqual([true, null, 0]);
-    expect([
-      store.neighbourhood.mayBeTakenOver('sonic', 'bath'),
-      store.neighbourhood.isElsewhere('property', theirs),
-    ]).toEqual([false, false]);
-    expect(store.neighbourhood.unshownPropertyIds()).toEqual([]);
+    expect([store.answersFor('sonic', 'bath'), store.topology.otherMover('bath')]).toEqual([true, null]);
+    expect([store.isLeftToOthers('sonic', 'bath'), store.isLeftToOthers('property', theirs)]).toEqual([
+      false,
+      false,
+    ]);
+    expect([store.otherPropertyIds, store.topology.surveyedIds()]).toEqual([[], [ours]]);
   });
 });

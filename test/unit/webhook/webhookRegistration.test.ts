@@ -22,7 +22,7 @@ async function start(
   const answer: StubHandler =
     handler ?? (({ body }) => ({ json: { ...someSettings(settings ?? {}), ...(body as object) } }));
   const { client, stub } = await startBench(answer, { session });
-  const store = new Store({ selection: [], staleAfterMs: 300_000 }, () => {});
+  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
   const records = [aProperty({ id: 'one' }), aProperty({ id: 'two' })];
   store.replaceProperties({ records, isComplete: true, startedAt: 0 });
   /** As the properties' poll reads them. */

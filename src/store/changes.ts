@@ -1,0 +1,39 @@
+/** Kinds of devices that the cloud has; parents first: Home Assistant makes a nameless device of one that it does not know. */
+export const cloudKinds = ['property', 'signal', 'sonic'] as const;
+export type CloudDeviceKind = (typeof cloudKinds)[number];
+
+/** What is planned for: devices by kind, and open incidents. */
+export const plannedKinds = [...cloudKinds, 'incident'] as const;
+export type PlannedKind = (typeof plannedKinds)[number];
+
+/** Ids of what must be planned anew, by kind. */
+export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
+
+/** What must be planned anew, since it changed, or shows something that did. */
+export class Changes {
+  #dirty = nothing();
+  #isMarked = false;
+
+  mark(kind: PlannedKind, id: string): void {
+    this.#dirty[kind].add(id);
+    this.#isMarked = true;
+  }
+
+  /** What was marked since the last time that this was called. */
+  take(): Dirty {
+    const taken = this.#dirty;
+    this.#dirty = nothing();
+    return taken;
+  }
+
+  /** Whether anything was marked since the last time that this was asked. */
+  wasMarked(): boolean {
+    const wasMarked = this.#isMarked;
+    this.#isMarked = false;
+    return wasMarked;
+  }
+}
+
+function nothing(): Record<PlannedKind, Set<string>> {
+  return { property: new Set(), signal: new Set(), sonic: new Set(), incident: new Set() };
+}

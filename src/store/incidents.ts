@@ -1,0 +1,247 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isOpen } from '../model/incidents.ts';
+import type { Incident } from '../model/records.ts';
+import type { Changes, CloudDeviceKind } from './changes.ts';
+import { type Reading, Table } from './table.ts';
+import type { DeviceTables, Topology } from './topology.ts';
+
+/** The device that announces an incident. */
+export interface AnnouncingDevice {
+  readonly kind: 'sonic' | 'signal';
+  readonly id: string;
+}
+
+/** What became of an incident that this bridge shows; moved: it was open already, at another bridge's device. */
+export interface IncidentEvent {
+  readonly event: 'incident_opened' | 'incident_moved' | 'incident_changed' | 'incident_closed';
+  readonly record: Incident;
+}
+
+/** An open incident, where it is, and who shows it. */
+interface Place {
+  readonly record: Incident;
+  /** Its sonic if the account has it, else its signal if it has that. */
+  readonly device: AnnouncingDevice | null;
+  readonly propertyId: string | null;
+  readonly isShown: boolean;
+  /** Whether another bridge shows it. */
+  readonly isOthers: boolean;
+}
+
+/**
+ * The open incidents of the account. Each is shown where its device is. One that names no device of the account is not
+ * absent: it is shown in the account's only property, else at the bridge whose hash its id has, and whatever it may belong
+ * to is unknown.
+ */
+export class OpenIncidents {
+  /** A list that is complete closes what it is without: what it misses was read by itself before. */
+  readonly #table: Table<Incident>;
+  readonly #places = new Map<string, Place>();
+  readonly #devices: DeviceTables;
+  readonly #topology: Topology;
+  readonly #changes: Changes;
+  /** Those that a device or property shows, by `kind/id`. */
+  readonly #shownBy = new Map<string, Incident[]>();
+  /** Those that name no device of the account. */
+  #deviceless: readonly Place[] = [];
+  /** What the cloud said last of those that closed since they were placed last. */
+  readonly #closed = new Map<string, Incident>();
+  /** What decides about more than the incidents themselves, as it was when all was marked last. */
+  #decisive = '';
+
+  constructor(devices: DeviceTables, topology: Topology, changes: Changes, maxAgeMs: number) {
+    this.#devices = devices;
+    this.#topology = topology;
+    this.#changes = changes;
+    this.#table = new Table(maxAgeMs, 1);
+  }
+
+  /** Takes in the open ones; one that a complete list is without is closed, as is one that any lists as such. */
+  replaceAll(reading: Reading<Incident>): void {
+    const { records, isComplete, startedAt } = reading;
+    for (const record of records) {
+      if (!isOpen(record) && !this.#table.isOlder(record.id, startedAt)) this.#close(record);
+    }
+    this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
+    if (!isComplete) this.#table.ageTo(startedAt);
+  }
+
+  /** Takes in the answer to a change, heard at that time; says whether that was news. */
+  change(id: string, answer: Incident, heardAt: number): boolean {
+    const change = this.#table.change(id, answer, heardAt);
+    if (change?.after && !isOpen(change.after)) this.#close(change.after);
+    return change !== null;
+  }
+
+  /** Notes a poll sent at that time that failed. */
+  ageTo(sentAt: number): void {
+    this.#table.ageTo(sentAt);
+  }
+
+  set maxAgeMs(maxAgeMs: number) {
+    this.#table.maxAgeMs = maxAgeMs;
+  }
+
+  /**
+   * Places all anew, since one of them, or what is known around them, is another, and marks what shows a difference.
+   * Says also whether what decides about all devices is another.
+   */
+  place(): { readonly events: IncidentEvent[]; readonly isAllAffected: boolean } {
+    const events: IncidentEvent[] = [];
+    this.#shownBy.clear();
+    for (const [id, place] of this.#places) {
+      if (this.#table.has(id)) continue;
+      this.#mark(id, place);
+      this.#places.delete(id);
+      const record = this.#closed.get(id) ?? { ...place.record, open: false };
+      if (place.isShown) events.push({ event: 'incident_closed', record });
+    }
+    this.#closed.clear();
+    for (const record of this.#table.records) {
+      const before = this.#places.get(record.id);
+      const now = this.#placeOf(record);
+      this.#places.set(record.id, now);
+      if (now.isShown) this.#index(now);
+      if (before && isDeepStrictEqual(before, now)) continue;
+      if (before) this.#mark(record.id, before);
+      this.#mark(record.id, now);
+      // One that is shown no more has left with its device, and did not close.
+      if (!now.isShown) continue;
+      if (!before?.isShown) {
+        events.push({ event: before?.isOthers ? 'incident_moved' : 'incident_opened', record });
+      } else if (before.record !== record) events.push({ event: 'incident_changed', record });
+    }
+    this.#deviceless = [...this.#places.values()].filter(({ device }) => device === null);
+    const deviceless = this.#deviceless.map(({ record: { id, type }, propertyId }) => [id, type, propertyId]);
+    const decisive = JSON.stringify([this.areKnown, this.#topology.onlyProperty, deviceless]);
+    const isAllAffected = decisive !== this.#decisive;
+    this.#decisive = decisive;
+    return { events, isAllAffected };
+  }
+
+  /** Null unless it is open and shown. */
+  get(id: string): Incident | null {
+    return this.#places.get(id)?.isShown ? (this.#table.get(id) ?? null) : null;
+  }
+
+  /** The shown ones. */
+  get ids(): string[] {
+    return this.#table.ids.filter((id) => this.#places.get(id)?.isShown);
+  }
+
+  /** Whether the account has it open, be it shown or not. */
+  isOpen(id: string): boolean {
+    return this.#table.has(id);
+  }
+
+  /** Whether the list was once read completely. */
+  get isComplete(): boolean {
+    return this.#table.isComplete;
+  }
+
+  /** Whether no other is open: all were read, and not too long ago. */
+  get areKnown(): boolean {
+    return this.#table.isListFresh;
+  }
+
+  /** The shown ones that this list is without. */
+  missingFrom(listed: readonly Incident[]): Incident[] {
+    const ids = new Set(listed.map(({ id }) => id));
+    return this.#table.records.filter(({ id }) => !ids.has(id) && this.#places.get(id)?.isShown);
+  }
+
+  /** Those that a device shows. */
+  shownBy(kind: CloudDeviceKind, id: string): readonly Incident[] {
+    return this.#shownBy.get(`${kind}/${id}`) ?? [];
+  }
+
+  /** Those without a known device that may be at a device in this property, or at any; null, it is in none that is known. */
+  possibleAt(home: string | null): readonly Incident[] {
+    const isPossible = ({ propertyId }: Place) => propertyId === null || home === null || propertyId === home;
+    return this.#deviceless.filter(isPossible).map(({ record }) => record);
+  }
+
+  /** Those that name no device of the account, and are in no property that is known. */
+  get unassigned(): readonly Incident[] {
+    return this.#deviceless.filter(({ propertyId }) => propertyId === null).map(({ record }) => record);
+  }
+
+  /** Those that name no device of the account, in a property that is shown or in none that is known. */
+  get deviceless(): readonly Incident[] {
+    const isNear = ({ propertyId, isShown }: Place) => isShown || propertyId === null;
+    return this.#deviceless.filter(isNear).map(({ record }) => record);
+  }
+
+  /** The device that announces an incident; null where none is shown that it names. */
+  announcerOf(incident: Incident): AnnouncingDevice | null {
+    const device = this.#deviceOf(incident);
+    return device && this.#topology.isShown(device.kind, device.id) ? device : null;
+  }
+
+  /** Whether an incident, be it open or not, is this bridge's to show. */
+  isShownHere(incident: Incident): boolean {
+    return this.#placeOf(incident).isShown;
+  }
+
+  /** Whether this bridge is the one that answers for an incident, be it open or not. */
+  isAnsweredHere(id: string): boolean {
+    return this.#topology.isOurs(this.#places.get(id)?.propertyId ?? id);
+  }
+
+  /** Whether the account has the incident open, and this bridge leaves it to another one, or may have to. */
+  isLeftToOthers(id: string): boolean {
+    const place = this.#places.get(id);
+    return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.isDecided);
+  }
+
+  #placeOf(incident: Incident): Place {
+    const device = this.#deviceOf(incident);
+    const propertyId = this.#topology.propertyOfIncident(incident);
+    const { isOurs, isShown } = this.#whose(incident, device, propertyId);
+    return { record: incident, device, propertyId, isShown, isOthers: !isShown && !isOurs };
+  }
+
+  #whose(incident: Incident, device: AnnouncingDevice | null, propertyId: string | null) {
+    const topology = this.#topology;
+    if (device) {
+      const isOthers = topology.isLeftToOthers(device.kind, device.id) && topology.isDecided;
+      return { isShown: topology.isShown(device.kind, device.id), isOurs: !isOthers };
+    }
+    if (propertyId !== null) {
+      return { isShown: topology.isShown('property', propertyId), isOurs: topology.isOurs(propertyId) };
+    }
+    const { signal, sonic } = this.#devices;
+    const isSought = incident.sonic_id !== null || incident.signal_id !== null;
+    const isDecided = !isSought || (signal.isComplete && sonic.isComplete);
+    const isOurs = topology.isOurs(incident.id);
+    return { isShown: topology.isWholeAccount || (isDecided && isOurs), isOurs: isOurs || !isDecided };
+  }
+
+  #deviceOf({ sonic_id: sonicId, signal_id: signalId }: Incident): AnnouncingDevice | null {
+    const { sonic, signal } = this.#devices;
+    if (sonicId !== null && sonic.has(sonicId)) return { kind: 'sonic', id: sonicId };
+    if (signalId !== null && signal.has(signalId)) return { kind: 'signal', id: signalId };
+    return null;
+  }
+
+  #close(record: Incident): void {
+    if (this.#table.remove(record.id).length > 0) this.#closed.set(record.id, record);
+  }
+
+  #index({ record, device, propertyId }: Place): void {
+    const keys = [device && `${device.kind}/${device.id}`, propertyId && `property/${propertyId}`];
+    for (const key of keys) {
+      if (key === null) continue;
+      const shown = this.#shownBy.get(key);
+      if (shown) shown.push(record);
+      else this.#shownBy.set(key, [record]);
+    }
+  }
+
+  #mark(id: string, { device, propertyId, isShown }: Place): void {
+    if (!isShown) return;
+    this.#changes.mark('incident', id);
+    if (device) this.#changes.mark(device.kind, device.id);
+    if (propertyId !== null) this.#changes.mark('property', propertyId);
+  }
+}

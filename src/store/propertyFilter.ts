@@ -1,0 +1,56 @@
+import type { Property } from '../model/records.ts';
+
+/** Which properties `filters.properties` selects, by name or id; all, where it names none. */
+export class PropertyFilter {
+  readonly #wanted: readonly string[];
+  /** The ids that each wanted name or id selects. */
+  readonly #selected = new Map<string, readonly string[]>();
+  /** Wanted names that no property has any more: those that had them last are still selected. */
+  readonly #outdated = new Set<string>();
+
+  constructor(wanted: readonly string[]) {
+    this.#wanted = wanted;
+  }
+
+  /** Takes in the properties of the account. One that is renamed, perhaps by this bridge, stays selected. */
+  update(properties: readonly Property[]): void {
+    for (const wanted of this.#wanted) {
+      const named = properties.filter(({ id, name }) => wanted === id || wanted === name);
+      const before = this.#selected.get(wanted) ?? [];
+      const renamed = properties.filter(({ id }) => before.includes(id));
+      const selected = named.length > 0 ? named : renamed;
+      if (selected === renamed && renamed.length > 0) this.#outdated.add(wanted);
+      else this.#outdated.delete(wanted);
+      if (selected.length > 0)
+        this.#selected.set(
+          wanted,
+          selected.map(({ id }) => id),
+        );
+      else this.#selected.delete(wanted);
+    }
+  }
+
+  isSelected(propertyId: string): boolean {
+    return !this.isOn || [...this.#selected.values()].some((ids) => ids.includes(propertyId));
+  }
+
+  /** Whether only some properties are selected. */
+  get isOn(): boolean {
+    return this.#wanted.length > 0;
+  }
+
+  /** Whether any wanted name or id is one of the account at present. */
+  get isMatched(): boolean {
+    return this.#selected.size > this.#outdated.size;
+  }
+
+  /** Wanted names and ids that select nothing. */
+  get unmatched(): string[] {
+    return this.#wanted.filter((wanted) => !this.#selected.has(wanted));
+  }
+
+  /** Wanted names that are of no property any more, each with the ids of those that had it. */
+  get outdated(): [name: string, propertyIds: readonly string[]][] {
+    return [...this.#outdated].map((name) => [name, this.#selected.get(name) ?? []]);
+  }
+}

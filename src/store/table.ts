@@ -1,0 +1,177 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** What a reading of a list brought. */
+export interface Reading<T> {
+  readonly records: readonly T[];
+  /** Whether every record that the cloud has was read; only such a reading removes anything. */
+  readonly isComplete: boolean;
+  /** When its first request was sent, in ms of the monotonic clock. */
+  readonly startedAt: number;
+}
+
+/** A record before and after a reading: undefined is not there. The same one twice was stale, and is so no more. */
+export interface Change<T> {
+  readonly id: string;
+  readonly before: T | undefined;
+  readonly after: T | undefined;
+}
+
+/** Times are ms of the monotonic clock. */
+interface Entry<T> {
+  record: T;
+  /** When the request was sent that read it last. */
+  readAt: number;
+  /** How many complete lists in a row were without it. */
+  misses: number;
+  isStale: boolean;
+}
+
+/**
+ * What is known of one kind of record. Of two readings the one that was sent later wins, whichever comes first. A record
+ * that did not change keeps its identity, so that nothing is planned for it. It is stale once a poll that missed it was
+ * sent longer after its last reading than `maxAgeMs`: polls that fail change no value as long as no poll was due to bring
+ * a newer one.
+ */
+export class Table<T extends object | null> {
+  /** How old a record may be when a poll misses it, in ms. */
+  maxAgeMs: number;
+  readonly #maxMisses: number;
+  readonly #entries = new Map<string, Entry<T>>();
+  /** When the cloud last answered a change of a record, be the record here or not: what was read before knows less. */
+  readonly #changedAt = new Map<string, number>();
+  #completeAt: number | null = null;
+  #isStale = false;
+
+  /** A record that so many complete lists in a row are without is gone. */
+  constructor(maxAgeMs: number, maxMisses = 2) {
+    this.maxAgeMs = maxAgeMs;
+    this.#maxMisses = maxMisses;
+  }
+
+  /** Takes in one record that was requested at that time; null where nothing is new, or more is known by now. */
+  upsert(id: string, record: T, readAt: number): Change<T> | null {
+    const entry = this.#entries.get(id);
+    if (this.isOlder(id, readAt)) return null;
+    if (!entry) {
+      this.#entries.set(id, { record, readAt, misses: 0, isStale: false });
+      return { id, before: undefined, after: record };
+    }
+    const { record: before, isStale } = entry;
+    entry.readAt = readAt;
+    entry.misses = 0;
+    entry.isStale = false;
+    if (!isSame(before, record)) entry.record = record;
+    return entry.record === before && !isStale ? null : { id, before, after: entry.record };
+  }
+
+  /** Takes in a list; what complete lists are without is removed. */
+  replaceAll<Listed extends T & { readonly id: string }>(reading: Reading<Listed>): Change<T>[] {
+    const { records, isComplete, startedAt } = reading;
+    const changes: Change<T>[] = [];
+    for (const record of records) {
+      const change = this.upsert(record.id, record, startedAt);
+      if (change) changes.push(change);
+    }
+    if (!isComplete) return changes;
+    this.#completeAt = startedAt;
+    this.#isStale = false;
+    const listed = new Set(records.map(({ id }) => id));
+    for (const [id, entry] of this.#entries) {
+      if (listed.has(id)) entry.misses = 0;
+      else if (!this.isOlder(id, startedAt)) changes.push(...this.miss(id));
+    }
+    for (const [id, at] of this.#changedAt) if (at <= startedAt) this.#changedAt.delete(id);
+    return changes;
+  }
+
+  /** Notes that the cloud did not have the record; it is removed once that was so often enough. */
+  miss(id: string): Change<T>[] {
+    const entry = this.#entries.get(id);
+    if (!entry) return [];
+    entry.misses += 1;
+    return entry.misses < this.#maxMisses ? [] : this.remove(id);
+  }
+
+  /** Takes in the answer to a change that was heard at that time; what the answer does not tell is as it was. */
+  change(id: string, answer: object, heardAt: number): Change<T> | null {
+    this.#changedAt.set(id, heardAt);
+    const entry = this.#entries.get(id);
+    if (!entry?.record) return null;
+    const { record: before } = entry;
+    const told = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
+    const after = { ...before, ...Object.fromEntries(told) };
+    if (isSame(before, after)) return null;
+    entry.record = after;
+    return { id, before, after };
+  }
+
+  /** Removes a record that is gone. */
+  remove(id: string): Change<T>[] {
+    const entry = this.#entries.get(id);
+    this.#entries.delete(id);
+    return entry ? [{ id, before: entry.record, after: undefined }] : [];
+  }
+
+  /** Notes a poll sent at that time that failed or was incomplete; the ids of those that are stale from now on. */
+  ageTo(sentAt: number): string[] {
+    const isOld = (readAt: number) => sentAt - readAt > this.maxAgeMs;
+    if (this.#completeAt !== null && isOld(this.#completeAt)) this.#isStale = true;
+    const stale: string[] = [];
+    for (const [id, entry] of this.#entries) {
+      if (entry.isStale || !isOld(entry.readAt)) continue;
+      entry.isStale = true;
+      stale.push(id);
+    }
+    return stale;
+  }
+
+  get(id: string | null): T | undefined {
+    return id === null ? undefined : this.#entries.get(id)?.record;
+  }
+
+  has(id: string | null): boolean {
+    return id !== null && this.#entries.has(id);
+  }
+
+  /** When the request was sent that read the record last, in ms of the monotonic clock. */
+  readAt(id: string): number | undefined {
+    return this.#entries.get(id)?.readAt;
+  }
+
+  /** Whether a reading that was sent at that time knows less of the record than is known already. */
+  isOlder(id: string, sentAt: number): boolean {
+    const never = Number.NEGATIVE_INFINITY;
+    return sentAt < Math.max(this.readAt(id) ?? never, this.#changedAt.get(id) ?? never);
+  }
+
+  /** Whether polls have missed the record for so long that it is no present state. */
+  isStale(id: string): boolean {
+    return this.#entries.get(id)?.isStale ?? false;
+  }
+
+  get ids(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  get records(): T[] {
+    return [...this.#entries.values()].map(({ record }) => record);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Whether the list was once read completely, so that what is not here is not in the cloud. */
+  get isComplete(): boolean {
+    return this.#completeAt !== null;
+  }
+
+  /** Whether it was read completely, and not too long ago. */
+  get isListFresh(): boolean {
+    return this.#completeAt !== null && !this.#isStale;
+  }
+}
+
+function isSame(before: object | null, after: object | null): boolean {
+  return before === after || isDeepStrictEqual(before, after);
+}

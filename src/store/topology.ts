@@ -1,0 +1,266 @@
+import { namedProperty } from '../model/devices.ts';
+import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
+import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
+import type { CloudDeviceKind } from './changes.ts';
+import type { PropertyFilter } from './propertyFilter.ts';
+import type { Table } from './table.ts';
+
+/** What the account has, be it shown by this bridge or not. */
+export interface DeviceTables {
+  readonly property: Table<Property>;
+  readonly signal: Table<Signal>;
+  readonly sonic: Table<Sonic>;
+}
+
+/** A signal is taken out of its property once so many complete lists of that are without it. */
+const maxMisses = 2;
+
+/**
+ * Which device is where, property ← signal ← sonic, and which of them this bridge shows. Only the list of a property's
+ * signals says what is in it; a sonic without a signal names its property itself. What is shown follows from two
+ * predicates of the property: the filter selects it, and its hash is this bridge's.
+ */
+export class Topology {
+  readonly #devices: DeviceTables;
+  readonly #filter: PropertyFilter;
+  readonly #shard: Shard;
+  /** By property, the signals that its lists had, each with the number of complete lists since that are without it. */
+  readonly #lists = new Map<string, Map<string, number>>();
+  /** Properties whose signals were once read completely. */
+  readonly #surveyed = new Set<string>();
+  readonly #owners = new Map<string, string>();
+  /** The properties that this bridge shows. */
+  #shown: ReadonlySet<string> = new Set();
+  /** Whether it was once known of everything where it is: what is in no property then is not only still to be placed. */
+  #isDecided = false;
+  readonly #sonicsOn = new Map<string, Set<string>>();
+  readonly #wifi = new Set<string>();
+
+  constructor(devices: DeviceTables, filter: PropertyFilter, shard: Shard) {
+    this.#devices = devices;
+    this.#filter = filter;
+    this.#shard = shard;
+  }
+
+  // ---- what the cloud said --------------------------------------------------------------------------------------
+
+  /** Takes in that the properties of the account are others, or have other names. */
+  propertiesChanged(): void {
+    this.#filter.update(this.#devices.property.records);
+    const { ids } = this.#devices.property;
+    this.#shown = new Set(ids.filter((id) => this.#filter.isSelected(id) && this.isOurs(id)));
+    this.#isDecided ||= this.isComplete;
+  }
+
+  /** Takes in the signals that a property lists; the ids of those that are in another property now, or in none. */
+  setSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): string[] {
+    const list = this.#lists.get(propertyId) ?? new Map<string, number>();
+    this.#lists.set(propertyId, list);
+    const moved: string[] = [];
+    for (const id of signalIds) {
+      // One that two properties list stays in the one that came by it later, lest it move with each poll.
+      const isTaken = !list.has(id) || !this.#owners.has(id);
+      list.set(id, 0);
+      if (isTaken && this.#setOwner(id, propertyId)) moved.push(id);
+    }
+    if (!isComplete) return moved;
+    this.#surveyed.add(propertyId);
+    this.#isDecided ||= this.isComplete;
+    const listed = new Set(signalIds);
+    for (const [id, misses] of list) {
+      if (listed.has(id)) continue;
+      list.set(id, misses + 1);
+      const other = this.#lister(id);
+      if (misses + 1 < maxMisses && other === null) continue;
+      list.delete(id);
+      if (this.#owners.get(id) === propertyId && this.#setOwner(id, other)) moved.push(id);
+    }
+    return moved;
+  }
+
+  /** Forgets a property that is gone; the ids of the signals that were in it. */
+  forgetProperty(propertyId: string): string[] {
+    this.#lists.delete(propertyId);
+    this.#surveyed.delete(propertyId);
+    const left = [...this.#owners].filter(([, owner]) => owner === propertyId).map(([id]) => id);
+    for (const id of left) this.#setOwner(id, this.#lister(id));
+    return left;
+  }
+
+  /** Notes on which signal a sonic was and is. */
+  moveSonic(id: string, before: string | null, after: string | null): void {
+    if (before !== null) this.#sonicsOn.get(before)?.delete(id);
+    if (after !== null) this.#sonicsOn.set(after, (this.#sonicsOn.get(after) ?? new Set()).add(id));
+  }
+
+  /** Notes whether the cloud lists a sonic among those without a signal; says whether that was news. */
+  setWifi(sonicId: string, isWifi: boolean): boolean {
+    if (this.#wifi.has(sonicId) === isWifi) return false;
+    if (isWifi) this.#wifi.add(sonicId);
+    else this.#wifi.delete(sonicId);
+    return true;
+  }
+
+  // ---- where things are -----------------------------------------------------------------------------------------
+
+  /** The property in which a device is; null while that is not known. */
+  propertyOf(kind: CloudDeviceKind, id: string): string | null {
+    if (kind === 'property') return id;
+    if (kind === 'signal') return this.#owners.get(id) ?? null;
+    const sonic = this.#devices.sonic.get(id);
+    if (!sonic) return null;
+    if (!this.#wifi.has(id)) return this.#owners.get(sonic.signal_id ?? '') ?? null;
+    const named = namedProperty(sonic);
+    return this.#devices.property.has(named) ? named : null;
+  }
+
+  /** The property in which an incident is, also if the account has no other; null while that is not known. */
+  propertyOfIncident({ sonic_id: sonicId, signal_id: signalId }: Incident): string | null {
+    const ofSonic = sonicId === null ? null : this.propertyOf('sonic', sonicId);
+    const ofSignal = signalId === null ? null : this.propertyOf('signal', signalId);
+    return ofSonic ?? ofSignal ?? this.onlyProperty;
+  }
+
+  /** The property if the account has no other; null with several, or while not all are known. */
+  get onlyProperty(): string | null {
+    const { property } = this.#devices;
+    return property.isComplete && property.size === 1 ? (property.ids[0] ?? null) : null;
+  }
+
+  /** The sonics that are on a signal. */
+  sonicsOn(signalId: string): Iterable<string> {
+    return this.#sonicsOn.get(signalId) ?? [];
+  }
+
+  /** The signals that a property has, listed or not. */
+  signalsIn(propertyId: string): string[] {
+    const ids = this.#lists.get(propertyId)?.keys() ?? [];
+    return [...ids].filter((id) => this.#owners.get(id) === propertyId);
+  }
+
+  /** Whether the cloud lists the sonic among those without a signal. */
+  isWifi(sonicId: string): boolean {
+    return this.#wifi.has(sonicId);
+  }
+
+  get wifiSonics(): ReadonlySet<string> {
+    return this.#wifi;
+  }
+
+  /** The sonics without a signal that are in a property, or will be once it is known. */
+  wifiSonicsIn(propertyId: string): string[] {
+    return [...this.#wifi].filter((id) => {
+      const sonic = this.#devices.sonic.get(id);
+      return sonic !== undefined && namedProperty(sonic) === propertyId;
+    });
+  }
+
+  /** Whether it was once known of everything in which property it is, as far as that decides what is shown. */
+  get isDecided(): boolean {
+    return this.isWholeAccount || this.#isDecided;
+  }
+
+  /** Whether a property is known to have no signal, and no sonic that needs none. */
+  isWithoutDevices(propertyId: string): boolean {
+    const isBare = this.#surveyed.has(propertyId) && this.#lists.get(propertyId)?.size === 0;
+    return isBare && this.wifiSonicsIn(propertyId).length === 0;
+  }
+
+  /** Whether all signals of a property are known. */
+  isSurveyed(propertyId: string): boolean {
+    return this.#surveyed.has(propertyId);
+  }
+
+  // ---- what is shown --------------------------------------------------------------------------------------------
+
+  /** Whether this bridge shows the device. What is in no property is shown unless a filter is on, by the bridge of its hash. */
+  isShown(kind: CloudDeviceKind, id: string): boolean {
+    if (!this.#devices[kind].has(id)) return false;
+    if (this.isWholeAccount) return true;
+    const property = this.propertyOf(kind, id);
+    if (property !== null) return this.#shown.has(property);
+    return !this.#filter.isOn && this.#isDecided && this.isOurs(this.#hashed(kind, id));
+  }
+
+  /** Whether the account has a device that this bridge leaves to another one, or may have to. */
+  isLeftToOthers(kind: CloudDeviceKind, id: string): boolean {
+    if (!this.#devices[kind].has(id) || this.isShown(kind, id)) return false;
+    const property = this.propertyOf(kind, id);
+    if (property === null && !this.#isDecided) return true;
+    return this.isShared && !this.isOurs(property ?? this.#hashed(kind, id));
+  }
+
+  /** Whether every property is shown, so that everything is, wherever it is. */
+  get isWholeAccount(): boolean {
+    return !this.#filter.isOn && !this.isShared;
+  }
+
+  /** Whether other bridges show other parts of the account. */
+  get isShared(): boolean {
+    return isShared(this.#shard);
+  }
+
+  /** Whether what has this id, a property or what is in none, is this bridge's by its hash. */
+  isOurs(id: string): boolean {
+    return isOurs(id, this.#shard);
+  }
+
+  /** Whether it is known of each signal in which property it is, as far as that decides what is shown. */
+  get isComplete(): boolean {
+    if (this.isWholeAccount) return true;
+    return this.#devices.property.isComplete && this.unsurveyedPropertyIds().length === 0;
+  }
+
+  /** Properties of which it matters which signals they have, and is not known. */
+  unsurveyedPropertyIds(): string[] {
+    return this.surveyedIds().filter((id) => !this.#surveyed.has(id));
+  }
+
+  /** Properties whose signals must be known: those that are shown and, where bridges share the account, all. */
+  surveyedIds(): string[] {
+    const { ids } = this.#devices.property;
+    return this.isShared ? ids : ids.filter((id) => this.#shown.has(id));
+  }
+
+  // ---- who answers ----------------------------------------------------------------------------------------------
+
+  /** The name of the bridge that answers for a device: that of its property, or of its own id where none is known. */
+  bridgeFor(kind: CloudDeviceKind, id: string): string {
+    return this.#bridgeOf(this.propertyOf(kind, id) ?? this.#hashed(kind, id));
+  }
+
+  /** Whether this bridge is the one that answers for a device, be it shown or not. */
+  isAnsweredHere(kind: CloudDeviceKind, id: string): boolean {
+    return this.isOurs(this.propertyOf(kind, id) ?? this.#hashed(kind, id));
+  }
+
+  /** The other bridge that moves a valve, null where it is this one. A cloud may take two spellings of an id for one. */
+  otherMover(sonicId: string): string | null {
+    const spelled = sonicId.toLowerCase();
+    const id = this.#devices.sonic.ids.find((each) => each.toLowerCase() === spelled) ?? spelled;
+    const bridge = this.bridgeFor('sonic', id);
+    return bridge === bridgeName(this.#shard) ? null : bridge;
+  }
+
+  #bridgeOf(id: string): string {
+    const { count } = this.#shard;
+    return bridgeName({ index: bridgeOf(id, count), count });
+  }
+
+  /** The id whose hash decides about a device in no known property; sonics stay with their signal. */
+  #hashed(kind: CloudDeviceKind, id: string): string {
+    return (kind === 'sonic' ? this.#devices.sonic.get(id)?.signal_id : null) ?? id;
+  }
+
+  #setOwner(signalId: string, propertyId: string | null): boolean {
+    const before = this.#owners.get(signalId) ?? null;
+    if (propertyId === null) this.#owners.delete(signalId);
+    else this.#owners.set(signalId, propertyId);
+    return before !== propertyId;
+  }
+
+  /** A property whose last list had the signal; null without one. */
+  #lister(signalId: string): string | null {
+    return [...this.#lists].find(([, list]) => list.get(signalId) === 0)?.[0] ?? null;
+  }
+}

@@ -1,0 +1,109 @@
+import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
+import type { PressureTestDays } from '../model/pressureTests.ts';
+import type { HubDetail, NotificationSettings, PropertySettings, Signal } from '../model/records.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
+import type { Usage } from '../model/usage.ts';
+import type { DetailTable, TelemetryTable } from './details.ts';
+import type { OpenIncidents } from './incidents.ts';
+import type { LinkFlaps } from './links.ts';
+import type { DeviceTables, Topology } from './topology.ts';
+import type { Valves } from './valves.ts';
+
+/** All that is known of the account, part by part. */
+export interface Parts {
+  readonly devices: DeviceTables;
+  readonly topology: Topology;
+  readonly incidents: OpenIncidents;
+  readonly flaps: { readonly signal: LinkFlaps; readonly sonic: LinkFlaps };
+  readonly valves: Valves;
+  readonly settings: DetailTable<PropertySettings>;
+  readonly notifications: DetailTable<NotificationSettings>;
+  readonly hubs: DetailTable<HubDetail>;
+  readonly telemetry: { readonly hub: TelemetryTable; readonly wifi: TelemetryTable };
+  readonly usage: DetailTable<Usage>;
+  readonly pressureTests: DetailTable<PressureTestDays>;
+}
+
+/** A property with all that is known around it; null where it is not shown. */
+export function propertyViewOf(parts: Parts, id: string, accepted: AcceptedSettings): PropertyView | null {
+  const { devices, topology, incidents } = parts;
+  const property = devices.property.get(id);
+  if (!property || !topology.isShown('property', id)) return null;
+  return {
+    kind: 'property',
+    property,
+    settings: settingsOf(parts, id, accepted),
+    notifications: parts.notifications.of(id),
+    accepted,
+    incidents: incidents.shownBy('property', id),
+    possibleIncidents: incidents.unassigned,
+    // One at a signal of which nobody knows that it is here would be missed.
+    areIncidentsKnown: incidents.areKnown && topology.isSurveyed(id),
+  };
+}
+
+/** A webhook's address that the cloud does not show is the one that it accepted last. */
+function settingsOf({ settings }: Parts, id: string, { webhook_url }: AcceptedSettings) {
+  const read = settings.of(id);
+  return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
+}
+
+/** A signal with all that is known around it; null where it is not shown. */
+export function signalViewOf(parts: Parts, id: string): SignalView | null {
+  const { devices, topology, incidents, flaps, hubs } = parts;
+  const signal = devices.signal.get(id);
+  if (!signal || !topology.isShown('signal', id)) return null;
+  const propertyId = topology.propertyOf('signal', id);
+  return {
+    kind: 'signal',
+    signal,
+    propertyId,
+    isFlap: flaps.signal.has(id),
+    isUnread: devices.signal.isStale(id),
+    hub: hubs.of(id),
+    incidents: incidents.shownBy('signal', id),
+    possibleIncidents: incidents.possibleAt(propertyId),
+    areIncidentsKnown: incidents.areKnown,
+  };
+}
+
+/** A sonic with all that is known around it; null where it is not shown. */
+export function sonicViewOf(
+  parts: Parts,
+  id: string,
+  signals: 'unread' | 'refused' | 'read',
+  pressureTestJobId: string | null,
+): SonicView | null {
+  const { devices, topology, incidents, flaps, valves } = parts;
+  const sonic = devices.sonic.get(id);
+  if (!sonic || !topology.isShown('sonic', id)) return null;
+  const isWifi = topology.isWifi(id);
+  const signal = isWifi ? null : signalOf(devices, sonic.signal_id, signals);
+  const propertyId = topology.propertyOf('sonic', id);
+  return {
+    kind: 'sonic',
+    sonic,
+    isWifi,
+    signal,
+    isSignalMissing: signal === null && !isWifi && sonic.signal_id !== null && signals !== 'refused',
+    isFlap: flaps.sonic.has(id),
+    isSignalFlap: signal ? flaps.signal.has(signal.id) : false,
+    propertyId,
+    isUnread: devices.sonic.isStale(id),
+    valve: valves.shown(sonic),
+    travelTimeS: valves.travelTimeS(id),
+    telemetry: parts.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
+    usage: parts.usage.of(id),
+    pressureTests: parts.pressureTests.of(id),
+    pressureTestJobId,
+    incidents: incidents.shownBy('sonic', id),
+    possibleIncidents: incidents.possibleAt(propertyId),
+    areIncidentsKnown: incidents.areKnown,
+  };
+}
+
+/** Null where the cloud lists none, undefined as long as not all could be read. */
+function signalOf(devices: DeviceTables, id: string | null, signals: 'unread' | 'refused' | 'read') {
+  const isDecided = id === null || signals !== 'unread';
+  return devices.signal.get(id) ?? (isDecided ? null : (undefined as Signal | null | undefined));
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { DetailTable } from '../../../src/store/details.ts';
+
+interface Settings {
+  readonly timezone: string;
+}
+const settings: Settings = { timezone: 'UTC' };
+
+describe('settings that the cloud refuses to show', () => {
+  const tableWith = (...read: (Settings | null)[]) => {
+    const table = new DetailTable<Settings>();
+    const news = read.map((each, at) => table.setUnlessRefusedOnce('home', each, at));
+    return { table, news, shown: table.of('home') };
+  };
+
+  it('are none at once where it has never shown any', () => {
+    expect(tableWith(null)).toMatchObject({ news: [true], shown: null });
+  });
+
+  it('are none once it has refused them twice in a row: a property that is going is refused before it is gone', () => {
+    expect(tableWith(settings, null)).toMatchObject({ news: [true, false], shown: settings });
+    expect(tableWith(settings, null, null)).toMatchObject({ news: [true, false, true], shown: null });
+  });
+
+  it('stay where it shows them in between', () => {
+    expect(tableWith(settings, null, settings, null).shown).toEqual(settings);
+  });
+
+  it('are as a change has left them, for what was asked before it', () => {
+    const { table } = tableWith(settings);
+    expect(table.change('home', { timezone: 'Europe/Paris' }, 5)).toBe(true);
+    for (const _ of [1, 2]) expect(table.setUnlessRefusedOnce('home', null, 4)).toBe(false);
+    expect(table.setUnlessRefusedOnce('home', settings, 4)).toBe(false);
+    expect(table.of('home')).toEqual({ timezone: 'Europe/Paris' });
+  });
+
+  it('are none of any once the cloud offers none', () => {
+    const { table } = tableWith(settings);
+    expect([table.drop(), table.drop()]).toEqual([true, false]);
+    expect([table.of('home'), table.of('shop'), table.set('home', settings)]).toEqual([null, null, false]);
+  });
+});
