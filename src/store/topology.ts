@@ -143,10 +143,6 @@ export class Topology {
     return this.#wifi.has(sonicId);
   }
 
-  get wifiSonics(): ReadonlySet<string> {
-    return this.#wifi;
-  }
-
   /** The sonics without a signal that are in a property, or will be once it is known. */
   wifiSonicsIn(propertyId: string): string[] {
     return [...this.#wifi].filter((id) => {
