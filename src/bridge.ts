@@ -29,14 +29,12 @@ import {
   wordsOfProgress,
 } from './polling/pollStatus.ts';
 import { Announcer } from './publishing/announcer.ts';
+import { Cleanup } from './publishing/cleanup.ts';
 import { EventFeed } from './publishing/eventFeed.ts';
-import { Handover } from './publishing/handover.ts';
-import type { Inventory } from './publishing/inventory.ts';
 import { OtherBridges } from './publishing/otherBridges.ts';
 import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
 import { SelfReport } from './publishing/selfReport.ts';
-import { Stocktaking } from './publishing/stocktaking.ts';
 import type { StateFile } from './state/stateFile.ts';
 import type { IncidentEvent } from './store/incidents.ts';
 import { type DeviceEvent, Store } from './store/store.ts';
@@ -89,8 +87,7 @@ export class Bridge {
   readonly #commands: CommandRouter;
   readonly #publisher: Publisher;
   readonly #announcer: Announcer;
-  readonly #stocktaking: Stocktaking;
-  readonly #handover: Handover;
+  readonly #cleanup: Cleanup;
   readonly #others: OtherBridges;
   readonly #monitor: Monitor;
   readonly #selfReport: SelfReport;
@@ -106,7 +103,7 @@ export class Bridge {
   #isFirstRoundDone = false;
   #isFoundSaid = false;
   #cancelProgress: () => void = () => {};
-  #isStockTaken = false;
+  #isScanned = false;
   #wasCertain = false;
   #isStopped = false;
   #onShown: () => void = () => {};
@@ -138,7 +135,7 @@ export class Bridge {
         },
         stopped: () => {
           this.#lookAnew();
-          if (!this.#others.isAny) void this.#stocktaking.take();
+          if (!this.#others.isAny) this.#cleanup.scan();
         },
       },
       clock,
@@ -227,39 +224,12 @@ export class Bridge {
         offers: (operation) => this.#offers(operation),
       },
       bridgePlan: () => this.#selfReport.plan,
-      published: () => {
-        this.#announcer.wake();
-        this.#isShown = true;
-        this.#onShown();
-      },
-      left: (device) => this.#handover.leave(device),
-      swept: () => this.#stocktaking.swept(),
-      maySweep: () => !this.#others.isAny && !this.#isFilterInVain,
+      state,
+      others: this.#others,
       clock,
       log,
     });
-    this.#stocktaking = new Stocktaking({
-      connection,
-      topics: options.topics,
-      shard: options.shard,
-      taken: (inventory) => this.#stockTaken(inventory),
-      clock,
-      log,
-    });
-    this.#handover = new Handover({
-      store: this.#store,
-      connection,
-      topics: options.topics,
-      shard: options.shard,
-      patienceMs: options.poller.staleAfterMs,
-      read: (filters, found) => this.#stocktaking.read(filters, found),
-      stale: (topics) => {
-        for (const topic of topics) retained.found(topic);
-        this.#publisher.sweepAgain();
-      },
-      clock,
-      log,
-    });
+    this.#publisher.on('published', () => this.#onPublished());
     this.#announcer = new Announcer({
       store: this.#store,
       state,
@@ -279,6 +249,23 @@ export class Bridge {
       .on('unchanged', (kind, id) => this.#publisher.showAgain(kind, id))
       .on('bridgeCommand', (order) => this.#carryOut(order))
       .on('offersChanged', () => this.#offersChanged());
+    this.#cleanup = new Cleanup({
+      store: this.#store,
+      state,
+      publisher: this.#publisher,
+      announcer: this.#announcer,
+      retained,
+      connection,
+      topics: options.topics,
+      shard: options.shard,
+      staleAfterMs: options.poller.staleAfterMs,
+      clock,
+      log,
+    });
+    void this.#cleanup.scanned.then(() => {
+      this.#isScanned = true;
+      this.#showDevices();
+    });
   }
 
   /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
@@ -310,8 +297,7 @@ export class Bridge {
     this.#stopping.abort(new Error('the bridge stops'));
     this.#commands.stop();
     this.#announcer.stop();
-    this.#stocktaking.stop();
-    this.#handover.stop();
+    this.#cleanup.stop();
     this.#others.stop();
     this.#publisher.stop();
     await this.#poller.stop();
@@ -416,7 +402,7 @@ export class Bridge {
     // Health is judged first, so that nothing outdated is published.
     this.#lookAnew();
     this.#publisher.publishAll();
-    this.#stocktaking.connected();
+    this.#cleanup.connected();
   }
 
   /** There is no connection, and why is known by now. */
@@ -454,11 +440,6 @@ export class Bridge {
   refresh(): void {
     this.#parts.client.signInNow();
     this.#poller.refresh();
-  }
-
-  /** A selection of nothing is out of date, or misspelt: whoever mends it wants to find everything as it was. */
-  get #isFilterInVain(): boolean {
-    return this.#store.isFiltered && !this.#store.isFilterMatched;
   }
 
   get #brokerProblem(): string | null {
@@ -535,7 +516,7 @@ export class Bridge {
   #sweepOnceCertain(): void {
     if (this.#wasCertain || !this.#store.isCertain) return;
     this.#wasCertain = true;
-    if (this.#publisher.isShowingDevices) void this.#stocktaking.take();
+    if (this.#publisher.isShowingDevices) this.#cleanup.scan();
   }
 
   #offers(operation: OperationName): boolean {
@@ -561,26 +542,14 @@ export class Bridge {
     this.#cancelBirth = clock.after(birthJitterMs * random(), () => this.#publisher.publishAll());
   }
 
-  /** What is left on the broker, by an earlier run or by an earlier day, is known, so that what is stale is withdrawn. */
-  #stockTaken(inventory: Inventory | null): void {
-    if (inventory) this.#take(inventory);
-    if (this.#publisher.isShowingDevices) this.#publisher.sweepAgain();
-    this.#isStockTaken = true;
-    this.#showDevices();
-  }
-
-  #take(inventory: Inventory): void {
-    for (const [topic, { componentIds }] of inventory.discoveries()) {
-      this.#publisher.foundDiscovery(topic, componentIds);
-    }
-    for (const topic of inventory.states()) this.#parts.retained.found(topic);
-    for (const [id, record] of inventory.usage) this.#parts.state.adoptUsage(id, record);
-    this.#announcer.announcedByOthers(inventory.incidentsOfOthers());
-    for (const device of inventory.leftBehind()) this.#handover.leave(device);
+  #onPublished(): void {
+    this.#announcer.wake();
+    this.#isShown = true;
+    this.#onShown();
   }
 
   #showDevices(): void {
-    const isReady = this.#isFirstRoundDone && this.#isStockTaken && !this.#isStopped;
+    const isReady = this.#isFirstRoundDone && this.#isScanned && !this.#isStopped;
     if (isReady && !this.#publisher.isShowingDevices) this.#publisher.devicesReady();
   }
 }

@@ -5,7 +5,7 @@ import { visitBroker } from '../broker/visit.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
-import { devicesNamedIn } from '../publishing/inventory.ts';
+import { devicesNamedIn } from '../publishing/cleanup.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { setUp } from './setup.ts';
 

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -14,9 +15,26 @@ import {
 } from '../homeassistant/plan.ts';
 import { statesPath } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import { type CloudDeviceKind, cloudKinds, type Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
-import type { DeviceKey } from './inventory.ts';
+import type { OtherBridges } from './otherBridges.ts';
+
+/** A device of the cloud, by which its topics are named. */
+export interface DeviceKey {
+  readonly kind: CloudDeviceKind;
+  readonly id: string;
+}
+
+/** What the publisher tells. */
+export interface PublisherEvents {
+  /** All that was known is on the broker, or refused. */
+  readonly published: [];
+  /** A device that was shown is another bridge's now. */
+  readonly left: [device: DeviceKey];
+  /** Stale messages were deleted. */
+  readonly swept: [];
+}
 
 /** The bridge's own retained messages, as they are now. */
 export interface BridgePlan {
@@ -33,14 +51,9 @@ export interface PublisherOptions {
   readonly connection: Connection;
   readonly context: PlanContext;
   readonly bridgePlan: () => BridgePlan;
-  /** All that was known is on the broker, or refused. */
-  readonly published: () => void;
-  /** A device that was shown is left to another bridge. */
-  readonly left: (device: DeviceKey) => void;
-  /** What nobody wants of all that was found is deleted. */
-  readonly swept: () => void;
-  /** Whether what nobody wants may be deleted: not while it may be another bridge's. */
-  readonly maySweep: () => boolean;
+  readonly state: StateFile;
+  /** While one runs by mistake, nothing is deleted: it may be its own. */
+  readonly others: OtherBridges;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -55,7 +68,7 @@ const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
  * Brings what is retained on the broker in line with what is known: plans what changed, publishes the differences,
  * and after a complete pass deletes what nobody wants any more.
  */
-export class Publisher {
+export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #options: PublisherOptions;
   readonly #store: Store;
   readonly #retained: Retained;
@@ -85,6 +98,7 @@ export class Publisher {
   #cancelRetry: (() => void) | null = null;
 
   constructor(options: PublisherOptions) {
+    super();
     this.#options = options;
     this.#store = options.store;
     this.#retained = options.retained;
@@ -191,11 +205,17 @@ export class Publisher {
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
       this.#publishOnline();
-      this.#options.published();
+      this.emit('published');
       this.#retryRefused();
-      const isSweepDue = this.#isSweepDue && this.#options.maySweep();
+      const isSweepDue = this.#isSweepDue && this.#maySweep;
       if (isSweepDue && isWhole && !this.#isAllWanted) await this.#sweep();
     }
+  }
+
+  /** A filter that matches nothing is out of date, or misspelt: who mends it wants to find everything as it was. */
+  get #maySweep(): boolean {
+    const { isFiltered, isFilterMatched } = this.#store;
+    return !this.#options.others.isAny && (!isFiltered || isFilterMatched);
   }
 
   #publishBridge(): void {
@@ -223,8 +243,10 @@ export class Publisher {
         await this.#retained.room();
         const view = this.#store.view(kind, id);
         try {
-          if (view) this.#publishDevice(view);
-          else if (this.#store.isLeftToOthers(kind, id)) this.#leave({ kind, id });
+          if (view) {
+            this.#options.state.recordDevice(`${kind}/${id}`);
+            this.#publishDevice(view);
+          } else if (this.#store.isLeftToOthers(kind, id)) this.#leave({ kind, id });
           else this.#deleteDevice(kind, id);
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
@@ -333,7 +355,7 @@ export class Publisher {
   /** Lets go of a device that another bridge shows, or will show: nothing of it is deleted. */
   #leave(device: DeviceKey): void {
     for (const topic of this.#forget(device)) this.#retained.release(topic);
-    this.#options.left(device);
+    this.emit('left', device);
   }
 
   /** Forgets a device; its topics, that of its discovery message first. */
@@ -343,6 +365,7 @@ export class Publisher {
     this.#components.delete(discovery);
     this.#announcedAt.delete(discovery);
     for (const topic of [discovery, ...topics]) this.#undecided.delete(topic);
+    this.#options.state.forgetDevice(`${kind}/${id}`);
     return [discovery, ...topics];
   }
 
@@ -353,6 +376,7 @@ export class Publisher {
   async #sweep(): Promise<void> {
     if (!this.#connection.isConnected) return;
     this.#isSweepDue = false;
+    this.#findVanished();
     const unwanted = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
     const stale = unwanted.filter((topic) => !this.#isLeft(topic));
     for (const topic of stale) {
@@ -364,7 +388,21 @@ export class Publisher {
     const deleted = stale.filter((topic) => !left.has(topic)).length;
     if (deleted === 0) return;
     this.#log.info(`Deleted ${deleted} retained messages of what is no longer there`);
-    this.#options.swept();
+    this.emit('swept');
+  }
+
+  /** What an earlier run has announced and the account no longer has, whatever a scan of the broker shows. */
+  #findVanished(): void {
+    const { state } = this.#options;
+    const { topics } = this.#context;
+    for (const key of state.devices) {
+      const target = topics.parse(`${topics.base}/${key}`);
+      const kind = cloudKinds.find((each) => each === target?.kind);
+      if (!target || !kind) state.forgetDevice(key);
+      else if (this.#store.view(kind, target.id) === null) {
+        for (const topic of this.#forget({ kind, id: target.id })) this.#retained.found(topic);
+      }
+    }
   }
 
   /** Whether a topic that was found is of something that the cloud has, and another bridge shows; then it is left to it. */

@@ -18,8 +18,8 @@ export interface Account {
 /** The name of the file in the data directory. */
 export const stateFileName = 'state.json';
 
-/** Usage can be read again, so it need not wear out a memory card. */
-const usageDelayMs = 60_000;
+/** What can be learned again need not wear out a memory card. */
+const laterMs = 60_000;
 
 /** What cannot be written now may be written later: a disk has been tidied up, or mounted. */
 const retryDelayMs = 60_000;
@@ -51,6 +51,7 @@ export class StateFile {
   readonly #announced = new Set<string>();
   readonly #pending = new Set<string>();
   readonly #accepted = new Map<string, AcceptedSettings>();
+  readonly #devices = new Set<string>();
   readonly #usage = new Map<string, UsageRecord>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
@@ -203,7 +204,7 @@ export class StateFile {
     this.#usage.set(sonicId, record);
     this.#isDirty = true;
     this.#isAtRest = false;
-    if (isNews) this.#saveIn(usageDelayMs);
+    if (isNews) this.#saveIn(laterMs);
   }
 
   /** Takes in what another bridge, or an earlier run, has counted of a sonic's water. */
@@ -222,6 +223,28 @@ export class StateFile {
   /** What is kept of all sonics, by their id. */
   usageRecords(): ReadonlyMap<string, UsageRecord> {
     return this.#usage;
+  }
+
+  // ---- announced devices --------------------------------------------------------------------------------------
+
+  /** Keeps that something of the device, named `kind/id`, is on the broker. */
+  recordDevice(key: string): void {
+    if (this.#devices.has(key)) return;
+    this.#devices.add(key);
+    this.#isDirty = true;
+    this.#saveIn(laterMs);
+  }
+
+  /** Forgets a device of which nothing is on the broker, or that is another bridge's. */
+  forgetDevice(key: string): void {
+    if (!this.#devices.delete(key)) return;
+    this.#isDirty = true;
+    this.#saveIn(laterMs);
+  }
+
+  /** The devices of which something may be on the broker, as `kind/id`. */
+  get devices(): ReadonlySet<string> {
+    return this.#devices;
   }
 
   // ---- writing ------------------------------------------------------------------------------------------------
@@ -325,6 +348,7 @@ export class StateFile {
       waiting: [...this.#pending],
       accepted: Object.fromEntries(this.#accepted),
       usage: Object.fromEntries(this.#usage),
+      devices: [...this.#devices],
       isBehind: !this.#isAtRest,
       writtenAt: new Date(this.#clock.now()).toISOString(),
     };
@@ -397,6 +421,7 @@ export class StateFile {
         this.#accepted.set(id, { ...withoutSecrets(kept), ...this.#accepted.get(id) });
       }
     }
+    if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);
     if (!wanted.includes('usage')) return;
     for (const [id, kept] of Object.entries(usage)) {
       // A sum that is behind must not be shown before the latest month was read again: it would go down.

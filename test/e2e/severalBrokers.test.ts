@@ -56,7 +56,9 @@ describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', ()
     const { requests, world } = house.simulator;
     const [sonic = ''] = world.sonics.ids;
     const [first] = brokers;
-    await waitFor(async () => (await picture(first.url)).has(`sonic2mqtt/sonic/${sonic}/usage`), {
+    const isShown = (shown: ReadonlyMap<string, string>) =>
+      shown.has(`sonic2mqtt/sonic/${sonic}/usage`) && shown.get('sonic2mqtt/bridge/cloud') === 'online';
+    await waitFor(async () => isShown(await picture(first.url)), {
       what: 'everything',
       timeoutMs: 15_000,
       intervalMs: 100,

@@ -97,6 +97,26 @@ describe('what an earlier run or connection left on the broker is not shown as t
   });
 });
 
+describe('what went while the bridge was down is removed', () => {
+  const kept = (home: Home, id: string) =>
+    [...home.broker.retained.keys()].filter((topic) => topic.includes(id));
+
+  it('although the broker shows nothing of what it keeps, since the state file names it', async () => {
+    const home = new Home({ cloud: { sonics: 2 } });
+    await home.start();
+    await home.pass(2 * minuteMs);
+    const [stays = '', goes = ''] = home.world.sonics.ids;
+    expect(kept(home, goes).length).toBeGreaterThan(3);
+    await home.stop();
+    home.world.removeSonic(goes);
+    home.broker.shownShare = 0;
+    await home.start();
+    await home.until(() => kept(home, goes).length === 0, 'its topics to go');
+    expect(home.discovery(stays)).not.toBeNull();
+    home.machine.kill();
+  });
+});
+
 describe('what the bridge says of itself is of the last minute', () => {
   it('the last update and the requests follow, and a quiet poll publishes nothing of devices', async () => {
     const home = new Home();

@@ -4,7 +4,7 @@ import { bridgeOf } from '../../src/model/shard.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { propertyOf } from './entityTruths.ts';
 import { type House, quick, startHouse } from './house.ts';
-import type { RunningProgram } from './program.ts';
+import { type RunningProgram, startProgram } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
 const schedules = { ...quick, usage: '2s', pressure_tests: '2s' };
@@ -25,15 +25,17 @@ export async function startShardHouse(
   return house;
 }
 
-/** Starts the bridge of that index, one of so many. */
+/** Starts the bridge of that index, one of so many, with files of its own. */
 export function startShard(
   house: House,
   index: number,
   count: number,
   changes: Parameters<House['startBridge']>[0] = {},
 ): RunningProgram {
-  const dataDir = join(Object(house.config).data_dir, String(index));
-  return house.startBridge({ data_dir: dataDir, ...changes, shard: { index, count } });
+  const own = Object(house.config);
+  const mqtt = { ...own.mqtt, ...Object(changes['mqtt']) };
+  const data_dir = join(own.data_dir, String(index));
+  return startProgram(['run'], { config: { ...own, data_dir, ...changes, mqtt, shard: { index, count } } });
 }
 
 /** Starts all of so many bridges, and waits until they have shown everything. */

@@ -70,6 +70,8 @@ describe('the state file', () => {
     before.recordUsage('one', recordOf(12.345), true);
     before.recordUsage('gone', recordOf(1), true);
     before.forgetUsage('gone');
+    for (const key of ['sonic/one', 'sonic/gone']) before.recordDevice(key);
+    before.forgetDevice('sonic/gone');
     await before.close();
     for (const name of ['state.json', 'state.json.bak']) {
       expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
@@ -81,6 +83,7 @@ describe('the state file', () => {
     expect([state.isAnnounced('incident-1'), state.isPending('incident-3')]).toEqual([true, true]);
     expect(state.acceptedBy('property-1')).toEqual({ push_enabled: true });
     expect([...state.usageRecords()]).toEqual([['one', recordOf(12.345)]]);
+    expect([...state.devices]).toEqual(['sonic/one']);
     expect([state.problem, state.isIncomplete, warnings()]).toEqual([null, false, []]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { topicsUnder } from '../../../src/homeassistant/topics.ts';
 import { bridgeOf, type Shard } from '../../../src/model/shard.ts';
-import { Inventory } from '../../../src/publishing/inventory.ts';
+import { RetainedScan } from '../../../src/publishing/cleanup.ts';
 
 const two: Shard = { index: 0, count: 2 };
 const idsFor = (index: number, start: string) =>
@@ -12,12 +12,12 @@ const [id = ''] = idsFor(1, 'sonic');
 const [stray = ''] = idsFor(0, 'stray');
 
 /** What the broker keeps, as the bridge of that part finds it. */
-function found(shard: Shard, kept: Readonly<Record<string, unknown>>): Inventory {
-  const inventory = new Inventory(topicsUnder('w', 'ha', shard), shard);
+function found(shard: Shard, kept: Readonly<Record<string, unknown>>): RetainedScan {
+  const scan = new RetainedScan(topicsUnder('w', 'ha', shard), shard);
   for (const [topic, payload] of Object.entries(kept)) {
-    inventory.note(topic, typeof payload === 'string' ? payload : JSON.stringify(payload));
+    scan.note(topic, typeof payload === 'string' ? payload : JSON.stringify(payload));
   }
-  return inventory;
+  return scan;
 }
 
 const madeBy = (bridge: string) => ({
@@ -43,18 +43,18 @@ describe('what is found on the broker', () => {
   };
 
   it('belongs to the bridge of the property that the record names, and of the id where it names none', () => {
-    const inventory = found(two, kept);
-    expect(inventory.states()).toEqual([
+    const scan = found(two, kept);
+    expect(scan.states()).toEqual([
       `w/sonic/${id}`,
       `w/sonic/${id}/usage`,
       `w/property/${ours}/settings`,
       `w/signal/${stray}`,
       'w/incident/near',
     ]);
-    expect(inventory.discoveries().map(([topic]) => topic)).toEqual([topicOf(id), topicOf(stray)]);
+    expect(scan.discoveries().map(([topic]) => topic)).toEqual([topicOf(id), topicOf(stray)]);
     const others = found({ index: 1, count: 2 }, kept);
     const all = Object.keys(kept).toSorted();
-    const both = [inventory, others].flatMap((each) => [
+    const both = [scan, others].flatMap((each) => [
       ...each.states(),
       ...each.discoveries().map(([topic]) => topic),
     ]);
@@ -62,9 +62,9 @@ describe('what is found on the broker', () => {
   });
 
   it('belongs to a bridge that is alone, whoever has made it', () => {
-    const inventory = found({ index: 0, count: 1 }, kept);
-    expect(inventory.states().length + inventory.discoveries().length).toBe(Object.keys(kept).length);
-    expect(inventory.leftBehind()).toEqual([]);
+    const scan = found({ index: 0, count: 1 }, kept);
+    expect(scan.states().length + scan.discoveries().length).toBe(Object.keys(kept).length);
+    expect(scan.leftBehind()).toEqual([]);
   });
 
   it('tells what this bridge has announced and another is to show', () => {
@@ -75,6 +75,21 @@ describe('what is found on the broker', () => {
   it('tells which incidents another bridge has shown', () => {
     expect(found(two, kept).incidentsOfOthers()).toEqual(['near']);
     expect(found({ index: 0, count: 1 }, kept).incidentsOfOthers()).toEqual(['near', 'away']);
+  });
+
+  it('tells how much water another bridge has counted', () => {
+    const usage = {
+      total: 7,
+      days: {},
+      last_reset: '2026-11-20T00:00:00+00:00',
+      updated_at: '2026-11-20T12:00:00Z',
+    };
+    const { usage: counted } = found(two, {
+      ...kept,
+      [`w/sonic/${id}/usage`]: usage,
+      'w/sonic/x/usage': 'x',
+    });
+    expect([...counted]).toEqual([[id, expect.objectContaining({ frozenMl: 7_000 })]]);
   });
 
   it('of a bridge that there is no more is the first one’s, unless that bridge is running', () => {
