@@ -34,7 +34,7 @@ export interface Answer {
   readonly transaction?: unknown;
 }
 
-type Sections = Readonly<Record<string, object | string>>;
+export type Sections = Readonly<Record<string, object | string>>;
 
 export interface BridgeOptions {
   /** Of the simulated cloud. */
@@ -297,7 +297,7 @@ function timezoneAtNoon(): string {
   return hour === 12 ? 'Etc/GMT' : `Etc/GMT${hour > 12 ? '+' : '-'}${Math.abs(12 - hour)}`;
 }
 
-function merge(config: Sections, changes: Sections): Sections {
+export function merge(config: Sections, changes: Sections): Sections {
   const sections = Object.entries(changes).map(([name, section]) => {
     const before = config[name];
     const isSection = typeof section === 'object' && typeof before === 'object';

@@ -1,7 +1,7 @@
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { type BridgeOptions, startBridge, type TestBroker } from './bridge.ts';
+import { type BridgeOptions, merge, type Sections, startBridge, type TestBroker } from './bridge.ts';
 import type { MqttWatcher } from './mqttWatcher.ts';
-import type { RunningProgram } from './program.ts';
+import { type RunningProgram, startProgram } from './program.ts';
 
 export { fault, hourly, quick, type TestBroker } from './bridge.ts';
 
@@ -19,21 +19,30 @@ export interface House {
   close(): Promise<void>;
 }
 
-/** Starts a bridge without waiting for it to be shown. */
+/** Starts a bridge without waiting for it to be shown. More of them may run beside it, each until its test ends. */
 export async function startHouse(options: BridgeOptions = {}): Promise<House> {
   const bridge = await startBridge({ ...options, isStarted: false });
-  if (options.isStarted !== false) bridge.start();
+  let latest: RunningProgram | null = null;
+  const start = (changes: Sections = {}) => {
+    latest = startProgram(['run'], { config: merge(bridge.config, changes) });
+    return latest;
+  };
+  if (options.isStarted !== false) start();
   return {
     simulator: bridge.cloud,
     broker: bridge.broker,
     watcher: bridge.mqtt,
     config: bridge.config,
     get bridge() {
-      return bridge.program;
+      if (latest === null) throw new Error('the bridge was not started');
+      return latest;
     },
-    startBridge: (changes) => bridge.start(changes),
+    startBridge: start,
     json: (path) => bridge.json(path),
     events: (name) => bridge.events(name),
-    close: () => bridge.close(),
+    close: async () => {
+      await latest?.stop();
+      await bridge.close();
+    },
   };
 }
