@@ -6,6 +6,7 @@ import type { RunningProcess } from '../support/childProcess.ts';
 import { cannotForbid, type DiskHouse, readStateFile, startDiskHouse } from '../support/diskHouse.ts';
 import { fault } from '../support/house.ts';
 import { temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 /** Where the bridge's process has a small disk of its own. */
 const namespace = ['unshare', '--user', '--map-root-user', '--mount', '--propagation', 'private'];
@@ -172,6 +173,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     const dataDir = join(temporaryFolder(), 'data');
     const first = house.start(dataDir);
     await first.waitForOutput(/Found properties/, 15_000);
+    await waitFor(() => readStateFile(dataDir).session !== null, { what: 'the session on disk' });
     const { session } = readStateFile(dataDir);
     // It has the same client id, so that the broker throws one out for the other: only the log is looked at.
     const second = house.start(dataDir);

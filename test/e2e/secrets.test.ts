@@ -130,7 +130,11 @@ it('the files of the bridge are for their owner only, even if the umask would le
     env: { PATH: process.env['PATH'] },
   });
   await program.waitForOutput(/Found properties/);
-  const files = () => readdirSync(dataDir).map((name) => join(dataDir, name));
+  // The lock is a socket, which nobody else reaches in this folder.
+  const files = () =>
+    readdirSync(dataDir)
+      .map((name) => join(dataDir, name))
+      .filter((file) => statSync(file).isFile());
   await waitFor(() => files().some((file) => /token/.test(readFileSync(file, 'utf8'))), {
     what: 'the session on disk',
   });
