@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/{unit,contract,simulation,stories,e2e}/**/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
     // The end-to-end tests mostly wait for the programs they have started.
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 20_000,
     hookTimeout: 30_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },

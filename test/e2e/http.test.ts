@@ -125,6 +125,8 @@ describe('the status page', () => {
     const last = () => stream.documents.at(-1);
     const name = world.sonics.get(sonic)?.name;
     const valve = () => last()?.properties[0].sonics.find((each: { name: unknown }) => each.name === name);
+    await mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, 'close');
+    await waitFor(() => valve()?.valve === 'closed', { what: 'the closed valve' });
     world.setValve(sonic, 'open');
     await waitFor(() => valve()?.valve === 'open', { what: 'the open valve' });
     await bridge.broker.stop();
