@@ -15,7 +15,7 @@ export interface RunningProgram extends RunningProcess {
 /** A new folder of its own, gone at the end of the test or, made outside a test, of the run. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sonic2mqtt-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   const forget = atRunEnd(remove);
   atTestEnd(() => {
     remove();
