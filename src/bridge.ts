@@ -22,11 +22,11 @@ import type { Shard } from './model/shard.ts';
 import { Poller, type PollerTimes } from './polling/poller.ts';
 import {
   isJudged,
-  type Slice,
-  slices,
-  vitalSlices,
+  type PollName,
+  pollNames,
+  vitalPolls,
   wasPolled,
-  wordsOfProgress,
+  describeProgress,
 } from './polling/pollStatus.ts';
 import { Announcer } from './publishing/announcer.ts';
 import { Cleanup } from './publishing/cleanup.ts';
@@ -313,13 +313,13 @@ export class Bridge {
     const { connection } = this.#parts;
     const { status, isCloudFresh, cloudReason } = this.#monitor;
     const { records } = this.#poller.statuses;
-    const readAt = Math.max(...vitalSlices.map((slice) => records[slice].lastSuccessAt ?? 0));
+    const readAt = Math.max(...vitalPolls.map((slice) => records[slice].lastSuccessAt ?? 0));
     return wellbeingOf({
       cloud: {
         isFresh: isCloudFresh,
         status,
         reason: cloudReason,
-        isTried: slices.some((slice) => wasPolled(records[slice])),
+        isTried: pollNames.some((slice) => wasPolled(records[slice])),
         isJudged: isJudged(records),
         readAt: readAt || null,
       },
@@ -339,7 +339,7 @@ export class Bridge {
     const { open_incidents: openIncidents, ...devices } = this.#store.counts();
     return {
       wellbeing: this.wellbeing,
-      schedules: slices.map((slice) => ({
+      schedules: pollNames.map((slice) => ({
         slice,
         lastSuccessAt: this.#poller.statuses.records[slice].lastSuccessAt,
         polls: this.#poller.statuses.counts(slice),
@@ -468,7 +468,7 @@ export class Bridge {
 
   // ---- what the cloud said ------------------------------------------------------------------------------------
 
-  #polled(slice: Slice, isWhole: boolean): void {
+  #polled(slice: PollName, isWhole: boolean): void {
     if (slice === 'incidents' && isWhole && !this.#isStopped) this.#announcer.listed();
     this.#monitor.look();
     this.#sayFound();
@@ -489,7 +489,7 @@ export class Bridge {
 
   /** Says now and then how far the first reading is, as long as it goes on. */
   #sayProgress(before: string | null): void {
-    const words = wordsOfProgress(this.#poller.statuses.progress);
+    const words = describeProgress(this.#poller.statuses.progress);
     if (words !== null && words !== before) this.#parts.log.info(`Reading the account: ${words}`);
     this.#cancelProgress = this.#parts.clock.after(progressEveryMs, () => this.#sayProgress(words));
   }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Slice } from '../../src/polling/pollStatus.ts';
+import type { PollName } from '../../src/polling/pollStatus.ts';
 import type { Account } from '../measure/account.ts';
 import { type Part, startPart } from '../measure/part.ts';
 import { cleanEnvironment, mainFile } from '../measure/program.ts';
@@ -69,7 +69,7 @@ export interface BridgeOptions extends Run {
   readonly brokerUrl: string;
   readonly folder: string;
   /** Those that differ from never. */
-  readonly schedules?: Partial<Record<Slice, string>>;
+  readonly schedules?: Partial<Record<PollName, string>>;
   /** Whether everything is as it is unless configured, and nothing switched off. */
   readonly isAsUsual?: boolean;
 }
@@ -79,7 +79,7 @@ export const confirmMs = 100;
 
 /** So seldom that it does not happen again. */
 const never = '500h';
-const neverAny: Record<Slice, string> = {
+const neverAny: Record<PollName, string> = {
   properties: never,
   signals: never,
   sonics: never,

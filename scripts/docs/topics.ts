@@ -9,7 +9,7 @@ import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
 import { statesPath, topicsUnder } from '../../src/homeassistant/topics.ts';
 import type { BridgeView } from '../../src/model/devices.ts';
 import { eventTypeOf } from '../../src/model/incidents.ts';
-import { neverPolled, type SliceRecord } from '../../src/polling/pollStatus.ts';
+import { neverPolled, type PollStatus } from '../../src/polling/pollStatus.ts';
 import { exampleHome, exampleTime } from './exampleHome.ts';
 import { code, codeBlock, generatedNote, json, table } from './markdown.ts';
 import { requestsSection } from './requests.ts';
@@ -80,7 +80,7 @@ const bridge: BridgeView = {
 };
 
 function health(): object {
-  const polled: SliceRecord = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
+  const polled: PollStatus = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
   return healthPayload({
     slices: {
       properties: polled,

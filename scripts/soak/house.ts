@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../src/base/backoff.ts';
-import { type Slice, slices } from '../../src/polling/pollStatus.ts';
+import { type PollName, pollNames } from '../../src/polling/pollStatus.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { type Broker, startBroker } from '../measure/broker.ts';
 import { type Part, startPart } from '../measure/part.ts';
@@ -91,7 +91,7 @@ export async function agreed({ cloud, bridge, watcher }: House, what: string): P
 /** Resolves once the lists were read again. */
 export async function readAgain({ cloud, bridge }: House): Promise<void> {
   const before = await cloud.ask('tally');
-  const lists: readonly Slice[] = ['sonics', 'incidents', 'signals'];
+  const lists: readonly PollName[] = ['sonics', 'incidents', 'signals'];
   await waitUntil('the lists to be read again', async () => {
     const { polls } = await cloud.ask('tally');
     // One of them may have been under way.
@@ -117,7 +117,7 @@ const shareAsked = 0.8;
 
 /** The slices that were not read since. */
 function unread(before: Tally, { polls }: Tally): string | null {
-  const missing = slices.filter((slice) => polls[slice] - before.polls[slice] < shareAsked);
+  const missing = pollNames.filter((slice) => polls[slice] - before.polls[slice] < shareAsked);
   return missing.length === 0 ? null : `${missing.join(', ')} not read`;
 }
 

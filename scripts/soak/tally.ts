@@ -1,5 +1,5 @@
 import type { OperationName } from '../../src/cloud/operations.ts';
-import { type Slice, slices } from '../../src/polling/pollStatus.ts';
+import { type PollName, pollNames } from '../../src/polling/pollStatus.ts';
 import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
 
 /** What the cloud was asked. */
@@ -11,11 +11,11 @@ export interface Tally {
    * How often each slice was read: a list from its beginning; what is asked sonic by sonic, as often as all of
    * them were asked for once.
    */
-  readonly polls: Readonly<Record<Slice, number>>;
+  readonly polls: Readonly<Record<PollName, number>>;
 }
 
 /** The operation whose first page begins a poll, or whose questions, one for each sonic, make one. */
-const askedBy: Readonly<Record<Slice, { first: OperationName } | { each: readonly OperationName[] }>> = {
+const askedBy: Readonly<Record<PollName, { first: OperationName } | { each: readonly OperationName[] }>> = {
   properties: { first: 'list_properties' },
   signals: { first: 'list_signals' },
   sonics: { first: 'list_sonics' },
@@ -45,15 +45,15 @@ export class Tallier {
   }
 
   tally(): Tally {
-    const polls = Object.fromEntries(slices.map((slice) => [slice, this.#polls(slice)]));
+    const polls = Object.fromEntries(pollNames.map((slice) => [slice, this.#polls(slice)]));
     return {
       requests: this.#requests,
       answered: this.#answered,
-      polls: polls as Record<Slice, number>,
+      polls: polls as Record<PollName, number>,
     };
   }
 
-  #polls(slice: Slice): number {
+  #polls(slice: PollName): number {
     const asked = askedBy[slice];
     if ('first' in asked) return this.#count(asked.first);
     const questions = asked.each.reduce((sum, name) => sum + this.#count(name), 0);

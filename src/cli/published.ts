@@ -4,7 +4,7 @@ import type { OperationName } from '../cloud/operations.ts';
 import { isTree, type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
-import { slices } from '../polling/pollStatus.ts';
+import { pollNames } from '../polling/pollStatus.ts';
 import { type CloudDeviceKind, cloudKinds } from '../store/changes.ts';
 import type { StandIns } from './standIns.ts';
 
@@ -49,7 +49,7 @@ export function shownPublished({ state, cloud, info, health }: Published, standI
   const time = (text: unknown) => (typeof text === 'string' && isTime.test(text) ? text : null);
   const number = (value: unknown) => (typeof value === 'number' ? value : null);
   const status = healthStatuses.find((each) => each === health['status']) ?? null;
-  const schedules = slices.map((slice) => {
+  const schedules = pollNames.map((slice) => {
     const at = (key: string) => valueAt(health, ['schedules', slice, key]);
     return [
       slice,

@@ -1,11 +1,11 @@
 import type { RequestTotals } from '../cloud/requestCounter.ts';
 import type { ValveOutcome } from '../commands/outcome.ts';
-import type { PollCounts, Slice } from '../polling/pollStatus.ts';
+import type { PollCounts, PollName } from '../polling/pollStatus.ts';
 import type { Wellbeing } from './wellbeing.ts';
 
 /** How one schedule does. */
 export interface ScheduleFigures {
-  readonly slice: Slice;
+  readonly slice: PollName;
   /** Wall clock, ms; null before the first. */
   readonly lastSuccessAt: number | null;
   readonly polls: PollCounts;

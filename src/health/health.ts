@@ -1,17 +1,17 @@
 import type { CloudErrorKind } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import {
-  type Failure,
-  type Slice,
-  type SliceRecord,
-  slices,
-  vitalSlices,
+  type PollFailure,
+  type PollName,
+  type PollStatus,
+  pollNames,
+  vitalPolls,
   wasPolled,
 } from '../polling/pollStatus.ts';
 
 /** Everything that the judgement rests on. */
 export interface Symptoms {
-  readonly slices: Readonly<Record<Slice, SliceRecord>>;
+  readonly slices: Readonly<Record<PollName, PollStatus>>;
   /** Wall clock, ms, of the next sign-in; null unless the cloud rejected the credentials. */
   readonly rejectedUntil: number | null;
   /** Wall clock, ms, until which the cloud asked to wait. */
@@ -85,20 +85,20 @@ function judgeCloud(symptoms: Symptoms): Omit<Judgement, 'cloudReason'> {
 
 /** Whether what matters fails in this way; at first, whether all that was polled does. */
 function isWhollyFailing(symptoms: Symptoms, kind: CloudErrorKind): boolean {
-  const records = slices.map((slice) => symptoms.slices[slice]);
-  const vital = vitalSlices.map((slice) => symptoms.slices[slice]).filter(wasPolled);
+  const records = pollNames.map((slice) => symptoms.slices[slice]);
+  const vital = vitalPolls.map((slice) => symptoms.slices[slice]).filter(wasPolled);
   const judged = vital.length > 0 ? vital : records.filter(wasPolled);
   return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
 }
 
 function isUnpolled(symptoms: Symptoms): boolean {
-  return !slices.some((slice) => wasPolled(symptoms.slices[slice]));
+  return !pollNames.some((slice) => wasPolled(symptoms.slices[slice]));
 }
 
 /** Each distinct failure, and the slices that it befell. */
-function failuresByKey(symptoms: Symptoms): [Failure, Slice[]][] {
-  const failures = new Map<string, [Failure, Slice[]]>();
-  for (const slice of slices) {
+function failuresByKey(symptoms: Symptoms): [PollFailure, PollName[]][] {
+  const failures = new Map<string, [PollFailure, PollName[]]>();
+  for (const slice of pollNames) {
     const { failure } = symptoms.slices[slice];
     if (failure === null) continue;
     const known = failures.get(failure.key);
@@ -112,7 +112,7 @@ function failuresByKey(symptoms: Symptoms): [Failure, Slice[]][] {
 export function healthPayload(symptoms: Symptoms): object {
   const { status, reason } = judge(symptoms);
   const schedules = Object.fromEntries(
-    slices.map((slice) => {
+    pollNames.map((slice) => {
       const { lastSuccessAt, failure, consecutiveFailures } = symptoms.slices[slice];
       return [
         slice,
@@ -129,7 +129,7 @@ export function healthPayload(symptoms: Symptoms): object {
 
 /** What must differ before `bridge/health` is published again: not the time of each success. */
 export function healthFingerprint(symptoms: Symptoms): string {
-  const outcomes = slices.map((slice) => {
+  const outcomes = pollNames.map((slice) => {
     const { lastSuccessAt, failure } = symptoms.slices[slice];
     return [lastSuccessAt !== null, failure?.kind ?? null, failure?.key ?? null];
   });

@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts';
 import { Outage } from '../base/outage.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus } from '../model/devices.ts';
-import type { Slice, SliceRecord } from '../polling/pollStatus.ts';
+import type { PollName, PollStatus } from '../polling/pollStatus.ts';
 import { freshUntil } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
@@ -25,7 +25,7 @@ export interface Watched {
   readonly client: CloudClient;
   readonly state: StateFile;
   readonly store: Store;
-  readonly records: () => Readonly<Record<Slice, SliceRecord>>;
+  readonly records: () => Readonly<Record<PollName, PollStatus>>;
   /** Whether everything was read once, and completely. */
   readonly isAllRead: () => boolean;
   /** Why there is no connection to the broker, in words; null while there is one. */

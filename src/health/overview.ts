@@ -1,14 +1,14 @@
 import type { HealthStatus, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
-import type { SliceProgress } from '../polling/pollStatus.ts';
-import { isSonicSlice, type Slice, type SliceRecord, slices } from '../polling/pollStatus.ts';
+import type { PollProgress } from '../polling/pollStatus.ts';
+import { isSonicPoll, type PollName, type PollStatus, pollNames } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
 import { wordsOfEmptiness } from './accountWords.ts';
 import type { Wellbeing } from './wellbeing.ts';
 
 /** How the polls of one schedule went last. */
 export interface PollOverview {
-  readonly slice: Slice;
+  readonly slice: PollName;
   /** Wall clock, ms; null before the first. */
   readonly lastSuccessAt: number | null;
   /** Why the last one failed, or was not complete, in words; null where it went well, or before the first. */
@@ -36,7 +36,7 @@ export interface Overview extends BridgeOverview {
   /** Why there is nothing to show, in words; null where there is something, or that is not known. */
   readonly emptiness: string | null;
   /** How far the first reading is of what was not read yet; empty once everything was. */
-  readonly progress: readonly SliceProgress[];
+  readonly progress: readonly PollProgress[];
   /** Whether every list was once read completely, and it is known what of it is to be shown. */
   readonly isWhole: boolean;
   readonly properties: readonly PropertyView[];
@@ -54,16 +54,16 @@ export interface Overview extends BridgeOverview {
 /** Gathers it. `readAt` of the store counts by a clock of which `aheadMs` is how far the wall clock is ahead of it. */
 export function overviewOf(
   bridge: BridgeOverview,
-  records: Readonly<Record<Slice, SliceRecord>>,
+  records: Readonly<Record<PollName, PollStatus>>,
   progress: Overview['progress'],
   store: Store,
   aheadMs: number,
 ): Overview {
   const counts = store.counts();
-  const found: Partial<Record<Slice, number>> = { ...counts, incidents: counts.open_incidents };
+  const found: Partial<Record<PollName, number>> = { ...counts, incidents: counts.open_incidents };
   return {
     ...bridge,
-    polls: slices.map((slice) => {
+    polls: pollNames.map((slice) => {
       const { lastSuccessAt, failure, consecutiveFailures } = records[slice];
       return {
         slice,
@@ -91,8 +91,8 @@ export function overviewOf(
 }
 
 /** Whether nothing stands in the way of the reading: nothing is asked for sonic by sonic before the sonics are known. */
-function isUnhindered(slice: Slice, records: Readonly<Record<Slice, SliceRecord>>): boolean {
+function isUnhindered(slice: PollName, records: Readonly<Record<PollName, PollStatus>>): boolean {
   const { sonics } = records;
-  const isBarred = isSonicSlice(slice) && sonics.failure !== null && sonics.lastSuccessAt === null;
+  const isBarred = isSonicPoll(slice) && sonics.failure !== null && sonics.lastSuccessAt === null;
   return records[slice].failure === null && !isBarred;
 }

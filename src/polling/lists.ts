@@ -13,7 +13,7 @@ import {
   mergeProblems,
   type PollProblem,
   type PollStatuses,
-  type Slice,
+  type PollName,
   toProblem,
 } from './pollStatus.ts';
 
@@ -142,7 +142,7 @@ export class Lists {
   }
 
   async #read<Name extends ListName>(
-    slice: Slice,
+    slice: PollName,
     call: Call<Name>,
     store: (reading: Reading<RecordOf<Name>>) => void | Promise<void>,
   ): Promise<PollProblem | null> {

@@ -5,7 +5,7 @@ import type { ListResult } from '../cloud/listAll.ts';
 import type { PollSchedule } from './pollSchedule.ts';
 
 /** The polls, each with a schedule of its own. */
-export const slices = [
+export const pollNames = [
   'properties',
   'signals',
   'sonics',
@@ -14,27 +14,27 @@ export const slices = [
   'usage',
   'pressure_tests',
 ] as const;
-export type Slice = (typeof slices)[number];
+export type PollName = (typeof pollNames)[number];
 
 /** The polls that read whole lists. */
-export const listSlices = [
+export const listPolls = [
   'properties',
   'signals',
   'sonics',
   'incidents',
-] as const satisfies readonly Slice[];
+] as const satisfies readonly PollName[];
 
 /** The polls that send one request for each sonic. */
-export const sonicSlices = ['telemetry', 'usage', 'pressure_tests'] as const satisfies readonly Slice[];
-export type SonicSlice = (typeof sonicSlices)[number];
+export const sonicPolls = ['telemetry', 'usage', 'pressure_tests'] as const satisfies readonly PollName[];
+export type SonicPollName = (typeof sonicPolls)[number];
 
 /** Whether the poll sends one request for each sonic. */
-export function isSonicSlice(slice: Slice): slice is SonicSlice {
-  return sonicSlices.some((each) => each === slice);
+export function isSonicPoll(slice: PollName): slice is SonicPollName {
+  return sonicPolls.some((each) => each === slice);
 }
 
 /** The polls that the bridge exists for, the most important first: valve positions and leaks. */
-export const vitalSlices = ['sonics', 'incidents'] as const satisfies readonly Slice[];
+export const vitalPolls = ['sonics', 'incidents'] as const satisfies readonly PollName[];
 
 /** Why something could not be read, or not all of it. */
 export interface PollProblem {
@@ -46,7 +46,7 @@ export interface PollProblem {
 }
 
 /** A problem, and whether the poll failed or was only incomplete. */
-export interface Failure extends PollProblem {
+export interface PollFailure extends PollProblem {
   readonly kind: CloudErrorKind | 'incomplete';
 }
 
@@ -79,27 +79,27 @@ export function mergeProblems(problems: readonly (PollProblem | null)[]): PollPr
 }
 
 /** A poll that stored what it could read; null if it read everything. */
-export function incomplete(problem: PollProblem | null): Failure | null {
+export function incomplete(problem: PollProblem | null): PollFailure | null {
   return problem && { kind: 'incomplete', ...problem };
 }
 
 /** How the runs of a poll went. */
-export interface SliceRecord {
+export interface PollStatus {
   /** Wall clock, ms; null before the first. */
   readonly lastSuccessAt: number | null;
   /** Monotonic clock, ms; until then the last success counts as fresh. */
   readonly freshUntil: number;
   /** Monotonic clock, ms; when the last run started that the cloud answered. */
   readonly answeredAt: number;
-  readonly failure: Failure | null;
+  readonly failure: PollFailure | null;
   readonly consecutiveFailures: number;
 }
 
 /** The status of each poll. */
-export type SliceRecords = Readonly<Record<Slice, SliceRecord>>;
+export type StatusByPoll = Readonly<Record<PollName, PollStatus>>;
 
 /** The status before the first run. */
-export const neverPolled: SliceRecord = {
+export const neverPolled: PollStatus = {
   lastSuccessAt: null,
   freshUntil: Number.NEGATIVE_INFINITY,
   answeredAt: Number.NEGATIVE_INFINITY,
@@ -108,23 +108,23 @@ export const neverPolled: SliceRecord = {
 };
 
 /** Whether the poll has run, successfully or not. */
-export function wasPolled({ lastSuccessAt, failure }: SliceRecord): boolean {
+export function wasPolled({ lastSuccessAt, failure }: PollStatus): boolean {
   return lastSuccessAt !== null || failure !== null;
 }
 
 /** The poll that decides whether the cloud's data is fresh: sonics, or incidents if the cloud refuses to list sonics. */
-function judgedSlice(records: SliceRecords): Slice | null {
-  return vitalSlices.find((slice) => !isPermanent(records[slice].failure)) ?? null;
+function judgedSlice(records: StatusByPoll): PollName | null {
+  return vitalPolls.find((slice) => !isPermanent(records[slice].failure)) ?? null;
 }
 
 /** Whether the poll that decides about freshness has run. */
-export function isJudged(records: SliceRecords): boolean {
+export function isJudged(records: StatusByPoll): boolean {
   const judged = judgedSlice(records);
   return judged === null || wasPolled(records[judged]);
 }
 
 /** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */
-export function freshUntil(records: SliceRecords): number {
+export function freshUntil(records: StatusByPoll): number {
   const judged = judgedSlice(records);
   return judged === null ? Number.NEGATIVE_INFINITY : records[judged].freshUntil;
 }
@@ -133,7 +133,7 @@ export function freshUntil(records: SliceRecords): number {
  * Up to which time, in ms of the monotonic clock, the data of this poll ages: as long as the cloud answers the poll that
  * decides about freshness. While the cloud is unreachable everything is unavailable, and no value changes.
  */
-export function agesUntil(slice: Slice, records: SliceRecords): number {
+export function agesUntil(slice: PollName, records: StatusByPoll): number {
   const judged = judgedSlice(records);
   if (judged === null) return Number.POSITIVE_INFINITY;
   const { failure, answeredAt } = records[judged];
@@ -142,8 +142,8 @@ export function agesUntil(slice: Slice, records: SliceRecords): number {
 }
 
 /** How much of a poll's first run is done. */
-export interface SliceProgress {
-  readonly slice: Slice;
+export interface PollProgress {
+  readonly slice: PollName;
   readonly read: number;
   /** Null while it is unknown. */
   readonly total: number | null;
@@ -158,11 +158,11 @@ export interface PollCounts {
 
 /** How all polls went: when they last succeeded, why they failed, and how long their data counts. */
 export class PollStatuses {
-  readonly #schedules: Readonly<Record<Slice, PollSchedule>>;
+  readonly #schedules: Readonly<Record<PollName, PollSchedule>>;
   readonly #staleAfterMs: number;
   readonly #requestTimeoutMs: number;
   readonly #clock: Clock;
-  readonly #records: Record<Slice, SliceRecord> = {
+  readonly #records: Record<PollName, PollStatus> = {
     properties: neverPolled,
     signals: neverPolled,
     sonics: neverPolled,
@@ -171,16 +171,16 @@ export class PollStatuses {
     usage: neverPolled,
     pressure_tests: neverPolled,
   };
-  readonly #running = new Set<Slice>();
-  readonly #counts = new Map<Slice, PollCounts>();
-  readonly #pending = new Map<Slice, SliceProgress>(
-    slices.map((slice) => [slice, { slice, read: 0, total: null }]),
+  readonly #running = new Set<PollName>();
+  readonly #counts = new Map<PollName, PollCounts>();
+  readonly #pending = new Map<PollName, PollProgress>(
+    pollNames.map((slice) => [slice, { slice, read: 0, total: null }]),
   );
   /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
-  readonly #inDoubtSince = new Map<Slice, number>();
+  readonly #inDoubtSince = new Map<PollName, number>();
 
   constructor(
-    schedules: Readonly<Record<Slice, PollSchedule>>,
+    schedules: Readonly<Record<PollName, PollSchedule>>,
     { staleAfterMs, requestTimeoutMs }: { readonly staleAfterMs: number; readonly requestTimeoutMs: number },
     clock: Clock,
   ) {
@@ -191,53 +191,53 @@ export class PollStatuses {
   }
 
   /** The status of each poll. */
-  get records(): SliceRecords {
+  get records(): StatusByPoll {
     return this.#records;
   }
 
   /** The polls that have not finished their first run. */
-  get progress(): readonly SliceProgress[] {
+  get progress(): readonly PollProgress[] {
     return [...this.#pending.values()];
   }
 
   /** How many runs of a poll ended how. */
-  counts(slice: Slice): PollCounts {
+  counts(slice: PollName): PollCounts {
     return this.#counts.get(slice) ?? { success: 0, incomplete: 0, failure: 0 };
   }
 
   /** How old the data of a poll may be, in ms: one failed run makes nothing stale, however rare the runs are. */
-  maxAgeMs(slice: Slice): number {
+  maxAgeMs(slice: PollName): number {
     return Math.max(this.#staleAfterMs, 2 * this.#schedules[slice].periodMs);
   }
 
   /** The longest time between two runs of a poll, in ms. */
-  periodMs(slice: Slice): number {
+  periodMs(slice: PollName): number {
     return this.#schedules[slice].periodMs;
   }
 
   /** Up to which time, in ms of the monotonic clock, the data of a poll ages; see the function. */
-  agesUntil(slice: Slice): number {
+  agesUntil(slice: PollName): number {
     return agesUntil(slice, this.#records);
   }
 
   /** Records the progress of a first run. */
-  recordProgress(slice: Slice, read: number, total: number | null): void {
+  recordProgress(slice: PollName, read: number, total: number | null): void {
     if (this.#pending.has(slice)) this.#pending.set(slice, { slice, read, total });
   }
 
   /** A run begins. */
-  begin(slice: Slice): void {
+  begin(slice: PollName): void {
     this.#running.add(slice);
   }
 
   /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
   get isCloudAnswering(): boolean {
-    const isDeciding = vitalSlices.some((slice) => this.#running.has(slice));
+    const isDeciding = vitalPolls.some((slice) => this.#running.has(slice));
     return !isDeciding && this.agesUntil('telemetry') > Number.NEGATIVE_INFINITY;
   }
 
   /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */
-  end(slice: Slice, startedAt: number, failure: Failure | null): void {
+  end(slice: PollName, startedAt: number, failure: PollFailure | null): void {
     this.#running.delete(slice);
     const before = this.#records[slice];
     const isRead = failure === null || failure.kind === 'incomplete';
@@ -260,7 +260,7 @@ export class PollStatuses {
    * A list that changes while it is read belongs to a busy account and is read again soon. That is no failure, unless
    * it goes on for long.
    */
-  #isOnlyChanging(slice: Slice, failure: Failure | null): boolean {
+  #isOnlyChanging(slice: PollName, failure: PollFailure | null): boolean {
     if (failure?.isInDoubt !== true) {
       this.#inDoubtSince.delete(slice);
       return false;
@@ -272,14 +272,14 @@ export class PollStatuses {
   }
 
   /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
-  #freshUntil(slice: Slice, startedAt: number): number {
+  #freshUntil(slice: PollName, startedAt: number): number {
     const renewedAt = this.#schedules[slice].dueAfter(startedAt) + this.#requestTimeoutMs;
     return Math.max(this.#clock.monotonic() + this.#staleAfterMs, renewedAt);
   }
 }
 
 /** Progress for the log; null if nothing is read yet of the polls that have not finished. */
-export function wordsOfProgress(progress: readonly SliceProgress[]): string | null {
+export function describeProgress(progress: readonly PollProgress[]): string | null {
   const parts = progress
     .filter(({ read }) => read > 0)
     .map(({ slice, read, total }) => {

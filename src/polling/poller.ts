@@ -12,15 +12,15 @@ import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
 import { PollSchedule } from './pollSchedule.ts';
 import {
-  type Failure,
+  type PollFailure,
   incomplete,
-  isSonicSlice,
-  listSlices,
+  isSonicPoll,
+  listPolls,
   mergeProblems,
   PollStatuses,
-  type Slice,
-  slices,
-  sonicSlices,
+  type PollName,
+  pollNames,
+  sonicPolls,
   toProblem,
 } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
@@ -29,7 +29,7 @@ import { UsagePoll } from './usage.ts';
 
 /** When the cloud is polled, and how long its data counts. */
 export interface PollerTimes {
-  readonly schedules: Readonly<Record<Slice, Schedule>>;
+  readonly schedules: Readonly<Record<PollName, Schedule>>;
   readonly timezone: string;
   /** How old data may be and still count as fresh, in ms. */
   readonly staleAfterMs: number;
@@ -41,7 +41,7 @@ export interface PollerOptions extends PollerTimes {
   readonly store: Store;
   readonly state: StateFile;
   /** A poll has ended, and has read everything or not. */
-  readonly polled: (slice: Slice, isWhole: boolean) => void;
+  readonly polled: (slice: PollName, isWhole: boolean) => void;
   readonly categoriesChanged: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -66,7 +66,7 @@ export class Poller {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #schedules: Readonly<Record<Slice, PollSchedule>>;
+  readonly #schedules: Readonly<Record<PollName, PollSchedule>>;
   readonly #lists: Lists;
   readonly #details: Details;
   readonly #days: LocalDays;
@@ -86,7 +86,7 @@ export class Poller {
   readonly #located = new Promise<void>((resolve) => {
     this.#onLocated = resolve;
   });
-  readonly #polls: Readonly<Record<Slice, () => Promise<Failure | null>>> = {
+  readonly #polls: Readonly<Record<PollName, () => Promise<PollFailure | null>>> = {
     properties: () => this.#pollProperties(),
     signals: async () => incomplete(await this.#lists.signals()),
     sonics: async () => incomplete(await this.#lists.sonics()),
@@ -105,7 +105,7 @@ export class Poller {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    const schedule = (slice: Slice) => new PollSchedule(schedules[slice], timezone, clock, random);
+    const schedule = (slice: PollName) => new PollSchedule(schedules[slice], timezone, clock, random);
     this.#schedules = {
       properties: schedule('properties'),
       signals: schedule('signals'),
@@ -140,7 +140,7 @@ export class Poller {
    * and leaks. Resolves as soon as the lists are read and the cloud has answered; `startDetails` does the rest.
    */
   async start(): Promise<void> {
-    const start = (slice: Slice) => this.#start(slice);
+    const start = (slice: PollName) => this.#start(slice);
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
     // If only some properties are shown, nobody knows before this which sonics are theirs.
@@ -148,11 +148,11 @@ export class Poller {
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
-    const isMissing = (slice: Slice) => {
+    const isMissing = (slice: PollName) => {
       const { lastSuccessAt, failure } = this.statuses.records[slice];
       return lastSuccessAt === null && failure !== null && !this.#stopping.signal.aborted;
     };
-    await Promise.all(listSlices.filter(isMissing).map((slice) => this.runNow(slice)));
+    await Promise.all(listPolls.filter(isMissing).map((slice) => this.runNow(slice)));
     this.#areListsRead = true;
     if (!this.#stopping.signal.aborted) this.#days.start(() => this.#onNewDay());
   }
@@ -173,17 +173,17 @@ export class Poller {
     });
   }
 
-  #start(slice: Slice): Promise<void> {
+  #start(slice: PollName): Promise<void> {
     return this.#schedules[slice].start(() => this.#run(slice));
   }
 
   /** Polls everything as soon as possible. */
   refresh(): void {
-    for (const slice of slices) void this.runNow(slice);
+    for (const slice of pollNames) void this.runNow(slice);
   }
 
   /** Runs one poll as soon as possible; resolves after that and never rejects. */
-  runNow(slice: Slice): Promise<void> {
+  runNow(slice: PollName): Promise<void> {
     return this.#schedules[slice].runNow();
   }
 
@@ -203,20 +203,20 @@ export class Poller {
     this.#onReached();
     this.#days.stop();
     this.#store.setAging(false);
-    await Promise.all(slices.map((slice) => this.#schedules[slice].stop()));
+    await Promise.all(pollNames.map((slice) => this.#schedules[slice].stop()));
   }
 
   /** Runs one poll; resolves to whether everything was read, and never rejects. */
-  async #run(slice: Slice): Promise<boolean> {
+  async #run(slice: PollName): Promise<boolean> {
     const { statuses } = this;
     const startedAt = this.#clock.monotonic();
     const before = statuses.records[slice];
     // Without a list of sonics there is nothing to ask for.
-    if (isSonicSlice(slice) && statuses.records.sonics.lastSuccessAt === null) return true;
+    if (isSonicPoll(slice) && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(slice);
     if (slice === 'telemetry' || isAging(slice)) this.#store.setMaxAge(slice, statuses.maxAgeMs(slice));
     this.#store.setAging(statuses.isCloudAnswering);
-    let failure: Failure | null;
+    let failure: PollFailure | null;
     try {
       failure = await this.#polls[slice]();
     } catch (error) {
@@ -229,11 +229,11 @@ export class Poller {
     const isRead = failure === null || failure.kind === 'incomplete';
     if (!isRead && isAging(slice)) {
       this.#store.missed(slice, Math.min(startedAt, statuses.agesUntil(slice)));
-    } else if (isRead && !isSonicSlice(slice)) this.#onReached();
+    } else if (isRead && !isSonicPoll(slice)) this.#onReached();
     if (this.#areListsRead && statuses.records[slice].failure === null) {
       if (before.failure?.kind === 'unavailable') this.#runFailed(slice);
       if (slice === 'sonics' && before.lastSuccessAt === null) {
-        for (const each of sonicSlices) void this.runNow(each);
+        for (const each of sonicPolls) void this.runNow(each);
       }
     }
     this.#store.setAging(statuses.isCloudAnswering);
@@ -242,7 +242,7 @@ export class Poller {
     return failure === null;
   }
 
-  #toFailure(error: unknown): Failure {
+  #toFailure(error: unknown): PollFailure {
     if (!(error instanceof CloudError)) return { kind: 'unreadable', ...toProblem(error) };
     // The message of a rejected sign-in counts down to the next attempt, which the session reports once for all.
     const isRejected = error.kind === 'auth' && this.#client.sessionState().status === 'rejected';
@@ -251,14 +251,14 @@ export class Poller {
   }
 
   /** The cloud is back: polls that failed with it do not wait for their next attempt. */
-  #runFailed(recovered: Slice): void {
-    for (const slice of slices) {
+  #runFailed(recovered: PollName): void {
+    for (const slice of pollNames) {
       const isFailed = this.statuses.records[slice].failure?.kind === 'unavailable';
       if (isFailed && slice !== recovered) void this.runNow(slice);
     }
   }
 
-  async #pollProperties(): Promise<Failure | null> {
+  async #pollProperties(): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
     const owned = await this.#lists.ownedSignals();
     if (owned.hasChanged && this.statuses.records.signals.lastSuccessAt !== null) {
@@ -283,6 +283,6 @@ export class Poller {
 }
 
 /** Whether the records of a poll grow stale when it misses them. */
-function isAging(slice: Slice): slice is 'signals' | 'sonics' | 'incidents' {
+function isAging(slice: PollName): slice is 'signals' | 'sonics' | 'incidents' {
   return slice === 'signals' || slice === 'sonics' || slice === 'incidents';
 }

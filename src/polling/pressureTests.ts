@@ -4,7 +4,7 @@ import { pressureTestsOn } from '../model/pressureTests.ts';
 import type { PressureTests } from '../model/records.ts';
 import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
-import { type Failure, incomplete } from './pollStatus.ts';
+import { type PollFailure, incomplete } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
 
 /** The pauses between the reads that look for a test that was just started: the cloud may list it only after a while. */
@@ -23,7 +23,7 @@ export class PressureTestPoll {
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
-  async poll(): Promise<Failure | null> {
+  async poll(): Promise<PollFailure | null> {
     const { store, statuses } = this.#parts;
     const clock = clockProblem(this.#parts);
     if (clock) return { kind: 'unreadable', ...clock };

@@ -3,7 +3,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import type { Store } from '../store/store.ts';
 import type { LocalDays } from './localDays.ts';
 import { type DeviceQuery, fetchPerDevice } from './perDevice.ts';
-import { type PollProblem, type PollStatuses, type SonicSlice, toProblem } from './pollStatus.ts';
+import { type PollProblem, type PollStatuses, type SonicPollName, toProblem } from './pollStatus.ts';
 import { isStillThere } from './stillThere.ts';
 
 /** What the polls that send one request for each sonic work with. */
@@ -29,7 +29,7 @@ const maxClockErrorMs = 24 * 3_600_000;
  */
 export async function querySonics(
   { client, store, statuses, signal, clock }: SonicPollParts,
-  slice: SonicSlice,
+  slice: SonicPollName,
   sonicIds: readonly string[],
   query: DeviceQuery,
   onProgress: () => void,

@@ -3,7 +3,7 @@ import { isConnected } from '../model/devices.ts';
 import type { Telemetry } from '../model/records.ts';
 import { measurementAgeMs, measurementOf } from '../model/telemetry.ts';
 import type { DeviceQuery } from './perDevice.ts';
-import { type Failure, incomplete, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
+import { type PollFailure, incomplete, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 import { querySonics, type SonicPollParts } from './sonicPoll.ts';
 
 /** Reads what each sonic measures: flow, pressure and temperature. */
@@ -19,7 +19,7 @@ export class TelemetryPoll {
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
-  async poll(): Promise<Failure | null> {
+  async poll(): Promise<PollFailure | null> {
     const { store, statuses, signal } = this.#parts;
     const known = new Set(store.ids('sonic'));
     for (const id of this.#silent) if (!known.has(id)) this.#silent.delete(id);

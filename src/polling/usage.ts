@@ -5,7 +5,7 @@ import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usag
 import type { StateFile } from '../state/stateFile.ts';
 import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
-import { type Failure, incomplete } from './pollStatus.ts';
+import { type PollFailure, incomplete } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
 
 /** What the shown usage of a sonic is computed from: its record, the day, whether it is old, whether it is on disk. */
@@ -39,7 +39,7 @@ export class UsagePoll {
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
-  async poll(): Promise<Failure | null> {
+  async poll(): Promise<PollFailure | null> {
     const { store, statuses } = this.#parts;
     const clock = clockProblem(this.#parts);
     if (clock) return { kind: 'unreadable', ...clock };

@@ -4,7 +4,7 @@ import { commandFilters } from '../../src/homeassistant/command.ts';
 import type { Component } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
-import { neverPolled, type Slice, type SliceRecord, slices } from '../../src/polling/pollStatus.ts';
+import { neverPolled, type PollName, type PollStatus, pollNames } from '../../src/polling/pollStatus.ts';
 import { componentsIn, discoveryIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryJudge.ts';
 import {
@@ -32,7 +32,7 @@ import {
 
 const health = JSON.stringify(
   healthPayload({
-    slices: Object.fromEntries(slices.map((slice) => [slice, neverPolled])) as Record<Slice, SliceRecord>,
+    slices: Object.fromEntries(pollNames.map((slice) => [slice, neverPolled])) as Record<PollName, PollStatus>,
     rejectedUntil: null,
     limitedUntil: null,
     dataProblems: [],

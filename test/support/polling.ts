@@ -6,7 +6,7 @@ import { parseSchedule } from '../../src/config/schedule.ts';
 import { optionRows } from '../../src/config/schema.ts';
 import type { Telemetry } from '../../src/model/records.ts';
 import { Poller } from '../../src/polling/poller.ts';
-import { type Slice, slices } from '../../src/polling/pollStatus.ts';
+import { type PollName, pollNames } from '../../src/polling/pollStatus.ts';
 import { StateFile } from '../../src/state/stateFile.ts';
 import { Store } from '../../src/store/store.ts';
 import { CountingCloud, type Offer } from './countingCloud.ts';
@@ -19,8 +19,8 @@ import { aProperty, aSignal, aSonic, someSettings } from './views.ts';
 const defaultOf = (path: string) => String(optionRows.find((row) => row.path === path)?.default);
 const staleAfterMs = parseDuration(defaultOf('stale_after')) ?? 0;
 const schedules = Object.fromEntries(
-  slices.map((slice) => [slice, parseSchedule(defaultOf(`schedules.${slice}`))]),
-) as Record<Slice, Schedule>;
+  pollNames.map((slice) => [slice, parseSchedule(defaultOf(`schedules.${slice}`))]),
+) as Record<PollName, Schedule>;
 
 const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));

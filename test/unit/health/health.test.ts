@@ -4,11 +4,11 @@ import {
   agesUntil,
   freshUntil,
   neverPolled,
-  type SliceRecord,
-  slices,
+  type PollStatus,
+  pollNames,
 } from '../../../src/polling/pollStatus.ts';
 
-const good: SliceRecord = {
+const good: PollStatus = {
   lastSuccessAt: 1_000,
   freshUntil: 5_000,
   answeredAt: 900,
@@ -16,9 +16,9 @@ const good: SliceRecord = {
   consecutiveFailures: 0,
 };
 const bad = (
-  kind: NonNullable<SliceRecord['failure']>['kind'],
+  kind: NonNullable<PollStatus['failure']>['kind'],
   message = `${kind} in words`,
-): SliceRecord => ({
+): PollStatus => ({
   ...good,
   failure: { kind, message, key: message },
   consecutiveFailures: 1,
@@ -87,7 +87,7 @@ describe('health', () => {
 
   it('is cloud_unreachable from the first poll on that finds nobody', () => {
     const nothing = { ...well.slices };
-    for (const slice of slices) nothing[slice] = neverPolled;
+    for (const slice of pollNames) nothing[slice] = neverPolled;
     const first = { ...bad('unavailable'), lastSuccessAt: null };
     expect(judge(withSlices({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
     expect(judge(withSlices({ ...nothing, properties: good, sonics: first })).status).toBe(
@@ -97,7 +97,7 @@ describe('health', () => {
 
   it('says that it waits before there was any answer', () => {
     const nothing = { ...well.slices };
-    for (const slice of slices) nothing[slice] = neverPolled;
+    for (const slice of pollNames) nothing[slice] = neverPolled;
     expect(judge(withSlices(nothing))).toEqual({
       status: 'degraded',
       reason: 'waiting for the cloud to answer',

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Monitor } from '../../../src/health/monitor.ts';
-import { neverPolled, type Slice, type SliceRecord, slices } from '../../../src/polling/pollStatus.ts';
+import { neverPolled, type PollName, type PollStatus, pollNames } from '../../../src/polling/pollStatus.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -8,8 +8,8 @@ import { logLines } from '../../support/logLines.ts';
 import { temporaryFolder } from '../../support/program.ts';
 import { startBench } from '../../support/testClient.ts';
 
-const good: SliceRecord = { ...neverPolled, lastSuccessAt: 1, freshUntil: Number.POSITIVE_INFINITY };
-const failing: SliceRecord = {
+const good: PollStatus = { ...neverPolled, lastSuccessAt: 1, freshUntil: Number.POSITIVE_INFINITY };
+const failing: PollStatus = {
   ...good,
   failure: { kind: 'rejected', message: 'the cloud answered 422', key: 'the cloud answered 422' },
 };
@@ -27,7 +27,7 @@ async function startMonitor(notes: object) {
   await state.open();
   onTestFinished(() => state.close());
   const store = new Store({ selection: [], staleAfterMs: 1_000, clock });
-  const records = Object.fromEntries(slices.map((slice) => [slice, good])) as Record<Slice, SliceRecord>;
+  const records = Object.fromEntries(pollNames.map((slice) => [slice, good])) as Record<PollName, PollStatus>;
   const broker: { problem: string | null } = { problem: null };
   const monitor = new Monitor(
     {
@@ -35,7 +35,7 @@ async function startMonitor(notes: object) {
       state,
       store,
       records: () => records,
-      isAllRead: () => slices.every((slice) => records[slice].lastSuccessAt !== null),
+      isAllRead: () => pollNames.every((slice) => records[slice].lastSuccessAt !== null),
       brokerProblem: () => broker.problem,
       troubles: () => [],
     },
@@ -44,7 +44,7 @@ async function startMonitor(notes: object) {
     log,
   );
   onTestFinished(() => monitor.stop());
-  const said = (record: SliceRecord, brokerProblem: string | null = null) => {
+  const said = (record: PollStatus, brokerProblem: string | null = null) => {
     broker.problem = brokerProblem;
     const before = lines.messages.length;
     records.signals = record;

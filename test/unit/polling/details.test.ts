@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Details } from '../../../src/polling/details.ts';
 import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
-import { PollStatuses, type Slice, slices } from '../../../src/polling/pollStatus.ts';
+import { PollStatuses, type PollName, pollNames } from '../../../src/polling/pollStatus.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -27,8 +27,8 @@ async function furnish(clock: FakeClock) {
   store.setOwnedSignals('house', ['hub'], true);
   const { signal } = new AbortController();
   const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, 'UTC', clock, () => 0.5);
-  const schedules = Object.fromEntries(slices.map((slice) => [slice, schedule])) as Record<
-    Slice,
+  const schedules = Object.fromEntries(pollNames.map((slice) => [slice, schedule])) as Record<
+    PollName,
     PollSchedule
   >;
   const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);

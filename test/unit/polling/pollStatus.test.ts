@@ -4,12 +4,12 @@ import { listAll } from '../../../src/cloud/listAll.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { judge } from '../../../src/health/health.ts';
 import {
-  type Failure,
+  type PollFailure,
   incomplete,
   listProblem,
   mergeProblems,
   neverPolled,
-  type SliceRecord,
+  type PollStatus,
   toProblem,
 } from '../../../src/polling/pollStatus.ts';
 
@@ -57,8 +57,8 @@ describe('what could not be read', () => {
 
   it('is no other problem than the outage that has only begun', async () => {
     const partly = incomplete(listProblem(await cutOffList()));
-    const wholly: Failure = { kind: 'unavailable', ...toProblem(away) };
-    const failing = (failure: Failure | null): SliceRecord => ({ ...neverPolled, lastSuccessAt: 0, failure });
+    const wholly: PollFailure = { kind: 'unavailable', ...toProblem(away) };
+    const failing = (failure: PollFailure | null): PollStatus => ({ ...neverPolled, lastSuccessAt: 0, failure });
     const { problems } = judge({
       slices: {
         properties: failing(null),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fleets, totalPerHour } from '../../../scripts/docs/requestsPerHour.ts';
-import { slices } from '../../../src/polling/pollStatus.ts';
+import { pollNames } from '../../../src/polling/pollStatus.ts';
 import { passTime } from '../../support/passTime.ts';
 import { startPolling } from '../../support/polling.ts';
 
@@ -34,7 +34,7 @@ describe('the requests an hour that are documented', () => {
       const wanted = totalPerHour(fleet);
       const requests = await requestsIn(running);
       expect(Math.abs(requests / wanted - 1), `${requests} rather than ${wanted}`).toBeLessThan(0.02);
-      for (const slice of slices) expect(running.poller.statuses.records[slice].failure, slice).toBeNull();
+      for (const slice of pollNames) expect(running.poller.statuses.records[slice].failure, slice).toBeNull();
     },
   );
 
