@@ -10,31 +10,31 @@ import type { CloudClient } from './cloud/client.ts';
 import type { OperationName } from './cloud/operations.ts';
 import type { CommandTimes } from './commands/outcome.ts';
 import { CommandRouter } from './commands/router.ts';
-import type { BridgeOrder } from './entities/row.ts';
-import type { Figures } from './health/figures.ts';
-import { Monitor } from './health/monitor.ts';
-import { type Overview, overviewOf } from './health/overview.ts';
-import { type Wellbeing, wellbeingOf } from './health/wellbeing.ts';
-import { forbiddenBy } from './homeassistant/command.ts';
+import type { BridgeAction } from './entities/row.ts';
+import { HealthMonitor } from './health/healthMonitor.ts';
+import type { MetricsSnapshot } from './health/metricsSnapshot.ts';
+import { evaluateReadiness, type Readiness } from './health/readiness.ts';
+import { type StatusSnapshot, statusSnapshot } from './health/statusSnapshot.ts';
+import { missingPermission } from './homeassistant/command.ts';
 import type { Topics } from './homeassistant/topics.ts';
 import type { HealthStatus } from './model/devices.ts';
 import type { Shard } from './model/shard.ts';
 import { Poller, type PollerTimes } from './polling/poller.ts';
 import {
+  describeProgress,
   isJudged,
   type PollName,
   pollNames,
   vitalPolls,
   wasPolled,
-  describeProgress,
 } from './polling/pollStatus.ts';
-import { Announcer } from './publishing/announcer.ts';
+import { BridgeEvents } from './publishing/bridgeEvents.ts';
+import { BridgeState } from './publishing/bridgeState.ts';
 import { Cleanup } from './publishing/cleanup.ts';
-import { EventFeed } from './publishing/eventFeed.ts';
+import { IncidentEvents } from './publishing/incidentEvents.ts';
 import { OtherBridges } from './publishing/otherBridges.ts';
-import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
-import { SelfReport } from './publishing/selfReport.ts';
+import { WillGuard } from './publishing/willGuard.ts';
 import type { StateFile } from './state/stateFile.ts';
 import type { IncidentEvent } from './store/incidents.ts';
 import { type DeviceEvent, Store } from './store/store.ts';
@@ -86,13 +86,13 @@ export class Bridge {
   readonly #poller: Poller;
   readonly #commands: CommandRouter;
   readonly #publisher: Publisher;
-  readonly #announcer: Announcer;
+  readonly #incidentEvents: IncidentEvents;
   readonly #cleanup: Cleanup;
   readonly #others: OtherBridges;
-  readonly #monitor: Monitor;
-  readonly #selfReport: SelfReport;
-  readonly #presence: Presence;
-  readonly #events: EventFeed;
+  readonly #health: HealthMonitor;
+  readonly #bridgeState: BridgeState;
+  readonly #willGuard: WillGuard;
+  readonly #events: BridgeEvents;
   readonly #earlyPoll: EarlyPoll;
   readonly #stopping = new AbortController();
   #registration: WebhookRegistration | null = null;
@@ -123,7 +123,7 @@ export class Bridge {
     // Two bridges may be started in one moment.
     const instanceId = Math.floor(random() * 2 ** 48).toString(16);
     this.#earlyPoll = new EarlyPoll(() => this.#pollIncidentsEarly(), earlyPollEveryMs, clock);
-    this.#events = new EventFeed(connection, options.topics, clock, log);
+    this.#events = new BridgeEvents(connection, options.topics, clock, log);
     this.#others = new OtherBridges(
       options.topics,
       options.shard,
@@ -140,7 +140,7 @@ export class Bridge {
       },
       clock,
     );
-    this.#presence = new Presence(clock, () => {
+    this.#willGuard = new WillGuard(clock, () => {
       const topic = options.topics.bridge('state');
       log.debug(`The MQTT broker says offline at ${topic}: saying again that the bridge is there`);
       this.#publisher.insist(topic);
@@ -167,7 +167,7 @@ export class Bridge {
       random,
       log,
     });
-    this.#monitor = new Monitor(
+    this.#health = new HealthMonitor(
       {
         client,
         state,
@@ -184,7 +184,7 @@ export class Bridge {
       clock,
       log,
     );
-    this.#selfReport = new SelfReport({
+    this.#bridgeState = new BridgeState({
       topics: options.topics,
       instanceId,
       startedAt,
@@ -192,7 +192,7 @@ export class Bridge {
       client,
       store: this.#store,
       poller: this.#poller,
-      monitor: this.#monitor,
+      monitor: this.#health,
       onChange: () => this.#publisher.wake(),
       clock,
       log,
@@ -206,7 +206,7 @@ export class Bridge {
       connection,
       store: this.#store,
       poller: this.#poller,
-      bridge: this.#selfReport,
+      bridge: this.#bridgeState,
       otherBridges: this.#others,
       clock,
       log,
@@ -223,14 +223,14 @@ export class Bridge {
         isDiscoveryOn: options.isHomeAssistantOn,
         offers: (operation) => this.#offers(operation),
       },
-      bridgePlan: () => this.#selfReport.plan,
+      bridgePlan: () => this.#bridgeState.plan,
       state,
       others: this.#others,
       clock,
       log,
     });
     this.#publisher.on('published', () => this.#onPublished());
-    this.#announcer = new Announcer({
+    this.#incidentEvents = new IncidentEvents({
       store: this.#store,
       state,
       publisher: this.#publisher,
@@ -253,7 +253,7 @@ export class Bridge {
       store: this.#store,
       state,
       publisher: this.#publisher,
-      announcer: this.#announcer,
+      announcer: this.#incidentEvents,
       retained,
       connection,
       topics: options.topics,
@@ -271,8 +271,8 @@ export class Bridge {
   /** Asks the cloud for everything once, resolving after that, well or not, and then by the schedules. */
   async start(): Promise<void> {
     this.#sayProgress(null);
-    this.#monitor.start();
-    this.#selfReport.renewFigures();
+    this.#health.start();
+    this.#bridgeState.renewFigures();
     await this.#poller.start();
     if (this.#isStopped) return;
     this.#isFirstRoundDone = true;
@@ -281,7 +281,7 @@ export class Bridge {
     await this.#poller.startDetails();
     if (this.#isStopped) return;
     this.#cancelProgress();
-    this.#selfReport.renewFigures();
+    this.#bridgeState.renewFigures();
     this.#publisher.detailsReady();
   }
 
@@ -289,14 +289,14 @@ export class Bridge {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#earlyPoll.stop();
-    this.#monitor.stop();
-    this.#selfReport.stop();
+    this.#health.stop();
+    this.#bridgeState.stop();
     this.#cancelProgress();
-    this.#presence.stop();
+    this.#willGuard.stop();
     this.#cancelBirth();
     this.#stopping.abort(new Error('the bridge stops'));
     this.#commands.stop();
-    this.#announcer.stop();
+    this.#incidentEvents.stop();
     this.#cleanup.stop();
     this.#others.stop();
     this.#publisher.stop();
@@ -305,16 +305,16 @@ export class Bridge {
 
   /** How the bridge fares, in a word; null until that is known. */
   get status(): HealthStatus | null {
-    return this.#monitor.status;
+    return this.#health.status;
   }
 
   /** How its two sides fare. */
-  get wellbeing(): Wellbeing {
+  get readiness(): Readiness {
     const { connection } = this.#parts;
-    const { status, isCloudFresh, cloudReason } = this.#monitor;
+    const { status, isCloudFresh, cloudReason } = this.#health;
     const { records } = this.#poller.statuses;
     const readAt = Math.max(...vitalPolls.map((slice) => records[slice].lastSuccessAt ?? 0));
-    return wellbeingOf({
+    return evaluateReadiness({
       cloud: {
         isFresh: isCloudFresh,
         status,
@@ -334,11 +334,11 @@ export class Bridge {
   }
 
   /** What it can tell in numbers, gathered when they are asked for. */
-  get figures(): Figures {
+  get figures(): MetricsSnapshot {
     const { client, connection, retained } = this.#parts;
     const { open_incidents: openIncidents, ...devices } = this.#store.counts();
     return {
-      wellbeing: this.wellbeing,
+      readiness: this.readiness,
       schedules: pollNames.map((slice) => ({
         slice,
         lastSuccessAt: this.#poller.statuses.records[slice].lastSuccessAt,
@@ -355,11 +355,11 @@ export class Bridge {
   }
 
   /** All that it knows, gathered when it is asked for. */
-  get overview(): Overview {
+  get overview(): StatusSnapshot {
     const { clock } = this.#parts;
-    const { status, reason } = this.#monitor;
-    return overviewOf(
-      { startedAt: this.#selfReport.startedAt, status, reason, wellbeing: this.wellbeing },
+    const { status, reason } = this.#health;
+    return statusSnapshot(
+      { startedAt: this.#bridgeState.startedAt, status, reason, readiness: this.readiness },
       this.#poller.statuses.records,
       this.#poller.statuses.progress,
       this.#store,
@@ -414,7 +414,7 @@ export class Bridge {
   /** The broker has said `offline` of a bridge that is here. */
   presumedDead(): void {
     this.#others.stopped(this.#options.topics.bridgeName);
-    this.#presence.denied();
+    this.#willGuard.denied();
   }
 
   /** Takes a message from the broker. */
@@ -455,10 +455,10 @@ export class Bridge {
 
   /** Before the first poll nobody is told anything yet. */
   #lookAnew(): void {
-    if (this.#monitor.status !== null) this.#monitor.look();
+    if (this.#health.status !== null) this.#health.look();
   }
 
-  #carryOut(order: BridgeOrder): void {
+  #carryOut(order: BridgeAction): void {
     if (order.order === 'refresh') this.refresh();
     else {
       this.#parts.log.level = order.level;
@@ -469,8 +469,8 @@ export class Bridge {
   // ---- what the cloud said ------------------------------------------------------------------------------------
 
   #polled(slice: PollName, isWhole: boolean): void {
-    if (slice === 'incidents' && isWhole && !this.#isStopped) this.#announcer.listed();
-    this.#monitor.look();
+    if (slice === 'incidents' && isWhole && !this.#isStopped) this.#incidentEvents.listed();
+    this.#health.look();
     this.#sayFound();
     this.#sweepOnceCertain();
     if (slice !== 'properties') return;
@@ -496,20 +496,20 @@ export class Bridge {
 
   #onDevice({ event, kind, record }: DeviceEvent): void {
     this.#events.tell(event, { kind, ...record });
-    this.#announcer.wake();
+    this.#incidentEvents.wake();
   }
 
   #onIncident({ event, record }: IncidentEvent): void {
-    if (event === 'incident_opened') this.#announcer.opened(record);
-    else if (event === 'incident_moved') this.#announcer.takeOver([record.id]);
+    if (event === 'incident_opened') this.#incidentEvents.opened(record);
+    else if (event === 'incident_moved') this.#incidentEvents.takeOver([record.id]);
     else {
-      if (event === 'incident_closed') this.#announcer.closed(record);
+      if (event === 'incident_closed') this.#incidentEvents.closed(record);
       this.#events.tell(event, record);
     }
     // A leak may have closed its valve. What is there at the start happened before.
     const isNews = event === 'incident_opened' || event === 'incident_closed';
     if (isNews && this.#isFirstRoundDone) this.#pollValvesEarly();
-    this.#announcer.wake();
+    this.#incidentEvents.wake();
   }
 
   /** What was left alone as long as nobody knew whether it is wanted may be stale. */
@@ -521,7 +521,7 @@ export class Bridge {
 
   #offers(operation: OperationName): boolean {
     return (
-      forbiddenBy(operation, this.#options.control) === null &&
+      missingPermission(operation, this.#options.control) === null &&
       this.#parts.client.availability(operation) === 'available'
     );
   }
@@ -537,13 +537,13 @@ export class Bridge {
   #homeAssistantStarted(): void {
     const { clock, random, log } = this.#parts;
     log.info('Home Assistant has started: publishing everything again');
-    this.#announcer.homeAssistantStarted();
+    this.#incidentEvents.homeAssistantStarted();
     this.#cancelBirth();
     this.#cancelBirth = clock.after(birthJitterMs * random(), () => this.#publisher.publishAll());
   }
 
   #onPublished(): void {
-    this.#announcer.wake();
+    this.#incidentEvents.wake();
     this.#isShown = true;
     this.#onShown();
   }

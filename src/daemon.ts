@@ -5,8 +5,8 @@ import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import { Bridge } from './bridge.ts';
 import type { BrokerFinder } from './broker/clientOptions.ts';
+import type { Connect } from './broker/connect.ts';
 import { Connection } from './broker/connection.ts';
-import type { Dial } from './broker/dial.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
@@ -14,7 +14,7 @@ import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { statusPageUrl } from './config/statusPage.ts';
 import { webhookAddress } from './config/webhookAddress.ts';
-import { serveHeartbeat, starting } from './health/heartbeat.ts';
+import { serveLiveness, startingUp } from './health/liveness.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import type { Topics } from './homeassistant/topics.ts';
 import type { Listener } from './http/listener.ts';
@@ -34,7 +34,7 @@ export interface Surroundings {
   /** The way to the cloud. */
   readonly dispatcher?: CloudClientOptions['dispatcher'];
   /** The way to the broker. */
-  readonly dial?: Dial;
+  readonly dial?: Connect;
   /** Says where the broker is, instead of the configuration. */
   readonly findBroker?: BrokerFinder | undefined;
 }
@@ -206,7 +206,7 @@ export class Daemon {
         webhook: secret === undefined ? null : { secret, signingSecret, delivered },
       },
       {
-        wellbeing: () => this.#bridge.wellbeing,
+        readiness: () => this.#bridge.readiness,
         figures: () => this.#bridge.figures,
         overview: () => this.#bridge.overview,
       },
@@ -237,9 +237,9 @@ export class Daemon {
     void Promise.race([this.shown, patience]).then(() => {
       isStarting = false;
     });
-    const status = () => (isStarting ? null : this.#bridge.status) ?? starting;
+    const status = () => (isStarting ? null : this.#bridge.status) ?? startingUp;
     try {
-      await serveHeartbeat(name, status, signal);
+      await serveLiveness(name, status, signal);
     } catch (error) {
       this.#log.warn(`The health check ${name} is not served: ${String(error)}`);
     }

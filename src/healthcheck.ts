@@ -1,12 +1,12 @@
 // The container's health check: asks the running bridge for a sign of life.
-import { reasonOf } from './base/reason.ts';
-import { askHeartbeat, starting } from './health/heartbeat.ts';
+import { errorMessage } from './base/errorMessage.ts';
+import { probeLiveness, startingUp } from './health/liveness.ts';
 
 try {
-  const status = await askHeartbeat(process.env['HEARTBEAT_SOCKET'] ?? 'sonic2mqtt');
+  const status = await probeLiveness(process.env['HEARTBEAT_SOCKET'] ?? 'sonic2mqtt');
   process.stdout.write(`${status}\n`);
-  if (status === starting) process.exitCode = 1;
+  if (status === startingUp) process.exitCode = 1;
 } catch (error) {
-  process.stderr.write(`the bridge does not answer: ${reasonOf(error)}\n`);
+  process.stderr.write(`the bridge does not answer: ${errorMessage(error)}\n`);
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
-import { reasonOf } from './base/reason.ts';
+import { errorMessage } from './base/errorMessage.ts';
 import { version } from './base/version.ts';
 import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
 import { exitStatus, UsageError } from './cli/command.ts';
@@ -88,6 +88,6 @@ try {
     complain(error.message);
     process.exit(exitStatus.badUsage);
   }
-  complain(reasonOf(error));
+  complain(errorMessage(error));
   process.exit(exitStatus.failed);
 }

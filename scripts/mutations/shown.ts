@@ -106,7 +106,7 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a lost cloud makes values unavailable',
-    file: 'src/health/monitor.ts',
+    file: 'src/health/healthMonitor.ts',
     text: 'const isFresh = leftMs > 0;',
     replacement: 'const isFresh = this.#isCloudFresh || leftMs > 0;',
     tests: daemonTests,

@@ -29,14 +29,14 @@ export const surroundingMutations: readonly Mutation[] = [
   },
   {
     promise: 'an incident is noted before it is announced',
-    file: 'src/publishing/announcer.ts',
+    file: 'src/publishing/incidentEvents.ts',
     text: 'if (due.length > 0) await this.#note(due);',
     replacement: 'if (due.length > 0) void this.#note(due);',
     tests: daemonTests,
   },
   {
     promise: 'no incident is announced again after a restart',
-    file: 'src/publishing/announcer.ts',
+    file: 'src/publishing/incidentEvents.ts',
     text: 'if (this.#state.isAnnounced(incident.id)) return;',
     replacement: '',
     tests: daemonTests,

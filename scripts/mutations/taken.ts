@@ -29,7 +29,7 @@ export const commandMutations: readonly Mutation[] = [
   },
   {
     promise: 'what the broker delivers again is not taken again',
-    file: 'src/broker/link.ts',
+    file: 'src/broker/mqttSession.ts',
     text: 'return dup && isTaken;',
     replacement: 'return false;',
     tests: ['test/stories/commands.test.ts'],

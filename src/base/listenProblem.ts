@@ -1,9 +1,9 @@
-import { reasonOf } from './reason.ts';
+import { errorMessage } from './errorMessage.ts';
 
 /** Why it cannot listen there, in words. */
 export function listenProblem(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return wordsOf(code, host, port) ?? reasonOf(error);
+  return wordsOf(code, host, port) ?? errorMessage(error);
 }
 
 function wordsOf(code: string, host: string, port: number): string | null {

@@ -1,8 +1,8 @@
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { printable } from './printable.ts';
+import { sanitize } from './sanitize.ts';
 import type { Secrets } from './secrets.ts';
-import { namingSources } from './stackTraces.ts';
+import { withSourceNames } from './stackTraces.ts';
 
 /** The levels a user can choose, most talkative first. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
@@ -38,8 +38,8 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
     write: (line) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
   };
   const streamWrite = (line: string) => {
-    const told = line.includes('"stack":') ? namingSources(line) : line;
-    return `${printable(secrets.hide(told.trimEnd()))}\n`;
+    const told = line.includes('"stack":') ? withSourceNames(line) : line;
+    return `${sanitize(secrets.hide(told.trimEnd()))}\n`;
   };
   const formatters = { level: (label: string) => ({ level: label }) };
   const timestamp = stdTimeFunctions.isoTime;

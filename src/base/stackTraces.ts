@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
  * A text with stack traces in which the lines of the bundle are those of its sources. Node's own --enable-source-maps
  * would keep all maps in memory from the start (25 MB), and every socket that is given up has its stack trace written.
  */
-export function namingSources(text: string): string {
+export function withSourceNames(text: string): string {
   const maps = new Map<string, SourceMap | null>();
   return text.replace(/(file:\/\/[^\s():]+\.js):(\d+):(\d+)/g, (place, url, line, column) => {
     const map = maps.get(url) ?? readMap(`${fileURLToPath(url)}.map`);

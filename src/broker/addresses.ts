@@ -1,5 +1,5 @@
 /** How an attempt was met: with a greeting, with a no to the version, in silence, or in another way. */
-export type Reception = 'welcomed' | 'unspoken' | 'hungUp' | 'failed';
+export type ConnectResult = 'welcomed' | 'unspoken' | 'hungUp' | 'failed';
 
 /**
  * How sure it is that an address speaks 3.1.1 only, though it has not said so. A broker from before MQTT 5 may just
@@ -9,7 +9,7 @@ export type Reception = 'welcomed' | 'unspoken' | 'hungUp' | 'failed';
 type Doubt = 'none' | 'trial' | 'recheck' | 'settled';
 
 /** What follows of how an attempt went; anything else leaves no doubt. */
-const doubts: Readonly<Record<Doubt, Partial<Record<Reception, Doubt>>>> = {
+const doubts: Readonly<Record<Doubt, Partial<Record<ConnectResult, Doubt>>>> = {
   none: { hungUp: 'trial' },
   trial: { welcomed: 'recheck' },
   recheck: { hungUp: 'settled' },
@@ -61,7 +61,7 @@ export class Address {
   }
 
   /** An attempt, or the connection that it became, is over; says whether the next one follows here and at once. */
-  hasEnded(reception: Reception): boolean {
+  hasEnded(reception: ConnectResult): boolean {
     this.#hasWelcomed ||= reception === 'welcomed';
     this.#isSure ||= reception === 'unspoken' || (reception === 'welcomed' && this.version === 5);
     this.#hangUps = reception === 'hungUp' ? this.#hangUps + 1 : 0;
@@ -116,7 +116,7 @@ export class Addresses {
 }
 
 /** Whom a URL leads to, and as whom where it says so. */
-export interface Destination {
+export interface BrokerAddress {
   readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
   readonly host: string;
   readonly port: number;
@@ -129,9 +129,9 @@ export interface Destination {
 const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
 
 /** Takes a valid URL of a broker apart. */
-export function destinationOf(url: string): Destination {
+export function parseBrokerUrl(url: string): BrokerAddress {
   const { protocol, hostname, port, pathname, username, password } = new URL(url);
-  const scheme = protocol.slice(0, -1) as Destination['protocol'];
+  const scheme = protocol.slice(0, -1) as BrokerAddress['protocol'];
   return {
     protocol: scheme,
     host: hostname.replace(/^\[|\]$/g, ''),

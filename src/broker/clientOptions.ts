@@ -1,7 +1,7 @@
 import type { IClientOptions } from 'mqtt';
-import { type Address, destinationOf } from './addresses.ts';
-import { largestPacketBytes } from './packetLimit.ts';
-import { SlimStore } from './slimStore.ts';
+import { type Address, parseBrokerUrl } from './addresses.ts';
+import { NoopStore } from './noopStore.ts';
+import { maxPacketBytes } from './packetLimit.ts';
 
 /** Says where the broker is, as a URL like those of the options; rejects in words. */
 export type BrokerFinder = (signal: AbortSignal) => Promise<string>;
@@ -48,7 +48,7 @@ export function clientOptions(
 ): IClientOptions {
   const { clientId, keepaliveS, will } = options;
   const tls = options.tls();
-  const { username, password, ...destination } = destinationOf(url);
+  const { username, password, ...destination } = parseBrokerUrl(url);
   const user = username ?? options.username;
   const secret = password ?? options.password();
   return {
@@ -64,8 +64,8 @@ export function clientOptions(
     // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
     writeCache: false,
     // An MQTT 5 broker keeps to it.
-    ...(version === 5 && { properties: { maximumPacketSize: largestPacketBytes } }),
-    outgoingStore: new SlimStore(),
+    ...(version === 5 && { properties: { maximumPacketSize: maxPacketBytes } }),
+    outgoingStore: new NoopStore(),
     ...(user !== undefined && { username: user }),
     // The library would write nothing at all.
     ...(user !== undefined && secret !== undefined && { password: secret }),

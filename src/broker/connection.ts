@@ -2,15 +2,15 @@ import type { ISubscriptionRequest } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { Outage } from '../base/outage.ts';
+import { OutageLog } from '../base/outageLog.ts';
 import { type Address, Addresses, describeUrl } from './addresses.ts';
-import { BrokerAway } from './brokerAway.ts';
 import { type BrokerFinder, type BrokerOptions, clientOptions } from './clientOptions.ts';
-import { type Dial, dialLimited } from './dial.ts';
-import { takenOverWords, wordsOf } from './failureWords.ts';
-import { type Ending, Link, type LinkOptions } from './link.ts';
+import { type Connect, connectLimited } from './connect.ts';
+import { describeError, takenOverMessage } from './errorMessages.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
-import { anyOf } from './topicFilter.ts';
+import { type DisconnectReason, MqttSession, type MqttSessionOptions } from './mqttSession.ts';
+import { NotConnectedError } from './notConnectedError.ts';
+import { matchesAny } from './topicFilter.ts';
 
 /** What a connection tells its owner. */
 export interface BrokerEvents {
@@ -41,22 +41,22 @@ export interface ReadingTime {
 }
 
 /** How an attempt went. */
-type Attempted = Pick<Ending, 'livedMs' | 'reason'> & { readonly retryAtOnce: boolean };
+type Attempted = Pick<DisconnectReason, 'livedMs' | 'reason'> & { readonly retryAtOnce: boolean };
 
 /**
  * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
  * queued while the broker is away, so no old state and no old command is replayed (toolchain: mqtt.js resends).
  */
 export class Connection {
-  readonly #dial: Dial;
+  readonly #dial: Connect;
   readonly #options: BrokerOptions;
   readonly #events: BrokerEvents;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
-  readonly #outage: Outage;
+  readonly #outage: OutageLog;
   /** The one that is there, or was last. */
-  #latest: Link | null = null;
+  #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
   /** Whether a topic is among the subscriptions that last as long as a connection. */
@@ -74,7 +74,7 @@ export class Connection {
     clock: Clock,
     random: Random,
     log: Log,
-    dial: Dial = dialLimited,
+    dial: Connect = connectLimited,
   ) {
     this.#dial = dial;
     this.#options = options;
@@ -82,10 +82,13 @@ export class Connection {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
-    this.#isSubscribed = anyOf([...options.subscriptions, ...(options.will ? [options.will.topic] : [])]);
+    this.#isSubscribed = matchesAny([
+      ...options.subscriptions,
+      ...(options.will ? [options.will.topic] : []),
+    ]);
     this.#addresses = new Addresses(options.urls, options.protocolVersion);
     const { isSingle, current } = this.#addresses;
-    this.#outage = new Outage(
+    this.#outage = new OutageLog(
       clock,
       log,
       isSingle && !options.find ? `MQTT broker ${describeUrl(current.url)}` : 'MQTT broker',
@@ -114,7 +117,7 @@ export class Connection {
   /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     const link = this.#link;
-    if (!link) return Promise.reject(new BrokerAway());
+    if (!link) return Promise.reject(new NotConnectedError());
     const limit = link.largestPacket;
     // Few brokers have one, and to measure a long message takes almost as long as to send it.
     const isLimited = limit !== Number.POSITIVE_INFINITY;
@@ -159,7 +162,7 @@ export class Connection {
     found: (message: BrokerMessage) => void,
   ): Promise<number> {
     const link = this.#link;
-    if (!link) throw new BrokerAway();
+    if (!link) throw new NotConnectedError();
     const until = this.#clock.monotonic() + time.longestMs;
     let heardAt = this.#clock.monotonic();
     let count = 0;
@@ -179,7 +182,7 @@ export class Connection {
       await link.subscribe(requests);
       while (this.#clock.monotonic() < Math.min(until, heardAt + time.quietMs)) {
         await sleep(this.#clock, Math.min(50, time.quietMs), this.#stopping.signal);
-        if (!link.isLive) throw new BrokerAway();
+        if (!link.isLive) throw new NotConnectedError();
       }
     } finally {
       this.#scan = null;
@@ -195,7 +198,7 @@ export class Connection {
       const said = lastWords.map(({ topic, payload }) => this.publish(topic, payload, { retain: true }));
       await Promise.race([Promise.allSettled(said), sleep(this.#clock, 1_000)]);
     }
-    this.#stopping.abort(new BrokerAway('the bridge stops'));
+    this.#stopping.abort(new NotConnectedError('the bridge stops'));
     await link?.end();
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }
@@ -218,7 +221,7 @@ export class Connection {
       if (retryAtOnce) continue;
       const told = this.#addresses.isSingle ? reason : `${describeUrl(url)}: ${reason}`;
       // Suspected or said outright, it is the same.
-      const takenOver = takenOverWords(this.#options.clientId);
+      const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = told;
       this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
       if (livedMs === null) this.#events.failed?.(reason, url);
@@ -242,16 +245,16 @@ export class Connection {
       if (url !== this.#addresses.current.url) this.#addresses = new Addresses([url], protocolVersion);
       return null;
     } catch (error) {
-      return { livedMs: null, reason: wordsOf(error), retryAtOnce: false };
+      return { livedMs: null, reason: describeError(error), retryAtOnce: false };
     }
   }
 
   /** One connection from its first packet to its end. */
   async #live(address: Address): Promise<Attempted> {
     let cancelSaying = () => {};
-    let link: Link;
+    let link: MqttSession;
     try {
-      link = new Link(this.#linkOptions(address), {
+      link = new MqttSession(this.#linkOptions(address), {
         live: () => {
           this.#latest = link;
           if (this.#relapses <= 1) this.#sayConnected(address);
@@ -261,7 +264,7 @@ export class Connection {
         message: (message) => this.#take(message),
       });
     } catch (error) {
-      return { livedMs: null, reason: wordsOf(error), retryAtOnce: false };
+      return { livedMs: null, reason: describeError(error), retryAtOnce: false };
     }
     const { livedMs, reason, reception } = await link.ended;
     cancelSaying();
@@ -270,7 +273,7 @@ export class Connection {
     return { livedMs, reason, retryAtOnce: address.hasEnded(reception) };
   }
 
-  #linkOptions(address: Address): LinkOptions {
+  #linkOptions(address: Address): MqttSessionOptions {
     const { clientId, keepaliveS, pingEveryMs } = this.#options;
     const { version, isTrial, hasWelcomed } = address;
     return {
@@ -288,7 +291,7 @@ export class Connection {
     };
   }
 
-  get #link(): Link | null {
+  get #link(): MqttSession | null {
     return this.#latest?.isLive ? this.#latest : null;
   }
 

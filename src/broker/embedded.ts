@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type Client, type PublishPacket } from 'aedes';
-import { largestPacketBytes, PacketLimit } from './packetLimit.ts';
-import { anyOf } from './topicFilter.ts';
+import { maxPacketBytes, PacketLimit } from './packetLimit.ts';
+import { matchesAny } from './topicFilter.ts';
 
 /** Where the embedded broker listens and whom it lets in. */
 export interface EmbeddedOptions {
@@ -88,7 +88,7 @@ export class EmbeddedBroker {
 function limitPackets(socket: Socket, client: Client): void {
   const limit = new PacketLimit(signInBytes, () => socket.destroy());
   client.on('connected', () => {
-    limit.maxBytes = largestPacketBytes;
+    limit.maxBytes = maxPacketBytes;
   });
   // The broker reads by itself; what it reads is seen here first.
   socket.on('data', (bytes) => limit.apply(bytes));
@@ -100,7 +100,7 @@ function passRetainOn(
   { clientId, filters }: NonNullable<EmbeddedOptions['retainAsPublished']>,
 ): void {
   const { authorizePublish } = broker;
-  const isSubscribed = anyOf(filters);
+  const isSubscribed = matchesAny(filters);
   broker.authorizePublish = (client, packet, done) => {
     if (packet.retain) packet.properties = sentRetained;
     authorizePublish(client, packet, done);

@@ -1,5 +1,5 @@
 /** No message of the bridge's own is longer, since the cloud's answers are not: what it keeps on a broker must be let pass. */
-export const largestPacketBytes = 16 * 1024 * 1024;
+export const maxPacketBytes = 16 * 1024 * 1024;
 
 const longestHead = 5;
 

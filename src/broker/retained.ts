@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
-import { reasonOf } from '../base/reason.ts';
-import { BrokerAway } from './brokerAway.ts';
 import type { Connection } from './connection.ts';
+import { NotConnectedError } from './notConnectedError.ts';
 
 /** Acknowledgements awaited at a time: enough to keep a broker busy, few enough to bound what waits in memory. */
 const mostInFlight = 64;
@@ -144,7 +144,7 @@ export class Retained {
       },
       (error) => {
         this.#lost(topic, digest, error);
-        if (!(error instanceof BrokerAway)) answered(false);
+        if (!(error instanceof NotConnectedError)) answered(false);
         over();
       },
     );
@@ -153,7 +153,7 @@ export class Retained {
   #lost(topic: string, digest: string | null, error: unknown): void {
     const isLatest = this.#digests.get(topic) === digest;
     if (isLatest) this.#digests.set(topic, null);
-    if (error instanceof BrokerAway) {
+    if (error instanceof NotConnectedError) {
       // It may have come all the same.
       this.#untaken.delete(topic);
       return;
@@ -165,7 +165,7 @@ export class Retained {
       if (digest === null) this.#refused.delete(topic);
     }
     if (isSaid) return;
-    const words = `The MQTT broker did not take ${topic}: ${reasonOf(error)}`;
+    const words = `The MQTT broker did not take ${topic}: ${errorMessage(error)}`;
     if (this.#refused.size < mostRefusalsTold) this.#log.warn({ topic }, words);
     else if (this.#refused.size === mostRefusalsTold)
       this.#log.warn({ topic }, `${words}. Others are told at level debug`);

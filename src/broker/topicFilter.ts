@@ -1,5 +1,5 @@
 /** Tells whether any of the filters finds a topic; one that ends with `#` is not understood. */
-export function anyOf(filters: readonly string[]): (topic: string) => boolean {
+export function matchesAny(filters: readonly string[]): (topic: string) => boolean {
   // A home is told in thousands of messages: the filters are taken apart once.
   const wanted = filters.map((filter) => filter.split('/'));
   return (topic) => {

@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { reasonOf } from '../base/reason.ts';
 import { type Command, UsageError } from './command.ts';
 import { type CommandName, commands } from './commands.ts';
 
@@ -67,7 +67,7 @@ function isCommandName(word: string): word is CommandName {
 }
 
 function wordsOf(error: unknown, known: readonly string[]): string {
-  const message = reasonOf(error);
+  const message = errorMessage(error);
   const unknown = /^Unknown option '(-{1,2}([^']+))'/.exec(message);
   if (!unknown?.[1]) return message;
   const near = nearest(unknown[2] ?? '', known);

@@ -1,4 +1,4 @@
-import { printable } from '../base/printable.ts';
+import { sanitize } from '../base/sanitize.ts';
 import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { Envelope } from '../cloud/decoders.ts';
@@ -47,7 +47,7 @@ export async function call(context: CommandContext): Promise<number> {
 /** What the cloud says must not reach a terminal as anything but text. */
 function asJson(answer: unknown): string {
   const lines = JSON.stringify(answer, null, process.stdout.isTTY ? 2 : 0).split('\n');
-  return lines.map(printable).join('\n');
+  return lines.map(sanitize).join('\n');
 }
 
 async function ask(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {

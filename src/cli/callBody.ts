@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { reasonOf } from '../base/reason.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import { readTextFile } from '../config/textFile.ts';
 import type { ReadBody } from './callLine.ts';
 import { aborted, type CommandContext } from './command.ts';
@@ -30,6 +30,6 @@ async function textOf(
   try {
     return { text: readTextFile(resolve(cwd, typed.slice(1))) };
   } catch (error) {
-    return { fault: reasonOf(error) };
+    return { fault: errorMessage(error) };
   }
 }

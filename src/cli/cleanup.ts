@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import type { Connection } from '../broker/connection.ts';
+import { probeBroker } from '../broker/probeBroker.ts';
 import { Retained } from '../broker/retained.ts';
-import { visitBroker } from '../broker/visit.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
@@ -62,7 +62,7 @@ export async function cleanup(context: CommandContext): Promise<number> {
 
   // Why there is no connection is the error's to tell; it is not tried again until it works.
   const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), signal: context.signal };
-  return visitBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll);
+  return probeBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll);
 }
 
 interface Cleaning {

@@ -1,7 +1,7 @@
 import { homedir, hostname, release, type, userInfo } from 'node:os';
 import { Secrets } from '../base/secrets.ts';
 import { version } from '../base/version.ts';
-import { destinationOf } from '../broker/addresses.ts';
+import { parseBrokerUrl } from '../broker/addresses.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { operationNames } from '../cloud/operations.ts';
 import { brokerAddresses } from '../config/brokerAddresses.ts';
@@ -198,7 +198,7 @@ function noteConfiguration(standIns: StandIns, { config, file }: Setup): void {
   const host = (name: string, standIn: string) => own(name) || standIns.set(name, standIn);
   host(new URL(cloud.base_url).hostname, 'cloud-host');
   for (const [index, address] of brokerAddresses(config).entries()) {
-    const { host: name, username } = destinationOf(address);
+    const { host: name, username } = parseBrokerUrl(address);
     host(name, `broker-${index + 1}`);
     standIns.set(username, '[user name]');
   }

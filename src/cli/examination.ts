@@ -2,13 +2,13 @@ import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { printable } from '../base/printable.ts';
-import { reasonOf } from '../base/reason.ts';
+import { sanitize } from '../base/sanitize.ts';
 import { describeUrl } from '../broker/addresses.ts';
 import type { Connection } from '../broker/connection.ts';
-import { silentWords } from '../broker/failureWords.ts';
-import { visitBroker } from '../broker/visit.ts';
+import { silentMessage } from '../broker/errorMessages.ts';
+import { probeBroker } from '../broker/probeBroker.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { HowFar } from '../cloud/listAll.ts';
@@ -100,7 +100,7 @@ function brokerSteps(
       const problem = work ? null : await portProblem(host, port);
       if (problem === null && !work) return words;
       try {
-        await visitBroker(brokerOptions(config, secrets), visitor, parts, async (connection) => {
+        await probeBroker(brokerOptions(config, secrets), visitor, parts, async (connection) => {
           await work?.(connection);
         });
         return `${words} and runs`;
@@ -113,7 +113,7 @@ function brokerSteps(
   return addresses.map((url) => ({
     name: 'MQTT broker',
     run: () =>
-      visitBroker(
+      probeBroker(
         { ...brokerOptions(config, secrets, findBroker), urls: [url] },
         visitor,
         parts,
@@ -260,7 +260,7 @@ function strangers(selection: readonly string[], properties: readonly Property[]
     .map((word) => {
       const near = nearest(word, words);
       const problem = `filters.properties: the account has no property ${word}`;
-      return problem + didYouMean(near && printable(near));
+      return problem + didYouMean(near && sanitize(near));
     });
 }
 
@@ -281,7 +281,7 @@ async function propertiesWithoutSignals(
 ): Promise<string[]> {
   const names = properties.slice(0, 20).map(async ({ id, name }) => {
     const signals = await client.call({ operation: 'list_property_signals', params: { property_id: id } });
-    return signals.records.length === 0 ? [printable(name ?? id)] : [];
+    return signals.records.length === 0 ? [sanitize(name ?? id)] : [];
   });
   return (await Promise.all(names)).flat();
 }
@@ -318,7 +318,7 @@ function reachSocket(url: URL, timeoutMs: number): Promise<string> {
       resolve(`${host}:${port} ${isTls ? 'has a valid certificate' : 'is reached'}`);
       socket.destroy();
     });
-    socket.once('timeout', () => socket.destroy(new Error(silentWords)));
+    socket.once('timeout', () => socket.destroy(new Error(silentMessage)));
     socket.once('error', reject);
   });
 }
@@ -348,5 +348,5 @@ function wordsOf(error: unknown): string {
   if (error instanceof CloudError && error.kind === 'auth' && error.status !== undefined) {
     return `the cloud does not accept the e-mail or the password (HTTP ${error.status})`;
   }
-  return reasonOf(error);
+  return errorMessage(error);
 }

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { reasonOf } from '../base/reason.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import { readState } from '../state/stateSchema.ts';
 import type { StandIns } from './standIns.ts';
 
@@ -15,7 +15,7 @@ export async function keptFiles(folder: string, standIns: StandIns): Promise<obj
     const names = (await readdir(folder)).filter((name) => ownFiles.test(name));
     return { files: await Promise.all(names.toSorted().map((name) => described(folder, name, standIns))) };
   } catch (error) {
-    return { problem: standIns.hide(reasonOf(error)) };
+    return { problem: standIns.hide(errorMessage(error)) };
   }
 }
 
@@ -36,6 +36,6 @@ async function described(folder: string, name: string, standIns: StandIns): Prom
       sonics_with_usage: Object.keys(state.usage).length,
     };
   } catch (error) {
-    return { file, problem: standIns.hide(reasonOf(error)) };
+    return { file, problem: standIns.hide(errorMessage(error)) };
   }
 }

@@ -1,5 +1,5 @@
+import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
-import { reasonOf } from '../base/reason.ts';
 import { version } from '../base/version.ts';
 import { Daemon } from '../daemon.ts';
 import { aborted, type CommandContext, exitStatus } from './command.ts';
@@ -15,7 +15,7 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
   } catch (error) {
-    log.fatal(`The bridge cannot start: ${reasonOf(error)}`);
+    log.fatal(`The bridge cannot start: ${errorMessage(error)}`);
     await daemon.stop();
     return exitStatus.failed;
   }

@@ -1,4 +1,4 @@
-import { printable } from '../base/printable.ts';
+import { sanitize } from '../base/sanitize.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { optionRows } from '../config/schema.ts';
 import { isAtOrBelow } from '../config/tree.ts';
@@ -57,7 +57,7 @@ export class StandIns {
 
   /** Words for people without anything that is somebody's. */
   hide(words: string): string {
-    let hidden = this.#hideKnown(printable(this.#secrets.hide(words)));
+    let hidden = this.#hideKnown(sanitize(this.#secrets.hide(words)));
     hidden = hidden.replace(saidByOthers, '$1[not told here]');
     hidden = hidden.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => (protocolWord.test(quoted) ? quoted : '"…"'));
     hidden = hidden.replace(uuid, (id) => this.#stranger(id.toLowerCase()));
@@ -79,7 +79,7 @@ export class StandIns {
 
   /** As words for people have it. */
   #keyOf(text: string): string {
-    return printable(this.#secrets.hide(text.trim())).toLowerCase();
+    return sanitize(this.#secrets.hide(text.trim())).toLowerCase();
   }
 
   #stranger(id: string): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTooDeep } from '../base/nesting.ts';
+import { isTooDeeplyNested } from '../base/nesting.ts';
 import { batteryWords } from '../model/power.ts';
 import {
   type ApplianceCategories,
@@ -208,7 +208,7 @@ export const decoders = {
 function decoder<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): Decoder<T> {
   const read = tolerantDecoder(schema);
   return (value) => {
-    if (isTooDeep(value)) return tooDeep;
+    if (isTooDeeplyNested(value)) return tooDeep;
     const each = read(value);
     return each.ok ? { ...each, notices: [...each.notices, ...oddities(each.value, knownValues)] } : each;
   };
@@ -272,7 +272,7 @@ type Entries = { readonly good: unknown; readonly notices: readonly string[] } |
  */
 function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decoder<T> {
   return (value) => {
-    if (isTooDeep(value)) return tooDeep;
+    if (isTooDeeplyNested(value)) return tooDeep;
     const { data: held } = anyObject.safeParse(value);
     const entries = readHeld(held?.[field]);
     if (!entries) return { ok: false, reason: `it has no ${field}`, unsafeId: false };

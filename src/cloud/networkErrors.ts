@@ -1,4 +1,4 @@
-import { reasonOf } from '../base/reason.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 
 /** Why a request got no answer, or not all of one; its message is a sentence for people. */
 export class NetworkError extends Error {
@@ -112,7 +112,7 @@ function detailsOf(error: unknown) {
   return {
     name: first.name,
     code: typeof code === 'string' ? code : '',
-    message: reasonOf(first),
+    message: errorMessage(first),
     // OpenSSL's own words; the message around them is a line of its source code.
     reason: typeof reason === 'string' ? reason : undefined,
   };

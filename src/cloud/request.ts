@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { isTooDeep } from '../base/nesting.ts';
+import { isTooDeeplyNested } from '../base/nesting.ts';
 import { CloudError } from './errors.ts';
 import { type CallFault, faultsOf, unknownNames } from './fields.ts';
 import { oneLine } from './oneLine.ts';
@@ -154,7 +154,7 @@ function check(
     if (value !== undefined) faults.push({ place, name: null, words: 'is not taken by this operation' });
     return undefined;
   }
-  if (isTooDeep(value)) {
+  if (isTooDeeplyNested(value)) {
     faults.push({ place, name: null, words: 'is nested too deeply' });
     return undefined;
   }

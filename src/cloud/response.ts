@@ -1,4 +1,4 @@
-import { isTooDeep } from '../base/nesting.ts';
+import { isTooDeeplyNested } from '../base/nesting.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { readEnvelope } from './decoders.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
@@ -200,7 +200,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
 function envelopeOf(body: object, usable: readonly unknown[]): object {
   const entries = Object.entries(body).flatMap(([key, value]): [string, unknown][] => {
     if (key === 'data') return [[key, usable]];
-    return isTooDeep(value) ? [] : [[key, value]];
+    return isTooDeeplyNested(value) ? [] : [[key, value]];
   });
   return Object.fromEntries(entries);
 }
@@ -216,7 +216,7 @@ function messageOf(body: string, hide: (text: string) => string): string {
   const { message, error } = parsed as Record<string, unknown>;
   const said = message ?? error ?? '';
   if (typeof said === 'string') return oneLine(said);
-  return isTooDeep(said) ? '' : oneLine(JSON.stringify(said));
+  return isTooDeeplyNested(said) ? '' : oneLine(JSON.stringify(said));
 }
 
 /** Only an escape can bring half a character, which other readers of JSON, Home Assistant among them, refuse. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
-import { reasonOf } from '../base/reason.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { isToken, type SessionReply } from './decoders.ts';
@@ -253,7 +253,7 @@ export class Session {
     try {
       return this.#options.password();
     } catch (error) {
-      const why = reasonOf(error);
+      const why = errorMessage(error);
       throw new CloudError('auth', 'sign_in', `cannot read the password: ${why}`, {
         mayHaveActed: false,
         cause: error,

@@ -1,13 +1,13 @@
 import type { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
-import { reasonOf } from '../base/reason.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
-import type { BridgeOrder } from '../entities/row.ts';
+import type { BridgeAction } from '../entities/row.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
 import { lookIntoMissing } from '../polling/missingRoute.ts';
@@ -31,7 +31,7 @@ export interface CommandEvents {
   /** A command has failed: whoever sent it may show already what it asked for, so the true state is shown again. */
   unchanged: [kind: DeviceKind, id: string];
   /** A command is for the bridge itself. */
-  bridgeCommand: [order: BridgeOrder];
+  bridgeCommand: [order: BridgeAction];
   /** The cloud was found not to offer an operation. */
   offersChanged: [];
 }
@@ -98,7 +98,7 @@ const maxReasonCharacters = 500;
 
 /** The reason of an outcome, from whatever was thrown. */
 export function reasonFor(error: unknown): string {
-  return shortened(reasonOf(error));
+  return shortened(errorMessage(error));
 }
 
 /** A reason cut to a length that fits into a message. */

@@ -12,7 +12,12 @@ import {
   operationRow,
 } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
-import { forbiddenWords, forbidding, movesValve, repeatedWords } from '../homeassistant/command.ts';
+import {
+  missingPermissionFor,
+  movesValve,
+  permissionMessage,
+  repeatedKeyMessage,
+} from '../homeassistant/command.ts';
 import { isTopicName } from '../homeassistant/topics.ts';
 import { type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
 import {
@@ -137,8 +142,8 @@ export class Requests {
     if (operationRow(name).session) {
       return rejection('not_permitted', "not permitted: the session is the bridge's own");
     }
-    const forbidden = forbidding(call, control);
-    if (forbidden !== null) return rejection('not_permitted', forbiddenWords(forbidden));
+    const forbidden = missingPermissionFor(call, control);
+    if (forbidden !== null) return rejection('not_permitted', permissionMessage(forbidden));
     if (payloadProblem !== null) return rejection('invalid_request', payloadProblem);
     try {
       encodeCall(call, {});
@@ -381,7 +386,7 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
       .slice(0, 5)
       .map((key) => key.slice(0, 80))
       .map((key) => `${key} is not known${didYouMean(nearest(key, requestKeys))}`),
-    ...(repeated === null ? [] : [repeatedWords(repeated)]),
+    ...(repeated === null ? [] : [repeatedKeyMessage(repeated)]),
   ];
   return { parts: { params, query, body }, transaction, problem: problems.join('; ') || null };
 }

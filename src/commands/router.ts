@@ -4,12 +4,12 @@ import { GivenUp } from '../cloud/deadline.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
 import {
-  forbiddenBy,
-  forbiddenWords,
   isCommandPath,
+  missingPermission,
   type ParsedCommand,
   parseCommand,
   parseIncidentCommand,
+  permissionMessage,
 } from '../homeassistant/command.ts';
 import type { Target } from '../homeassistant/topics.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
@@ -142,9 +142,9 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     const { client, control, store, signal } = this.#parts;
     const { topic, payload, sentAfter } = message;
     const { id } = target;
-    const forbidden = forbiddenBy('act_on_incident', control);
+    const forbidden = missingPermission('act_on_incident', control);
     if (forbidden !== null) {
-      this.#refuse(topic, forbiddenWords(forbidden));
+      this.#refuse(topic, permissionMessage(forbidden));
       return;
     }
     if (this.#incidentReads >= maxIncidentReads) {

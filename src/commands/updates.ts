@@ -1,4 +1,4 @@
-import { severalAtOnce } from '../base/severalAtOnce.ts';
+import { forEachLimit } from '../base/forEachLimit.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered, CallOptions } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
@@ -123,7 +123,7 @@ export class Updates {
   async #run({ message, calls }: Update): Promise<void> {
     const { topic } = message;
     const results: CallResult[] = [];
-    await severalAtOnce(maxCallsAtOnce, calls, async (call) => {
+    await forEachLimit(maxCallsAtOnce, calls, async (call) => {
       results.push(await this.#runCall(message, call));
     });
     const failures = results.filter(({ reason }) => reason !== null);

@@ -1,5 +1,5 @@
+import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { reasonOf } from '../base/reason.ts';
 import { variableOf } from './environment.ts';
 import { ingressFrom } from './ingress.ts';
 import { ConfigError, type Given } from './load.ts';
@@ -102,7 +102,7 @@ function readOptions(file: string): Tree {
     options = JSON.parse(readTextFile(file));
   } catch (error) {
     // What the parser says repeats what it stumbled over, which may be a secret.
-    throw new ConfigError([error instanceof SyntaxError ? `${file} is not JSON` : reasonOf(error)]);
+    throw new ConfigError([error instanceof SyntaxError ? `${file} is not JSON` : errorMessage(error)]);
   }
   if (!isTree(options)) throw new ConfigError([`${file} does not hold the options of the app`]);
   return options;

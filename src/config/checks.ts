@@ -1,5 +1,5 @@
+import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { reasonOf } from '../base/reason.ts';
 import { authorityFault, certificateFault, keyFault, pairFault } from './certificates.ts';
 import type { Problem } from './problems.ts';
 import { optionRows, secretPaths } from './schema.ts';
@@ -131,7 +131,7 @@ function faultOf(path: string, look: () => string | null): Problem[] {
     const fault = look();
     return fault === null ? [] : [problem(path, fault)];
   } catch (error) {
-    return [problem(path, reasonOf(error))];
+    return [problem(path, errorMessage(error))];
   }
 }
 

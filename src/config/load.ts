@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { reasonOf } from '../base/reason.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import { crossProblems, type OperationParams } from './checks.ts';
 import { fileVariable, readEnvironment, type Setting, variableOf } from './environment.ts';
 import { type ParsedFile, parseFile } from './file.ts';
@@ -114,7 +114,7 @@ function readSource(path: string, namedBy: string | null): string | null {
   try {
     return readTextFile(path);
   } catch (error) {
-    const what = reasonOf(error);
+    const what = errorMessage(error);
     throw new ConfigError([namedBy === null ? what : `${namedBy}: ${what}`]);
   }
 }

@@ -1,8 +1,8 @@
-import type { FieldOperation, Needed, TextRow } from './row.ts';
+import type { FieldOperation, Required, TextRow } from './row.ts';
 
 /** The entity that shows and changes what a device is called. */
 export function nameText<View>(
-  operation: Needed<View, FieldOperation>,
+  operation: Required<View, FieldOperation>,
   needs: TextRow<View>['needs'],
   value: TextRow<View>['value'],
 ): TextRow<View> {

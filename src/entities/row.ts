@@ -5,15 +5,15 @@ import type { Valve } from '../model/valve.ts';
  * What an entity needs to be available: `device`, the bridge, fresh cloud data and its device's link; `cloud`, the
  * first two; `bridge`, only the bridge. Connectivity and incidents must not need the link they report on.
  */
-export type Need = 'device' | 'cloud' | 'bridge';
+export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 
 /** Something asked of the bridge itself. */
-export type BridgeOrder =
+export type BridgeAction =
   | { readonly order: 'refresh' }
   | { readonly order: 'set_log_level'; readonly level: string };
 
 /** What a command comes to: calls of the cloud, or an order to the bridge. */
-export type Order = Call | readonly Call[] | BridgeOrder;
+export type CommandAction = Call | readonly Call[] | BridgeAction;
 
 /** Why a command comes to nothing, in words for its sender. */
 export interface Refusal {
@@ -25,7 +25,7 @@ interface Common<View> {
   readonly key: string;
   /** Sentence case, without the device's name; null for the device's main entity. */
   readonly name: string | null;
-  readonly needs: Need;
+  readonly needs: AvailabilitySource;
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
@@ -36,20 +36,20 @@ interface Common<View> {
 }
 
 /** The operation that a command needs: the same for all devices, or by the device. */
-export type Needed<View, Name> = Name | ((view: View) => Name);
+export type Required<View, Name> = Name | ((view: View) => Name);
 
 /** A command: its topic below the device's, and what it comes to. */
 export interface Command<View, Input> {
   readonly path: string;
   /** What `control` forbids or the cloud does not offer has no entity. */
-  readonly operation: Needed<View, OperationName | null>;
-  readonly order: (view: View, input: Input) => Order | Refusal;
+  readonly operation: Required<View, OperationName | null>;
+  readonly order: (view: View, input: Input) => CommandAction | Refusal;
 }
 
 /** A command that sets one field: what it may be, the body of the operation says. */
 export interface FieldCommand<View = unknown> {
   readonly path: string;
-  readonly operation: Needed<View, FieldOperation>;
+  readonly operation: Required<View, FieldOperation>;
   /** A field of the operation's body. */
   readonly field: string;
 }
@@ -183,17 +183,17 @@ export type CommandRow<View> =
 export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow<View> | CommandRow<View>;
 
 /** What can be offered: operations that `control` permits and the cloud has. */
-export type Offers = (operation: OperationName) => boolean;
+export type SupportedOperations = (operation: OperationName) => boolean;
 
 /** The operation that a command needs on this device. */
-export function neededOn<View, Name>(operation: Needed<View, Name>, view: View): Name {
+export function requiredOperation<View, Name>(operation: Required<View, Name>, view: View): Name {
   return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }
 
 /** Whether the device has the entity, by the row and by what is offered. */
-export function hasEntity<View>(row: EntityRow<View>, view: View, offers: Offers): boolean {
+export function hasEntity<View>(row: EntityRow<View>, view: View, offers: SupportedOperations): boolean {
   if ('command' in row) {
-    const needed = neededOn<View, OperationName | null>(row.command.operation, view);
+    const needed = requiredOperation<View, OperationName | null>(row.command.operation, view);
     if (needed !== null && !offers(needed)) return false;
   }
   return row.exists?.(view) ?? true;

@@ -10,7 +10,7 @@ import {
 } from '../polling/pollStatus.ts';
 
 /** Everything that the judgement rests on. */
-export interface Symptoms {
+export interface HealthInputs {
   readonly slices: Readonly<Record<PollName, PollStatus>>;
   /** Wall clock, ms, of the next sign-in; null unless the cloud rejected the credentials. */
   readonly rejectedUntil: number | null;
@@ -29,7 +29,7 @@ export interface Symptoms {
 }
 
 /** How the bridge fares, and why, in words. */
-export interface Judgement {
+export interface HealthReport {
   readonly status: HealthStatus;
   readonly reason: string | null;
   /** The reason without what is wrong with the broker. */
@@ -44,7 +44,7 @@ export interface Judgement {
 const mostProblemsShown = 10;
 
 /** Judges the symptoms; the gravest gives the status and the words. */
-export function judge(symptoms: Symptoms): Judgement {
+export function evaluateHealth(symptoms: HealthInputs): HealthReport {
   const { brokerProblem } = symptoms;
   const cloud = judgeCloud(symptoms);
   const { status, reason } = cloud;
@@ -56,7 +56,7 @@ export function judge(symptoms: Symptoms): Judgement {
   return { ...cloud, status: 'degraded', reason: words, cloudReason: reason };
 }
 
-function judgeCloud(symptoms: Symptoms): Omit<Judgement, 'cloudReason'> {
+function judgeCloud(symptoms: HealthInputs): Omit<HealthReport, 'cloudReason'> {
   const failing = failuresByKey(symptoms);
   const shown = failing.map(([{ message }, affected]) => `${affected.join(', ')}: ${message}`);
   const problems = failing.map(([{ key }]) => key);
@@ -84,19 +84,19 @@ function judgeCloud(symptoms: Symptoms): Omit<Judgement, 'cloudReason'> {
 }
 
 /** Whether what matters fails in this way; at first, whether all that was polled does. */
-function isWhollyFailing(symptoms: Symptoms, kind: CloudErrorKind): boolean {
+function isWhollyFailing(symptoms: HealthInputs, kind: CloudErrorKind): boolean {
   const records = pollNames.map((slice) => symptoms.slices[slice]);
   const vital = vitalPolls.map((slice) => symptoms.slices[slice]).filter(wasPolled);
   const judged = vital.length > 0 ? vital : records.filter(wasPolled);
   return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
 }
 
-function isUnpolled(symptoms: Symptoms): boolean {
+function isUnpolled(symptoms: HealthInputs): boolean {
   return !pollNames.some((slice) => wasPolled(symptoms.slices[slice]));
 }
 
 /** Each distinct failure, and the slices that it befell. */
-function failuresByKey(symptoms: Symptoms): [PollFailure, PollName[]][] {
+function failuresByKey(symptoms: HealthInputs): [PollFailure, PollName[]][] {
   const failures = new Map<string, [PollFailure, PollName[]]>();
   for (const slice of pollNames) {
     const { failure } = symptoms.slices[slice];
@@ -109,8 +109,8 @@ function failuresByKey(symptoms: Symptoms): [PollFailure, PollName[]][] {
 }
 
 /** The payload of `bridge/health`. */
-export function healthPayload(symptoms: Symptoms): object {
-  const { status, reason } = judge(symptoms);
+export function healthPayload(symptoms: HealthInputs): object {
+  const { status, reason } = evaluateHealth(symptoms);
   const schedules = Object.fromEntries(
     pollNames.map((slice) => {
       const { lastSuccessAt, failure, consecutiveFailures } = symptoms.slices[slice];
@@ -128,12 +128,12 @@ export function healthPayload(symptoms: Symptoms): object {
 }
 
 /** What must differ before `bridge/health` is published again: not the time of each success. */
-export function healthFingerprint(symptoms: Symptoms): string {
+export function healthFingerprint(symptoms: HealthInputs): string {
   const outcomes = pollNames.map((slice) => {
     const { lastSuccessAt, failure } = symptoms.slices[slice];
     return [lastSuccessAt !== null, failure?.kind ?? null, failure?.key ?? null];
   });
-  const { status, problems, notes } = judge(symptoms);
+  const { status, problems, notes } = evaluateHealth(symptoms);
   return JSON.stringify([
     status,
     problems,

@@ -5,12 +5,12 @@ import { checkCall, type UncheckedCall } from '../cloud/request.ts';
 import { type FieldsCommand, plainCommands, type WordCommand } from '../entities/commands.ts';
 import { actOn } from '../entities/incidents.ts';
 import {
+  type CommandAction,
   type CommandRow,
   type FieldCommand,
   type FieldOperation,
-  neededOn,
-  type Order,
   type Refusal,
+  requiredOperation,
 } from '../entities/row.ts';
 import { settingReaders } from '../entities/settings.ts';
 import { entityTable } from '../entities/tables.ts';
@@ -21,7 +21,7 @@ import { viewId } from './discovery.ts';
 import type { TargetKind, Topics } from './topics.ts';
 
 /** What a command comes to, or why it is refused, in words for its sender. */
-export type ParsedCommand = { readonly order: Order } | Refusal;
+export type ParsedCommand = { readonly order: CommandAction } | Refusal;
 
 /** What takes the payloads of one path. */
 type Taker =
@@ -76,9 +76,9 @@ export function parseCommand(
 ): ParsedCommand {
   const taker = takerOf(view.kind, path);
   if (!taker) return { refusal: `there is no command ${path}` };
-  const operation = neededOn<DeviceView, OperationName | null>(taker.command.operation, view);
-  const forbidden = forbiddenBy(operation, control);
-  if (forbidden) return { refusal: forbiddenWords(forbidden) };
+  const operation = requiredOperation<DeviceView, OperationName | null>(taker.command.operation, view);
+  const forbidden = missingPermission(operation, control);
+  if (forbidden) return { refusal: permissionMessage(forbidden) };
   return ordered(taken(taker, view, payload), control);
 }
 
@@ -88,8 +88,8 @@ export function parseIncidentCommand(
   payload: string,
   control: Readonly<Record<Control, boolean>>,
 ): ParsedCommand {
-  const forbidden = forbiddenBy('act_on_incident', control);
-  if (forbidden) return { refusal: forbiddenWords(forbidden) };
+  const forbidden = missingPermission('act_on_incident', control);
+  if (forbidden) return { refusal: permissionMessage(forbidden) };
   const action = offeredAction(incident, payload);
   if (action !== null) return ordered(actOn(incident.id, action), control);
   const offered = incident.possible_actions;
@@ -99,18 +99,20 @@ export function parseIncidentCommand(
 }
 
 /** Why what a section of `control` forbids comes to nothing. */
-export function forbiddenWords(section: Control): string {
+export function permissionMessage(section: Control): string {
   return `not permitted: control.${section} is off in the configuration`;
 }
 
-function ordered(order: Order | Refusal, control: Readonly<Record<Control, boolean>>): ParsedCommand {
+function ordered(order: CommandAction | Refusal, control: Readonly<Record<Control, boolean>>): ParsedCommand {
   if ('refusal' in order) return order;
   const calls = 'order' in order ? [] : [order].flat();
-  const forbidden = calls.map((call) => forbidding(call, control)).find((section) => section !== null);
-  return forbidden === undefined ? { order } : { refusal: forbiddenWords(forbidden) };
+  const forbidden = calls
+    .map((call) => missingPermissionFor(call, control))
+    .find((section) => section !== null);
+  return forbidden === undefined ? { order } : { refusal: permissionMessage(forbidden) };
 }
 
-function taken(taker: Taker, view: DeviceView, payload: string): Order | Refusal {
+function taken(taker: Taker, view: DeviceView, payload: string): CommandAction | Refusal {
   switch (taker.component) {
     case 'valve': {
       const action = valveAction(payload);
@@ -163,7 +165,7 @@ function fieldPath({ path }: FieldsCommand, field: string): string {
 }
 
 /** The section of `control` that forbids an operation; null when it is permitted. */
-export function forbiddenBy(
+export function missingPermission(
   operation: OperationName | null,
   control: Readonly<Record<Control, boolean>>,
 ): Control | null {
@@ -172,8 +174,11 @@ export function forbiddenBy(
 }
 
 /** The same for a call: what an incident offers may move a valve. */
-export function forbidding(call: UncheckedCall, control: Readonly<Record<Control, boolean>>): Control | null {
-  const ofOperation = isOperationName(call.operation) ? forbiddenBy(call.operation, control) : null;
+export function missingPermissionFor(
+  call: UncheckedCall,
+  control: Readonly<Record<Control, boolean>>,
+): Control | null {
+  const ofOperation = isOperationName(call.operation) ? missingPermission(call.operation, control) : null;
   return ofOperation ?? (movesValve(call) && !control.valves ? 'valves' : null);
 }
 
@@ -209,14 +214,14 @@ function readObject(
     const object: unknown = JSON.parse(payload);
     if (typeof object !== 'object' || object === null || Array.isArray(object)) return refusal;
     const repeated = repeatedKey(payload);
-    return repeated === null ? { object: { ...object } } : { refusal: repeatedWords(repeated) };
+    return repeated === null ? { object: { ...object } } : { refusal: repeatedKeyMessage(repeated) };
   } catch {
     return refusal;
   }
 }
 
 /** Why an object that has a key twice is refused. */
-export function repeatedWords(key: string): string {
+export function repeatedKeyMessage(key: string): string {
   return `${key.slice(0, 80)} is named twice`;
 }
 
@@ -227,7 +232,7 @@ function setField(
   { operation: needed, field }: FieldCommand<DeviceView>,
   payload: string,
 ): Call | Refusal {
-  const operation = neededOn(needed, view);
+  const operation = requiredOperation(needed, view);
   const read = readField(view, operation, field, payload);
   return 'refusal' in read ? read : fieldsCall(view, operation, { [field]: read.value });
 }

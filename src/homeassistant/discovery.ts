@@ -1,4 +1,4 @@
-import type { EntityRow, Need, SelectRow } from '../entities/row.ts';
+import type { AvailabilitySource, EntityRow, SelectRow } from '../entities/row.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import { statesPath, type Topics } from './topics.ts';
 
@@ -23,7 +23,7 @@ interface Availability {
 }
 
 /** The bridge that makes a message. */
-export interface Maker {
+export interface DiscoveryOrigin {
   readonly topics: Topics;
   readonly version: string;
   /** The address of the status page, where a browser on another machine can open it. */
@@ -33,7 +33,7 @@ export interface Maker {
 }
 
 /** What the root of a device's message says for all of its entities: what makes the message shortest. */
-const needOfRoot: Readonly<Record<DeviceKind, Need>> = {
+const needOfRoot: Readonly<Record<DeviceKind, AvailabilitySource>> = {
   bridge: 'bridge',
   property: 'cloud',
   signal: 'device',
@@ -44,7 +44,7 @@ const needOfRoot: Readonly<Record<DeviceKind, Need>> = {
 export const lastResetKey = 'last_reset';
 
 /** Home Assistant shows no more of a state. */
-export const longestState = 255;
+export const maxStateLength = 255;
 
 /** A name beyond this is no name. */
 const longestName = 100;
@@ -67,11 +67,11 @@ export function viewId(view: DeviceView): string {
 }
 
 /** What follows the device in its message, for these of its rows: of all devices with the same, but for the id. */
-export function restOf(
+export function discoveryBody(
   rows: readonly EntityRow<DeviceView>[],
   view: DeviceView,
   id: string,
-  { topics, version, homepage }: Maker,
+  { topics, version, homepage }: DiscoveryOrigin,
 ): Omit<Discovery, 'device'> {
   const { kind } = view;
   const components = rows.map((row) => [componentId(row), component(row, view, id, topics)]);
@@ -108,7 +108,7 @@ export function platformOf(id: string): string | null {
 /** The device in its message. */
 export function deviceOf(
   view: DeviceView,
-  { topics, version, statusPage }: Maker,
+  { topics, version, statusPage }: DiscoveryOrigin,
 ): Readonly<Record<string, unknown>> {
   const about = { identifiers: [topics.identifier(view.kind, viewId(view))] };
   const parent: Parent = (kind, id) => ({ via_device: topics.identifier(kind, id) });
@@ -180,7 +180,12 @@ export function shortened(text: string, longest: number): string {
   return text.slice(0, longest).replace(/\p{Surrogate}/gu, '');
 }
 
-function availability(need: Need, kind: DeviceKind, id: string, topics: Topics): Availability[] {
+function availability(
+  need: AvailabilitySource,
+  kind: DeviceKind,
+  id: string,
+  topics: Topics,
+): Availability[] {
   const bridge = { topic: topics.bridge('state') };
   const cloud = { topic: topics.bridge('cloud') };
   switch (need) {
@@ -217,7 +222,7 @@ function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, top
     ...('payload' in row && { payload_press: row.payload }),
     ...(row.component === 'text' && {
       min: 0,
-      max: longestState,
+      max: maxStateLength,
       ...(row.pattern && { pattern: row.pattern }),
     }),
     ...('deviceClass' in row && { device_class: row.deviceClass }),

@@ -1,4 +1,4 @@
-import { hasEntity, type Offers, type TextRow } from '../entities/row.ts';
+import { hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import {
   type DeviceKind,
@@ -17,8 +17,8 @@ import {
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
-import { type Announcement, announcementOf } from './announcement.ts';
-import { lastResetKey, longestState, type Maker, shortened, viewId } from './discovery.ts';
+import { type DiscoveryOrigin, lastResetKey, maxStateLength, shortened, viewId } from './discovery.ts';
+import { type DiscoveryMessage, discoveryMessage } from './discoveryMessage.ts';
 import { statesPath, type Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
@@ -28,15 +28,15 @@ export interface Message {
 }
 
 /** What the plan needs to know besides the device. */
-export interface PlanContext extends Maker {
-  readonly offers: Offers;
+export interface PlanContext extends DiscoveryOrigin {
+  readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
 }
 
 /** Everything that a device should have retained. */
 export interface DevicePlan {
   /** Null when Home Assistant is switched off. */
-  readonly discovery: { readonly topic: string; readonly announcement: Announcement } | null;
+  readonly discovery: { readonly topic: string; readonly announcement: DiscoveryMessage } | null;
   /**
    * In the order in which they are to be published: that the device is offline before all else, that it is online after
    * all else, so that no old value is ever available.
@@ -86,7 +86,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const discovery = isDiscoveryOn
     ? {
         topic: topics.discovery(kind, id),
-        announcement: announcementOf(view, context.offers, context),
+        announcement: discoveryMessage(view, context.offers, context),
       }
     : null;
   return { discovery, messages: onlineLast(messages), unwanted, undecided };
@@ -213,12 +213,12 @@ export function entityStates(
 
 function stateWord(value: string | number | boolean | null): string | number | null {
   if (typeof value === 'boolean') return value ? 'ON' : 'OFF';
-  return typeof value === 'string' ? shortened(value, longestState) || null : value;
+  return typeof value === 'string' ? shortened(value, maxStateLength) || null : value;
 }
 
 /** A text has no word for unknown, and Home Assistant fails on one that its pattern does not take. */
 function shownText({ pattern, value }: TextRow<DeviceView>, view: DeviceView): string {
-  const text = shortened(value(view) ?? '', longestState);
+  const text = shortened(value(view) ?? '', maxStateLength);
   return pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '';
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Overview } from '../health/overview.ts';
+import type { StatusSnapshot } from '../health/statusSnapshot.ts';
 import { pageNearest, statusOf } from './status.ts';
 
 /** What was gathered serves everybody who looks within this time. */
@@ -7,13 +7,13 @@ const keptMs = 900;
 
 /** The documents of the page, written when somebody looks: nothing is kept or counted for nobody. */
 export class Board {
-  readonly #gather: () => Overview;
+  readonly #gather: () => StatusSnapshot;
   readonly #hide: (text: string) => string;
   readonly #clock: Clock;
-  #overview: Overview | null = null;
+  #overview: StatusSnapshot | null = null;
   readonly #texts = new Map<number, string>();
 
-  constructor(gather: () => Overview, hide: (text: string) => string, clock: Clock) {
+  constructor(gather: () => StatusSnapshot, hide: (text: string) => string, clock: Clock) {
     this.#gather = gather;
     this.#hide = hide;
     this.#clock = clock;
@@ -33,7 +33,7 @@ export class Board {
     return `{"now":${this.#clock.now()},"status":${text}}`;
   }
 
-  #look(): Overview {
+  #look(): StatusSnapshot {
     if (this.#overview) return this.#overview;
     this.#overview = this.#gather();
     this.#clock.after(keptMs, () => {

@@ -1,17 +1,17 @@
 import { version } from '../base/version.ts';
-import type { Half, Wellbeing } from '../health/wellbeing.ts';
+import type { ComponentStatus, Readiness } from '../health/readiness.ts';
 import { jsonReply, type Route } from './routes.ts';
 
 /**
  * Whether the process works, which it does as long as it answers; and whether both of its halves do, so that what it
  * shows is the present. Reasons are shown with secrets hidden.
  */
-export function healthRoutes(look: () => Wellbeing, hide: (text: string) => string): Route[] {
-  const shown = ({ isWorking, reason }: Half) => ({
+export function healthRoutes(look: () => Readiness, hide: (text: string) => string): Route[] {
+  const shown = ({ isWorking, reason }: ComponentStatus) => ({
     status: isWorking ? 'up' : 'down',
     reason: isWorking || reason === null ? null : hide(reason),
   });
-  const reply = (status: number, word: string, { cloud, broker }: Wellbeing) =>
+  const reply = (status: number, word: string, { cloud, broker }: Readiness) =>
     jsonReply(status, { status: word, version, cloud: shown(cloud), broker: shown(broker) });
   return [
     { path: '/healthz', methods: ['GET'], answer: () => reply(200, 'ok', look()) },
@@ -19,9 +19,9 @@ export function healthRoutes(look: () => Wellbeing, hide: (text: string) => stri
       path: '/readyz',
       methods: ['GET'],
       answer: () => {
-        const wellbeing = look();
-        const isReady = wellbeing.cloud.isWorking && wellbeing.broker.isWorking;
-        return isReady ? reply(200, 'ready', wellbeing) : reply(503, 'not_ready', wellbeing);
+        const readiness = look();
+        const isReady = readiness.cloud.isWorking && readiness.broker.isWorking;
+        return isReady ? reply(200, 'ready', readiness) : reply(503, 'not_ready', readiness);
       },
     },
   ];

@@ -1,12 +1,12 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../base/version.ts';
-import type { Figures, ScheduleFigures } from '../health/figures.ts';
-import type { DeliveryOutcome } from '../webhook/webhook.ts';
+import type { MetricsSnapshot, ScheduleFigures } from '../health/metricsSnapshot.ts';
+import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 import { eventLoopLagMs } from './eventLoop.ts';
 
 /** What is read when the metrics are asked for. */
 export interface MetricsSource {
-  readonly figures: Figures;
+  readonly figures: MetricsSnapshot;
   /** Of the webhook; null without one. */
   readonly deliveries: Readonly<Record<DeliveryOutcome, number>> | null;
 }
@@ -38,7 +38,7 @@ const by = (label: string, values: Readonly<Record<string, number | null>>): Sam
   Object.entries(values).map(([word, value]) => [{ [label]: word }, value]);
 
 /** That there are none is known only once they were read. */
-const known = (count: number, kind: ScheduleFigures['slice'], { schedules }: Figures) =>
+const known = (count: number, kind: ScheduleFigures['slice'], { schedules }: MetricsSnapshot) =>
   count > 0 || schedules.some(({ slice, lastSuccessAt }) => slice === kind && lastSuccessAt !== null)
     ? count
     : null;
@@ -56,13 +56,13 @@ export const metricRows: readonly MetricRow[] = [
     kind: 'gauge',
     name: 'sonic2mqtt_cloud_up',
     help: '1 while the data of the cloud is fresh',
-    read: ({ figures }) => one(figures.wellbeing.cloud.isWorking),
+    read: ({ figures }) => one(figures.readiness.cloud.isWorking),
   },
   {
     kind: 'gauge',
     name: 'sonic2mqtt_broker_up',
     help: '1 while the MQTT broker is connected and the devices were shown there',
-    read: ({ figures }) => one(figures.wellbeing.broker.isWorking),
+    read: ({ figures }) => one(figures.readiness.broker.isWorking),
   },
   {
     kind: 'counter',

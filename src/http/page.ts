@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Overview } from '../health/overview.ts';
+import type { StatusSnapshot } from '../health/statusSnapshot.ts';
 import { Board } from './board.ts';
 import { Events } from './events.ts';
 import icon from './page/icon.svg?raw';
@@ -29,7 +29,11 @@ const headers = {
 };
 
 /** The status page: files, the document that they show, and the stream of its news. */
-export function pageRoutes(gather: () => Overview, hide: (text: string) => string, clock: Clock): Route[] {
+export function pageRoutes(
+  gather: () => StatusSnapshot,
+  hide: (text: string) => string,
+  clock: Clock,
+): Route[] {
   const board = new Board(gather, hide, clock);
   const events = new Events(board, clock);
   return [

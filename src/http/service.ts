@@ -2,10 +2,10 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
-import type { Figures } from '../health/figures.ts';
-import type { Overview } from '../health/overview.ts';
-import type { Wellbeing } from '../health/wellbeing.ts';
-import { Webhook, type WebhookOptions } from '../webhook/webhook.ts';
+import type { MetricsSnapshot } from '../health/metricsSnapshot.ts';
+import type { Readiness } from '../health/readiness.ts';
+import type { StatusSnapshot } from '../health/statusSnapshot.ts';
+import { WebhookReceiver, type WebhookReceiverOptions } from '../webhook/webhookReceiver.ts';
 import { among } from './addresses.ts';
 import { healthRoutes } from './health.ts';
 import { Listener, type ListenerOptions } from './listener.ts';
@@ -17,14 +17,14 @@ export interface HttpOptions extends Pick<ListenerOptions, 'host' | 'port' | 'on
   /** Addresses and networks that are answered; empty: everybody. */
   readonly onlyFrom: readonly string[];
   /** Null without a secret: then there is no webhook. */
-  readonly webhook: WebhookOptions | null;
+  readonly webhook: WebhookReceiverOptions | null;
 }
 
 /** What of the bridge is shown. */
 export interface Shown {
-  readonly wellbeing: () => Wellbeing;
-  readonly figures: () => Figures;
-  readonly overview: () => Overview;
+  readonly readiness: () => Readiness;
+  readonly figures: () => MetricsSnapshot;
+  readonly overview: () => StatusSnapshot;
 }
 
 /** All that is served over HTTP; a page more is a route more. */
@@ -36,11 +36,11 @@ export function createHttp(
   log: Log,
   secrets: Secrets,
 ): Listener {
-  const webhook = webhookOptions && new Webhook(webhookOptions, clock, log);
+  const webhook = webhookOptions && new WebhookReceiver(webhookOptions, clock, log);
   const hide = (text: string) => secrets.hide(text);
   const routes: Route[] = [
     ...pageRoutes(shown.overview, hide, clock),
-    ...healthRoutes(shown.wellbeing, hide),
+    ...healthRoutes(shown.readiness, hide),
     metricsRoute(() => ({ figures: shown.figures(), deliveries: webhook?.counts ?? null })),
     ...(webhook ? [webhook.route] : []),
   ];

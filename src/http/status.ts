@@ -1,7 +1,7 @@
 import { version } from '../base/version.ts';
 import { incidentName } from '../entities/incidents.ts';
-import type { Overview } from '../health/overview.ts';
-import type { Half } from '../health/wellbeing.ts';
+import type { ComponentStatus } from '../health/readiness.ts';
+import type { StatusSnapshot } from '../health/statusSnapshot.ts';
 import {
   isConnected,
   isSonicReachable,
@@ -105,13 +105,13 @@ export interface StatusDocument {
   };
   readonly page: { readonly number: number; readonly of: number };
   readonly properties: readonly ShownProperty[];
-  readonly polls: Overview['polls'];
+  readonly polls: StatusSnapshot['polls'];
   /** How far the first reading is of each schedule that was not read yet; empty once everything was. */
-  readonly progress: Overview['progress'];
+  readonly progress: StatusSnapshot['progress'];
 }
 
 interface ShownHalf {
-  readonly status: Half['status'];
+  readonly status: ComponentStatus['status'];
   readonly reason: string | null;
   /** When it last worked, in ms; null while it works, and if it never did. */
   readonly workedAt: number | null;
@@ -128,16 +128,20 @@ interface Household {
 }
 
 /** The page that there is nearest to the wanted one, and how many there are. */
-export function pageNearest(overview: Overview, wantedPage: number): StatusDocument['page'] {
+export function pageNearest(overview: StatusSnapshot, wantedPage: number): StatusDocument['page'] {
   const of = Math.max(1, Math.ceil(layoutOf(overview).lines.length / devicesAPage));
   return { number: Math.min(of, Math.max(1, Math.floor(wantedPage) || 1)), of };
 }
 
 /** Writes the document of one page; one that there is not is the nearest that there is. */
-export function statusOf(overview: Overview, hide: (text: string) => string, wantedPage = 1): StatusDocument {
-  const { startedAt, status, reason, wellbeing, polls, progress } = overview;
+export function statusOf(
+  overview: StatusSnapshot,
+  hide: (text: string) => string,
+  wantedPage = 1,
+): StatusDocument {
+  const { startedAt, status, reason, readiness, polls, progress } = overview;
   const words = (text: string | null) => (text === null ? null : hide(text));
-  const half = ({ status: stage, reason: why, workedAt }: Half) => ({
+  const half = ({ status: stage, reason: why, workedAt }: ComponentStatus) => ({
     ...{ status: stage, reason: words(why), workedAt },
   });
   const { lines, valves } = layoutOf(overview);
@@ -155,9 +159,9 @@ export function statusOf(overview: Overview, hide: (text: string) => string, wan
     version,
     startedAt,
     health: { status, reason: words(reason) },
-    cloud: half(wellbeing.cloud),
-    broker: half(wellbeing.broker),
-    isLoading: wellbeing.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
+    cloud: half(readiness.cloud),
+    broker: half(readiness.broker),
+    isLoading: readiness.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
     isWhole: overview.isWhole,
     emptiness: words(overview.emptiness),
     valves,
@@ -184,9 +188,9 @@ interface Layout {
 }
 
 /** Several pages of thousands of sonics are looked at at a time. */
-const layouts = new WeakMap<Overview, Layout>();
+const layouts = new WeakMap<StatusSnapshot, Layout>();
 
-function layoutOf(overview: Overview): Layout {
+function layoutOf(overview: StatusSnapshot): Layout {
   const known = layouts.get(overview);
   if (known) return known;
   const layout: Layout = {
@@ -202,12 +206,12 @@ function layoutOf(overview: Overview): Layout {
 }
 
 /** Whether what was read is not too old: nothing is, before the cloud has failed. */
-function isPresent({ wellbeing: { cloud } }: Overview): boolean {
+function isPresent({ readiness: { cloud } }: StatusSnapshot): boolean {
   return cloud.isWorking || cloud.status !== 'down';
 }
 
 /** By name, as people look for them; what is in no known property comes last. */
-function householdsOf(overview: Overview): Household[] {
+function householdsOf(overview: StatusSnapshot): Household[] {
   const { properties, signals, sonics } = overview;
   const inside = new Map<string | null, Device[]>();
   const known = new Set(properties.map(({ property }) => property.id));
@@ -238,13 +242,13 @@ const noIncidents: Household['incidents'] = {
 };
 
 /** An outage takes nothing back of what was known before it. */
-function incidentsIn(view: PropertyView, overview: Overview): Household['incidents'] {
-  const { incidentsReadAt, wellbeing } = overview;
+function incidentsIn(view: PropertyView, overview: StatusSnapshot): Household['incidents'] {
+  const { incidentsReadAt, readiness } = overview;
   if (incidentsReadAt === null) return noIncidents;
   return {
     openIncidents: view.incidents.length,
     areIncidentsKnown: isPresent(overview) && openCount(view) !== null,
-    incidentsReadAt: wellbeing.cloud.status === 'down' ? incidentsReadAt : null,
+    incidentsReadAt: readiness.cloud.status === 'down' ? incidentsReadAt : null,
   };
 }
 
@@ -256,7 +260,7 @@ function hubsFirst(one: Device, other: Device): number {
 function shownProperty(
   { id, name, incidents, devices }: Household,
   shown: readonly Device[],
-  overview: Overview,
+  overview: StatusSnapshot,
 ): ShownProperty {
   const isFresh = isPresent(overview);
   const sonics = devices.filter(isSonic);
@@ -287,7 +291,7 @@ function shownHub({ signal, isUnread }: SignalView, isFresh: boolean): ShownHub 
   };
 }
 
-function shownSonic(view: SonicView, isFresh: boolean, readAt: Overview['readAt']): ShownSonic {
+function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['readAt']): ShownSonic {
   const { sonic, valve, telemetry } = view;
   const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
@@ -320,7 +324,7 @@ function counted(sonics: readonly SonicView[], isFresh: boolean): StatusDocument
   return counts;
 }
 
-function shownIncident(incident: Incident, overview: Overview): ShownIncident {
+function shownIncident(incident: Incident, overview: StatusSnapshot): ShownIncident {
   const { sonics, signals, properties } = overview;
   const { sonic_id: sonicId, signal_id: signalId, severity, detected_at: since, type } = incident;
   const sonic = sonics.find((view) => view.sonic.id === sonicId);

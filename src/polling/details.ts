@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
+import { forEachLimit } from '../base/forEachLimit.ts';
 import type { Log } from '../base/log.ts';
-import { severalAtOnce } from '../base/severalAtOnce.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import type { ApplianceCategories } from '../model/records.ts';
@@ -48,7 +48,7 @@ export class Details {
   async propertySettings(): Promise<PollProblem | null> {
     const problems: (PollProblem | null)[] = [];
     const ids = this.#store.ids('property');
-    await severalAtOnce(deviceConcurrency, ids, async (id) => {
+    await forEachLimit(deviceConcurrency, ids, async (id) => {
       problems.push(await this.#readSettings(id));
       // The signals of the properties were the other half.
       this.#options.statuses.recordProgress(

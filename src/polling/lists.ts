@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { severalAtOnce } from '../base/severalAtOnce.ts';
+import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HowFar } from '../cloud/listAll.ts';
@@ -11,9 +11,9 @@ import { deviceConcurrency } from './perDevice.ts';
 import {
   listProblem,
   mergeProblems,
+  type PollName,
   type PollProblem,
   type PollStatuses,
-  type PollName,
   toProblem,
 } from './pollStatus.ts';
 
@@ -78,7 +78,7 @@ export class Lists {
     const problems: (PollProblem | null)[] = [];
     let hasChanged = false;
     const ids = this.#store.topology.surveyedIds();
-    await severalAtOnce(deviceConcurrency, ids, async (id) => {
+    await forEachLimit(deviceConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
         const owned = await this.#client.listAll(call, { signal: this.#signal });

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../base/clock.ts';
-import { severalAtOnce } from '../base/severalAtOnce.ts';
+import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudError, isMissing } from '../cloud/errors.ts';
 import type { OperationName } from '../cloud/operations.ts';
@@ -61,7 +61,7 @@ export async function fetchPerDevice(
   const missing: CloudError[] = [];
   let nextAt = clock.monotonic();
   const isOffered = () => client.availability(operation) === 'available';
-  await severalAtOnce(deviceConcurrency, ids, async (id) => {
+  await forEachLimit(deviceConcurrency, ids, async (id) => {
     if (!isOffered()) return;
     const waitMs = nextAt - clock.monotonic();
     nextAt += gapMs;

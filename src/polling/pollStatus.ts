@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { reasonOf } from '../base/reason.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { ListResult } from '../cloud/listAll.ts';
 import type { PollSchedule } from './pollSchedule.ts';
@@ -52,7 +52,7 @@ export interface PollFailure extends PollProblem {
 
 /** The problem that an error means. */
 export function toProblem(error: unknown): PollProblem {
-  const message = reasonOf(error);
+  const message = errorMessage(error);
   return { message, key: error instanceof CloudError ? error.gist : message };
 }
 

@@ -12,13 +12,13 @@ import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
 import { PollSchedule } from './pollSchedule.ts';
 import {
-  type PollFailure,
   incomplete,
   isSonicPoll,
   listPolls,
   mergeProblems,
-  PollStatuses,
+  type PollFailure,
   type PollName,
+  PollStatuses,
   pollNames,
   sonicPolls,
   toProblem,

@@ -4,7 +4,7 @@ import { pressureTestsOn } from '../model/pressureTests.ts';
 import type { PressureTests } from '../model/records.ts';
 import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
-import { type PollFailure, incomplete } from './pollStatus.ts';
+import { incomplete, type PollFailure } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
 
 /** The pauses between the reads that look for a test that was just started: the cloud may list it only after a while. */

@@ -3,7 +3,7 @@ import { isConnected } from '../model/devices.ts';
 import type { Telemetry } from '../model/records.ts';
 import { measurementAgeMs, measurementOf } from '../model/telemetry.ts';
 import type { DeviceQuery } from './perDevice.ts';
-import { type PollFailure, incomplete, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
+import { incomplete, mergeProblems, type PollFailure, type PollProblem, toProblem } from './pollStatus.ts';
 import { querySonics, type SonicPollParts } from './sonicPoll.ts';
 
 /** Reads what each sonic measures: flow, pressure and temperature. */

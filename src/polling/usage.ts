@@ -5,7 +5,7 @@ import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usag
 import type { StateFile } from '../state/stateFile.ts';
 import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
-import { type PollFailure, incomplete } from './pollStatus.ts';
+import { incomplete, type PollFailure } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
 
 /** What the shown usage of a sonic is computed from: its record, the day, whether it is old, whether it is on disk. */

@@ -10,7 +10,7 @@ import { recordFromShown, type UsageRecord } from '../model/usage.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { cloudKinds } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
-import type { Announcer } from './announcer.ts';
+import type { IncidentEvents } from './incidentEvents.ts';
 import type { DeviceKey, Publisher } from './publisher.ts';
 
 // Brokers send what they keep at once; the longest time is for a slow one with tens of thousands.
@@ -31,7 +31,7 @@ export interface CleanupParts {
   readonly store: Store;
   readonly state: StateFile;
   readonly publisher: Publisher;
-  readonly announcer: Announcer;
+  readonly announcer: IncidentEvents;
   readonly retained: Retained;
   readonly connection: Connection;
   readonly topics: Topics;

@@ -4,7 +4,7 @@ import { type OperationName, operationNames } from '../cloud/operations.ts';
 import type { ApplianceCategories } from '../model/records.ts';
 
 /** What it tells that changes while the bridge runs. */
-export interface InfoNow {
+export interface InfoInputs {
   /** The same object for as long as they are the same. */
   readonly figures: { readonly lastUpdate: string | null; readonly requestsLastHour: number };
   readonly counts: Readonly<Record<string, number>>;
@@ -43,7 +43,7 @@ export class InfoDocument {
   }
 
   /** As JSON. */
-  text({ figures, counts, applianceCategories = null, availability }: InfoNow): string {
+  text({ figures, counts, applianceCategories = null, availability }: InfoInputs): string {
     const operations = operationNames.map(availability);
     const startedAt = new Date(this.startedAt).toISOString();
     const basis = [startedAt, figures, applianceCategories, ...Object.values(counts), ...operations];

@@ -4,8 +4,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
-import type { Announcement } from '../homeassistant/announcement.ts';
 import { viewId } from '../homeassistant/discovery.ts';
+import type { DiscoveryMessage } from '../homeassistant/discoveryMessage.ts';
 import {
   deviceTopics,
   type Message,
@@ -286,7 +286,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#retained.put(topic, payload);
   }
 
-  #announce(topic: string, { gist, componentIds, bytes }: Announcement, view: DeviceView): void {
+  #announce(topic: string, { gist, componentIds, bytes }: DiscoveryMessage, view: DeviceView): void {
     const before = this.#components.get(topic) ?? [];
     // As long as nobody knows which entities the device has, the message of the last run stands.
     if (!this.#areDetailsReady && before.length > 0 && isUnread(view)) {

@@ -1,4 +1,4 @@
-import { isTooDeep } from '../base/nesting.ts';
+import { isTooDeeplyNested } from '../base/nesting.ts';
 import { type AnyOperation, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { Asked, Listing } from './asked.ts';
 import type { Faults } from './faults.ts';
@@ -134,7 +134,7 @@ function parseJson(text: string): unknown {
   } catch {
     throw new Refusal(400, 'the body is not JSON');
   }
-  if (isTooDeep(value)) throw new Refusal(400, 'the body is nested too deeply');
+  if (isTooDeeplyNested(value)) throw new Refusal(400, 'the body is nested too deeply');
   return value;
 }
 

@@ -32,7 +32,10 @@ import {
 
 const health = JSON.stringify(
   healthPayload({
-    slices: Object.fromEntries(pollNames.map((slice) => [slice, neverPolled])) as Record<PollName, PollStatus>,
+    slices: Object.fromEntries(pollNames.map((slice) => [slice, neverPolled])) as Record<
+      PollName,
+      PollStatus
+    >,
     rejectedUntil: null,
     limitedUntil: null,
     dataProblems: [],

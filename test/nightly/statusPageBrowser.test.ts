@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Overview } from '../../src/health/overview.ts';
+import type { StatusSnapshot } from '../../src/health/statusSnapshot.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { pageRoutes } from '../../src/http/page.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
@@ -343,8 +343,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const lastReset = '2026-11-02T00:00:00Z';
     const sonic = sonicView({ usage: { ...usage, lastReset, updatedAt: lastReset } });
     const half = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
-    const overview: Overview = {
-      ...{ startedAt: 0, status: 'ok', reason: null, wellbeing: { cloud: half, broker: half }, polls: [] },
+    const overview: StatusSnapshot = {
+      ...{ startedAt: 0, status: 'ok', reason: null, readiness: { cloud: half, broker: half }, polls: [] },
       ...{
         emptiness: null,
         progress: [],

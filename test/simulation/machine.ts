@@ -1,7 +1,7 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { createLog } from '../../src/base/log.ts';
 import { Secrets } from '../../src/base/secrets.ts';
-import type { Dial } from '../../src/broker/dial.ts';
+import type { Connect } from '../../src/broker/connect.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon.ts';
 import { demoCredentials, type Simulator } from '../../src/simulator/simulator.ts';
@@ -26,7 +26,7 @@ export interface Place {
   /** Sections of the configuration. */
   readonly config: Readonly<Record<string, object>>;
   /** How the broker is reached; by clients in memory, unless given. */
-  readonly dialFrom?: (clock: ProcessClock) => Dial;
+  readonly dialFrom?: (clock: ProcessClock) => Connect;
 }
 
 /** One run of the bridge. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IClientOptions } from 'mqtt';
 import type { Random } from '../../src/base/backoff.ts';
-import type { Dial } from '../../src/broker/dial.ts';
+import type { Connect } from '../../src/broker/connect.ts';
 import type { ProcessClock, VirtualTime } from './virtualTime.ts';
 
 /** What a broker, or the way to it, can suffer from for a while. */
@@ -54,10 +54,10 @@ export class VirtualBroker {
   }
 
   /** How a process reaches it. */
-  dialFrom(clock: ProcessClock): Dial {
+  dialFrom(clock: ProcessClock): Connect {
     const dial = (options: IClientOptions) => new VirtualClient(this, clock, this.#random, options);
     // The connection uses just what the virtual client has.
-    return dial as unknown as Dial;
+    return dial as unknown as Connect;
   }
 
   /** Somebody else publishes; what is live reaches each bridge that is there so many times. */

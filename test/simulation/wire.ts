@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Duplex } from 'node:stream';
 import { type IClientOptions, MqttClient, type Packet } from 'mqtt';
-import type { Dial } from '../../src/broker/dial.ts';
+import type { Connect } from '../../src/broker/connect.ts';
 import { matches, type Peer, type VirtualBroker } from './virtualBroker.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
@@ -53,7 +53,7 @@ export class Wire {
   }
 
   /** How a process reaches the broker by it. */
-  dialFrom(clock: ProcessClock): Dial {
+  dialFrom(clock: ProcessClock): Connect {
     return (options) => {
       this.visits += 1;
       const end = new BrokersEnd(this, this.#broker, clock, options);

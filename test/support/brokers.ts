@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { BrokerOptions } from '../../src/broker/clientOptions.ts';
+import { type Connect, connectLimited } from '../../src/broker/connect.ts';
 import { Connection } from '../../src/broker/connection.ts';
-import { type Dial, dialLimited } from '../../src/broker/dial.ts';
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
 import type { BrokerMessage } from '../../src/broker/message.ts';
 import { atTestEnd } from './childProcess.ts';
@@ -54,8 +54,8 @@ export function openConnection(
   const happenings: string[] = [];
   let waits = 0;
   let isConnected = false;
-  const dial: Dial = (...given) => {
-    const client = dialLimited(...given);
+  const dial: Connect = (...given) => {
+    const client = connectLimited(...given);
     client.on('close', () => {
       if (isConnected) happenings.push('disconnected');
       isConnected = false;

@@ -1,12 +1,12 @@
-import { type Announcement, announcementOf } from '../../src/homeassistant/announcement.ts';
 import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
+import { type DiscoveryMessage, discoveryMessage } from '../../src/homeassistant/discoveryMessage.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
 import { withRoot } from './homeAssistantRules.ts';
 import { context } from './views.ts';
 
 /** What an announcement says to Home Assistant. */
-export function discoveryIn({ bytes }: Announcement, withdrawn: readonly string[] = []): Discovery {
+export function discoveryIn({ bytes }: DiscoveryMessage, withdrawn: readonly string[] = []): Discovery {
   return JSON.parse(bytes(withdrawn).toString());
 }
 
@@ -21,5 +21,5 @@ export function componentsIn(discovery: Discovery): Readonly<Record<string, Comp
 /** A device's discovery message. */
 export function discoveryOf(view: DeviceView, changes: Partial<PlanContext> = {}): Discovery {
   const { offers, ...maker } = { ...context, ...changes };
-  return discoveryIn(announcementOf(view, offers, maker));
+  return discoveryIn(discoveryMessage(view, offers, maker));
 }

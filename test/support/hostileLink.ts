@@ -1,5 +1,5 @@
 import type { MqttClient } from 'mqtt';
-import type { Dial } from '../../src/broker/dial.ts';
+import type { Connect } from '../../src/broker/connect.ts';
 import { matches } from '../simulation/virtualBroker.ts';
 
 /** A message of anybody's making, in bytes, with all that MQTT 5 can say beside it. */
@@ -15,11 +15,11 @@ export interface HostileMessage {
 export class HostileLink {
   #client: MqttClient | null = null;
   readonly #filters = new Set<string>();
-  readonly dial: Dial;
+  readonly dial: Connect;
 
-  constructor(dial: Dial) {
-    this.dial = ((options: Parameters<Dial>[0]) => {
-      const client = (dial as (options: Parameters<Dial>[0]) => MqttClient)(options);
+  constructor(dial: Connect) {
+    this.dial = ((options: Parameters<Connect>[0]) => {
+      const client = (dial as (options: Parameters<Connect>[0]) => MqttClient)(options);
       this.#client = client;
       this.#filters.clear();
       const subscribe = client.subscribe.bind(client);
@@ -33,7 +33,7 @@ export class HostileLink {
         return unsubscribe([...filters]);
       }) as MqttClient['unsubscribe'];
       return client;
-    }) as Dial;
+    }) as Connect;
   }
 
   /** Delivers the message if the bridge has subscribed to its topic; says whether it did. */

@@ -1,4 +1,4 @@
-import type { Offers } from '../../src/entities/row.ts';
+import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { topicsUnder } from '../../src/homeassistant/topics.ts';
 import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
@@ -248,7 +248,7 @@ export const wholeHouse: readonly DeviceView[] = [bridgeView(), propertyView(), 
 export interface Situation {
   readonly name: string;
   readonly views: readonly DeviceView[];
-  readonly offers: Offers;
+  readonly offers: SupportedOperations;
 }
 
 function nothingKnown<T extends object>(record: T): T {
@@ -289,7 +289,7 @@ function numbered(value: number): DeviceView[] {
   ];
 }
 
-const everything: Offers = () => true;
+const everything: SupportedOperations = () => true;
 
 /** All situations under which all payloads are judged. */
 export const situations: readonly Situation[] = [

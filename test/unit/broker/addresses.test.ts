@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Address, type Reception } from '../../../src/broker/addresses.ts';
+import { Address, type ConnectResult } from '../../../src/broker/addresses.ts';
 
 /** The versions that are spoken in attempts that go so, one after the other, and in the one after them. */
-function versionsOf(receptions: readonly Reception[], version: 4 | 5 = 5): (4 | 5)[] {
+function versionsOf(receptions: readonly ConnectResult[], version: 4 | 5 = 5): (4 | 5)[] {
   const address = new Address('mqtt://localhost', version);
   const spoken = receptions.map((reception) => {
     const { version: now } = address;
@@ -47,19 +47,19 @@ describe('an address', () => {
   });
 
   it('at which MQTT 5 was spoken is doubted after minutes of nothing but hang-ups: it may be an old broker by now', () => {
-    const away = Array<Reception>(19).fill('hungUp');
+    const away = Array<ConnectResult>(19).fill('hungUp');
     const spoken = versionsOf(['welcomed', ...away, 'hungUp', 'welcomed', 'hungUp', 'welcomed', 'hungUp']);
     expect(spoken).toEqual([5, ...away.map(() => 5), 5, 4, 5, 4, 5, 4]);
   });
 
   it('at which MQTT 5 was spoken is not doubted for fewer hang-ups, however often they come', () => {
-    const away = Array<Reception>(19).fill('hungUp');
+    const away = Array<ConnectResult>(19).fill('hungUp');
     const receptions = ['welcomed', ...away, 'failed', ...away, 'welcomed', ...away] as const;
     expect(new Set(versionsOf(receptions))).toEqual(new Set([5]));
   });
 
   it('at which MQTT 5 was spoken is spoken to in it again when its broker comes back after an hour', () => {
-    const away = Array<Reception>(121).fill('hungUp');
+    const away = Array<ConnectResult>(121).fill('hungUp');
     const back = ['welcomed', ...away, 'welcomed', 'hungUp'] as const;
     expect(versionsOf(back).slice(-3)).toEqual([5, 5, 5]);
     const backForATrial = ['welcomed', ...away, 'hungUp', 'welcomed', 'welcomed', 'hungUp'] as const;

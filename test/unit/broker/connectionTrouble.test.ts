@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
-import { BrokerAway } from '../../../src/broker/brokerAway.ts';
+import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
 import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
@@ -133,7 +133,7 @@ describe('a connection', () => {
     await expect(connection.publish('a', 'b', live)).rejects.toThrow('the MQTT broker is away');
     await expect(
       connection.readRetained(['#'], { quietMs: 1, longestMs: 1 }, () => undefined),
-    ).rejects.toThrow(BrokerAway);
+    ).rejects.toThrow(NotConnectedError);
     await waitFor(() => happenings.length === 1, { what: 'the first attempt to fail' });
     expect(happenings[0]).toBe('failed: connection refused (is it running, and is the port right?)');
     expect(lines.messages).toEqual([

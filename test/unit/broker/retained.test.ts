@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { BrokerAway } from '../../../src/broker/brokerAway.ts';
 import type { Connection } from '../../../src/broker/connection.ts';
+import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
 import { Retained } from '../../../src/broker/retained.ts';
 import { brokerKinds, connected, startEmbedded } from '../../support/brokers.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -186,7 +186,7 @@ describe('retained messages', () => {
     );
     retained.put('taken', 'x');
     await retained.settle();
-    answer = () => Promise.reject(new BrokerAway());
+    answer = () => Promise.reject(new NotConnectedError());
     retained.put('lost', 'x');
     await retained.settle();
     answer = () => Promise.reject(new Error('Not authorized'));

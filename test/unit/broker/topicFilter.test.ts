@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { anyOf } from '../../../src/broker/topicFilter.ts';
+import { matchesAny } from '../../../src/broker/topicFilter.ts';
 
-const isFound = anyOf(['home/status', 'base/sonic/+/valve/set', 'base/+/set']);
+const isFound = matchesAny(['home/status', 'base/sonic/+/valve/set', 'base/+/set']);
 
 it.each([
   ['home/status', true],
@@ -21,5 +21,5 @@ it.each([
 });
 
 it('without a filter nothing is found', () => {
-  expect(anyOf([])('home/status')).toBe(false);
+  expect(matchesAny([])('home/status')).toBe(false);
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { healthFingerprint, healthPayload, judge, type Symptoms } from '../../../src/health/health.ts';
+import {
+  evaluateHealth,
+  type HealthInputs,
+  healthFingerprint,
+  healthPayload,
+} from '../../../src/health/health.ts';
 import {
   agesUntil,
   freshUntil,
@@ -15,15 +20,12 @@ const good: PollStatus = {
   failure: null,
   consecutiveFailures: 0,
 };
-const bad = (
-  kind: NonNullable<PollStatus['failure']>['kind'],
-  message = `${kind} in words`,
-): PollStatus => ({
+const bad = (kind: NonNullable<PollStatus['failure']>['kind'], message = `${kind} in words`): PollStatus => ({
   ...good,
   failure: { kind, message, key: message },
   consecutiveFailures: 1,
 });
-const well: Symptoms = {
+const well: HealthInputs = {
   slices: {
     properties: good,
     signals: good,
@@ -41,32 +43,38 @@ const well: Symptoms = {
   emptiness: null,
   notes: [],
 };
-const withSlices = (slices: Partial<Symptoms['slices']>): Symptoms => ({
+const withSlices = (slices: Partial<HealthInputs['slices']>): HealthInputs => ({
   ...well,
   slices: { ...well.slices, ...slices },
 });
 
 describe('health', () => {
   it('is ok when everything was read', () => {
-    expect(judge(well)).toEqual({ status: 'ok', reason: null, cloudReason: null, problems: [], notes: [] });
+    expect(evaluateHealth(well)).toEqual({
+      status: 'ok',
+      reason: null,
+      cloudReason: null,
+      problems: [],
+      notes: [],
+    });
   });
 
   it('is degraded by a broker that is away, unless the cloud is away too', () => {
     const brokerProblem = 'no connection to the MQTT broker: refused';
-    expect(judge({ ...well, brokerProblem })).toMatchObject({
+    expect(evaluateHealth({ ...well, brokerProblem })).toMatchObject({
       status: 'degraded',
       reason: brokerProblem,
       cloudReason: null,
     });
     const away = { sonics: bad('unavailable', '503'), incidents: bad('unavailable', '503') };
-    expect(judge({ ...withSlices(away), brokerProblem })).toMatchObject({
+    expect(evaluateHealth({ ...withSlices(away), brokerProblem })).toMatchObject({
       status: 'cloud_unreachable',
       reason: '503',
     });
   });
 
   it('is degraded by one failing schedule, and names it', () => {
-    expect(judge(withSlices({ signals: bad('unavailable') }))).toMatchObject({
+    expect(evaluateHealth(withSlices({ signals: bad('unavailable') }))).toMatchObject({
       status: 'degraded',
       reason: 'signals: unavailable in words',
     });
@@ -74,23 +82,26 @@ describe('health', () => {
 
   it('says words that befell several schedules once', () => {
     const symptoms = withSlices({ signals: bad('forbidden', 'no'), telemetry: bad('forbidden', 'no') });
-    expect(judge(symptoms)).toMatchObject({ reason: 'signals, telemetry: no', problems: ['no'] });
+    expect(evaluateHealth(symptoms)).toMatchObject({ reason: 'signals, telemetry: no', problems: ['no'] });
   });
 
   it('is cloud_unreachable only when neither valves nor incidents can be read', () => {
-    expect(judge(withSlices({ sonics: bad('unavailable') })).status).toBe('degraded');
+    expect(evaluateHealth(withSlices({ sonics: bad('unavailable') })).status).toBe('degraded');
     const both = withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') });
-    expect(judge(both)).toMatchObject({ status: 'cloud_unreachable', reason: 'unavailable in words' });
+    expect(evaluateHealth(both)).toMatchObject({
+      status: 'cloud_unreachable',
+      reason: 'unavailable in words',
+    });
     const refused = withSlices({ sonics: bad('unavailable'), incidents: bad('forbidden') });
-    expect(judge(refused).status).toBe('degraded');
+    expect(evaluateHealth(refused).status).toBe('degraded');
   });
 
   it('is cloud_unreachable from the first poll on that finds nobody', () => {
     const nothing = { ...well.slices };
     for (const slice of pollNames) nothing[slice] = neverPolled;
     const first = { ...bad('unavailable'), lastSuccessAt: null };
-    expect(judge(withSlices({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
-    expect(judge(withSlices({ ...nothing, properties: good, sonics: first })).status).toBe(
+    expect(evaluateHealth(withSlices({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
+    expect(evaluateHealth(withSlices({ ...nothing, properties: good, sonics: first })).status).toBe(
       'cloud_unreachable',
     );
   });
@@ -98,7 +109,7 @@ describe('health', () => {
   it('says that it waits before there was any answer', () => {
     const nothing = { ...well.slices };
     for (const slice of pollNames) nothing[slice] = neverPolled;
-    expect(judge(withSlices(nothing))).toEqual({
+    expect(evaluateHealth(withSlices(nothing))).toEqual({
       status: 'degraded',
       reason: 'waiting for the cloud to answer',
       cloudReason: 'waiting for the cloud to answer',
@@ -108,7 +119,7 @@ describe('health', () => {
   });
 
   it('is degraded, not auth_failed, by one list that the cloud refuses although the session is good', () => {
-    expect(judge(withSlices({ incidents: bad('auth') })).status).toBe('degraded');
+    expect(evaluateHealth(withSlices({ incidents: bad('auth') })).status).toBe('degraded');
   });
 
   it('is auth_failed when the credentials are rejected, whatever else is wrong, and says when it is tried again', () => {
@@ -116,9 +127,11 @@ describe('health', () => {
       ...withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
       rejectedUntil: 0,
     };
-    expect(judge(symptoms)).toMatchObject({ status: 'auth_failed' });
-    expect(judge(symptoms).reason).toContain('1970-01-01T00:00:00.000Z');
-    expect(judge(withSlices({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe('auth_failed');
+    expect(evaluateHealth(symptoms)).toMatchObject({ status: 'auth_failed' });
+    expect(evaluateHealth(symptoms).reason).toContain('1970-01-01T00:00:00.000Z');
+    expect(evaluateHealth(withSlices({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe(
+      'auth_failed',
+    );
   });
 
   it.each([
@@ -126,7 +139,7 @@ describe('health', () => {
     ['stateProblem', 'disk full'],
     ['emptiness', 'the account has no property'],
   ] as const)('is degraded by %s', (symptom, words) => {
-    expect(judge({ ...well, [symptom]: words })).toMatchObject({
+    expect(evaluateHealth({ ...well, [symptom]: words })).toMatchObject({
       status: 'degraded',
       reason: Array.isArray(words) ? words[0] : words,
     });
@@ -134,12 +147,17 @@ describe('health', () => {
 
   it('names what is missing altogether before oddities, of which there may be many', () => {
     const dataProblems = Array.from({ length: 20 }, (_, index) => `oddity ${index}`);
-    const { reason } = judge({ ...well, dataProblems, stateProblem: 'disk full', emptiness: 'no sonic' });
+    const { reason } = evaluateHealth({
+      ...well,
+      dataProblems,
+      stateProblem: 'disk full',
+      emptiness: 'no sonic',
+    });
     expect(reason).toMatch(/^disk full; no sonic; oddity 0/);
   });
 
   it('is ok with a note of what is no fault', () => {
-    expect(judge({ ...well, notes: ['no signal (hub) in Shop'] })).toMatchObject({
+    expect(evaluateHealth({ ...well, notes: ['no signal (hub) in Shop'] })).toMatchObject({
       status: 'ok',
       reason: 'no signal (hub) in Shop',
     });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Control } from '../../../src/cloud/catalogue.ts';
 import {
   commandFilters,
-  forbiddenBy,
   isCommandPath,
+  missingPermission,
   parseCommand,
 } from '../../../src/homeassistant/command.ts';
 import { bridgeView, propertyView, signalView, sonicView, topics } from '../../support/views.ts';
@@ -226,10 +226,10 @@ describe('commands', () => {
 
   it('need the section of control that their operation names', () => {
     const control = { ...everything, valves: false };
-    expect(forbiddenBy('command_valve', control)).toBe('valves');
-    expect(forbiddenBy('command_valve', everything)).toBeNull();
-    expect(forbiddenBy('act_on_incident', control)).toBeNull();
-    expect(forbiddenBy('list_sonics', control)).toBeNull();
-    expect(forbiddenBy(null, control)).toBeNull();
+    expect(missingPermission('command_valve', control)).toBe('valves');
+    expect(missingPermission('command_valve', everything)).toBeNull();
+    expect(missingPermission('act_on_incident', control)).toBeNull();
+    expect(missingPermission('list_sonics', control)).toBeNull();
+    expect(missingPermission(null, control)).toBeNull();
   });
 });

@@ -14,7 +14,7 @@ function start() {
     startedAt: 0,
     status: 'ok' as const,
     reason: null,
-    wellbeing: { cloud: half, broker: { ...half, reason: null } },
+    readiness: { cloud: half, broker: { ...half, reason: null } },
     progress: [],
     polls: [],
     emptiness: null,

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { Overview } from '../../../src/health/overview.ts';
+import type { StatusSnapshot } from '../../../src/health/statusSnapshot.ts';
 import { Board } from '../../../src/http/board.ts';
 import { Events } from '../../../src/http/events.ts';
 import { Listener } from '../../../src/http/listener.ts';
@@ -12,11 +12,11 @@ import { logLines } from '../../support/logLines.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
-const empty: Overview = {
+const empty: StatusSnapshot = {
   startedAt: 0,
   status: 'ok',
   reason: null,
-  wellbeing: { cloud: up, broker: up },
+  readiness: { cloud: up, broker: up },
   progress: [],
   polls: [],
   emptiness: null,

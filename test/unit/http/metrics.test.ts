@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Figures } from '../../../src/health/figures.ts';
+import type { MetricsSnapshot } from '../../../src/health/metricsSnapshot.ts';
 import { metricRows, metricsText } from '../../../src/http/metrics.ts';
 
-const figures: Figures = {
-  wellbeing: {
+const figures: MetricsSnapshot = {
+  readiness: {
     cloud: { isWorking: false, status: 'down', reason: 'gone', workedAt: null },
     broker: { isWorking: true, status: 'up', reason: null, workedAt: null },
   },
@@ -21,7 +21,7 @@ const figures: Figures = {
   retainedTopics: 60,
 };
 const linesOf = async (
-  changes: Partial<Figures> = {},
+  changes: Partial<MetricsSnapshot> = {},
   deliveries: Parameters<typeof metricsText>[0]['deliveries'] = null,
 ) => (await metricsText({ figures: { ...figures, ...changes }, deliveries })).text.split('\n');
 
@@ -72,7 +72,7 @@ describe('the metrics', () => {
 
   it('do not say none of what was not read yet, as after a start while the cloud is away', async () => {
     const none = { devices: { properties: 0, signals: 0, sonics: 0 }, openIncidents: 0 };
-    const counts = async (schedules: Figures['schedules']) =>
+    const counts = async (schedules: MetricsSnapshot['schedules']) =>
       (await linesOf({ ...none, schedules })).filter((line) =>
         /^sonic2mqtt_(devices|open_incidents)/.test(line),
       );

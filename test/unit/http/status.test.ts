@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Overview } from '../../../src/health/overview.ts';
+import type { StatusSnapshot } from '../../../src/health/statusSnapshot.ts';
 import { devicesAPage, statusOf } from '../../../src/http/status.ts';
 import type { SonicView } from '../../../src/model/devices.ts';
 import {
@@ -16,12 +16,12 @@ const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as co
 const away = { isWorking: false, status: 'down', reason: 'no such host', workedAt: 3_000 } as const;
 
 /** A house with a valve, of which everything is known, but for what is changed. */
-function overview(changes: Partial<Overview> = {}): Overview {
+function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
   return {
     startedAt: 1_000,
     status: 'ok',
     reason: null,
-    wellbeing: { cloud: up, broker: up },
+    readiness: { cloud: up, broker: up },
     polls: [
       { slice: 'sonics', lastSuccessAt: 5_000, failure: null, failures: 0, isPending: false, records: 1 },
     ],
@@ -39,11 +39,11 @@ function overview(changes: Partial<Overview> = {}): Overview {
   };
 }
 
-const status = (changes: Partial<Overview> = {}, page?: number) =>
+const status = (changes: Partial<StatusSnapshot> = {}, page?: number) =>
   statusOf(overview(changes), (text) => text.replaceAll('hush', '[hidden]'), page);
 
 /** The only valve of a house in which this sonic is the only one. */
-function shown(changes: Partial<SonicView>, others: Partial<Overview> = {}) {
+function shown(changes: Partial<SonicView>, others: Partial<StatusSnapshot> = {}) {
   const document = status({ sonics: [sonicView({ propertyId: 'property-1', ...changes })], ...others });
   return { sonic: document.properties[0]?.sonics[0], valves: document.valves };
 }
@@ -66,7 +66,7 @@ describe('a valve', () => {
   });
 
   it('is not known at present while the cloud is away, or does not list it any more, and has its age', () => {
-    const outage = shown({ valve: 'closed' }, { wellbeing: { cloud: away, broker: up } });
+    const outage = shown({ valve: 'closed' }, { readiness: { cloud: away, broker: up } });
     const unread = shown({ valve: 'closed', isUnread: true });
     for (const { sonic, valves } of [outage, unread]) {
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
@@ -115,7 +115,7 @@ describe('incidents', () => {
   it('may be there although none is known, while they could not all be read', () => {
     expect(status().incidents.areKnown).toBe(true);
     expect(status({ areIncidentsKnown: false }).incidents.areKnown).toBe(false);
-    expect(status({ wellbeing: { cloud: away, broker: up } }).incidents.areKnown).toBe(false);
+    expect(status({ readiness: { cloud: away, broker: up } }).incidents.areKnown).toBe(false);
     expect(status({ properties: [propertyView({ areIncidentsKnown: false })] }).properties[0]).toMatchObject({
       openIncidents: 1,
       areIncidentsKnown: false,
@@ -124,7 +124,7 @@ describe('incidents', () => {
 
   it('of a property are counted in an outage as before it, and it is said when that was', () => {
     const properties = [propertyView({ incidents: [anIncident()] })];
-    const inOutage = status({ properties, wellbeing: { cloud: away, broker: up } });
+    const inOutage = status({ properties, readiness: { cloud: away, broker: up } });
     expect(inOutage.properties[0]).toMatchObject({
       ...{ openIncidents: 1, areIncidentsKnown: false, incidentsReadAt: 5_000 },
     });
@@ -146,7 +146,7 @@ describe('the document', () => {
   it('has names, and no address, id, serial number or secret', () => {
     const cloud = { ...away, reason: 'hush is wrong' };
     const text = JSON.stringify(
-      status({ incidents: [anIncident()], reason: 'hush', wellbeing: { cloud, broker: up } }),
+      status({ incidents: [anIncident()], reason: 'hush', readiness: { cloud, broker: up } }),
     );
     expect(text).toContain('Holiday home');
     const property = aProperty();

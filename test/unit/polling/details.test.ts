@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Details } from '../../../src/polling/details.ts';
 import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
-import { PollStatuses, type PollName, pollNames } from '../../../src/polling/pollStatus.ts';
+import { type PollName, PollStatuses, pollNames } from '../../../src/polling/pollStatus.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';

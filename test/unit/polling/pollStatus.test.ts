@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import { listAll } from '../../../src/cloud/listAll.ts';
 import type { Page } from '../../../src/cloud/response.ts';
-import { judge } from '../../../src/health/health.ts';
+import { evaluateHealth } from '../../../src/health/health.ts';
 import {
-  type PollFailure,
   incomplete,
   listProblem,
   mergeProblems,
   neverPolled,
+  type PollFailure,
   type PollStatus,
   toProblem,
 } from '../../../src/polling/pollStatus.ts';
@@ -58,8 +58,12 @@ describe('what could not be read', () => {
   it('is no other problem than the outage that has only begun', async () => {
     const partly = incomplete(listProblem(await cutOffList()));
     const wholly: PollFailure = { kind: 'unavailable', ...toProblem(away) };
-    const failing = (failure: PollFailure | null): PollStatus => ({ ...neverPolled, lastSuccessAt: 0, failure });
-    const { problems } = judge({
+    const failing = (failure: PollFailure | null): PollStatus => ({
+      ...neverPolled,
+      lastSuccessAt: 0,
+      failure,
+    });
+    const { problems } = evaluateHealth({
       slices: {
         properties: failing(null),
         signals: failing(partly),

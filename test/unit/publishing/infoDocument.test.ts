@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { InfoDocument, type InfoNow } from '../../../src/publishing/infoDocument.ts';
+import { InfoDocument, type InfoInputs } from '../../../src/publishing/infoDocument.ts';
 
-const now: InfoNow = {
+const now: InfoInputs = {
   figures: { lastUpdate: null, requestsLastHour: 7 },
   counts: { properties: 1, signals: 1, sonics: 4, open_incidents: 0 },
   applianceCategories: undefined,
@@ -11,7 +11,7 @@ const now: InfoNow = {
 const start = Date.parse('2026-11-20T09:00:00.000Z');
 
 describe('what the bridge tells of itself', () => {
-  it.each<[string, Partial<InfoNow>, object]>([
+  it.each<[string, Partial<InfoInputs>, object]>([
     ['a figure', { figures: { lastUpdate: null, requestsLastHour: 8 } }, { requests_last_hour: 8 }],
     ['a count', { counts: { ...now.counts, open_incidents: 1 } }, { counts: { open_incidents: 1 } }],
     ['the categories', { applianceCategories: [] }, { appliance_categories: [] }],

@@ -1,0 +1,20 @@
+/** Does the task with each of the items, so many at a time; rejects with the first failure, starting no more of them. */
+export async function forEachLimit<T>(
+  most: number,
+  items: Iterable<T>,
+  task: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  let hasFailed = false;
+  const work = async () => {
+    for (let next = waiting.next(); !next.done && !hasFailed; next = waiting.next()) {
+      try {
+        await task(next.value);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: most }, work));
+}

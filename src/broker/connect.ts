@@ -1,0 +1,32 @@
+import { Writable } from 'node:stream';
+import { connect, type IClientOptions, type MqttClient, type StreamBuilder } from 'mqtt';
+import { PacketLimit } from './packetLimit.ts';
+
+/** Opens a connection, as mqtt.js does; is told of the length of each packet that is read in part only. */
+export type Connect = (options: IClientOptions, onTooLong: (bytes: number) => void) => MqttClient;
+
+/** Many times the longest message of which the bridge reads more than the topic. */
+const readBytes = 1024 * 1024;
+
+/** Opens a connection whose packets are cut before the library keeps all of a long one in memory. */
+export const connectLimited: Connect = (options, onTooLong) => {
+  // By hand, since what it reads from is to be changed before.
+  const client = connect({ ...options, manualConnect: true });
+  const buildStream: StreamBuilder = client['streamBuilder'];
+  const buildLimited: StreamBuilder = (...given) => {
+    const stream = buildStream(...given);
+    const pipe = stream.pipe.bind(stream);
+    stream.pipe = <Destination extends NodeJS.WritableStream>(destination: Destination) => {
+      const limit = new PacketLimit(readBytes, onTooLong);
+      pipe(
+        new Writable({
+          write: (piece: Buffer, _encoding, done) => void destination.write(limit.apply(piece), done),
+        }),
+      );
+      return destination;
+    };
+    return stream;
+  };
+  client['streamBuilder'] = buildLimited;
+  return client.connect();
+};

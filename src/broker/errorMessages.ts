@@ -1,0 +1,114 @@
+import { ReasonCodes } from 'mqtt';
+import { errorMessage } from '../base/errorMessage.ts';
+
+/** The broker has hung up without a word. */
+export const closedMessage = 'the connection was closed';
+
+const wordsByCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused (is it running, and is the port right?)',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name server does not answer',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: closedMessage,
+  ETIMEDOUT: 'no answer',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  4: 'wrong user name or password',
+  5: 'not authorized: check mqtt.username and mqtt.password',
+  134: 'wrong user name or password',
+  135: 'not authorized: check mqtt.username and mqtt.password',
+};
+
+const noTlsWords = 'what answers there does not speak TLS (mqtt instead of mqtts, or another port?)';
+
+/** By what OpenSSL says; the rest of its errors are numbers and lines of its source code. */
+const wordsByTlsReason: readonly (readonly [RegExp, string])[] = [
+  [/wrong version number/, noTlsWords],
+  [/alert certificate required/, 'it asks for a client certificate: set mqtt.cert_file and mqtt.key_file'],
+  [/alert (unknown ca|.*certificate)/, 'it does not accept the certificate in mqtt.cert_file'],
+];
+
+/** Whoever signed the broker's certificate is not known. */
+const untrusted = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+
+/** What takes connections and says nothing. */
+export const silentMessage = 'it takes connections but does not answer';
+
+const wordsByMessage: Readonly<Record<string, string>> = {
+  'connack timeout': silentMessage,
+  'Keepalive timeout': 'it does not answer any more',
+};
+
+const sessionTakenOver = 142;
+
+/** A broker's or a socket's error in words for a log line. */
+export function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return wordsOfTls(error);
+  if (untrusted.has(code)) return `${errorMessage(error)} (is its authority in mqtt.ca_file?)`;
+  return wordsByCode[code] ?? wordsByMessage[error.message] ?? (errorMessage(error) || error.name);
+}
+
+function wordsOfTls({ reason, message }: Error & { reason?: unknown }): string {
+  const told = typeof reason === 'string' ? reason : message;
+  const [, words] = wordsByTlsReason.find(([pattern]) => pattern.test(told)) ?? [];
+  return words ?? `the TLS handshake failed: ${told}`;
+}
+
+/** Why a client failed, in words; what came may be no MQTT, and before any answer it may be something else at all. */
+export function describeFailure(error: Error, hasAnswered: boolean): string {
+  const { message } = error;
+  const isGarbage = !('code' in error || error instanceof AggregateError || message in wordsByMessage);
+  if (!isGarbage) return describeError(error);
+  return hasAnswered
+    ? `it does not keep to the protocol: ${message}`
+    : `what answers there does not speak MQTT (is the port right?): ${message}`;
+}
+
+/** The broker hung up before it said anything: so ends plain MQTT on a port for TLS, and TLS on one for plain MQTT. */
+export function describeSilentEnd(words: string): string {
+  return `${words} before any answer (mqtt or mqtts, and is the port right?)`;
+}
+
+/** Why the broker ended the connection, as it says with MQTT 5. */
+export function describeDisconnect(
+  { reasonCode = 0, properties }: { reasonCode?: number; properties?: { reasonString?: string } },
+  clientId: string,
+): string {
+  if (reasonCode === sessionTakenOver) return takenOverMessage(clientId);
+  const reasons: Readonly<Record<number, string>> = ReasonCodes;
+  const name = reasons[reasonCode] || `reason code ${reasonCode}`;
+  const { reasonString } = properties ?? {};
+  return `the broker ended the connection: ${reasonString ? `${name} (${reasonString})` : name}`;
+}
+
+/** Two of a name push each other out, again and again. */
+export function takenOverMessage(clientId: string): string {
+  return `another client has connected with the client id ${clientId}: each needs its own (mqtt.client_id)`;
+}
+
+/** Which filters the broker did not take, by the codes of its answer. */
+export function refusedFilters(filters: readonly string[], codes: readonly unknown[]): string[] {
+  return filters.filter((_, index) => Number(codes[index]) >= 128);
+}
+
+/** The same in words. */
+export function describeRefusedFilters(
+  filters: readonly string[],
+  codes: readonly unknown[],
+  error: Error,
+): string {
+  const refused = refusedFilters(filters, codes);
+  const [first, second, ...others] = refused.length > 0 ? refused : filters;
+  const listed = [first, second].filter(Boolean).join(', ');
+  const more = others.length > 0 ? ` and ${others.length} more` : '';
+  return `${listed}${more}: ${error.message.replace(/^Subscribe error: /, '')}`;
+}

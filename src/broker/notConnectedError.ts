@@ -1,0 +1,11 @@
+/** The broker is away, or went away before it acknowledged. */
+export class NotConnectedError extends Error {
+  /** Whether the message was on its way: the broker may have got it. */
+  readonly wasSent: boolean;
+
+  constructor(message = 'the MQTT broker is away', wasSent = false) {
+    super(message);
+    this.name = 'BrokerAway';
+    this.wasSent = wasSent;
+  }
+}

@@ -1,0 +1,110 @@
+import type { IClientPublishOptions, MqttClient } from 'mqtt';
+import type { Clock } from '../base/clock.ts';
+import { NotConnectedError } from './notConnectedError.ts';
+
+/** What the broker of a connection takes. */
+export interface PublishQueueOptions {
+  /** So many unacknowledged messages at a time, as it says itself. */
+  readonly mostInFlight: number;
+  /** How long the oldest of them may stay so, in ms. */
+  readonly overdueMs: number;
+}
+
+/** Who waits for a message to arrive. */
+interface Sender {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Letter {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+  readonly options: IClientPublishOptions;
+  readonly sender: Sender;
+}
+
+/** Messages on their way over one connection, in order, never more of them than the broker takes at a time. */
+export class PublishQueue {
+  readonly #client: MqttClient;
+  readonly #options: PublishQueueOptions;
+  readonly #clock: Clock;
+  readonly #onOverdue: () => void;
+  readonly #waiting: Letter[] = [];
+  /** Of those on their way, the oldest first; the messages themselves would be kept for long by a set that changes so fast. */
+  readonly #sent = new Set<Sender>();
+  #watched: Sender | undefined;
+  #watchedSince = 0;
+  #isWatching = false;
+  #cancelWatch: () => void = () => {};
+
+  constructor(client: MqttClient, options: PublishQueueOptions, clock: Clock, onOverdue: () => void) {
+    this.#client = client;
+    this.#options = options;
+    this.#clock = clock;
+    this.#onOverdue = onOverdue;
+  }
+
+  /** Whether everything was acknowledged. */
+  get isEmpty(): boolean {
+    return this.#sent.size + this.#waiting.length === 0;
+  }
+
+  /** Resolves when the broker has the message; rejects with its refusal, or BrokerAway. */
+  publish(topic: string, payload: string | Buffer, options: IClientPublishOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ topic, payload, options, sender: { resolve, reject } });
+      this.#send();
+    });
+  }
+
+  /** The connection is over: nothing more is sent, and nobody knows what came through. */
+  close(): void {
+    this.#cancelWatch();
+    for (const { reject } of this.#sent) reject(new NotConnectedError('the MQTT broker went away', true));
+    for (const { sender } of this.#waiting) sender.reject(new NotConnectedError());
+    this.#sent.clear();
+    this.#waiting.length = 0;
+  }
+
+  #send(): void {
+    while (this.#sent.size < this.#options.mostInFlight) {
+      const letter = this.#waiting.shift();
+      if (!letter) break;
+      const { topic, payload, options, sender } = letter;
+      this.#sent.add(sender);
+      // The client fails what is on its way just before it tells that the connection is over, which is no refusal.
+      this.#client.publish(topic, payload, options, (error) =>
+        queueMicrotask(() => this.#answered(sender, error)),
+      );
+    }
+    this.#watch();
+  }
+
+  #answered(sender: Sender, error: Error | undefined): void {
+    if (!this.#sent.delete(sender)) return;
+    if (error) sender.reject(error);
+    else sender.resolve();
+    this.#send();
+  }
+
+  /** Each message has its time from when it is the oldest, so that many on a slow link are not overdue together. */
+  #watch(): void {
+    const [oldest] = this.#sent;
+    if (oldest === this.#watched) return;
+    this.#watched = oldest;
+    this.#watchedSince = this.#clock.monotonic();
+    if (!this.#isWatching) this.#lookIn(this.#options.overdueMs);
+  }
+
+  /** One timer for all of them: a timer for each would cost more than sending it. */
+  #lookIn(delayMs: number): void {
+    this.#isWatching = true;
+    this.#cancelWatch = this.#clock.after(delayMs, () => {
+      this.#isWatching = false;
+      if (!this.#watched) return;
+      const leftMs = this.#watchedSince + this.#options.overdueMs - this.#clock.monotonic();
+      if (leftMs <= 0) this.#onOverdue();
+      else this.#lookIn(leftMs);
+    });
+  }
+}

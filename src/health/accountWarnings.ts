@@ -1,0 +1,73 @@
+import { incidentName } from '../entities/incidents.ts';
+import { unknownIncident } from '../model/incidents.ts';
+import type { Store } from '../store/store.ts';
+
+// What is to be said of the account as a whole. `isAsked`: the cloud was asked which signals are in which property.
+
+/** More names make no words clearer. */
+const mostNamed = 5;
+
+/** Why there is no valve to show, in words; null where there is one, or that is not known. */
+export function emptyAccountWarning(store: Store, isAsked: boolean): string | null {
+  if (!store.isWhole) return null;
+  const { properties, signals, sonics } = store.counts();
+  if (properties === 0) {
+    if (store.isFiltered && !store.isFilterMatched) {
+      return 'no property of the account is selected by filters.properties';
+    }
+    return store.otherPropertyIds.length > 0 ? null : 'the account has no property';
+  }
+  if (sonics > 0) return null;
+  if (!store.isCertain) return wordsOfUnsaid(store, isAsked);
+  const words =
+    signals === 0
+      ? 'the account has a property, but no signal (hub) in it'
+      : 'the account has a signal (hub), but no sonic (valve) on it';
+  return store.topology.isShared ? words.replace('the account', 'this part of the account') : words;
+}
+
+/** Which alerts are unknown, as nobody knows where an open incident is; said once the lists were read that may have its device. */
+export function unassignedWarnings(store: Store): string[] {
+  const incidents = store.isWhole ? store.devicelessIncidents : [];
+  const names = new Set(incidents.map((incident) => incidentName(incident) ?? unknownIncident));
+  return [...names].map(
+    (name) =>
+      `an open incident names no known device: ${name}. This alert shows as unknown wherever it may belong to`,
+  );
+}
+
+/** They work until the next start: that one knows nothing of the old names, and deletes what is not selected. */
+export function outdatedFilterWarnings(store: Store): string[] {
+  return store
+    .outdatedSelection()
+    .map(
+      ([name, { id, name: present }]) =>
+        `filters.properties: the account has no property ${name} any more: before the next start write its new name there, ${present ?? id}, or its id`,
+    );
+}
+
+/** Facts that a householder may wonder about; nothing is wrong. */
+export function accountWarnings(store: Store, isAsked: boolean): string[] {
+  const { properties, signals } = store.counts();
+  const bare = signals === 0 ? [] : store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
+  const unmatched = store.isFilterMatched ? store.unmatchedSelection() : [];
+  const others = store.isWhole && properties === 0 ? store.otherPropertyIds.length : 0;
+  return [
+    wordsOfUnsaid(store, isAsked),
+    others > 0 && `no property is this bridge's: the account's ${others} go to others by shard`,
+    bare.length > 0 && `no signal (hub) in ${some(bare)}`,
+    unmatched.length > 0 && `filters.properties: the account has no property ${some(unmatched)}`,
+  ].filter((words) => typeof words === 'string');
+}
+
+/** Of which properties the cloud keeps to itself what is in them, in words; null where it has told of all. */
+function wordsOfUnsaid(store: Store, isAsked: boolean): string | null {
+  if (!isAsked) return null;
+  const ids = store.topology.unsurveyedPropertyIds();
+  const names = ids.slice(0, mostNamed + 1).map((id) => store.propertyView(id)?.property.name ?? id);
+  return ids.length === 0 ? null : `the cloud does not say which signals (hubs) are in ${some(names)}`;
+}
+
+function some(names: readonly string[]): string {
+  return `${names.slice(0, mostNamed).join(', ')}${names.length > mostNamed ? ' and others' : ''}`;
+}

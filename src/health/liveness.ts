@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { readlinkSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** The status of a process that has shown nothing yet, and had little time to. */
+export const startingUp = 'starting';
+
+/**
+ * Answers everyone who asks on this name with the status, until the signal aborts: what only a process whose
+ * event loop turns can do. Linux only; rejects when the name is taken.
+ */
+export async function serveLiveness(name: string, status: () => string, signal: AbortSignal): Promise<void> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.unref().end(status());
+  });
+  server.listen(abstractAddress(name)).unref();
+  await once(server, 'listening');
+  signal.addEventListener('abort', () => server.close(), { once: true });
+}
+
+/** The status of the process that serves this name; rejects when none answers within the time limit. */
+export async function probeLiveness(name: string, timeoutMs = 3_000): Promise<string> {
+  const socket = connect(abstractAddress(name));
+  const deadline = AbortSignal.timeout(timeoutMs);
+  deadline.addEventListener('abort', () => socket.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+  try {
+    return await text(socket);
+  } finally {
+    socket.destroy();
+  }
+}
+
+// An abstract socket needs no file, no port and no rights, so it works with a read-only root and for any user.
+// Containers on the host's network share the names of all such sockets; a mount namespace is each one's own.
+function abstractAddress(name: string): string {
+  return `\0${name} ${readlinkSync('/proc/self/ns/mnt')}`;
+}
