@@ -237,7 +237,7 @@ export class Bridge {
       connection,
       topics: options.topics,
       isHomeAssistantOn: options.isHomeAssistantOn,
-      // This machine's clock may be wrong for good.
+      // This machine's clock may be permanently wrong.
       startedAt: () => startedAt() - client.clockAheadMs,
       readSonics: () => this.#poller.runNow('sonics'),
       tell: (event, record) => this.#events.tell(event, record),

@@ -552,7 +552,7 @@ export class CloudClient {
   }
 }
 
-/** What changes something is never done late, whatever its caller says; a list tells of all valves or leaks at once. */
+/** The priority of a call without one of its own. Lists come before single devices: one answer covers all valves or leaks. */
 function priorityOf(name: OperationName, { isChange }: HttpRequest): Priority {
   if (isChange) return 'command';
   return isAccountList(name) ? 'list' : 'device';

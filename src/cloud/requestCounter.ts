@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** What became of the requests so far, for whoever watches the bridge. */
+/** How the requests ended so far, for the metrics. */
 export interface RequestTotals {
   /** How many were answered by statuses that begin so, as in `2xx`; `none` were not answered. */
   readonly byStatus: Readonly<Record<string, number>>;

@@ -28,7 +28,7 @@ export interface Outcome {
 export interface CommandEvents {
   /** A command has ended. Each has one outcome; a valve that did not follow has a second one, `not_confirmed`. */
   outcome: [outcome: Outcome];
-  /** A command has failed: whoever sent it may show already what it asked for, so the true state is shown again. */
+  /** A command has failed: its sender may already show the wished state, so the true state is published again. */
   unchanged: [kind: DeviceKind, id: string];
   /** A command is for the bridge itself. */
   bridgeCommand: [order: BridgeAction];

@@ -83,7 +83,7 @@ export class Updates {
   }
 
   /**
-   * Sends a call for whoever asked for it at that topic, and keeps the store and the polls in step with what came of it.
+   * Sends a call that a message at that topic asked for, and keeps the store and the polls in step with what came of it.
    * Rejects with what the client says.
    */
   async send(
@@ -160,7 +160,7 @@ export class Updates {
     takeReply(store, call, reply, clock.monotonic());
     this.#pollFor(call);
     if (call.operation === 'start_pressure_test') void poller.readNewTest(call.params.thing_id);
-    // Whoever reads a sonic has heard the cloud's newest word on its valve, which then is no secret from the others.
+    // A request that reads a sonic has its newest valve state, so that state is stored and shown.
     if (call.operation === 'read_sonic' || call.operation === 'read_wifi_sonic') {
       const sonic = reply as Sonic;
       if (sonic.id === call.params.sonic_id) store.setSonic(sonic, startedAt);

@@ -19,7 +19,7 @@ const patience = { quietMs: 300, longestMs: 10_000 };
 /** The nodes of a cluster may take so long to tell one another what they keep. */
 const againMs = 120_000;
 
-/** A broker may hang up on whoever asks what it keeps: after so many times it is not asked for a while. */
+/** A broker may close the connection on a scan: after so many times the bridge does not scan for a while. */
 const maxFailures = 3;
 const pauseMs = 3_600_000;
 

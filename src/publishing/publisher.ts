@@ -140,7 +140,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
-  /** Publishes the states of a device's entities again: whoever sent a command that failed sees what still is. */
+  /** Publishes the states of a device's entities again, so that the sender of a failed command sees the true state. */
   showAgain(kind: DeviceKind, id: string): void {
     this.#again.add(this.#context.topics.below(kind, id, statesPath));
     if (kind !== 'bridge') this.#store.touch(kind, id);
