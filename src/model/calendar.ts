@@ -2,7 +2,7 @@
 
 const dayMs = 86_400_000;
 
-/** Null for a word that names no time zone. */
+/** Formats by time zone; null for an unknown one. */
 const formats = new Map<string, Intl.DateTimeFormat | null>();
 
 function formatOf(timezone: string): Intl.DateTimeFormat | null {
@@ -25,12 +25,12 @@ function newFormat(timeZone: string): Intl.DateTimeFormat | null {
   }
 }
 
-/** Whether the word names a time zone. */
+/** Whether this is the name of a time zone. */
 export function isTimezone(word: string): boolean {
   return formatOf(word) !== null;
 }
 
-/** What clock and calendar show at that moment, YYYY-MM-DDTHH:MM:SS; in UTC for a time zone that there is not. */
+/** The local date and time at that moment, YYYY-MM-DDTHH:MM:SS; UTC for an unknown time zone. */
 function localTime(atMs: number, timezone: string): string {
   const format = formatOf(timezone);
   if (!format) return new Date(atMs).toISOString().slice(0, 19);
@@ -46,8 +46,8 @@ export function dateAt(atMs: number, timezone: string): string {
 }
 
 /**
- * The first moment of a date in that time zone, in ms since 1970. Where clocks are changed at midnight the day begins
- * at another hour, and it has 23 or 25 of them: so it is looked for and not worked out.
+ * The first moment of a date in that time zone, in ms since 1970. It is searched for and not computed: where clocks
+ * change at midnight the day begins at another hour, and days have 23 to 25 hours.
  */
 export function startOfDay(date: string, timezone: string): number {
   // No clock is more than 14 hours ahead of UTC or 12 behind.

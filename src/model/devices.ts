@@ -14,7 +14,7 @@ import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 import type { Valve } from './valve.ts';
 
-/** What has a device in Home Assistant and topics of its own. */
+/** The kinds of records that have a device in Home Assistant and topics of their own. */
 export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
@@ -68,7 +68,7 @@ export interface PropertyView extends WithIncidents {
   readonly accepted: AcceptedSettings;
 }
 
-/** How the bridge fares, worst last. */
+/** The status of the bridge, worst last. */
 export const healthStatuses = ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] as const;
 export type HealthStatus = (typeof healthStatuses)[number];
 
@@ -105,7 +105,7 @@ export function isConnected(link: string | null): boolean | null {
   return link === null ? null : link === 'connected';
 }
 
-/** Whether a link is up, as availability takes it: what is unknown is down, and a flap is none. */
+/** Whether a link counts as up: an unknown one is down, and a single reading that says so (a flap) is not. */
 function isUp(link: string | null, isFlap: boolean): boolean {
   return isConnected(link) === true || (link !== null && isFlap);
 }

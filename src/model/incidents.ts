@@ -41,7 +41,7 @@ export function newestByType(incidents: readonly Incident[]): Readonly<Record<st
   return Object.fromEntries(newest);
 }
 
-/** What is known of the open incidents of something. */
+/** The open incidents of a device, a property or the bridge. */
 export interface WithIncidents {
   /** Open ones only. */
   readonly incidents: readonly Incident[];

@@ -1,8 +1,8 @@
-/** What the battery sensor can say; `other` stands for a word of the cloud that is not known yet. */
+/** The options of the battery sensor; `other` stands for a word of the cloud that is not known yet. */
 export const batteryOptions = ['high', 'medium', 'low', 'external_power_supply', 'other'] as const;
 export type BatteryOption = (typeof batteryOptions)[number];
 
-/** What a word of the cloud tells of the power of a device; null, it does not tell. */
+/** How a device is powered, by the cloud's word; null where the word does not say. */
 interface Power {
   readonly option: BatteryOption;
   readonly isLow: boolean | null;

@@ -1,7 +1,7 @@
 import { dateAfter } from './calendar.ts';
 import type { PressureTests } from './records.ts';
 
-/** What is shown of a sonic's pressure tests. */
+/** The pressure tests of a sonic, as they are shown. */
 export interface PressureTestDays {
   /** The latest date with a test; null where there was none. */
   readonly lastDay: string | null;
@@ -13,7 +13,7 @@ export interface PressureTestDays {
 
 const daysShown = 60;
 
-/** What is shown on a date; what is old does not pass for the present. */
+/** The days to show on a date; old readings say nothing of today. */
 export function pressureTestsOn(date: string, { by_day }: PressureTests, isOld: boolean): PressureTestDays {
   const tests = Object.entries(by_day)
     .filter(([, ofDay]) => ofDay.length > 0)

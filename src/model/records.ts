@@ -102,7 +102,7 @@ export interface Sonic {
   readonly auto_shut_off_volume_limit?: number | null | undefined;
 }
 
-/** What a sonic measured, as the cloud words it. */
+/** A measurement of a sonic, in the cloud's units (cloud facts 3). */
 export interface Telemetry {
   /** mbar. */
   readonly pressure: number | null;
@@ -153,7 +153,7 @@ export interface User {
   readonly last_name: string | null;
 }
 
-/** Interface document 2.8: what an accepted command is answered with. */
+/** Interface document 2.8: the answer to an accepted command. */
 export interface Status {
   readonly status: string | null;
 }

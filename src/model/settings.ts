@@ -4,7 +4,7 @@ export const volumeThresholdsLitres = [25, 50, 75, 100, 150, 200, 250, 300, 400,
 /** The delays that the cloud takes for a notification, in minutes (cloud facts 3). */
 export const longFlowDelaysMins = [15, 30, 60, 120, 180, 240, 300, 360];
 
-/** What the cloud accepted and does not show, so that the last accepted value is all that is known. */
+/** Settings that the cloud accepts and never shows: the last accepted value is all that is known. */
 export interface AcceptedSettings {
   readonly leak_protection_enabled?: boolean;
   readonly push_enabled?: boolean;

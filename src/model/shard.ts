@@ -28,17 +28,17 @@ function drawOf(propertyId: string, index: number): number {
   return createHash('sha256').update(`${index}/${propertyId}`).digest().readUIntBE(0, 6);
 }
 
-/** Whether what has this id belongs to this bridge. */
+/** Whether the record with this id belongs to this bridge. */
 export function isOurs(propertyId: string, { index, count }: Shard): boolean {
   return bridgeOf(propertyId, count) === index;
 }
 
-/** What a bridge is called in topics, and in the ids of its device and entities. */
+/** The name of a bridge in topics, and in the ids of its device and entities. */
 export function bridgeName({ index, count }: Shard): string {
   return count === 1 ? 'bridge' : `bridge_${index}`;
 }
 
-/** Whether what a bridge of that name has left behind is this one's: its own, and the first's if there is none such any more. */
+/** Whether this bridge removes the topics of a bridge of that name: its own, and the first bridge those of a bridge that no longer exists. */
 export function isHeir(name: string, { index, count }: Shard): boolean {
   if (name === bridgeName({ index, count })) return true;
   const others = Array.from({ length: count }, (_, each) => bridgeName({ index: each, count }));

@@ -22,8 +22,8 @@ export function measurementOf(telemetry: Telemetry): Measurement {
 /** A sonic at rest measures about once a minute (cloud facts 3). */
 export const measuringIntervalMs = 60_000;
 
-/** The clocks of a device and of the cloud may differ by so much. */
-const mostAheadMs = 5 * 60_000;
+/** How far the clocks of a device and of the cloud may differ. */
+const maxAheadMs = 5 * 60_000;
 
 /**
  * How long ago the device measured, in ms, when the cloud's clock shows `now`, in ms since 1970. A time that is still
@@ -33,7 +33,7 @@ const mostAheadMs = 5 * 60_000;
 export function measurementAgeMs({ probed_at: probedAt }: Telemetry, now: number): number {
   if (probedAt === null) return 0;
   const ageMs = now - probedAt * 1_000;
-  return ageMs < -mostAheadMs ? Number.POSITIVE_INFINITY : Math.max(0, ageMs);
+  return ageMs < -maxAheadMs ? Number.POSITIVE_INFINITY : Math.max(0, ageMs);
 }
 
 /** The telemetry with nothing in it but its time. */
@@ -48,7 +48,7 @@ function thousandth(value: number | null): number | null {
 // Years of five digits, as milliseconds taken for seconds give, are read by few.
 const endOfTime = Date.UTC(10_000, 0);
 
-/** ISO 8601 of Unix seconds; null for null, 0 (the cloud's unknown) and what is no date. */
+/** ISO 8601 of Unix seconds; null for null, for 0 (the cloud's unknown) and for no date. */
 export function isoFromUnixSeconds(seconds: number | null): string | null {
   const isTime = seconds !== null && seconds > 0 && seconds * 1_000 < endOfTime;
   return isTime ? new Date(seconds * 1_000).toISOString() : null;

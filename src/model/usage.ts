@@ -2,14 +2,14 @@ import { type Day, dateAfter, monthAfter, monthOf } from './calendar.ts';
 import type { DailyUsage } from './records.ts';
 
 /**
- * What was read of a sonic's water since the first day that was read. It is kept over restarts, and counts whole
+ * The water that ran through a sonic since the first day that was read. It is kept over restarts, in whole
  * millilitres, so that the sum of years is exact.
  */
 export interface UsageRecord {
   /** This month and all before it are in `frozenMl` and are not read any more. */
   readonly frozenThrough: string;
   readonly frozenMl: number;
-  /** The days of each later month that was read, from its first on; null where the cloud has told of none. */
+  /** The days of each later month that was read, from its first on; null for days that the cloud has not sent. */
   readonly months: Readonly<Record<string, readonly (number | null)[]>>;
   /** Whether every month that counts was read once: before that the sum would jump, as if so much water had run. */
   readonly isWhole: boolean;
@@ -35,7 +35,7 @@ export interface MonthReading {
   readonly readMonths?: ReadonlySet<string>;
 }
 
-/** What is shown of a sonic's water; litres. */
+/** The usage of a sonic as it is shown; litres. */
 export interface Usage {
   /** Null where the latest readings failed for too long. */
   readonly todayL: number | null;
@@ -51,8 +51,8 @@ export interface Usage {
   readonly updatedAt: string;
 }
 
-/** A litre figure beyond this is no water: it is left out, and what was known of the day stays. */
-const mostMlADay = 1e12;
+/** A larger figure for one day is an error of the cloud and is ignored. */
+const maxMlPerDay = 1e12;
 
 /**
  * The months to be read next: the present one, the oldest that went by unread, and the one before the present. That
@@ -72,7 +72,7 @@ export function monthsDue(
   ];
 }
 
-/** Takes in what was read of a month. A day that the cloud tells of no more keeps its litres. */
+/** Adds the reading of a month. A day that the cloud no longer sends keeps its litres. */
 export function withReading(record: UsageRecord | null, reading: MonthReading): UsageRecord {
   const { month, presentMonth, readAt, readMonths } = reading;
   const before = reopened(record ?? newRecord(presentMonth, readAt), presentMonth);
@@ -107,7 +107,7 @@ function newRecord(presentMonth: string, readAt: number): UsageRecord {
   };
 }
 
-/** Of a date that is told twice the larger figure is the newer one, as a day's water only grows. */
+/** If a date comes twice, the larger figure is the newer one, since a day's water only grows. */
 function mergedDays(
   known: readonly (number | null)[],
   { month, daily }: MonthReading,
@@ -115,7 +115,7 @@ function mergedDays(
   const told = new Map<number, number>();
   for (const { date, liters } of daily) {
     const ml = Math.round(liters * 1_000);
-    if (monthOf(date) !== month || !(ml >= 0 && ml <= mostMlADay)) continue;
+    if (monthOf(date) !== month || !(ml >= 0 && ml <= maxMlPerDay)) continue;
     const index = Number(date.slice(8)) - 1;
     told.set(index, Math.max(ml, told.get(index) ?? 0));
   }
@@ -141,8 +141,8 @@ function isEveryMonthRead(
 }
 
 /**
- * Freezes a month that was just read for the last time: then one number is enough for it. That a later month has begun
- * is the cloud's word, and not that of a clock which may be ahead: it has told of a day in one.
+ * Freezes a month that was just read for the last time: then one number is enough for it. Whether a later month has
+ * begun is known from the cloud, which has sent a day of it, and not from our clock, which may be ahead.
  */
 function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): UsageRecord {
   const isLast = month === monthAfter(record.frozenThrough, 1) && month < monthAfter(presentMonth, -1);
@@ -153,10 +153,10 @@ function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): Usa
   return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
 }
 
-/** What two runs have read without knowing of each other, put together as soon as one knows of both. */
+/** Merges what two runs have read without knowing of each other. */
 export function mergedRecords(one: UsageRecord, other: UsageRecord): UsageRecord {
   const through = one.frozenThrough > other.frozenThrough ? one.frozenThrough : other.frozenThrough;
-  // Whoever has counted more water up to there has counted for longer.
+  // The record with more water up to there has counted for longer.
   const base = mlThrough(other, through) > mlThrough(one, through) ? other : one;
   const [earlier, later] = one.readAt > other.readAt ? [other, one] : [one, other];
   const months: Record<string, readonly (number | null)[]> = {};
@@ -177,8 +177,8 @@ export function mergedRecords(one: UsageRecord, other: UsageRecord): UsageRecord
 }
 
 /**
- * A record that comes to what a bridge has shown of a sonic: another bridge, or this one before it lost its memory. Null
- * where it shows no sum. The latest months have to be read before the sum is known again.
+ * The record behind the usage that a bridge has published: another bridge, or this one before its state file was lost.
+ * Null where it shows no sum. The latest months have to be read before the sum is known again.
  */
 export function recordFromShown(shown: unknown): UsageRecord | null {
   const { total, days, last_reset: lastReset, updated_at: updatedAt } = Object(shown);
@@ -212,12 +212,12 @@ function mlThrough({ frozenMl, months }: UsageRecord, last: string): number {
   return frozenMl + sum(days);
 }
 
-/** What is shown on a day; what is old does not pass for the present, but the sum stands. */
+/** The usage to show on a day. Old readings say nothing of today, but the sum stands. */
 export function usageOn(day: Day, record: UsageRecord, isOld: boolean): Usage {
   const presentMonth = monthOf(day.date);
   const previous = monthAfter(presentMonth, -1);
   const { months, frozenMl, isWhole, changedAt } = record;
-  // A month that has just begun has no water yet, and its days are told of once it has.
+  // A month that has just begun has no water yet, and the cloud sends its days once it has.
   const isKnown = !isOld && (presentMonth in months || previous in months);
   const dayBefore = dateAfter(day.date, -1);
   const totalMl = Object.values(months).reduce((total, days) => total + sum(days), frozenMl);

@@ -1,10 +1,10 @@
-/** What a valve is shown to be. */
+/** The states in which a valve is shown. */
 export type Valve = 'open' | 'opening' | 'closing' | 'closed';
 
 /** A position in which a valve rests. */
 export type SettledValve = Extract<Valve, 'open' | 'closed'>;
 
-/** What a command asks of a valve (interface document, operation 21). */
+/** The actions of a valve command (interface document, operation 21). */
 export type ValveAction = 'open' | 'close';
 
 const shownByState: ReadonlyMap<string, Valve> = new Map([
@@ -16,7 +16,7 @@ const shownByState: ReadonlyMap<string, Valve> = new Map([
   ['requested_closed', 'closing'],
 ]);
 
-/** What the device itself says of its valve where it does not know (cloud facts 3). */
+/** The device's own word for a valve whose position it does not know (cloud facts 3). */
 export const unknownState = 'unknown';
 
 /** The cloud's word for the valve; null where it has none, or says that it does not know. */
@@ -39,7 +39,7 @@ export function settledValve(valveState: string | null): SettledValve | null {
 }
 
 /**
- * What to show for the cloud's valve_state. A pressure test closes the valve for a while without anybody having
+ * The state to show for the cloud's valve_state. A pressure test closes the valve for a while without anybody having
  * closed it, so it keeps the last settled position. Unknown words are never taken for a position.
  */
 export function valveShown(valveState: string | null, lastSettled: SettledValve | null): Valve | null {
@@ -51,13 +51,13 @@ export function valveShown(valveState: string | null, lastSettled: SettledValve 
 /** A valve command that the cloud accepted and has not yet shown. */
 export interface AcceptedCommand {
   readonly action: ValveAction;
-  /** What the cloud said of the valve before it accepted the command. */
+  /** The cloud's valve state before it accepted the command. */
   readonly stateBefore: string | null;
   /** Whether the valve was shown on its way then: where it had rested, it may have left. */
   readonly wasMoving: boolean;
 }
 
-/** What to show while an accepted command is awaited: its movement until the cloud says anything new. */
+/** The state to show while an accepted command is awaited: its movement, until the cloud reports a new state. */
 export function valveShownAfter(
   command: AcceptedCommand | null,
   valveState: string | null,
