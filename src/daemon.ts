@@ -88,12 +88,6 @@ export class Daemon {
         overheard: this.#topics.liveBridgeFilters,
         subscriptions: this.#subscriptions,
       },
-      {
-        connected: () => this.#bridge.brokerConnected(),
-        lost: () => this.#bridge.brokerLost(),
-        message: (message) => this.#bridge.brokerMessage(message),
-        presumedDead: () => this.#bridge.presumedDead(),
-      },
       clock,
       random,
       log,
@@ -131,6 +125,11 @@ export class Daemon {
         log,
       },
     );
+    this.#connection
+      .on('connected', () => this.#bridge.brokerConnected())
+      .on('lost', () => this.#bridge.brokerLost())
+      .on('message', (message) => this.#bridge.brokerMessage(message))
+      .on('presumedDead', () => this.#bridge.presumedDead());
   }
 
   /**

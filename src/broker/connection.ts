@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { ISubscriptionRequest } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
@@ -12,16 +13,17 @@ import { type DisconnectReason, MqttSession, type MqttSessionOptions } from './m
 import { NotConnectedError } from './notConnectedError.ts';
 import { matchesAny } from './topicFilter.ts';
 
-/** What a connection tells its owner. */
-export interface BrokerEvents {
-  readonly connected: () => void;
-  /** A connection has ended, and why is known. */
-  readonly lost?: () => void;
-  readonly message: (message: BrokerMessage) => void;
-  /** An attempt at an address failed, with the reason in words; the next one follows by itself. */
-  readonly failed?: (reason: string, url: string) => void;
-  /** The broker has published the last will of this one though it lives: late, of a connection before. */
-  readonly presumedDead?: () => void;
+/** The events of a connection. */
+export interface ConnectionEvents {
+  /** The broker has accepted the connection and the subscriptions. */
+  connected: [];
+  /** The connection has ended; `trouble` says why. */
+  lost: [];
+  /** An attempt at an address failed, with the reason in words. The next attempt follows by itself. */
+  failed: [reason: string, url: string];
+  message: [message: BrokerMessage];
+  /** The broker has published the last will of an earlier connection although the bridge is there. */
+  presumedDead: [];
 }
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
@@ -47,10 +49,9 @@ type Attempted = Pick<DisconnectReason, 'livedMs' | 'reason'> & { readonly retry
  * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
  * queued while the broker is away, so no old state and no old command is replayed (toolchain: mqtt.js resends).
  */
-export class Connection {
+export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #dial: Connect;
   readonly #options: BrokerOptions;
-  readonly #events: BrokerEvents;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
@@ -70,15 +71,14 @@ export class Connection {
 
   constructor(
     options: BrokerOptions,
-    events: BrokerEvents,
     clock: Clock,
     random: Random,
     log: Log,
     dial: Connect = connectLimited,
   ) {
+    super();
     this.#dial = dial;
     this.#options = options;
-    this.#events = events;
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
@@ -224,8 +224,8 @@ export class Connection {
       const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = told;
       this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
-      if (livedMs === null) this.#events.failed?.(reason, url);
-      else this.#events.lost?.();
+      if (livedMs === null) this.emit('failed', reason, url);
+      else this.emit('lost');
       if (this.#addresses.goOn()) continue;
       waits += 1;
       try {
@@ -259,7 +259,7 @@ export class Connection {
           this.#latest = link;
           if (this.#relapses <= 1) this.#sayConnected(address);
           else cancelSaying = this.#clock.after(lastingMs, () => this.#sayConnected(address));
-          this.#events.connected();
+          this.emit('connected');
         },
         message: (message) => this.#take(message),
       });
@@ -329,8 +329,8 @@ export class Connection {
   /** The will that the broker still keeps is an old one; what comes live is said of this connection. */
   #tell(message: BrokerMessage): void {
     const { will } = this.#options;
-    if (message.topic !== will?.topic) this.#events.message(message);
-    else if (message.payload === will.payload && !message.isRetained) this.#events.presumedDead?.();
+    if (message.topic !== will?.topic) this.emit('message', message);
+    else if (message.payload === will.payload && !message.isRetained) this.emit('presumedDead');
   }
 
   /**

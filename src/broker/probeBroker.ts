@@ -25,22 +25,19 @@ export async function probeBroker<T>(
       const reasons = new Map<string, string>();
       const created = new Connection(
         { ...options, clientId: `${options.clientId}-${visitor}`, will: null, subscriptions: [] },
-        {
-          connected: () => resolve(created),
-          message: () => {},
-          failed: (reason, url) => {
-            failures += 1;
-            const name = describeUrl(url);
-            reasons.set(name, options.find ? reason : `${name}: ${reason}`);
-            if (failures >= mostFailures * options.urls.length) {
-              reject(new Error([...reasons.values()].join('; ')));
-            }
-          },
-        },
         parts.clock,
         Math.random,
         parts.log,
       );
+      created.on('connected', () => resolve(created));
+      created.on('failed', (reason, url) => {
+        failures += 1;
+        const name = describeUrl(url);
+        reasons.set(name, options.find ? reason : `${name}: ${reason}`);
+        if (failures >= mostFailures * options.urls.length) {
+          reject(new Error([...reasons.values()].join('; ')));
+        }
+      });
       parts.signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
       connection = created;
       created.start();

@@ -64,15 +64,6 @@ export function openConnection(
   };
   const connection = new Connection(
     brokerOptions(url, changes),
-    {
-      connected: () => {
-        isConnected = true;
-        happenings.push('connected');
-      },
-      message: (message) => heard.push(message),
-      failed: (reason) => happenings.push(`failed: ${reason}`),
-      presumedDead: () => happenings.push('presumed dead'),
-    },
     clock,
     () => {
       waits += 1;
@@ -81,6 +72,13 @@ export function openConnection(
     lines.log,
     dial,
   );
+  connection.on('connected', () => {
+    isConnected = true;
+    happenings.push('connected');
+  });
+  connection.on('message', (message) => heard.push(message));
+  connection.on('failed', (reason) => happenings.push(`failed: ${reason}`));
+  connection.on('presumedDead', () => happenings.push('presumed dead'));
   connection.start();
   atTestEnd(() => connection.stop([]));
   return {
