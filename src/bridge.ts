@@ -161,12 +161,11 @@ export class Bridge {
       client,
       store: this.#store,
       state,
-      polled: (slice, isWhole) => this.#polled(slice, isWhole),
-      categoriesChanged: () => this.#publisher.wake(),
       clock,
       random,
       log,
     });
+    this.#poller.on('ended', (poll, isComplete) => this.#polled(poll, isComplete));
     this.#health = new HealthMonitor(
       {
         client,

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { Log } from '../base/log.ts';
+import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
-import type { ApplianceCategories } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import { Ages } from './ages.ts';
 import { type DeviceQuery, deviceConcurrency, fetchPerDevice } from './perDevice.ts';
@@ -16,8 +16,6 @@ export interface DetailsOptions {
   readonly statuses: PollStatuses;
   /** How long a hub that cannot be read keeps its last values, in ms. */
   readonly hubMaxAgeMs: number;
-  /** The list of categories has changed. */
-  readonly onCategoriesChange: () => void;
   /** Cancels what is in progress. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -30,18 +28,18 @@ export class Details {
   readonly #client: CloudClient;
   readonly #store: Store;
   readonly #hubAges = new Ages();
-  #reading: Promise<void> | null = null;
-  #categories: ApplianceCategories['categories'] | undefined;
+  /** Reads hubs and categories, unless that is in progress; resolves after that and never rejects. */
+  readonly hubsAndCategories = singleFlight(async () => {
+    const ends = await Promise.allSettled([this.#readCategories(), this.#readHubs()]);
+    for (const end of ends) {
+      if (end.status === 'rejected') this.#logFailure('hubs and categories', end.reason);
+    }
+  });
 
   constructor(options: DetailsOptions) {
     this.#options = options;
     this.#client = options.client;
     this.#store = options.store;
-  }
-
-  /** Null if the cloud has none, undefined until they are read. */
-  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
-    return this.#hasCategories ? this.#categories : null;
   }
 
   /** Reads the settings of each property; a guest may not read all of them, which is no problem. */
@@ -60,16 +58,6 @@ export class Details {
     return mergeProblems(problems);
   }
 
-  /** Reads hubs and categories, unless that is in progress; resolves after that and never rejects. */
-  hubsAndCategories(): Promise<void> {
-    this.#reading ??= Promise.allSettled([this.#readCategories(), this.#readHubs()]).then((ends) => {
-      this.#reading = null;
-      for (const end of ends)
-        if (end.status === 'rejected') this.#logFailure('hubs and categories', end.reason);
-    });
-    return this.#reading;
-  }
-
   async #readSettings(id: string): Promise<PollProblem | null> {
     const startedAt = this.#options.clock.monotonic();
     const options = { signal: this.#options.signal };
@@ -85,23 +73,18 @@ export class Details {
     return failed?.status === 'rejected' ? toProblem(failed.reason) : null;
   }
 
-  get #hasCategories(): boolean {
-    return this.#client.availability('read_appliance_categories') === 'available';
-  }
-
   async #readCategories(): Promise<void> {
-    if (!this.#hasCategories) return;
-    const { onCategoriesChange, signal } = this.#options;
+    const call = { operation: 'read_appliance_categories' } as const;
+    const isOffered = () => this.#client.availability(call.operation) === 'available';
     try {
-      const call = { operation: 'read_appliance_categories' } as const;
-      const { categories } = await this.#client.call(call, { signal });
-      if (JSON.stringify(categories) === JSON.stringify(this.#categories)) return;
-      this.#categories = categories;
-      onCategoriesChange();
+      if (isOffered()) {
+        const { categories } = await this.#client.call(call, { signal: this.#options.signal });
+        this.#store.setApplianceCategories(categories);
+      }
     } catch (error) {
       this.#logFailure('the categories of appliances', error);
-      if (!this.#hasCategories) onCategoriesChange();
     }
+    if (!isOffered()) this.#store.setApplianceCategories(null);
   }
 
   async #readHubs(): Promise<void> {

@@ -1,10 +1,10 @@
+import { EventEmitter } from 'node:events';
 import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import type { ApplianceCategories } from '../model/records.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { Details } from './details.ts';
@@ -40,12 +40,14 @@ export interface PollerOptions extends PollerTimes {
   readonly client: CloudClient;
   readonly store: Store;
   readonly state: StateFile;
-  /** A poll has ended, and has read everything or not. */
-  readonly polled: (slice: PollName, isWhole: boolean) => void;
-  readonly categoriesChanged: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+}
+
+interface PollerEvents {
+  /** A run of a poll has ended; whether it read everything. */
+  readonly ended: [poll: PollName, isComplete: boolean];
 }
 
 /** After so many ms nothing waits for the first details any more: those of a large account take minutes. */
@@ -60,8 +62,7 @@ const maxDetailsMs = 5_000;
  * `PressureTestPoll`). A poll that could read only a part stores that part and says what is missing. When the cloud is
  * back, all polls that failed with it run again at once.
  */
-export class Poller {
-  readonly #options: PollerOptions;
+export class Poller extends EventEmitter<PollerEvents> {
   readonly #client: CloudClient;
   readonly #store: Store;
   readonly #clock: Clock;
@@ -99,7 +100,7 @@ export class Poller {
   readonly statuses: PollStatuses;
 
   constructor(options: PollerOptions) {
-    this.#options = options;
+    super();
     const { client, store, state, schedules, timezone, clock, random, log } = options;
     this.#client = client;
     this.#store = store;
@@ -125,11 +126,7 @@ export class Poller {
       if (event !== 'device_added' || kind !== 'sonic') return;
       for (const slice of ['usage', 'pressure_tests'] as const) void this.runNow(slice);
     });
-    this.#details = new Details({
-      ...parts,
-      hubMaxAgeMs: options.staleAfterMs,
-      onCategoriesChange: options.categoriesChanged,
-    });
+    this.#details = new Details({ ...parts, hubMaxAgeMs: options.staleAfterMs });
     this.#telemetry = new TelemetryPoll(parts, log);
     this.#usage = new UsagePoll(parts, state);
     this.#pressureTests = new PressureTestPoll(parts, log);
@@ -192,11 +189,6 @@ export class Poller {
     return this.#pressureTests.readNewTest(sonicId);
   }
 
-  /** The categories of appliances: null if the cloud has none, undefined until they are read. */
-  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
-    return this.#details.applianceCategories;
-  }
-
   /** Cancels what is in progress and polls no more. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the bridge stops'));
@@ -237,7 +229,7 @@ export class Poller {
       }
     }
     this.#store.setAging(statuses.isCloudAnswering);
-    this.#options.polled(slice, failure === null);
+    this.emit('ended', slice, failure === null);
     if (slice === 'properties') void this.#details.hubsAndCategories();
     return failure === null;
   }

@@ -56,7 +56,7 @@ export class BridgeState {
   }
 
   get view(): BridgeView {
-    const { monitor, store, poller, log } = this.#options;
+    const { monitor, store, log } = this.#options;
     return {
       kind: 'bridge',
       incidents: store.unassignedIncidents,
@@ -66,7 +66,7 @@ export class BridgeState {
       status: monitor.status,
       isCloudFresh: monitor.isCloudFresh,
       logLevel: log.level,
-      applianceCategories: poller.applianceCategories,
+      applianceCategories: store.applianceCategories,
       ...this.#figures,
     };
   }
@@ -87,11 +87,11 @@ export class BridgeState {
   }
 
   #infoText(): string {
-    const { client, store, poller } = this.#options;
+    const { client, store } = this.#options;
     return this.#info.text({
       figures: this.#figures,
       counts: store.counts(),
-      applianceCategories: poller.applianceCategories,
+      applianceCategories: store.applianceCategories,
       availability: (name) => client.availability(name),
     });
   }

@@ -1,8 +1,10 @@
 import { EventEmitter } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
+  ApplianceCategories,
   HubDetail,
   Incident,
   NotificationSettings,
@@ -100,6 +102,7 @@ export class Store extends EventEmitter<StoreEvents> {
   #isPlacing = false;
   #isDecided = false;
   #deviceEvents: DeviceEvent[] = [];
+  #applianceCategories: ApplianceCategories['categories'] | null | undefined;
 
   constructor({ selection, shard = wholeAccount, staleAfterMs, memory, clock }: StoreOptions) {
     super();
@@ -297,6 +300,13 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#showAll('sonic', this.#parts.pressureTests.drop());
   }
 
+  /** Takes in the categories of appliances; null, the cloud has none. */
+  setApplianceCategories(categories: ApplianceCategories['categories'] | null): void {
+    if (isDeepStrictEqual(categories, this.#applianceCategories)) return;
+    this.#applianceCategories = categories;
+    this.emit('change');
+  }
+
   /** Notes the pressure test that this bridge has started last. */
   notePressureTestJob(sonicId: string, jobId: string): void {
     if (!this.#isShown('sonic', sonicId)) return;
@@ -409,6 +419,11 @@ export class Store extends EventEmitter<StoreEvents> {
   timezoneOf(sonicId: string): string | null | undefined {
     const propertyId = this.topology.propertyOf('sonic', sonicId);
     return propertyId === null ? undefined : this.#parts.settings.of(propertyId)?.timezone;
+  }
+
+  /** The categories of appliances: null if the cloud has none, undefined until they are read. */
+  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
+    return this.#applianceCategories;
   }
 
   /** A device in a log line: its name, or its id if it has none. */

@@ -62,8 +62,6 @@ export async function startPoller(
     timezone: 'UTC',
     staleAfterMs: 300_000,
     requestTimeoutMs: 5_000,
-    polled: () => {},
-    categoriesChanged: () => {},
     clock,
     random: Math.random,
     log: logLines('error').log,

@@ -79,8 +79,6 @@ export async function startPolling(
     timezone: 'UTC',
     staleAfterMs,
     requestTimeoutMs: 10_000,
-    polled: () => {},
-    categoriesChanged: () => {},
     clock,
     random: () => 0.5,
     log,

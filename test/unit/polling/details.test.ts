@@ -37,7 +37,6 @@ async function furnish(clock: FakeClock) {
     store,
     statuses,
     hubMaxAgeMs: maxAgeMs,
-    onCategoriesChange: () => {},
     signal,
     clock,
     log: logLines('error').log,
