@@ -37,14 +37,6 @@ function kindOf({ path, type }: OptionRow): string {
   return type;
 }
 
-/** The table of every option, for the README. */
-export function optionTable(): string {
-  return table(
-    ['Option', 'Default', 'Meaning'],
-    optionRows.map((row) => [code(row.path), defaultOf(row), row.description]),
-  );
-}
-
 /** Where an option stands; empty at the top of the file. */
 function sectionOf({ path }: OptionRow): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')));

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { configurationPage, optionTable } from './configuration.ts';
+import { configurationPage } from './configuration.ts';
 import { entitiesPage } from './entities.ts';
 import { counterpartTable } from './migration.ts';
 import { operationsPage } from './operations.ts';
@@ -16,7 +16,6 @@ export interface Document {
 
 /** What files have of it between two marks. */
 const parts: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'README.md': { options: optionTable },
   'docs/limits.md': { requests: requestsTable },
   'docs/migration.md': { entities: counterpartTable },
 };
