@@ -42,7 +42,7 @@ function sectionOf({ path }: OptionRow): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')));
 }
 
-/** docs/configuration.md */
+/** docs/reference/options.md */
 export function configurationPage(): string {
   const sections = [...new Set(optionRows.map(sectionOf))];
   // What stands at the top of the file comes last.
@@ -72,7 +72,7 @@ export function configurationPage(): string {
     generatedNote,
     '# Configuration',
     `One YAML file, by default \`config.yaml\` in the working directory; \`--config FILE\` or \`SONIC2MQTT_CONFIG\` names
-another. [config.example.yaml](../config.example.yaml) is a file to start from, \`sonic2mqtt check\` tries yours out, and
+another. [config.example.yaml](../../config.example.yaml) is a file to start from, \`sonic2mqtt check\` tries yours out, and
 \`sonic2mqtt schema\` prints a JSON Schema for your editor. Whatever is wrong is said at once, each with its line.`,
     `- **Durations** are \`500ms\`, \`30s\`, \`5m\` or \`1h\`.
 - **Schedules** are a duration, or a cron expression of 5 fields (or 6, with seconds first) in \`schedules.timezone\`.

@@ -23,10 +23,10 @@ const parts: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
 /** Every file that is written from the tables, as it should be. */
 export function writtenDocuments(): readonly Document[] {
   return [
-    document('docs/configuration.md', configurationPage()),
-    document('docs/topics.md', topicsPage()),
-    document('docs/entities.md', entitiesPage()),
-    document('docs/operations.md', operationsPage()),
+    document('docs/reference/options.md', configurationPage()),
+    document('docs/reference/topics.md', topicsPage()),
+    document('docs/reference/entities.md', entitiesPage()),
+    document('docs/reference/operations.md', operationsPage()),
     ...Object.keys(parts).map((name) => document(name, withParts(name))),
   ];
 }

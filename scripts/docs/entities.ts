@@ -34,7 +34,7 @@ function entityLine(row: EntityRow<never>): string[] {
   ];
 }
 
-/** docs/entities.md */
+/** docs/reference/entities.md */
 export function entitiesPage(): string {
   const heads = ['Key', 'Platform', 'Name', 'Class, unit, values', 'Category', 'Enabled', 'Needs'];
   const sections = (Object.keys(devices) as DeviceKind[]).flatMap((kind) => [
@@ -60,7 +60,7 @@ announced with one retained message (device-based discovery; Home Assistant 2024
 - Every \`incident_…\` sensor is on while an incident of that type is open, with the record as its attributes. The
   \`incident\` event fires once for each incident that opens.
 - Flow, pressure, temperature and the automatic shut-off limits exist where the cloud offers them. What \`control\` in
-  the [configuration](configuration.md#control) forbids has no entity.`,
+  the [configuration](options.md#control) forbids has no entity.`,
     ...sections,
   ].join('\n\n');
 }

@@ -115,13 +115,13 @@ const shownCalls = {
   },
 } as const satisfies Record<string, Call>;
 
-/** docs/operations.md */
+/** docs/reference/operations.md */
 export function operationsPage(): string {
   return [
     generatedNote,
     '# Operations of the cloud',
     `What the bridge knows of the cloud. The names are those that \`cloud.routes\` in the
-[configuration](configuration.md#cloud) takes, where a cloud differs: another route for a name, or \`null\` to do without.
+[configuration](options.md#cloud) takes, where a cloud differs: another route for a name, or \`null\` to do without.
 \`bridge/info\` says of each whether it is \`available\`, \`unavailable\` (the cloud has no such route) or \`off\`.`,
     '## Ask for one',
     howToAsk(),

@@ -255,7 +255,7 @@ function topicTable(topics: readonly PublishedTopic[]): string {
   );
 }
 
-/** docs/topics.md */
+/** docs/reference/topics.md */
 export function topicsPage(): string {
   const [retained, passing] = [retainedTopics(), passingTopics()];
   const outcome = {

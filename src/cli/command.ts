@@ -32,7 +32,7 @@ export interface Command {
   readonly run: (context: CommandContext) => Promise<number>;
 }
 
-/** Exit statuses (docs/commands.md). */
+/** Exit statuses (docs/reference/commands.md). */
 export const exitStatus = { done: 0, failed: 1, badUsage: 2, rejected: 3 } as const;
 
 /** A command line that cannot be understood; its message is a sentence for people. */

@@ -56,14 +56,14 @@ describe('the references', () => {
   });
 
   it('show a configuration that can be used', () => {
-    const [least = ''] = blocks(read('docs/configuration.md'), 'yaml');
+    const [least = ''] = blocks(read('docs/reference/options.md'), 'yaml');
     expect(configSchema.safeParse(parse(least)).error).toBeUndefined();
   });
 });
 
 describe('the documents', () => {
   it('have every command and exit status', () => {
-    const cells = firstCells(read('docs/commands.md'));
+    const cells = firstCells(read('docs/reference/commands.md'));
     const named = cells.flatMap((cell) => [...cell.matchAll(/`sonic2mqtt (\w+)/g)].map(([, name]) => name));
     expect(named).toEqual(Object.keys(commands));
     expect(cells.filter((cell) => /^\d$/.test(cell)).map(Number)).toEqual(Object.values(exitStatus));
@@ -204,7 +204,7 @@ describe('a running bridge', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.replace(/(\w): .*/, '$1'));
-    const [shown = ''] = blocks(read('docs/commands.md'), 'text');
+    const [shown = ''] = blocks(read('docs/reference/commands.md'), 'text');
     // The simulated cloud has no TLS.
     expect(steps(check.stdout)).toEqual(steps(shown.replace('cloud: TLS', 'cloud: TCP')));
   });

@@ -98,7 +98,7 @@ describe('the flows for Node-RED', () => {
   });
 
   it('listen to what the bridge publishes, below one base topic', () => {
-    const documented = read('docs/topics.md');
+    const documented = read('docs/reference/topics.md');
     expect(ofType('global-config')[0]?.['env']).toEqual([
       { name: 'SONIC2MQTT_TOPIC', value: 'sonic2mqtt', type: 'str' },
     ]);

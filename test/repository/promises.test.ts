@@ -28,7 +28,7 @@ function promisesOf(page: string): { readonly words: string; readonly files: rea
 
 it.each([
   { page: 'SECURITY.md', least: 20 },
-  { page: 'docs/reliability.md', least: 9 },
+  { page: 'docs/internals/reliability.md', least: 9 },
 ])('each promise of $page is held by tests that are there', ({ page, least }) => {
   const promises = promisesOf(page);
   expect(promises.length).toBeGreaterThanOrEqual(least);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readSpoken } from '../support/spokenLines.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-const page = 'docs/troubleshooting.md';
+const page = 'docs/reference/messages.md';
 const [, explained = ''] = readFileSync(`${project}${page}`, 'utf8').split('\n## What it says\n');
 const { lines, texts } = readSpoken(`${project}src`);
 

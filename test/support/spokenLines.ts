@@ -5,9 +5,9 @@ import ts from 'typescript';
 /** What people do not read in the log, in `bridge/health` or from `check`, and where it is told instead. */
 const toldElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^simulator\//, 'said to clients of the simulated cloud'],
-  [/^entities\//, 'names of entities: docs/entities.md'],
-  [/^cloud\/(fields|bodies|catalogue)\.ts$/, 'what operations take: docs/operations.md'],
-  [/^config\/(?!risks|idle)/, 'each problem says what to write: docs/configuration.md'],
+  [/^entities\//, 'names of entities: docs/reference/entities.md'],
+  [/^cloud\/(fields|bodies|catalogue)\.ts$/, 'what operations take: docs/reference/operations.md'],
+  [/^config\/(?!risks|idle)/, 'each problem says what to write: docs/reference/options.md'],
   [/^cli\/(?!run|check|examination|findings|cleanup)/, 'said to whoever has typed the command'],
   [/^main\.ts$/, 'said to whoever has typed the command'],
   [/^http\/metrics\.ts$/, 'help of the metrics: docs/http.md'],
