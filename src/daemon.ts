@@ -10,10 +10,9 @@ import { Connection } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
+import { statusPageUrl, webhookAddress } from './config/addresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
-import { statusPageUrl } from './config/statusPage.ts';
-import { webhookAddress } from './config/webhookAddress.ts';
 import { serveLiveness, startingUp } from './health/liveness.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import type { Topics } from './homeassistant/topics.ts';
@@ -218,9 +217,8 @@ export class Daemon {
   }
 
   async #createRegistration(): Promise<WebhookRegistration | null> {
-    const address = webhookAddress(this.#config);
-    if (address === null) return null;
-    const { url } = address;
+    const url = webhookAddress(this.#config);
+    if (url === null) return null;
     const { WebhookRegistration } = await import('./webhook/webhookRegistration.ts');
     const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
     return new WebhookRegistration(this.#client, options, this.#clock, this.#log);

@@ -4,7 +4,7 @@ import { errorMessage } from './base/errorMessage.ts';
 import { version } from './base/version.ts';
 import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
 import { exitStatus, UsageError } from './cli/command.ts';
-import { ConfigError } from './config/load.ts';
+import { ConfigError } from './config/problems.ts';
 
 // mqtt.js keeps four bytes for each length that a packet has ever had, and with them the whole pool that they were cut
 // from: with the usual 8 KiB that grows for months, to 128 MiB at worst.

@@ -4,11 +4,11 @@ import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import type { BrokerFinder, BrokerOptions } from './broker/clientOptions.ts';
 import type { CloudClientOptions } from './cloud/client.ts';
-import { brokerAddresses } from './config/brokerAddresses.ts';
-import { proxyFor } from './config/proxy.ts';
+import { proxyFor } from './config/addresses.ts';
+import { readBytes } from './config/file.ts';
 import type { Config } from './config/schema.ts';
+import { brokerAddresses } from './config/schema.ts';
 import { readSecret } from './config/secrets.ts';
-import { readBytes } from './config/textFile.ts';
 import { type Topics, topicsUnder } from './homeassistant/topics.ts';
 
 /** The topics of a configuration. */

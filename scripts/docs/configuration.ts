@@ -1,6 +1,5 @@
 import { variableOf } from '../../src/config/environment.ts';
-import { configJsonSchema } from '../../src/config/jsonSchema.ts';
-import { type OptionRow, optionRows, secretPaths } from '../../src/config/schema.ts';
+import { configJsonSchema, type OptionRow, optionRows, secretPaths } from '../../src/config/schema.ts';
 import { isTree, valueAt } from '../../src/config/tree.ts';
 import { code, codeBlock, generatedNote, table } from './markdown.ts';
 

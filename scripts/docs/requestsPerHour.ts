@@ -1,5 +1,5 @@
-import { parseSchedule } from '../../src/config/schedule.ts';
 import { optionRows } from '../../src/config/schema.ts';
+import { parseSchedule } from '../../src/config/values.ts';
 import { table } from './markdown.ts';
 
 /** What an account has; the signals and the open incidents are few enough for a page of their list each. */

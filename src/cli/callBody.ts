@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { errorMessage } from '../base/errorMessage.ts';
-import { readTextFile } from '../config/textFile.ts';
+import { readTextFile } from '../config/file.ts';
 import type { ReadBody } from './callLine.ts';
 import { aborted, type CommandContext } from './command.ts';
 import { jsonFlaw } from './jsonFlaw.ts';

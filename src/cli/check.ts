@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { ConfigError } from '../config/load.ts';
+import { ConfigError } from '../config/problems.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { examineBroker, examineCloud, type Reporter } from './examination.ts';
 import { examineMachine } from './examineMachine.ts';

@@ -4,11 +4,11 @@ import { version } from '../base/version.ts';
 import { parseBrokerUrl } from '../broker/addresses.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { operationNames } from '../cloud/operations.ts';
-import { brokerAddresses } from '../config/brokerAddresses.ts';
-import { ConfigError } from '../config/load.ts';
-import { isOwnMachine, risksOf } from '../config/risks.ts';
-import { optionRows } from '../config/schema.ts';
+import { isLoopback } from '../config/addresses.ts';
+import { ConfigError } from '../config/problems.ts';
+import { brokerAddresses, optionRows } from '../config/schema.ts';
 import { isAtOrBelow, valueAt } from '../config/tree.ts';
+import { configWarnings } from '../config/warnings.ts';
 import { topicsOf } from '../partOptions.ts';
 import { type CommandContext, exitStatus } from './command.ts';
 import { type Account, examineBroker, examineCloud } from './examination.ts';
@@ -128,7 +128,7 @@ async function reportOn(setup: Setup, seen: Seen, context: CommandContext): Prom
     configuration: {
       from: file === null ? 'environment' : 'file and environment',
       variables: Object.keys(context.env).filter((name) => name.startsWith('SONIC2MQTT_')),
-      warnings: risksOf(config).map((each) => standIns.hide(each)),
+      warnings: configWarnings(config).map((each) => standIns.hide(each)),
       values: shownConfiguration(config, standIns),
     },
     check,
@@ -194,7 +194,7 @@ function noteConfiguration(standIns: StandIns, { config, file }: Setup): void {
   standIns.set(file, '[configuration file]');
   standIns.set(config.data_dir, '[data_dir]');
   standIns.set(cloud.email, '[e-mail]');
-  const own = (host: string) => isOwnMachine(host) || host === '0.0.0.0' || host === '::';
+  const own = (host: string) => isLoopback(host) || host === '0.0.0.0' || host === '::';
   const host = (name: string, standIn: string) => own(name) || standIns.set(name, standIn);
   host(new URL(cloud.base_url).hostname, 'cloud-host');
   for (const [index, address] of brokerAddresses(config).entries()) {

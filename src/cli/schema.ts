@@ -1,5 +1,5 @@
 import { operationNames } from '../cloud/operations.ts';
-import { configJsonSchema } from '../config/jsonSchema.ts';
+import { configJsonSchema } from '../config/schema.ts';
 
 /** What `sonic2mqtt schema` prints: the JSON Schema of the configuration file. */
 export function schemaCommand(): string {

@@ -7,11 +7,10 @@ import type { BrokerFinder } from '../broker/clientOptions.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
 import type { App } from '../config/app.ts';
 import { fileVariable } from '../config/environment.ts';
-import { idleOptions } from '../config/idle.ts';
 import { loadConfig } from '../config/load.ts';
-import { risksOf } from '../config/risks.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
+import { configWarnings } from '../config/warnings.ts';
 import { type CommandContext, UsageError } from './command.ts';
 
 /** What every command that uses the configuration starts from. */
@@ -23,7 +22,7 @@ export interface Setup {
   readonly secrets: Secrets;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
-  /** What is valid and may not be meant so, a line in words for each, with options as the user knows them. */
+  /** What a valid configuration lets strangers do, one line for each, with options as the user knows them. */
   readonly warnings: readonly string[];
 }
 
@@ -48,9 +47,7 @@ export async function setUp(
     log: createLog({ level: level ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
-    warnings: [...loaded.warnings, ...risksOf(loaded.config), ...idleOptions(loaded.config)].map(
-      app?.given.inWords ?? ((words) => words),
-    ),
+    warnings: configWarnings(loaded.config).map(app?.given.inWords ?? ((words) => words)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isOwnMachine } from '../config/risks.ts';
+import { isLoopback } from '../config/addresses.ts';
 import { type Config, type OptionRow, optionRows } from '../config/schema.ts';
 import { redactedConfig } from '../config/secrets.ts';
 import { isTree, type Tree, valueAt, withValueAt } from '../config/tree.ts';
@@ -61,6 +61,6 @@ function shownRoute(route: unknown, standIns: StandIns): string | null {
 function shownAddress(address: string, standIns: StandIns): string {
   const [, protocol = '', host = '', port = ''] =
     /^([a-z]+:\/\/)?(\[.*?\]|[^/:]*)(:\d+)?/.exec(address) ?? [];
-  const isKept = isOwnMachine(host) || host === '0.0.0.0' || host === '[::]';
+  const isKept = isLoopback(host) || host === '0.0.0.0' || host === '[::]';
   return `${protocol}${isKept ? host : (standIns.of(host) ?? '[host]')}${port}`;
 }

@@ -1,11 +1,10 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { variableOf } from './environment.ts';
-import { ingressFrom } from './ingress.ts';
-import { ConfigError, type Given } from './load.ts';
-import type { Problem } from './problems.ts';
+import { readTextFile } from './file.ts';
+import type { Given } from './load.ts';
+import { ConfigError, type Problem } from './problems.ts';
 import { optionRows } from './schema.ts';
-import { readTextFile } from './textFile.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
 import { timeZone } from './values.ts';
 
@@ -69,6 +68,9 @@ export const appOptions: readonly AppOption[] = [
 /** Where it listens; inside its container every network is that of Home Assistant's apps. */
 export const appListens = '0.0.0.0:8099';
 
+/** From where Home Assistant's Supervisor asks an app for its page, on the network that only apps are in. */
+const ingressFrom = '172.30.32.2';
+
 /** Stands for the broker that the Supervisor names; nobody connects to it. */
 const brokerOfSupervisor = 'mqtt://supervisor';
 
@@ -88,7 +90,7 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
   return {
     given: {
       file,
-      parsed: { value, problems, lineOf: numberOf, lineCutShort: () => undefined },
+      parsed: { value, problems, lineOf: numberOf },
       tell,
       inWords,
     },

@@ -1,10 +1,10 @@
+import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { authorityFault, certificateFault, keyFault, pairFault } from './certificates.ts';
+import { readBytes } from './file.ts';
 import type { Problem } from './problems.ts';
 import { optionRows, secretPaths } from './schema.ts';
 import { readSecret } from './secrets.ts';
-import { readBytes } from './textFile.ts';
 import { isTree, type Tree, valueAt } from './tree.ts';
 
 /** The operations that routes may name, each with the names of its path parameters. */
@@ -93,45 +93,36 @@ function secretProblems(tree: Tree): Problem[] {
     const file = at(tree, `${path}_file`);
     if (file === undefined) return [];
     if (has(tree, path)) return [problem(`${path}_file`, `give either this or ${path}, not both`)];
-    return typeof file === 'string'
-      ? faultOf(`${path}_file`, () => {
-          readSecret({ x: null, x_file: file }, 'x');
-          return null;
-        })
-      : [];
+    if (typeof file !== 'string') return [];
+    return problemOf(`${path}_file`, () => readSecret({ x: null, x_file: file }, 'x'));
   });
 }
 
-const certificateFiles = [
-  ['mqtt.ca_file', authorityFault],
-  ['mqtt.cert_file', certificateFault],
-  ['mqtt.key_file', keyFault],
-] as const;
-
-/** TLS would say it at the first connection, in OpenSSL's words and without the file's name. */
+/** A file that cannot be read or used: TLS would say so only at the first connection, and without the name of the file. */
 function certificateProblems(tree: Tree): Problem[] {
   const read = (path: string) => {
     const file = at(tree, path);
-    return typeof file === 'string' ? readBytes(file).toString('utf8') : null;
+    return typeof file === 'string' ? readBytes(file) : undefined;
   };
-  const problems = certificateFiles.flatMap(([path, faultIn]) =>
-    faultOf(path, () => {
-      const text = read(path);
-      return text === null ? null : faultIn(text);
-    }),
-  );
-  if (problems.length > 0) return problems;
-  const [cert, key] = [read('mqtt.cert_file'), read('mqtt.key_file')];
-  return cert === null || key === null ? [] : faultOf('mqtt.key_file', () => pairFault(cert, key));
+  const files = ['mqtt.ca_file', 'mqtt.cert_file', 'mqtt.key_file'];
+  const unreadable = files.flatMap((path) => problemOf(path, () => read(path)));
+  if (unreadable.length > 0) return unreadable;
+  const [ca, cert, key] = files.map(read);
+  return [
+    ...problemOf('mqtt.ca_file', () => ca && createSecureContext({ ca })),
+    ...(cert && key ? problemOf('mqtt.key_file', () => createSecureContext({ cert, key })) : []),
+  ];
 }
 
-/** What is wrong with an option, as the look at it returns or throws; none where that is null. */
-function faultOf(path: string, look: () => string | null): Problem[] {
+/** The problem with an option that reading or using its file throws; none if nothing is thrown. */
+function problemOf(path: string, use: () => unknown): Problem[] {
   try {
-    const fault = look();
-    return fault === null ? [] : [problem(path, fault)];
+    use();
+    return [];
   } catch (error) {
-    return [problem(path, errorMessage(error))];
+    const isOpenssl = error instanceof Error && 'reason' in error;
+    const what = isOpenssl ? `cannot be used: ${error.reason}` : errorMessage(error);
+    return [problem(path, what)];
   }
 }
 

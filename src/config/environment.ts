@@ -1,6 +1,5 @@
 import { parse } from 'yaml';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { optionCalled } from './otherNames.ts';
 import { type OptionRow, optionRows } from './schema.ts';
 
 const prefix = 'SONIC2MQTT_';
@@ -90,9 +89,8 @@ function readFlow(written: string): unknown {
 
 function unknownVariable(variable: string): string {
   const name = variable.slice(prefix.length);
-  const meant = optionCalled(name.toLowerCase().replaceAll('__', '.'));
   const candidates = [fileVariable, ...rowByVariable.keys()].map((each) => each.slice(prefix.length));
-  const near = meant ? variableOf(meant).slice(prefix.length) : nearest(name, candidates);
+  const near = nearest(name, candidates);
   return `${variable}: sets no option${didYouMean(near && `${prefix}${near}`)}`;
 }
 

@@ -1,104 +1,61 @@
+import { readFileSync } from 'node:fs';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Pair, parseDocument, visit } from 'yaml';
 import { missingColon, type Problem } from './problems.ts';
 import type { Path } from './tree.ts';
 
-/** A YAML file as read; `value` is undefined when the text is not YAML at all. */
+/** A configuration file as read. */
 export interface ParsedFile {
+  /** Undefined if the text is not YAML. */
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** The line of an option, or of the nearest section around it; undefined when none of it is in the file. */
+  /** The line of an option, or of the nearest section around it; undefined if none of it is in the file. */
   lineOf(path: Path): number | undefined;
-  /**
-   * The line of an option whose value is not in quotes and ends at a #, which YAML takes for the beginning of a comment;
-   * undefined for any other.
-   */
-  lineCutShort(path: Path): number | undefined;
 }
 
-// The parser's own sentences are for people who know YAML; those that users meet most are put in other words.
+// The parser's own sentences are shown, except where they are hard to understand or repeat a value, which may be a secret.
 const explanations: Readonly<Record<string, string>> = {
-  'Missing closing "quote': 'a value begins with " that does not end with it',
-  "Missing closing 'quote": "a value begins with ' that does not end with it",
   'Implicit map keys need to be followed by map values': missingColon,
-  TAB_AS_INDENT: 'a tab is used for indentation; use spaces',
-  BAD_SCALAR_START: 'a value that begins with @, % or ` must be in quotes',
+  MULTILINE_IMPLICIT_KEY: missingColon,
   BLOCK_AS_IMPLICIT_KEY:
     'a value that holds ": " must be in quotes; or else the next line is indented too far',
-  MULTILINE_IMPLICIT_KEY: missingColon,
-  UNEXPECTED_TOKEN: 'there is something after the end of a value; put the whole value in quotes',
-  BAD_INDENT: 'the indentation does not fit the lines around it',
+  DUPLICATE_KEY: 'this key is given twice in its section',
   MULTIPLE_DOCS: 'a second document begins here; remove the line ---',
   TAG_RESOLVE_FAILED: 'tags such as !secret mean nothing here; a secret can be given as password_file',
 };
 
-/** Indentation, brackets or marks of a line: deeper than anybody means, long before the parser runs out of its stack. */
-const tooDeep = /^ {200}|^ *(?:[-?:] +){50}|(?:[[{][^[{\]}]*){50}/m;
+const badAlias = 'a value that begins with * must be in quotes; unquoted it refers to something named above';
 
-/** Reads YAML; says every fault with its line, and never repeats a value, which may be a secret. */
+/** Reads YAML; names every fault with its line, and never repeats a value, which may be a secret. */
 export function parseFile(source: string): ParsedFile {
-  const depths = tooDeep.exec(source);
-  if (depths) {
-    const line = source.slice(0, depths.index).split('\n').length;
-    const problem = { path: [], line, what: 'what begins here is nested too deeply' };
-    return { value: undefined, problems: [problem], lineOf: () => undefined, lineCutShort: () => undefined };
-  }
   const lineCounter = new LineCounter();
   const document = parseDocument(source, {
     lineCounter,
     prettyErrors: false,
     stringKeys: true,
-    uniqueKeys: false,
     logLevel: 'error',
   });
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-
-  /** Where what ends there begins, if it is in quotes: one that nothing closes is noticed at the end of the file. */
-  function startOfQuoted(end: number): number {
-    let start = end;
-    visit(document, {
-      Scalar: (_key, { type, range }) => {
-        if (type?.startsWith('QUOTE') && range?.[1] === end) start = range[0];
-      },
-    });
-    return start;
-  }
-
-  const faults = [...document.errors, ...document.warnings].map(
-    ({ code, message, pos }): Problem => ({
-      path: [],
-      line: lineAt(startOfQuoted(pos[0])),
-      what: explanations[message] ?? explanations[code] ?? message,
-    }),
+  const problemAt = (offset: number, what: string): Problem => ({ path: [], line: lineAt(offset), what });
+  const unclosed = new Map<number, number>();
+  const badAliases: Problem[] = [];
+  visit(document, {
+    Scalar(_key, { type, range }) {
+      if (type?.startsWith('QUOTE') && range) unclosed.set(range[1], range[0]);
+    },
+    Alias(_key, alias) {
+      if (!alias.resolve(document)) badAliases.push(problemAt(startOf(alias), badAlias));
+    },
+  });
+  // After one slip the parser stumbles several times in the same line.
+  const seen = [...document.errors, ...document.warnings].filter(
+    ({ pos }, index, all) => all.findIndex((each) => lineAt(each.pos[0]) === lineAt(pos[0])) === index,
   );
-
-  function structuralFaults(node: unknown, path: Path): Problem[] {
-    if (isAlias(node)) {
-      const what =
-        'a value that begins with * must be in quotes; unquoted it refers to something named above';
-      return node.resolve(document) ? [] : [{ path, what }];
-    }
-    if (isSeq(node)) return node.items.flatMap((item, index) => structuralFaults(item, [...path, index]));
-    if (!isMap(node)) return [];
-    const firstLines = new Map<string, number>();
-    return node.items.flatMap((pair) => {
-      const key = keyOf(pair);
-      const line = lineAt(startOf(pair.key));
-      const firstLine = firstLines.get(key);
-      if (firstLine !== undefined) {
-        return [{ path: [...path, key], line, what: `is given twice, first in line ${firstLine}` }];
-      }
-      firstLines.set(key, line);
-      return structuralFaults(pair.value, [...path, key]);
-    });
-  }
-
-  function lineCutShort(path: Path): number | undefined {
-    const node = document.getIn(path, true);
-    if (!isScalar(node) || node.type !== 'PLAIN' || !node.comment) return undefined;
-    // Without a value it is a comment on an empty option, unless it looks like one.
-    const isCut = node.value !== null || /^\S/.test(node.comment);
-    return isCut ? lineAt(startOf(node)) : undefined;
-  }
+  const faults = seen.map(({ code, message, pos: [at] }) => {
+    // The parser notices a quote that nothing closes at the end of the file.
+    const start = message.startsWith('Missing closing') ? (unclosed.get(at) ?? at) : at;
+    return problemAt(start, explanations[message] ?? explanations[code] ?? message);
+  });
+  const problems = [...faults, ...badAliases];
 
   function lineOf(path: Path): number | undefined {
     let node: unknown = document.contents;
@@ -106,7 +63,7 @@ export function parseFile(source: string): ParsedFile {
     for (const step of path) {
       if (isAlias(node)) node = node.resolve(document);
       const pair: Pair | undefined = isMap(node)
-        ? node.items.find((each) => keyOf(each) === step)
+        ? node.items.find(({ key }) => isScalar(key) && String(key.value) === step)
         : undefined;
       const item: unknown = isSeq(node) ? node.items[Number(step)] : undefined;
       if (!pair && !isNode(item)) break;
@@ -116,25 +73,45 @@ export function parseFile(source: string): ParsedFile {
     return line;
   }
 
-  if (document.errors.length > 0) {
-    // One slip makes the parser stumble several times in its line.
-    const firstOfLine = faults.filter((each, index) => each.line !== faults[index - 1]?.line);
-    return { value: undefined, problems: firstOfLine, lineOf, lineCutShort };
-  }
-  const problems = [...faults, ...structuralFaults(document.contents, [])];
+  if (document.errors.length + badAliases.length > 0) return { value: undefined, problems, lineOf };
   try {
     const value: unknown = document.toJS();
-    // Throws where an alias stands in what it names, and the value never ends.
+    // Throws if an alias stands inside of what it names, so that the value never ends.
     JSON.stringify(value);
-    return { value, problems, lineOf, lineCutShort };
+    return { value, problems, lineOf };
   } catch {
-    const refused =
-      problems.length > 0
-        ? problems
-        : [{ path: [], what: 'the aliases (*name) in the file cannot be followed' }];
-    return { value: undefined, problems: refused, lineOf, lineCutShort };
+    const endless = { path: [], what: 'the aliases (*name) in the file cannot be followed' };
+    return { value: undefined, problems: [...problems, endless], lineOf };
   }
 }
 
-const keyOf = (pair: Pair) => (isScalar(pair.key) ? String(pair.key.value) : '');
 const startOf = (node: unknown) => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+};
+
+/** The text of a file without a byte order mark; throws an error that says which file cannot be read, and why. */
+export function readTextFile(path: string): string {
+  const bytes = readBytes(path);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    // A password in another encoding would only be rejected by the cloud.
+    throw new Error(`cannot read ${path}: it is not UTF-8`, { cause });
+  }
+}
+
+/** The bytes of a file; throws as `readTextFile` does. */
+export function readBytes(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    throw new Error(`cannot read ${path}: ${reasons[code] ?? code}`, { cause });
+  }
+}

@@ -3,24 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { errorMessage } from '../base/errorMessage.ts';
 import { crossProblems, type OperationParams } from './checks.ts';
 import { fileVariable, readEnvironment, type Setting, variableOf } from './environment.ts';
-import { type ParsedFile, parseFile } from './file.ts';
-import { type Problem, schemaProblems } from './problems.ts';
+import { type ParsedFile, parseFile, readTextFile } from './file.ts';
+import { ConfigError, type Problem, schemaProblems } from './problems.ts';
 import { type Config, configSchema, optionRows, secretPaths } from './schema.ts';
-import { readTextFile } from './textFile.ts';
-import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
-
-/** A configuration that cannot be used; each problem is one line for people, and none repeats a secret. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
-    const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
-    super(['The configuration cannot be used:', ...lines.map((each) => `  ${each}`)].join('\n'));
-    this.problems = lines;
-  }
-}
+import { isAtOrBelow, isTree, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
 
 /** Options that were given elsewhere than in a file of the user's own, and how to speak of them there. */
 export interface Given {
@@ -50,8 +36,6 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly file: string | null;
-  /** What the file may not mean as it is read, a line in words for each. */
-  readonly warnings: readonly string[];
 }
 
 /** Reads file and environment, which goes before the file; throws a ConfigError that names every problem. */
@@ -83,29 +67,15 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const folderFor = (option: string) => (isSet(option) ? cwd : folder);
   const tree = withOwnClientId(withAbsolutePaths(merge(fileTree, settings), folderFor));
   const result = configSchema.safeParse(tree);
-  const found = [
+  const problems = [
+    ...parsed.problems,
     ...(result.error ? schemaProblems(result.error, tree) : []),
     ...crossProblems(tree, operations),
   ];
-  // What is missing may be in the other part of what is given twice.
-  const isExplained = ({ path }: Problem) =>
-    valueAt(tree, path) === undefined && parsed.problems.some((each) => isWithin(each.path, path));
-  const problems = [...parsed.problems, ...found.filter((each) => !isExplained(each))];
   if (result.success && problems.length === 0 && unknown.length === 0) {
-    const warnings = secretPaths.flatMap((option) => {
-      const line = isSet(option) ? undefined : parsed.lineCutShort(option.split('.'));
-      return line === undefined
-        ? []
-        : [`${option} (line ${line}) ends before the #: if that belongs to it, put it in quotes`];
-    });
-    return { config: result.data, file: source === null ? null : path, warnings };
+    return { config: result.data, file: source === null ? null : path };
   }
   throw new ConfigError([...describe(problems), ...unknown]);
-}
-
-/** Whether a path is that of a section that is named, or of something in it. */
-function isWithin(section: Path, path: Path): boolean {
-  return section.length > 0 && section.every((step, index) => step === path[index]);
 }
 
 /** The file's text; null when nobody asked for this file and it does not exist. */

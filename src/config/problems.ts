@@ -1,16 +1,28 @@
 import type { z } from 'zod';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { optionCalled } from './otherNames.ts';
 import { optionRows } from './schema.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt } from './tree.ts';
 
-/** Something wrong with one option; no path: with the file as a whole. */
+/** Something wrong with one option; with an empty path, with the file as a whole. */
 export interface Problem {
   readonly path: Path;
-  /** Where the path alone does not lead to the line in the file. */
+  /** The line in the file, if the path alone does not lead there. */
   readonly line?: number;
   /** Continues "mqtt.keepalive (line 12): ". */
   readonly what: string;
+}
+
+/** A configuration that cannot be used; each problem is one line for people, and none repeats a secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
+    const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
+    super(['The configuration cannot be used:', ...lines.map((each) => `  ${each}`)].join('\n'));
+    this.problems = lines;
+  }
 }
 
 /** What is wrong with `key value` and `key:value`. */
@@ -18,30 +30,25 @@ export const missingColon = 'a key must be followed by a colon and a space';
 
 /** What the schema finds wrong, in words; `tree` is what it looked at. */
 export function schemaProblems(error: z.ZodError, tree: Tree): Problem[] {
-  return error.issues.flatMap(decided).flatMap((issue): Problem[] => {
-    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, what: explain(issue, tree) }];
+  return error.issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
+    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, what: describeIssue(issue, tree) }];
     return issue.keys.map((key) => unknownKey(issue.path, key));
   });
 }
 
-/** Where one of several kinds may be given, what is wrong with the kind that was; the first where it is none of them. */
-function decided(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+/** An option that takes one of several kinds of values: what is wrong with the kind that was given. */
+function withoutUnions(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0;
   const meant = issue.errors.find((issues) => !issues.some(isOther)) ?? issue.errors[0] ?? [];
   return meant.map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
 }
 
-function explain(issue: z.core.$ZodIssue, tree: Tree): string {
+function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   const value = valueAt(tree, issue.path);
   if (value === undefined) return 'is required';
-  const near =
-    issue.code === 'invalid_value' && typeof value === 'string'
-      ? nearest(
-          value,
-          issue.values.filter((each) => typeof each === 'string'),
-        )
-      : null;
+  const words = issue.code === 'invalid_value' ? issue.values.filter((each) => typeof each === 'string') : [];
+  const near = typeof value === 'string' ? nearest(value, words) : null;
   return `${issue.message}${shown(value, issue.path)}${didYouMean(near)}`;
 }
 
@@ -50,7 +57,7 @@ function shown(value: unknown, path: Path): string {
   if (Array.isArray(value)) return '; got a list';
   if (isTree(value)) return '; got a map';
   const option = optionRows.find((row) => isAtOrBelow(path.join('.'), row.path));
-  // Where a section belongs, text may be anything.
+  // Text in the place of a section may be anything.
   if (!option || option.secret) return '';
   if (typeof value !== 'string') return `; got ${String(value)}`;
   const mayHoldCredentials = /@|:\/\//.test(value);
@@ -66,8 +73,10 @@ function unknownKey(section: Path, key: string): Problem {
   const siblings = optionRows
     .filter((row) => row.path.startsWith(start))
     .map((row) => row.path.slice(start.length).split('.')[0] ?? '');
-  const elsewhere = optionRows.filter((row) => row.path.endsWith(`.${key}`));
-  const moved = elsewhere.length === 1 ? (elsewhere[0]?.path ?? null) : null;
-  const meant = optionCalled(`${start}${key}`) ?? nearest(key, siblings) ?? moved;
-  return { path, what: `unknown key${didYouMean(meant)}` };
+  const [elsewhere = null, ...others] = optionRows
+    .map((row) => row.path)
+    .filter((each) => each.endsWith(`.${key}`));
+  // A host or a port is hardly meant to be that of the embedded broker.
+  const moved = others.length > 0 || elsewhere?.startsWith('mqtt.embedded.') ? null : elsewhere;
+  return { path, what: `unknown key${didYouMean(nearest(key, siblings) ?? moved)}` };
 }

@@ -260,3 +260,25 @@ export const optionRows: readonly OptionRow[] = rowsOf(configSchema, '');
 
 /** The options that are secret; each can also be given as a file, at the same path with `_file` behind it. */
 export const secretPaths = optionRows.filter((row) => row.secret).map((row) => row.path);
+
+/** The addresses of the broker, or of the nodes of a cluster; none if the embedded broker is meant. */
+export function brokerAddresses({ mqtt }: Config): readonly string[] {
+  return [mqtt.url ?? []].flat();
+}
+
+/** JSON Schema (draft 2020-12) of the configuration file, for editors; `operations` are the names that routes may have. */
+export function configJsonSchema(operations: readonly string[]): object {
+  const schema = z.toJSONSchema(configSchema, {
+    target: 'draft-2020-12',
+    io: 'input',
+    override({ zodSchema, jsonSchema }) {
+      if (zodSchema instanceof z.ZodRecord) jsonSchema.propertyNames = { enum: [...operations] };
+      if (!jsonSchema.properties) return;
+      // What the file leaves out may come from the environment, so no key is required.
+      delete jsonSchema.required;
+      // The default of a section is an empty one, which says nothing.
+      delete jsonSchema.default;
+    },
+  });
+  return { ...schema, title: 'Configuration of sonic2mqtt' };
+}

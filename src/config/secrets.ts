@@ -1,7 +1,6 @@
 import { formatDuration } from '../base/duration.ts';
-import { brokerAddresses } from './brokerAddresses.ts';
-import { type Config, optionRows, secretPaths } from './schema.ts';
-import { readBytes, readTextFile } from './textFile.ts';
+import { readBytes, readTextFile } from './file.ts';
+import { brokerAddresses, type Config, optionRows, secretPaths } from './schema.ts';
 import { type Tree, valueAt, withValueAt } from './tree.ts';
 
 type SecretSection<Key extends string> = Readonly<Record<Key | `${Key}_file`, string | null>>;
@@ -36,7 +35,7 @@ function readSecretAt(config: Config, path: readonly string[]): string | undefin
   return readSecret(valueAt(config, path.slice(0, -1)) as SecretSection<string>, key);
 }
 
-/** Whoever needs the secret says what is wrong with its file. */
+/** The part that needs the secret says what is wrong with its file. */
 function readIfPossible(read: () => string | undefined): string | undefined {
   try {
     return read();

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
+import { validate } from 'node-cron';
 import { z } from 'zod';
 import { parseDuration } from '../base/duration.ts';
 import { emailPattern } from '../base/email.ts';
 import type { Schedule } from '../base/schedule.ts';
-import { parseSchedule } from './schedule.ts';
 
 // The kinds of values an option can have. Each message continues "mqtt.keepalive (line 12): ".
 
@@ -26,9 +26,9 @@ export function optional<Schema extends z.ZodType<unknown, string | string[]>>(s
 export const flag = z.boolean({ error: 'must be true or false' });
 
 /** A whole number within bounds, both included. */
-export function whole(least: number, most: number) {
-  const message = `must be a whole number from ${least} to ${most}`;
-  return z.int({ error: message }).min(least, message).max(most, message);
+export function whole(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z.int({ error: message }).min(min, message).max(max, message);
 }
 
 /** One word of several. */
@@ -42,30 +42,39 @@ export const names = z.array(text, { error: 'must be a list, such as [a, b]' });
 const durationMessage = 'must be a duration such as 500ms, 30s, 5m or 1h';
 
 // Timers of the runtime end at 24.8 days.
-const longestDuration = '576h';
+const maxDuration = '576h';
 
 /** A duration, in ms once read. */
-export function duration(shortest: string, longest = longestDuration) {
+export function duration(min: string, max = maxDuration) {
   return z
     .string({ error: durationMessage })
     .meta({ pattern: '^\\s*\\d+(\\.\\d+)?(ms|s|m|h)\\s*$' })
     .transform((written, context) => {
       const durationMs = parseDuration(written);
       if (durationMs === null) return refuse(context, durationMessage);
-      const isBearable = isWithin(durationMs, shortest, longest);
-      return isBearable ? durationMs : refuse(context, `must be from ${shortest} to ${longest}`);
+      return isWithin(durationMs, min, max) ? durationMs : refuse(context, `must be from ${min} to ${max}`);
     });
 }
 
-function isWithin(durationMs: number, shortest: string, longest: string): boolean {
-  const [shortestMs = 0, longestMs = 0] = [shortest, longest].map((each) => parseDuration(each) ?? 0);
-  return durationMs >= shortestMs && durationMs <= longestMs;
+function isWithin(durationMs: number, min: string, max: string): boolean {
+  const [minMs = 0, maxMs = 0] = [min, max].map((each) => parseDuration(each) ?? 0);
+  return durationMs >= minMs && durationMs <= maxMs;
 }
 
 const scheduleMessage = 'must be a duration such as 30s or a cron expression of 5 or 6 fields';
 
 // Cron goes down to one second.
-const shortestInterval = '100ms';
+const minInterval = '100ms';
+
+/** Reads a duration or a cron expression of 5 or 6 fields (seconds first); null for anything else. */
+export function parseSchedule(text: string): Schedule | null {
+  const everyMs = parseDuration(text);
+  if (everyMs !== null) return { kind: 'every', everyMs };
+  const fields = text.trim().split(/\s+/);
+  const expression = fields.join(' ');
+  // node-cron also takes words such as @hourly, which this configuration does not promise.
+  return fields.length >= 5 && validate(expression) ? { kind: 'cron', expression } : null;
+}
 
 /** A duration or a cron expression. */
 export const schedule = z
@@ -74,8 +83,8 @@ export const schedule = z
   .transform((written, context): Schedule => {
     const read = parseSchedule(written);
     if (!read) return refuse(context, scheduleMessage);
-    const isBearable = read.kind === 'cron' || isWithin(read.everyMs, shortestInterval, longestDuration);
-    return isBearable ? read : refuse(context, `must be from ${shortestInterval} to ${longestDuration}`);
+    const isAllowed = read.kind === 'cron' || isWithin(read.everyMs, minInterval, maxDuration);
+    return isAllowed ? read : refuse(context, `must be from ${minInterval} to ${maxDuration}`);
   });
 
 const emailMessage = 'must be an e-mail address';
@@ -125,39 +134,7 @@ const brokerUrl = z
   });
 
 /** Address of a broker, or of each node of a cluster. */
-export const brokerUrls = z.union([
-  brokerUrl,
-  z
-    .array(brokerUrl)
-    .min(1, 'must name at least one address')
-    .meta({ uniqueItems: true })
-    .superRefine((addresses, context) => {
-      for (const [index, address] of addresses.entries()) {
-        const first = addresses.findIndex((each) => placeOf(each) === placeOf(address));
-        if (first < index) {
-          context.addIssue({
-            code: 'custom',
-            path: [index],
-            message: `is given twice, first as number ${first + 1}`,
-          });
-        }
-      }
-    }),
-]);
-
-/** What two addresses of the same broker have in common. */
-function placeOf(address: string): string {
-  const { protocol, hostname, port, pathname } = new URL(address);
-  const isDefault = Number(port) === defaultBrokerPorts[protocol];
-  return `${protocol}//${hostname}:${isDefault ? '' : port}${pathname.replace(/\/$/, '')}`.toLowerCase();
-}
-
-const defaultBrokerPorts: Readonly<Record<string, number>> = {
-  'mqtt:': 1883,
-  'mqtts:': 8883,
-  'ws:': 80,
-  'wss:': 443,
-};
+export const brokerUrls = z.union([brokerUrl, z.array(brokerUrl).min(1, 'must name at least one address')]);
 
 /** Null where a % begins no code. Its text is asked for: the bundler drops a decoding that is done only to see it fail. */
 function decoded(text: string): string | null {

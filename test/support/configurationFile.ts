@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { ConfigError } from '../../src/config/problems.ts';
 
 /** The required values, in two lines. */
 export const required = [

@@ -1,34 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { parseDuration } from '../../../src/base/duration.ts';
 import { variableOf } from '../../../src/config/environment.ts';
 import { parseFile } from '../../../src/config/file.ts';
-import { configJsonSchema } from '../../../src/config/jsonSchema.ts';
-import { ConfigError, loadConfig } from '../../../src/config/load.ts';
-import { optionRows } from '../../../src/config/schema.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { configJsonSchema, optionRows } from '../../../src/config/schema.ts';
+import { problemsOf as faultsOf, loadFrom } from '../../support/configurationFile.ts';
+import { temporaryFolder } from '../../support/program.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonic2mqtt-hostile-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
-/** The problems of a configuration, none when it loads; anything else that is thrown goes through. */
-function problemsOf(yaml: string, env: NodeJS.ProcessEnv = {}): readonly string[] {
-  writeFileSync(join(folder, 'config.yaml'), yaml);
-  try {
-    loadConfig({ env, cwd: folder });
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
+const problemsOf = (yaml: string, env: NodeJS.ProcessEnv = {}) => faultsOf(() => loadFrom(folder, yaml, env));
 
 const good = {
   SONIC2MQTT_CLOUD__BASE_URL: 'https://api.example.com',
@@ -104,6 +89,23 @@ describe('whatever the file holds', () => {
       }),
     ].join('\n');
     expect(problemsOf(bomb, good)).toContainEqual(expect.stringContaining('aliases'));
+  });
+
+  it.each(['a: &a {b: *a}', 'cloud: &c\n  routes: *c', '&all\nlog: *all'])(
+    'an alias that stands in what it names is refused: %s',
+    (yaml) => {
+      expect(problemsOf(yaml, good)).toContainEqual(expect.stringContaining('aliases'));
+    },
+  );
+
+  it('what is nested too deeply to be read is refused', () => {
+    for (const yaml of [
+      '['.repeat(20_000),
+      `${'['.repeat(5_000)}${']'.repeat(5_000)}`,
+      '- '.repeat(20_000),
+    ]) {
+      expect(problemsOf(yaml, good).length).toBeGreaterThan(0);
+    }
   });
 
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('the key %s is unknown', (key) => {

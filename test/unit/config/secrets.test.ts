@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/schema.ts';
-import { readSecret, redactedConfig } from '../../../src/config/secrets.ts';
+import { readSecret, redactedConfig, secretsOf } from '../../../src/config/secrets.ts';
+import { temporaryFolder } from '../../support/program.ts';
 
 const cloud = { base_url: 'https://api.example.com', email: 'me@example.com' };
 
@@ -65,4 +68,29 @@ describe('the configuration as it may be published', () => {
     const config = configSchema.parse({ cloud, mqtt: { embedded: { enabled: true } } });
     expect(redactedConfig(config)).toMatchObject({ mqtt: { url: null } });
   });
+});
+
+it('everything secret is known before the first line of the log', () => {
+  const folder = temporaryFolder();
+  const [passwordFile, keyFile] = ['password', 'key'].map((name) => join(folder, name)) as [string, string];
+  writeFileSync(passwordFile, 'of-a-file\n');
+  writeFileSync(keyFile, '-----BEGIN PRIVATE KEY-----\nabcd\n-----END PRIVATE KEY-----\n');
+  const config = configSchema.parse({
+    cloud: { base_url: 'https://api.example.com', email: 'me@example.com', password_file: passwordFile },
+    mqtt: {
+      url: 'mqtt://me:in%20url@localhost',
+      password: 'of-broker',
+      key_file: keyFile,
+      embedded: { username: 'x', password_file: join(folder, 'nowhere') },
+    },
+    http: { webhook: { secret: 'of-webhook', signing_secret: 'of-signature' } },
+  });
+  expect(secretsOf(config).toSorted()).toEqual(
+    [
+      '-----BEGIN PRIVATE KEY-----\nabcd\n-----END PRIVATE KEY-----',
+      ...['in url', 'in%20url', 'of-broker', 'of-file', 'of-signature', 'of-webhook'].map((each) =>
+        each === 'of-file' ? 'of-a-file' : each,
+      ),
+    ].toSorted(),
+  );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSchedule } from '../../../src/config/schedule.ts';
+import { parseSchedule } from '../../../src/config/values.ts';
 
 describe('a schedule', () => {
   it.each([

@@ -1,0 +1,68 @@
+import { ConfigError } from './problems.ts';
+import type { Config } from './schema.ts';
+import { readSecret } from './secrets.ts';
+
+// The addresses that follow from the configuration: of the broker, the status page, the webhook and the proxy.
+
+/** Whether a host name is that of this machine, so that nobody else can be there or listen on the way. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** Where a browser on another machine opens the status page; null if it is not served, or the address is not known. */
+export function statusPageUrl({ http: { listen } }: { http: Pick<Config['http'], 'listen'> }): string | null {
+  if (listen === null || listen.port === 0) return null;
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const url = URL.parse(`http://${host}:${listen.port}/`);
+  // A page on all addresses has no address of its own.
+  if (url === null || ['0.0.0.0', '[::]'].includes(url.hostname) || isLoopback(url.hostname)) return null;
+  return url.href;
+}
+
+/**
+ * The address that is put into the webhook setting of each property; null if nothing is to be put there. Throws an error in
+ * words if the file of the secret cannot be read.
+ */
+export function webhookAddress({ http: { webhook } }: Pick<Config, 'http'>): string | null {
+  const { public_url: written, register } = webhook;
+  if (!register || written === null) return null;
+  const secret = readSecret(webhook, 'secret');
+  const endings = secret === undefined ? [] : [secret, encodeURIComponent(secret)];
+  // A proxy may need the slash at the end; the bridge's own path has none.
+  const bare = written.replace(/\/+$/, '');
+  return endings.some((each) => bare.endsWith(`/webhook/${each}`)) ? bare : written;
+}
+
+/**
+ * The proxy that the environment names for an address, by the rules of undici's EnvHttpProxyAgent: `HTTPS_PROXY` or else
+ * `HTTP_PROXY` for https, `HTTP_PROXY` for http, unless `NO_PROXY` names the host; lower case goes first. Null for none.
+ * This machine is always reached directly.
+ */
+export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | null {
+  if (isLoopback(url.hostname) || isExempt(url, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return null;
+  const names = url.protocol === 'https:' ? ['HTTPS_PROXY', 'HTTP_PROXY'] : ['HTTP_PROXY'];
+  for (const name of names) {
+    const value = env[name.toLowerCase()] ?? env[name];
+    if (value) return parseProxy(name, value);
+  }
+  return null;
+}
+
+function parseProxy(name: string, value: string): URL {
+  const proxy = URL.parse(value.includes('://') ? value : `http://${value}`);
+  if (proxy && /^https?:$/.test(proxy.protocol)) return proxy;
+  // The value is not repeated: it may hold a password.
+  throw new ConfigError([`${name}: must be the address of an HTTP proxy, for example http://proxy:3128`]);
+}
+
+/** Whether a list such as `localhost,.example.com,cloud.example.com:8443` names the host, or a domain that it is in. */
+function isExempt({ hostname, protocol, port }: URL, list: string): boolean {
+  if (list.trim() === '*') return true;
+  const usedPort = port || (protocol === 'https:' ? '443' : '80');
+  return list.split(/[,\s]+/).some((entry) => {
+    const [, name = entry, namedPort] = /^(.+):(\d+)$/.exec(entry) ?? [];
+    const domain = name.replace(/^\*?\./, '').toLowerCase();
+    const isNamed = domain !== '' && (hostname === domain || hostname.endsWith(`.${domain}`));
+    return isNamed && (namedPort === undefined || Number(namedPort) === Number(usedPort));
+  });
+}
