@@ -159,8 +159,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a stop ends the commands',
     file: valveQueue,
-    text: '{ priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany }',
-    replacement: '{ priority, sendSignal, timeoutMs, onAnswer, isOneOfMany }',
+    text: '{ priority, signal, sendSignal, timeoutMs, onAnswer }',
+    replacement: '{ priority, sendSignal, timeoutMs, onAnswer }',
     tests: valveQueueTests,
   },
   {

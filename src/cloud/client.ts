@@ -11,6 +11,7 @@ import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import { Http, type HttpResponse } from './http.ts';
 import { type ListResult, listAll, type PageWatcher, type Whole } from './listAll.ts';
+import { MissingRoutes } from './missingRoutes.ts';
 import { NetworkError } from './networkErrors.ts';
 import {
   type Call,
@@ -22,18 +23,10 @@ import {
   type RecordOf,
 } from './operations.ts';
 import { PageMemory } from './pageMemory.ts';
-import { encodeCall, type HttpRequest, type RouteOverrides, routeOf, type UncheckedCall } from './request.ts';
+import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter, type RequestTotals } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
-import {
-  checkStatus,
-  type GoodAnswer,
-  isAboutRecords,
-  isRouteGone,
-  type Page,
-  readAnswer,
-  retryAfterOf,
-} from './response.ts';
+import { checkStatus, type GoodAnswer, type Page, readAnswer, retryAfterOf } from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
 
@@ -65,8 +58,6 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Aborts when it is not to be sent any more, be it again: what was sent stays sent. */
   readonly sendSignal?: AbortSignal;
-  /** The same is asked for many records: a 404 or 405 is about this one, and not about the route. */
-  readonly isOneOfMany?: boolean;
   /** How long it may take from now, in ms. Unless given, a command has the request timeout, and a poll has it from when it is sent. */
   readonly timeoutMs?: number;
   /** Told the status of the answer that counts, good or bad. */
@@ -105,9 +96,17 @@ export interface Traffic {
   readonly isUsedUp: boolean;
 }
 
+/** A call, before it is checked. */
+interface OwnCall<Name extends OperationName> {
+  readonly operation: Name;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+}
+
 /** A request to be made. */
 interface Order {
   readonly name: OperationName;
+  readonly params: Readonly<Record<string, string>>;
   readonly request: HttpRequest;
   readonly options: CallOptions;
   readonly problems: ProblemCollector;
@@ -153,8 +152,7 @@ export class CloudClient {
   readonly #counter: RequestCounter;
   readonly #cloudClock: CloudClock;
   readonly #closing = new AbortController();
-  readonly #worked = new Set<OperationName>();
-  readonly #gone = new Set<OperationName>();
+  readonly #missingRoutes = new MissingRoutes();
   #saidPauseAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CloudClientOptions) {
@@ -230,17 +228,12 @@ export class CloudClient {
 
   availability(name: OperationName): Availability {
     if (this.#options.routes[name] === null) return 'off';
-    return this.#gone.has(name) ? 'unavailable' : 'available';
+    return this.#missingRoutes.has(name) ? 'unavailable' : 'available';
   }
 
-  /** Whether a 404 or 405 may be about the route itself: it is published nowhere, and has never answered. */
+  /** Whether a 404 or 405 may mean that the cloud has no such route: nobody has published it, and it has never worked. */
   isInDoubt(name: OperationName): boolean {
-    return isRouteGone(operationRow(name), 404, this.#worked.has(name));
-  }
-
-  /** Gives a route up that had this status for records that are there; one that is not in doubt is kept. */
-  giveUp(name: OperationName, status: number | undefined): void {
-    if (this.isInDoubt(name)) this.#noteGone(name, status);
+    return this.#missingRoutes.isInDoubt(name);
   }
 
   traffic(): Traffic {
@@ -287,10 +280,10 @@ export class CloudClient {
     options: CallOptions,
     isRawWanted: boolean,
   ): Promise<Answered<Name>> {
-    const { operation: name, params } = call as UncheckedCall & { operation: Name };
+    const { operation: name, params = {} } = call as OwnCall<Name>;
     const problems = this.#problems.collect(name, params);
     const request = encodeCall(call, this.#options.routes);
-    const answer = await this.#request({ name, request, options, problems, isRawWanted });
+    const answer = await this.#request({ name, params, request, options, problems, isRawWanted });
     problems.end();
     return answer as Answered<Name>;
   }
@@ -300,14 +293,16 @@ export class CloudClient {
     options: ListOptions,
     isRawWanted: boolean,
   ): Promise<ListResult<Listed>> {
-    const { operation: name, query, params } = call as UncheckedCall & { operation: Name };
+    const { operation: name, query, params = {} } = call as OwnCall<Name>;
     const problems = this.#problems.collect(name, params);
-    const { page: _, ...otherQuery } = (query ?? {}) as Record<string, unknown>;
+    const { page: _, ...otherQuery } = query ?? {};
     const request = encodeCall({ operation: name, params, query: otherQuery }, this.#options.routes);
     const joint = request.path.includes('?') ? '&' : '?';
     let startedAt: number | undefined;
+    let sentAt: number | undefined;
     const onSend = () => {
       startedAt ??= this.#clock.now();
+      sentAt ??= this.#clock.monotonic();
     };
     const { records, problem, gist, notice, isInDoubt, whole } = await listAll<Listed>({
       operation: name,
@@ -316,7 +311,8 @@ export class CloudClient {
       before: isRawWanted ? null : (this.#pages.recallList(request.path) as Whole<Listed> | null),
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-        const answer = await this.#request({ name, request: paged, options, problems, isRawWanted, onSend });
+        const order = { name, params, request: paged, options, problems, isRawWanted, onSend };
+        const answer = await this.#request(order);
         const page = answer.reply as Page<Listed>;
         if (!isRawWanted) return page;
         return { ...page, records: (answer.sent as { readonly data: readonly Listed[] }).data };
@@ -327,7 +323,10 @@ export class CloudClient {
       throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
     }
     if (notice !== null) problems.report('info', notice);
-    if (problem === null) problems.end();
+    if (problem === null) {
+      problems.end();
+      this.#missingRoutes.recordList(name, records, sentAt ?? this.#clock.monotonic());
+    }
     return {
       records,
       complete: problem === null,
@@ -341,7 +340,7 @@ export class CloudClient {
   /** Makes a request within one deadline, which its caller, its time and the end of the client bring about. */
   async #request(order: Order): Promise<GoodAnswer> {
     const { name, request, options } = order;
-    if (this.#gone.has(name)) {
+    if (this.#missingRoutes.has(name)) {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
     const { signal, sendSignal, timeoutMs } = options;
@@ -486,6 +485,7 @@ export class CloudClient {
     deadline.set(this.#options.requestTimeoutMs);
     const job: Job = {
       name,
+      params: {},
       request: encodeCall(call, this.#options.routes),
       options: {},
       problems: this.#problems.collect(name, {}),
@@ -509,19 +509,18 @@ export class CloudClient {
 
   /** What a response says; throws the error that its status means. */
   #readResponse(job: Job, response: HttpResponse): GoodAnswer {
-    const { name, request, priority, problems, isRawWanted } = job;
+    const { name, params, request, priority, problems, isRawWanted } = job;
     const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = checkStatus(name, response, this.#clock.now(), hide);
     if (error) {
-      const row = operationRow(name);
-      const isAboutRecord =
-        isAboutRecords(row) && (job.options.isOneOfMany === true || this.#worked.has(name));
-      if (!isRouteGone(row, error.status, isAboutRecord)) throw error;
-      this.#noteGone(name, error.status);
-      throw new CloudError('unsupported', name, error.message, { status: error.status, mayHaveActed: false });
+      const { status, message } = error;
+      const wasMissing = this.#missingRoutes.has(name);
+      if (!this.#missingRoutes.recordError(name, params, status, this.#clock.monotonic())) throw error;
+      if (!wasMissing) this.#logMissing(name, status);
+      throw new CloudError('unsupported', name, message, { status, mayHaveActed: false });
     }
-    this.#worked.add(name);
+    this.#missingRoutes.recordWorked(name);
     const isPage = operationRow(name).reply.kind === 'page' && !response.bodyProblem;
     const isPolledPage = isPoll(priority) && isPage && !isRawWanted;
     const known = isPolledPage && this.#pages.recall(request.path, response.body);
@@ -541,9 +540,7 @@ export class CloudClient {
     return good;
   }
 
-  #noteGone(name: OperationName, status: number | undefined): void {
-    if (this.#gone.has(name)) return;
-    this.#gone.add(name);
+  #logMissing(name: OperationName, status: number | undefined): void {
     const { method, path } = routeOf(name, this.#options.routes);
     this.#options.log.info(
       { operation: name },

@@ -4,7 +4,7 @@ import { readEnvelope } from './decoders.ts';
 import { CloudError, type CloudErrorKind } from './errors.ts';
 import type { HttpResponse } from './http.ts';
 import { oneLine } from './oneLine.ts';
-import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';
+import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
 
 /** One page of a list; null where the cloud did not say. */
@@ -81,23 +81,6 @@ export function checkStatus(
 export function retryAfterOf(answer: HttpResponse, nowMs: number): number | null {
   if (answer.status !== 429 && answer.status !== 503) return null;
   return readRetryAfter(answer.header('retry-after'), answer.header('date'), nowMs);
-}
-
-/**
- * Whether the cloud's error shows that a route does not exist. Only routes that nobody has published, or that are
- * beyond the interface document, are given up; a 404 may be about a record only, and so may a 405.
- */
-export function isRouteGone(row: AnyOperation, status: number | undefined, isAboutRecord: boolean): boolean {
-  const isUncertain = row.source === 'assumed' || (row.number === null && !row.session);
-  return isUncertain && (status === 501 || ((status === 404 || status === 405) && !isAboutRecord));
-}
-
-/**
- * Whether a 404 or 405 may be about a record: the operation names one, or lists some. A list that was once there is not given
- * up for one of them, as that would withdraw all that was in it.
- */
-export function isAboutRecords({ path, reply }: AnyOperation): boolean {
-  return paramNames(path).length > 0 || reply.kind === 'page';
 }
 
 /**

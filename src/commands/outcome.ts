@@ -10,7 +10,6 @@ import type { Call } from '../cloud/operations.ts';
 import type { BridgeAction } from '../entities/row.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
-import { lookIntoMissing } from '../polling/missingRoute.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
@@ -160,13 +159,11 @@ export class Outcomes {
 
   /**
    * Takes note of what a failed call tells beyond its command: a mistake of this program is logged, and an operation
-   * that the cloud does not offer is told. Resolves with whether the operation was given up for it; never rejects.
+   * that the cloud does not offer is told.
    */
-  noteFailure(topic: string, call: Call, error: unknown): Promise<boolean> {
-    const { client, store, events, signal, log } = this.#parts;
-    const offersChanged = () => void events.emit('offersChanged');
+  noteFailure(topic: string, error: unknown): void {
+    const { events, log } = this.#parts;
     if (!(error instanceof CloudError)) log.error({ err: error }, `${topic} went wrong`);
-    else if (error.kind === 'unsupported') offersChanged();
-    return lookIntoMissing(call, error, { client, store, signal, offersChanged, log });
+    else if (error.kind === 'unsupported') events.emit('offersChanged');
   }
 }

@@ -159,8 +159,6 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
         priority: 'command',
         signal,
         timeoutMs: timeLeftMs(sentAfter, this.#parts) ?? 0,
-        // That there is none says nothing of the route.
-        isOneOfMany: true,
         onAnswer: (status) => {
           httpStatus = status;
         },

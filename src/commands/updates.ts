@@ -13,7 +13,6 @@ import type {
   Sonic,
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
-import { namesRecords } from '../polling/missingRoute.ts';
 import type { Store } from '../store/store.ts';
 import { timeLeftMs } from './messageRules.ts';
 import { type CommandParts, type Outcomes, reasonFor } from './outcome.ts';
@@ -94,7 +93,7 @@ export class Updates {
     const { client, signal, clock } = this.#parts;
     const startedAt = clock.monotonic();
     try {
-      const answer = await client.callRaw(call, { ...options, signal, isOneOfMany: namesRecords(call) });
+      const answer = await client.callRaw(call, { ...options, signal });
       this.#takeAnswer(call, answer.reply, startedAt);
       return answer;
     } catch (error) {
@@ -103,9 +102,8 @@ export class Updates {
       if (error instanceof CloudError && (error.mayHaveActed || operation === 'act_on_incident')) {
         this.#pollFor(call);
       }
-      if (!(await this.#outcomes.noteFailure(topic, call, error)) || !(error instanceof CloudError))
-        throw error;
-      throw new CloudError('unsupported', operation, error.message, { status: error.status });
+      this.#outcomes.noteFailure(topic, error);
+      throw error;
     }
   }
 

@@ -6,7 +6,6 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
-import { namesRecords } from '../polling/missingRoute.ts';
 import type { Store } from '../store/store.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, type Outcomes, reasonFor, reasons, type ValveCall } from './outcome.ts';
@@ -134,12 +133,10 @@ export class ValveQueue {
     };
     let answer: Answered<ValveCall['operation']>;
     try {
-      const isOneOfMany = namesRecords(call);
       const sendSignal = overtaken.signal;
-      answer = await client.callRaw(call, { priority, signal, sendSignal, timeoutMs, onAnswer, isOneOfMany });
+      answer = await client.callRaw(call, { priority, signal, sendSignal, timeoutMs, onAnswer });
     } catch (error) {
-      // Not waited for: a newer command must not wait for it.
-      void this.#outcomes.noteFailure(topic, call, error);
+      this.#outcomes.noteFailure(topic, error);
       // Were it not for a newer command, it would be sent yet, or again.
       const hasGivenWay =
         overtaken.signal.aborted && error instanceof CloudError && provablyNotExecuted(error);
@@ -182,8 +179,6 @@ export class ValveQueue {
         const sonic = await client.call(reading, {
           priority: 'command',
           signal,
-          // That a sonic was taken away says nothing of the route.
-          isOneOfMany: true,
           timeoutMs: Math.min(requestTimeoutMs, leftMs),
         });
         store.setSonic(sonic, readAt);

@@ -8,7 +8,6 @@ import type { Store } from '../store/store.ts';
 import { Ages } from './ages.ts';
 import { type DeviceQuery, deviceConcurrency, fetchPerDevice } from './perDevice.ts';
 import { mergeProblems, type PollProblem, type PollStatuses, toProblem } from './pollStatus.ts';
-import { isStillThere } from './stillThere.ts';
 
 export interface DetailsOptions {
   readonly client: CloudClient;
@@ -92,13 +91,7 @@ export class Details {
     // A hub that is not read any more must not keep its last values.
     for (const id of this.#hubAges.keepOnly(ids)) this.#store.missedHub(id);
     const { clock, signal } = this.#options;
-    const exists = (id: string) => isStillThere(this.#client, 'signal', id, signal);
-    const failure = await fetchPerDevice(ids, this.#hubQuery(), {
-      client: this.#client,
-      exists,
-      clock,
-      signal,
-    });
+    const failure = await fetchPerDevice(ids, this.#hubQuery(), { client: this.#client, clock, signal });
     if (failure) this.#logFailure('hubs', failure.error);
   }
 
@@ -109,7 +102,7 @@ export class Details {
       read: async (id) => {
         const at = clock.monotonic();
         const call = { operation: 'read_hub', params: { hub_id: id } } as const;
-        this.#store.setHub(id, await this.#client.call(call, { signal, isOneOfMany: true }));
+        this.#store.setHub(id, await this.#client.call(call, { signal }));
         this.#hubAges.read(id, at);
       },
       onNone: (id) => this.#store.setHub(id, null),

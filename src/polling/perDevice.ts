@@ -28,8 +28,6 @@ export interface DeviceQuery {
 
 export interface FetchOptions {
   readonly client: CloudClient;
-  /** Whether the cloud still lists the device. */
-  readonly exists: (id: string) => Promise<boolean>;
   /** Called after each device, read or not. */
   readonly onProgress?: () => void;
   /** In which time all devices are to be read, in ms; many devices are spread over it. */
@@ -47,14 +45,13 @@ export interface PartialFailure {
 
 /**
  * Reads each device. Resolves to null if all went well, or to what could not be read; rejects if nothing could be. A 404
- * or 405 is about its device, unless every device answers so and one of them still exists: then the route is given up.
+ * or 405 is about its device, unless the client finds that the cloud does not offer the operation at all.
  */
 export async function fetchPerDevice(
   ids: readonly string[],
   { operation, read, onNone, onFailed, onUnavailable }: DeviceQuery,
-  { client, exists, onProgress = () => {}, withinMs = 0, clock, signal }: FetchOptions,
+  { client, onProgress = () => {}, withinMs = 0, clock, signal }: FetchOptions,
 ): Promise<PartialFailure | null> {
-  const [first] = ids;
   const wanted = ids.length;
   const gapMs = wanted <= maxDevicesWithoutGap ? 0 : Math.min(maxGapMs, withinMs / wanted);
   const failures: unknown[] = [];
@@ -81,12 +78,12 @@ export async function fetchPerDevice(
     onProgress();
   });
   if (signal.aborted) throw signal.reason;
-  if (missing.length === wanted && first !== undefined && (await exists(first)))
-    client.giveUp(operation, missing[0]?.status);
   if (!isOffered()) {
     onUnavailable();
     return null;
   }
+  // The cloud may not have it for any device, or not offer it: the next lists tell.
+  if (missing.length === wanted && client.isInDoubt(operation)) return null;
   const isNothingRead = missing.length + failures.length === wanted && wanted > 0;
   if (isNothingRead) throw failures[0] ?? missing[0];
   return failures.length === 0 ? null : { failed: failures.length, wanted, error: failures[0] };

@@ -82,7 +82,7 @@ export class PressureTestPoll {
   async #read(sonicId: string): Promise<void> {
     const { client, signal, clock } = this.#parts;
     const call = { operation: 'read_pressure_tests', params: { thing_id: sonicId } } as const;
-    this.#tests.set(sonicId, await client.call(call, { signal, isOneOfMany: true }));
+    this.#tests.set(sonicId, await client.call(call, { signal }));
     this.#ages.read(sonicId, clock.monotonic());
     this.#update(sonicId);
   }

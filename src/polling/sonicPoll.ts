@@ -4,7 +4,6 @@ import type { Store } from '../store/store.ts';
 import type { LocalDays } from './localDays.ts';
 import { type DeviceQuery, fetchPerDevice } from './perDevice.ts';
 import { type PollProblem, type PollStatuses, type SonicPollName, toProblem } from './pollStatus.ts';
-import { isStillThere } from './stillThere.ts';
 
 /** What the polls that send one request for each sonic work with. */
 export interface SonicPollParts {
@@ -28,7 +27,7 @@ const maxClockErrorMs = 24 * 3_600_000;
  * `onProgress` is called after each.
  */
 export async function querySonics(
-  { client, store, statuses, signal, clock }: SonicPollParts,
+  { client, statuses, signal, clock }: SonicPollParts,
   slice: SonicPollName,
   sonicIds: readonly string[],
   query: DeviceQuery,
@@ -41,7 +40,6 @@ export async function querySonics(
     { ...query, onFailed },
     {
       client,
-      exists: (id) => isStillThere(client, store.isWifi(id) ? 'wifiSonic' : 'sonic', id, signal),
       onProgress,
       // The last sonic is read well before the first is due again, even if as many Wi-Fi sonics follow.
       withinMs: 0.4 * statuses.periodMs(slice),

@@ -56,7 +56,7 @@ export class TelemetryPoll {
       operation,
       read: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
-        const telemetry = await client.call(call, { signal, isOneOfMany: true });
+        const telemetry = await client.call(call, { signal });
         const isCurrent = store.setTelemetry(id, telemetry, measurementAgeMs(telemetry, client.cloudNow));
         this.#logSilence(id, telemetry, isCurrent);
       },

@@ -115,7 +115,7 @@ export class UsagePoll {
     const { client, signal } = this.#parts;
     const query = { month: Number(month.slice(5)), year: Number(month.slice(0, 4)) };
     const call = { operation: 'read_daily_usage', params: { thing_id: sonicId }, query } as const;
-    return client.call(call, { signal, isOneOfMany: true });
+    return client.call(call, { signal });
   }
 
   /** Keeps all months at once: with one of them alone the total might be behind what was shown before a crash. */

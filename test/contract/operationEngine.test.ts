@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { CloudErrorKind } from '../../src/cloud/errors.ts';
-import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
+import {
+  type Call,
+  type OperationName,
+  operationNames,
+  operationRow,
+  paramNames,
+} from '../../src/cloud/operations.ts';
 import type { StubAnswer } from '../support/cloudStub.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { answerWith, benchFor, forget, heard, isUncertain } from '../support/operationBench.ts';
@@ -183,28 +189,33 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged, isEmptyGoo
 describe.each(uncertain)('%s, which may not exist,', (name) => {
   const call: Call = sampleCall(name);
 
-  it.each([404, 405, 501])('goes off after a %i, which is said once, with its route', async (status) => {
-    const bench = await benchFor(name, { status, json: { message: 'no such thing' } });
-    const ask = () => errorOf(bench.client.call(call, { priority: 'command' }));
-    for (const error of [...(await Promise.all([ask(), ask()])), await ask()]) {
-      expect(error).toMatchObject({ kind: 'unsupported', operation: name, mayHaveActed: false });
-    }
-    expect(heard(bench, name)).toHaveLength(2);
-    expect(bench.client.availability(name)).toBe('unavailable');
-    const said = bench.lines.filter((line) => line.includes('does not offer'));
-    expect(said).toHaveLength(1);
-    const { method, path } = operationRow(name);
-    expect(JSON.parse(said[0] ?? '').msg).toBe(
-      `The cloud does not offer ${name}: ${status} for ${method} ${path}. It is not asked again until the next start; if your cloud has it elsewhere, say so in cloud.routes.${name}`,
-    );
-    const others = operationNames.filter((other) => other !== name);
-    expect(others.map((other) => bench.client.availability(other))).not.toContain('unavailable');
-  });
+  // What a path names may be missing instead: see unit/cloud/missingRoutes.
+  const isAboutRecord = paramNames(operationRow(name).path).length > 0;
+  it.each(isAboutRecord ? [501] : [404, 405, 501])(
+    'goes off after a %i, which is said once, with its route',
+    async (status) => {
+      const bench = await benchFor(name, { status, json: { message: 'no such thing' } });
+      const ask = () => errorOf(bench.client.call(call, { priority: 'command' }));
+      for (const error of [...(await Promise.all([ask(), ask()])), await ask()]) {
+        expect(error).toMatchObject({ kind: 'unsupported', operation: name, mayHaveActed: false });
+      }
+      expect(heard(bench, name)).toHaveLength(2);
+      expect(bench.client.availability(name)).toBe('unavailable');
+      const said = bench.lines.filter((line) => line.includes('does not offer'));
+      expect(said).toHaveLength(1);
+      const { method, path } = operationRow(name);
+      expect(JSON.parse(said[0] ?? '').msg).toBe(
+        `The cloud does not offer ${name}: ${status} for ${method} ${path}. It is not asked again until the next start; if your cloud has it elsewhere, say so in cloud.routes.${name}`,
+      );
+      const others = operationNames.filter((other) => other !== name);
+      expect(others.map((other) => bench.client.availability(other))).not.toContain('unavailable');
+    },
+  );
 
   it('is named by its overridden route when that does not exist either', async () => {
-    const bench = await benchFor(name, { status: 404 }, { routes: { [name]: 'POST /v2/elsewhere' } });
+    const bench = await benchFor(name, { status: 501 }, { routes: { [name]: 'POST /v2/elsewhere' } });
     await errorOf(bench.client.call(call));
-    const said = bench.lines.filter((line) => line.includes(`404 for POST /v2/elsewhere.`));
+    const said = bench.lines.filter((line) => line.includes(`501 for POST /v2/elsewhere.`));
     expect(said).toHaveLength(1);
   });
 });

@@ -121,8 +121,16 @@ describe('the entity of a setting', () => {
 
   it('goes from every property if the cloud turns out not to offer the setting', async () => {
     cloud.setFaults([fault('error=404@update_customer_notifications')]);
-    const outcome = await bridge.command(`property/${property}/push/set`, 'ON');
-    expect(outcome).toMatchObject({ status: 'error', http_status: 404 });
+    const setPush = () => bridge.command(`property/${property}/push/set`, 'ON');
+    expect(await setPush()).toMatchObject({ status: 'error', http_status: 404 });
+    // The property might just have been removed: a list that still shows it makes it certain.
+    expect(bridge.json('bridge/info').operations.update_customer_notifications).toBe('available');
+    // These are asked for as soon as the properties are read.
+    const signals = () => bridge.sent('list_property_signals').length;
+    const before = signals();
+    await mqtt.publish('sonic2mqtt/bridge/refresh', '');
+    await waitFor(() => signals() > before, { what: 'the properties' });
+    expect(await setPush()).toMatchObject({ status: 'error', http_status: 404 });
     for (const id of world.properties.ids) await isGone(id, 'switch_push');
     const { operations } = bridge.json('bridge/info');
     expect(operations.update_customer_notifications).toBe('unavailable');

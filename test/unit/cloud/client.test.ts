@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { StubHandler } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
 import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
@@ -215,67 +216,73 @@ describe('a cloud that asks to wait', () => {
 });
 
 describe('an operation beyond the document', () => {
-  it('goes off after a 404, is said once, and is asked no more', async () => {
-    const { client, stub, lines } = await startBench(() => ({ status: 404 }), { session });
-    for (let count = 0; count < 3; count++) {
+  const listed = { json: { data: [{ id: 's-1' }], total_entries: 1, total_pages: 1 } };
+  const hasNoTelemetry: StubHandler = ({ path }) => (path.endsWith('telemetry') ? { status: 404 } : listed);
+
+  it('goes off after a second 404 for a record that a list shows in between, is said once, and is asked no more', async () => {
+    const clock = new FakeClock();
+    const { client, stub, lines } = await startBench(hasNoTelemetry, { session, clock });
+    const readList = async () => {
+      clock.advance(1_000);
+      await client.listAll({ operation: 'list_sonics' });
+      clock.advance(1_000);
+    };
+    await readList();
+    for (let times = 0; times < 2; times++) {
+      expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound', status: 404 });
+      expect(client.availability('read_telemetry')).toBe('available');
+    }
+    await readList();
+    const before = stub.requests.length;
+    for (let times = 0; times < 3; times++) {
       expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'unsupported' });
     }
-    expect(stub.requests).toHaveLength(1);
+    expect(stub.requests).toHaveLength(before + 1);
     expect(client.availability('read_telemetry')).toBe('unavailable');
     expect(lines.filter((line) => line.includes('does not offer read_telemetry'))).toHaveLength(1);
   });
 
-  it('stays on after a 404 where it has answered before: the record is missing, not the route', async () => {
-    const answers = [{ json: { pressure: 3252 } }, { status: 404 }];
-    const { client } = await startBench(() => answers.shift(), { session });
-    await client.call(readTelemetry);
+  it('stays on where the list was on its way already when the cloud answered 404', async () => {
+    const clock = new FakeClock();
+    let isListHeld = false;
+    let sendList = () => {};
+    const { client } = await startBench(
+      async (request) => {
+        if (isListHeld && request.path.endsWith('/sonics')) {
+          await new Promise<void>((resolve) => {
+            sendList = resolve;
+          });
+        }
+        return hasNoTelemetry(request);
+      },
+      { session, clock },
+    );
+    const readList = () => client.listAll({ operation: 'list_sonics' });
+    await readList();
+    isListHeld = true;
+    clock.advance(1_000);
+    const reading = readList();
+    clock.advance(1_000);
+    await errorOf(client.call(readTelemetry));
+    clock.advance(1_000);
+    sendList();
+    await reading;
     expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound' });
-    expect(client.availability('read_telemetry')).toBe('available');
   });
 
-  it('goes off after a 404, also where it has answered before, where it names no record that may be missing', async () => {
-    const answers = [{ json: { categories: [] } }, { status: 404 }];
-    const { client, stub } = await startBench(() => answers.shift(), { session });
-    const readCategories = { operation: 'read_appliance_categories' } as const;
-    await client.call(readCategories);
-    for (let times = 0; times < 2; times++)
-      expect(await errorOf(client.call(readCategories))).toMatchObject({ kind: 'unsupported' });
-    expect(client.availability('read_appliance_categories')).toBe('unavailable');
-    expect(stub.requests).toHaveLength(2);
-  });
-
-  it('stays on after a 404 where it lists records and has answered before: none of them is withdrawn for it', async () => {
-    const answers = [{ json: { data: [] } }, { status: 404 }];
-    const { client } = await startBench(() => answers.shift(), { session });
-    const listSonics = { operation: 'list_wifi_sonics' } as const;
-    await client.call(listSonics);
-    expect(await errorOf(client.call(listSonics))).toMatchObject({ kind: 'notFound' });
-    expect(client.availability('list_wifi_sonics')).toBe('available');
-  });
-});
-
-describe('an operation that is asked for many records', () => {
-  it('stays on after a 404 for one, and goes off when its caller gives it up, unless it has answered', async () => {
-    const answers = [{ status: 404 }, { json: { pressure: 3252 } }];
-    const { client, lines } = await startBench(() => answers.shift() ?? { status: 404 }, { session });
-    const options = { isOneOfMany: true };
-    expect(await errorOf(client.call(readTelemetry, options))).toMatchObject({ kind: 'notFound' });
-    expect(client.availability('read_telemetry')).toBe('available');
-    await client.call(readTelemetry, options);
-    client.giveUp('read_telemetry', 404);
-    expect(client.availability('read_telemetry')).toBe('available');
-
-    const other = await startBench(() => ({ status: 404 }), { session });
-    await errorOf(other.client.call(readTelemetry, options));
-    for (let times = 0; times < 2; times++) other.client.giveUp('read_telemetry', 404);
-    expect(other.client.availability('read_telemetry')).toBe('unavailable');
-    expect([...lines, ...other.lines].filter((line) => line.includes('does not offer'))).toHaveLength(1);
-  });
-
-  it('goes off at once where the cloud has no such method', async () => {
-    const { client } = await startBench(() => ({ status: 501 }), { session });
-    await errorOf(client.call(readTelemetry, { isOneOfMany: true }));
-    expect(client.availability('read_telemetry')).toBe('unavailable');
+  it('stays on where only lists that are not complete show the record', async () => {
+    const clock = new FakeClock();
+    const incomplete = { json: { data: [{ id: 's-1' }], total_entries: 2, total_pages: 1 } };
+    const { client } = await startBench(
+      ({ path }) => (path.endsWith('telemetry') ? { status: 404 } : incomplete),
+      { session, clock },
+    );
+    for (let times = 0; times < 3; times++) {
+      clock.advance(1_000);
+      await client.listAll({ operation: 'list_sonics' });
+      clock.advance(1_000);
+      expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound' });
+    }
   });
 });
 

@@ -95,10 +95,7 @@ function startQueue() {
   };
   const told = {
     record: (_topic: string, ...outcome: unknown[]) => void outcomes.push(outcome),
-    noteFailure: async (_topic: string, _call: Call, error: unknown) => {
-      failures.push(error);
-      return false;
-    },
+    noteFailure: (_topic: string, error: unknown) => void failures.push(error),
   };
   const queue = new ValveQueue(parts as unknown as CommandParts, told as unknown as Outcomes);
   const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
