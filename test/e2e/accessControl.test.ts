@@ -9,7 +9,7 @@ import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const securityPage = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
+const securityPage = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
 const [, documentedAcl = ''] = /^```text\n# \/etc\/mosquitto\/acl\n([\s\S]*?)^```/m.exec(securityPage) ?? [];
 /** The tests' clients hear by an echo that all is there. */
 const acl = `${documentedAcl}\npattern readwrite watcher/#\n`;
@@ -32,7 +32,7 @@ function commandTopicsOf(discovery: Announced): string[] {
   });
 }
 
-describe.skipIf(!mosquittoAvailable())('with the access control that SECURITY.md shows', () => {
+describe.skipIf(!mosquittoAvailable())('with the access control that docs/security.md shows', () => {
   let simulator: Simulator;
   let broker: Mosquitto;
   let bridge: RunningProgram;
