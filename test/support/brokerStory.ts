@@ -46,7 +46,17 @@ export async function beginStory(house: House, url: string, mqtt: object = {}): 
 
 /** The story of a bridge that shows everything now. */
 async function storyOf(house: House, bridge: RunningProgram): Promise<BrokerStory> {
-  const before = await retainedPicture(house);
+  // Devices are shown once they are listed, and their telemetry and usage follow: the last of it changes nothing more.
+  const areDetailsRead = () =>
+    JSON.parse(house.watcher.last.get('sonic2mqtt/bridge/info') ?? '{}').last_update != null;
+  await waitFor(areDetailsRead, { what: 'the details of all devices', timeoutMs: 20_000 });
+  let before = await retainedPicture(house);
+  const isAtRest = async () => {
+    const last = before;
+    before = await retainedPicture(house);
+    return differences(last, before).length === 0;
+  };
+  await waitFor(isAtRest, { what: 'the broker to have all', timeoutMs: 20_000, intervalMs: 500 });
   const { world, requests } = house.simulator;
   const [sonic = ''] = world.sonics.ids;
   const sinceMessages = house.watcher.messages.length;
