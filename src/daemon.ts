@@ -1,26 +1,37 @@
+import { once } from 'node:events';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
 import { listenProblem } from './base/listenProblem.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
-import { Bridge } from './bridge.ts';
 import type { BrokerFinder } from './broker/clientOptions.ts';
 import type { Connect } from './broker/connect.ts';
 import { Connection } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
+import { CommandRouter } from './commands/router.ts';
 import { statusPageUrl, webhookAddress } from './config/addresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
+import { HealthMonitor } from './health/healthMonitor.ts';
 import { serveLiveness, startingUp } from './health/liveness.ts';
+import { OtherBridges } from './health/otherBridges.ts';
+import { Snapshots } from './health/snapshots.ts';
 import { commandFilters } from './homeassistant/command.ts';
-import type { Topics } from './homeassistant/topics.ts';
 import type { Listener } from './http/listener.ts';
 import { brokerOptions, clientOptions, topicsOf } from './partOptions.ts';
+import { FirstReading } from './polling/firstReading.ts';
+import { Poller } from './polling/poller.ts';
+import { BridgeEvents } from './publishing/bridgeEvents.ts';
+import { BridgeState } from './publishing/bridgeState.ts';
+import { Cleanup } from './publishing/cleanup.ts';
+import { IncidentEvents } from './publishing/incidentEvents.ts';
+import { Publisher } from './publishing/publisher.ts';
 import type { Disk } from './state/disk.ts';
 import { StateFile } from './state/stateFile.ts';
-import type { WebhookRegistration } from './webhook/webhookRegistration.ts';
+import { Store } from './store/store.ts';
+import { EarlyPoll } from './webhook/earlyPoll.ts';
 
 /** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
 const startingMs = 10_000;
@@ -38,116 +49,158 @@ export interface Surroundings {
   readonly findBroker?: BrokerFinder | undefined;
 }
 
-/** The parts of a running bridge, built from the configuration, started in order, and stopped in reverse. */
+/** Builds the parts in the order of their dependencies: each is given the parts that it uses, and listens to their events. */
+function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings) {
+  const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
+  const { cloud, homeassistant, valve, control, shard, stale_after: staleAfterMs } = config;
+  const { enabled: isHomeAssistantOn, status_topic: statusTopic } = homeassistant;
+  const topics = topicsOf(config);
+  const subscriptions = [...commandFilters(topics), topics.requestFilter, statusTopic];
+
+  const account = { baseUrl: cloud.base_url, email: cloud.email };
+  const state = new StateFile(config.data_dir, account, log, clock, disk, shard);
+  const client = new CloudClient({
+    ...clientOptions(config, log, secrets, clock),
+    random,
+    dispatcher,
+    memory: {
+      load: () => state.session,
+      save: (session) => state.recordSession(session),
+    },
+    onPasswordChange: () => poller.refresh(),
+  });
+  const broker = {
+    ...brokerOptions(config, secrets, findBroker),
+    will: { topic: topics.bridge('state'), payload: 'offline' },
+    overheard: topics.liveBridgeFilters,
+    subscriptions,
+  };
+  const connection = new Connection(broker, clock, random, log, dial);
+  const retained = new Retained(connection, log);
+
+  const selection = config.filters.properties;
+  const store = new Store({ selection, shard, memory: state, staleAfterMs, clock });
+  const base = { topics, state, client, connection, store, clock, random, log };
+  const { schedules } = config;
+  const poller = new Poller({
+    ...base,
+    schedules,
+    timezone: schedules.timezone,
+    staleAfterMs,
+    requestTimeoutMs: cloud.request_timeout,
+  });
+  const firstReading = new FirstReading(poller, store, clock, log);
+
+  const otherBridges = new OtherBridges(topics, shard, connection, clock, random);
+  const health = new HealthMonitor({ ...base, poller, otherBridges });
+  const shownConfiguration = redactedConfig(config);
+  const bridgeState = new BridgeState({ ...base, poller, otherBridges, health, shownConfiguration });
+
+  const commands = new CommandRouter({
+    ...base,
+    control,
+    statusTopic,
+    requestTimeoutMs: cloud.request_timeout,
+    confirmTimeoutMs: valve.confirm_timeout,
+    confirmIntervalMs: valve.confirm_interval,
+    poller,
+    bridge: bridgeState,
+    otherBridges,
+  });
+
+  const publisher = new Publisher({
+    ...base,
+    control,
+    isHomeAssistantOn,
+    statusTopic,
+    statusPage: statusPageUrl(config),
+    retained,
+    otherBridges,
+    bridgeState,
+  });
+  const events = new BridgeEvents(topics, connection, store, health, clock, log);
+  commands
+    .on('outcome', (outcome) => events.publish('command', outcome))
+    .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
+    .on('offersChanged', () => publisher.offersChanged());
+  const incidentEvents = new IncidentEvents({ ...base, isHomeAssistantOn, poller, events, publisher });
+  const cleanup = new Cleanup({
+    ...base,
+    shard,
+    staleAfterMs,
+    retained,
+    poller,
+    otherBridges,
+    publisher,
+    incidentEvents,
+  });
+
+  const snapshots = new Snapshots({ ...base, retained, poller, health, commands, publisher });
+  const earlyPoll = new EarlyPoll(poller, clock);
+  return {
+    ...{
+      topics,
+      subscriptions,
+      state,
+      client,
+      connection,
+      store,
+      poller,
+      firstReading,
+      otherBridges,
+      health,
+    },
+    ...{ bridgeState, commands, publisher, incidentEvents, cleanup, snapshots, earlyPoll, clock, random },
+  };
+}
+
+/** The running bridge: builds the parts, starts them, and stops them in reverse. */
 export class Daemon {
   readonly #config: Config;
-  readonly #clock: Clock;
-  readonly #random: Random;
   readonly #log: Log;
   readonly #secrets: Secrets;
-  readonly #client: CloudClient;
-  readonly #state: StateFile;
-  readonly #connection: Connection;
-  readonly #bridge: Bridge;
-  readonly #topics: Topics;
-  readonly #subscriptions: readonly string[];
+  readonly #parts: ReturnType<typeof buildParts>;
+  readonly #stopping = new AbortController();
+  #isStopping = false;
   #embedded: EmbeddedBroker | null = null;
   #http: Listener | null = null;
-  readonly #stopping = new AbortController();
+  /** Resolves once the devices were shown on the broker for the first time. */
+  readonly shown: Promise<void>;
 
   constructor(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings = {}) {
-    const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
     this.#config = config;
-    this.#clock = clock;
-    this.#random = random;
     this.#log = log;
     this.#secrets = secrets;
-    this.#topics = topicsOf(config);
-    this.#subscriptions = [
-      ...commandFilters(this.#topics),
-      this.#topics.requestFilter,
-      config.homeassistant.status_topic,
-    ];
-    const account = { baseUrl: config.cloud.base_url, email: config.cloud.email };
-    this.#state = new StateFile(config.data_dir, account, log, clock, disk, config.shard);
-    this.#client = new CloudClient({
-      ...clientOptions(config, log, secrets, clock),
-      random,
-      dispatcher,
-      memory: {
-        load: () => this.#state.session,
-        save: (session) => this.#state.recordSession(session),
-      },
-      onPasswordChange: () => this.#bridge.refresh(),
-    });
-    this.#connection = new Connection(
-      {
-        ...brokerOptions(config, secrets, findBroker),
-        will: { topic: this.#topics.bridge('state'), payload: 'offline' },
-        overheard: this.#topics.liveBridgeFilters,
-        subscriptions: this.#subscriptions,
-      },
-      clock,
-      random,
-      log,
-      dial,
-    );
-    this.#bridge = new Bridge(
-      {
-        topics: this.#topics,
-        control: config.control,
-        selection: config.filters.properties,
-        shard: config.shard,
-        isHomeAssistantOn: config.homeassistant.enabled,
-        statusPage: statusPageUrl(config),
-        statusTopic: config.homeassistant.status_topic,
-        shownConfiguration: redactedConfig(config),
-        poller: {
-          schedules: config.schedules,
-          timezone: config.schedules.timezone,
-          staleAfterMs: config.stale_after,
-          requestTimeoutMs: config.cloud.request_timeout,
-        },
-        commands: {
-          confirmTimeoutMs: config.valve.confirm_timeout,
-          confirmIntervalMs: config.valve.confirm_interval,
-          requestTimeoutMs: config.cloud.request_timeout,
-        },
-      },
-      {
-        client: this.#client,
-        connection: this.#connection,
-        retained: new Retained(this.#connection, log),
-        state: this.#state,
-        clock,
-        random,
-        log,
-      },
-    );
-    this.#connection
-      .on('connected', () => this.#bridge.brokerConnected())
-      .on('lost', () => this.#bridge.brokerLost())
-      .on('message', (message) => this.#bridge.brokerMessage(message))
-      .on('presumedDead', () => this.#bridge.presumedDead());
+    this.#parts = buildParts(config, log, secrets, surroundings);
+    this.shown = once(this.#parts.publisher, 'published').then(() => {});
   }
 
   /**
-   * Starts everything, resolving after the first round of polls, well or not. Rejects only when the embedded broker
-   * cannot listen: cloud and MQTT broker may be away.
+   * Starts everything. Resolves after the first round of polls, well or not. Rejects only if the embedded broker cannot
+   * listen: cloud and MQTT broker may be away.
    */
   async start(): Promise<void> {
+    const { state, client, connection, poller, firstReading, health, bridgeState, publisher, cleanup } =
+      this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     await this.#serveHeartbeat();
-    await this.#state.open();
-    this.#client.start(this.#stopping.signal);
-    this.#connection.start();
+    await state.open();
+    client.start(this.#stopping.signal);
+    connection.start();
     if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
-    await this.#bridge.start();
-  }
-
-  /** Resolves once the devices were shown on the broker for the first time. */
-  get shown(): Promise<void> {
-    return this.#bridge.shown;
+    firstReading.start();
+    health.start();
+    bridgeState.renewFigures();
+    await poller.start();
+    if (this.#isStopping) return;
+    firstReading.listsRead();
+    // What an earlier run has left on the broker must be known before devices are published.
+    void cleanup.scanned.then(() => publisher.devicesReady());
+    await poller.startDetails();
+    if (this.#isStopping) return;
+    firstReading.stop();
+    bridgeState.renewFigures();
+    publisher.detailsReady();
   }
 
   /** The port at which HTTP is served; null while it is not. */
@@ -157,11 +210,24 @@ export class Daemon {
 
   /** Gives up what is under way, says `offline` and disconnects; within two seconds at most, and what the disk takes. */
   async stop(): Promise<void> {
+    const { topics, state, connection, poller, firstReading, otherBridges, health, bridgeState } =
+      this.#parts;
+    const { commands, publisher, incidentEvents, cleanup, earlyPoll } = this.#parts;
     await this.#http?.stop();
-    await this.#bridge.stop();
+    this.#isStopping = true;
+    earlyPoll.stop();
+    cleanup.stop();
+    incidentEvents.stop();
+    publisher.stop();
+    commands.stop();
+    bridgeState.stop();
+    health.stop();
+    otherBridges.stop();
+    firstReading.stop();
+    await poller.stop();
     this.#stopping.abort(new Error('the bridge stops'));
-    await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'offline' }]);
-    await this.#state.close();
+    await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);
+    await state.close();
     await this.#embedded?.stop();
   }
 
@@ -177,7 +243,7 @@ export class Daemon {
       username,
       password: readSecret(embedded, 'password'),
       // A command with the retain flag is refused, which the bridge could not see otherwise.
-      retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#subscriptions },
+      retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#parts.subscriptions },
     });
     try {
       this.#log.info(`The embedded MQTT broker listens on ${host}:${await broker.start()}`);
@@ -190,51 +256,50 @@ export class Daemon {
   /** Loaded only where it is wanted. */
   async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
     const { createHttp } = await import('./http/service.ts');
+    const { health, snapshots, earlyPoll, clock, random } = this.#parts;
     const { webhook, only_from: onlyFrom } = this.#config.http;
     const secret = readSecret(webhook, 'secret');
-    this.#bridge.useRegistration(await this.#createRegistration());
     const signingSecret = readSecret(webhook, 'signing_secret');
-    const delivered = () => this.#bridge.pollEarly();
+    await this.#registerWebhook();
     this.#http = createHttp(
       {
         host,
         port,
         onlyFrom,
-        onProblem: (words) => this.#bridge.setTrouble(words),
-        webhook: secret === undefined ? null : { secret, signingSecret, delivered },
+        onProblem: (problem) => health.setHttpProblem(problem),
+        webhook: secret === undefined ? null : { secret, signingSecret, earlyPoll },
       },
-      {
-        readiness: () => this.#bridge.readiness,
-        figures: () => this.#bridge.figures,
-        overview: () => this.#bridge.overview,
-      },
-      this.#clock,
-      this.#random,
+      snapshots,
+      clock,
+      random,
       this.#log,
       this.#secrets,
     );
     await this.#http.start();
   }
 
-  async #createRegistration(): Promise<WebhookRegistration | null> {
+  /** Loaded only where it is wanted. */
+  async #registerWebhook(): Promise<void> {
     const url = webhookAddress(this.#config);
-    if (url === null) return null;
+    if (url === null) return;
     const { WebhookRegistration } = await import('./webhook/webhookRegistration.ts');
+    const { client, store, poller, clock } = this.#parts;
     const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
-    return new WebhookRegistration(this.#client, options, this.#clock, this.#log);
+    new WebhookRegistration(client, store, poller, options, clock, this.#log).start();
   }
 
   /** The container's health check; the process works for as long as it answers. */
   async #serveHeartbeat(): Promise<void> {
     const name = process.env['HEARTBEAT_SOCKET'];
     if (!name) return;
+    const { health, clock } = this.#parts;
     let isStarting = true;
     const { signal } = this.#stopping;
-    const patience = sleep(this.#clock, startingMs, signal).catch(() => undefined);
+    const patience = sleep(clock, startingMs, signal).catch(() => undefined);
     void Promise.race([this.shown, patience]).then(() => {
       isStarting = false;
     });
-    const status = () => (isStarting ? null : this.#bridge.status) ?? startingUp;
+    const status = () => (isStarting ? null : health.status) ?? startingUp;
     try {
       await serveLiveness(name, status, signal);
     } catch (error) {

@@ -9,15 +9,15 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'the last will says offline',
     file: 'src/daemon.ts',
-    text: "will: { topic: this.#topics.bridge('state'), payload: 'offline' },",
-    replacement: "will: { topic: this.#topics.bridge('state'), payload: 'online' },",
+    text: "will: { topic: topics.bridge('state'), payload: 'offline' },",
+    replacement: "will: { topic: topics.bridge('state'), payload: 'online' },",
     tests: daemonTests,
   },
   {
     promise: 'the last words say offline',
     file: 'src/daemon.ts',
-    text: "await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'offline' }]);",
-    replacement: "await this.#connection.stop([{ topic: this.#topics.bridge('state'), payload: 'online' }]);",
+    text: "await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);",
+    replacement: "await connection.stop([{ topic: topics.bridge('state'), payload: 'online' }]);",
     tests: daemonTests,
   },
   {
@@ -30,14 +30,14 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'an incident is noted before it is announced',
     file: 'src/publishing/incidentEvents.ts',
-    text: 'if (due.length > 0) await this.#note(due);',
-    replacement: 'if (due.length > 0) void this.#note(due);',
+    text: 'await state.recordAnnounced(ready);',
+    replacement: 'void state.recordAnnounced(ready);',
     tests: daemonTests,
   },
   {
     promise: 'no incident is announced again after a restart',
     file: 'src/publishing/incidentEvents.ts',
-    text: 'if (this.#state.isAnnounced(incident.id)) return;',
+    text: 'if (state.isAnnounced(incident.id)) return;',
     replacement: '',
     tests: daemonTests,
   },

@@ -7,7 +7,6 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
-import type { BridgeAction } from '../entities/row.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
@@ -27,10 +26,11 @@ export interface Outcome {
 export interface CommandEvents {
   /** A command has ended. Each has one outcome; a valve that did not follow has a second one, `not_confirmed`. */
   outcome: [outcome: Outcome];
-  /** A command has failed: its sender may already show the wished state, so the true state is published again. */
-  unchanged: [kind: DeviceKind, id: string];
-  /** A command is for the bridge itself. */
-  bridgeCommand: [order: BridgeAction];
+  /**
+   * The state of a device is to be published, be it as before or not. A command for it has failed, and its sender may
+   * already show the wished state, or it has changed what the bridge shows of itself.
+   */
+  showAgain: [kind: DeviceKind, id: string];
   /** The cloud was found not to offer an operation. */
   offersChanged: [];
 }
@@ -52,9 +52,9 @@ export interface CommandParts extends CommandTimes {
   /** Where Home Assistant says that it has started. */
   readonly statusTopic: string;
   readonly client: CloudClient;
-  readonly connection: Pick<Connection, 'publish' | 'roomFor'>;
+  readonly connection: Connection;
   readonly store: Store;
-  readonly poller: Pick<Poller, 'runNow' | 'readNewTest'>;
+  readonly poller: Pick<Poller, 'runNow' | 'readNewTest' | 'refresh'>;
   /** What is shown of the bridge itself. */
   readonly bridge: { readonly view: BridgeView };
   /** Says while another bridge is in the way, in words. */
@@ -140,7 +140,7 @@ export class Outcomes {
     events.emit('outcome', { topic, status, reason, http_status: httpStatus });
     if (!hasFailed || operation !== null || !target || target.kind === 'incident') return;
     const { kind, id } = target;
-    if (kind === 'bridge' || this.#parts.store.view(kind, id)) events.emit('unchanged', kind, id);
+    if (kind === 'bridge' || this.#parts.store.view(kind, id)) events.emit('showAgain', kind, id);
   }
 
   #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {

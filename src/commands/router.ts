@@ -3,6 +3,7 @@ import type { BrokerMessage } from '../broker/message.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
+import type { BridgeAction } from '../entities/row.ts';
 import {
   isCommandPath,
   missingPermission,
@@ -27,7 +28,7 @@ import { Updates } from './updates.ts';
 import { ValveQueue } from './valveQueue.ts';
 
 /*
- * How a command travels: the connection hands each message to `handle`, which finds out whether its topic is that of a
+ * How a command travels: each message of the connection comes to `#handle`, which finds out whether its topic is that of a
  * command or of a request, and refuses what is retained, old, too long or no text before anybody reads it. What a command
  * asks for, the row of its entity says (`parseCommand`): data, a call of the cloud. A call that moves a valve goes to
  * the valve queue, any other one to the updates; a request (`bridge/request/…`) names its call itself and comes to the
@@ -59,6 +60,10 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     this.#valveQueue = new ValveQueue(this.#parts, this.#outcomes);
     this.#updates = new Updates(this.#parts, this.#outcomes);
     this.#requests = new Requests(this.#parts, this.#outcomes, this.#valveQueue, this.#updates);
+    parts.connection
+      // The broker sends again what it keeps, and may have lost it.
+      .on('connected', () => this.#retainedTopics.clear())
+      .on('message', (message) => this.#handle(message));
   }
 
   /** How many commands to valves ended in each way so far. */
@@ -71,13 +76,8 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     this.#stopping.abort(new GivenUp(reasons.unanswered, false));
   }
 
-  /** Must be called before the messages of each connection: the broker sends again what it keeps, and may have lost it. */
-  forgetRetained(): void {
-    this.#retainedTopics.clear();
-  }
-
   /** Takes a message, which may be a command, a request, or neither; the outcome of one is emitted in any case. */
-  handle(message: BrokerMessage): void {
+  #handle(message: BrokerMessage): void {
     const { topics } = this.#parts;
     const { topic, payload, isRetained } = message;
     const operation = topics.operationOf(topic);
@@ -130,11 +130,21 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     }
     const { order } = parsed;
     if ('order' in order) {
-      this.emit('bridgeCommand', order);
+      this.#carryOut(order);
       this.#outcomes.record(topic, 'ok', null, null);
     } else if ('operation' in order && isValveCall(order)) {
       void this.#valveQueue.move(message, order, 'valve');
     } else this.#updates.apply(message, `${kind}/${id}`, [order].flat());
+  }
+
+  /** A command for the bridge itself. */
+  #carryOut(action: BridgeAction): void {
+    const { poller, log } = this.#parts;
+    if (action.order === 'refresh') poller.refresh();
+    else {
+      log.level = action.level;
+      this.emit('showAgain', 'bridge', '');
+    }
   }
 
   /** An incident that is not open may offer something too, such as `reopen`: what, only the incident itself says. */

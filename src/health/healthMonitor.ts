@@ -1,9 +1,11 @@
+import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
+import type { Connection } from '../broker/connection.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus } from '../model/devices.ts';
-import type { PollName, PollStatus } from '../polling/pollStatus.ts';
+import type { Poller } from '../polling/poller.ts';
 import { freshUntil } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
@@ -20,43 +22,51 @@ import {
   healthFingerprint,
   healthPayload,
 } from './health.ts';
+import type { OtherBridges } from './otherBridges.ts';
 
 /** A cloud that takes longer to give its first answer is worth a word. */
 const firstAnswerMs = 2_000;
 
-/** What the monitor tells its owner. */
-export interface MonitorEvents {
+/** The told start of the bridge may be wrong by this much: two clocks never agree quite, and it must not change all the time. */
+const maxStartErrorMs = 60_000;
+
+interface HealthEvents {
   /** Something that it shows has changed. */
-  readonly changed: () => void;
-  readonly tell: (event: 'auth_failed' | 'cloud_online' | 'cloud_offline', fields: object) => void;
+  readonly changed: [];
+  /** Something has happened that is told at `bridge/event`. */
+  readonly event: [event: 'auth_failed' | 'cloud_online' | 'cloud_offline', fields: object];
 }
 
-/** What the monitor looks at. */
-export interface HealthSources {
+/** What health is judged by. */
+export interface HealthParts {
   readonly client: CloudClient;
+  readonly connection: Connection;
   readonly state: StateFile;
   readonly store: Store;
-  readonly records: () => Readonly<Record<PollName, PollStatus>>;
-  /** Whether everything was read once, and completely. */
-  readonly isAllRead: () => boolean;
-  /** Why there is no connection to the broker, in words; null while there is one. */
-  readonly brokerProblem: () => string | null;
-  /** What else is wrong, in words. */
-  readonly troubles: () => readonly string[];
+  readonly poller: Poller;
+  readonly otherBridges: OtherBridges;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
-/** Knows how the bridge fares and whether the cloud's data is fresh, and says so when that changes. */
-export class HealthMonitor {
-  readonly #watched: HealthSources;
-  readonly #events: MonitorEvents;
+/**
+ * Judges how the bridge is doing and whether the data of the cloud is fresh: after each poll, when the connection to the
+ * broker comes or goes, and when data grows too old. It emits what changes, and says it in the log.
+ */
+export class HealthMonitor extends EventEmitter<HealthEvents> {
+  readonly #parts: HealthParts;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #createdAt: number;
+  #startedAt: number;
+  #brokerLostAt: number | null = null;
+  #httpProblem: string | null = null;
   readonly #cloudOutage: OutageLog;
   /** Problems and notes that the log has of late. */
   readonly #said = new Set<string>();
   /** Whether the log has a problem, and not yet that all is well again. */
   #isWrong = false;
-  #judgement: HealthReport | null = null;
+  #report: HealthReport | null = null;
   #payload: object | null = null;
   #fingerprint = '';
   #isCloudFresh = false;
@@ -64,17 +74,43 @@ export class HealthMonitor {
   #cancelStaleTimer: () => void = () => {};
   #cancelFirstLook: () => void = () => {};
 
-  constructor(watched: HealthSources, events: MonitorEvents, clock: Clock, log: Log) {
-    this.#watched = watched;
-    this.#events = events;
+  constructor(parts: HealthParts) {
+    super();
+    const { connection, poller, otherBridges, clock, log } = parts;
+    this.#parts = parts;
     this.#clock = clock;
     this.#log = log;
+    this.#createdAt = clock.monotonic();
+    this.#startedAt = clock.now();
     this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
+    poller.on('ended', () => this.#judge());
+    connection
+      .on('connected', () => {
+        this.#brokerLostAt = null;
+        this.#judgeAgain();
+      })
+      .on('lost', () => {
+        this.#brokerLostAt = clock.now();
+        this.#judgeAgain();
+      });
+    otherBridges.on('met', () => this.#judgeAgain()).on('stopped', () => this.#judgeAgain());
+  }
+
+  /** When the bridge was started, in ms since 1970: another time once the clock has been set. */
+  get startedAt(): number {
+    const startedAt = this.#clock.now() - (this.#clock.monotonic() - this.#createdAt);
+    if (Math.abs(startedAt - this.#startedAt) > maxStartErrorMs) this.#startedAt = startedAt;
+    return this.#startedAt;
+  }
+
+  /** When the last connection to the broker ended, in ms since 1970; null while there is one, and before the first. */
+  get brokerLostAt(): number | null {
+    return this.#brokerLostAt;
   }
 
   /** Null until the cloud has answered, or has had the time to. */
   get status(): HealthStatus | null {
-    return this.#judgement?.status ?? null;
+    return this.#report?.status ?? null;
   }
 
   /** Whether what is shown can be trusted to be the cloud's present word. */
@@ -84,12 +120,12 @@ export class HealthMonitor {
 
   /** How the bridge fares, in words; null where there is nothing to say. */
   get reason(): string | null {
-    return this.#judgement?.reason ?? null;
+    return this.#report?.reason ?? null;
   }
 
   /** What is said of the cloud alone; null where there is nothing to say. */
   get cloudReason(): string | null {
-    return this.#judgement?.cloudReason ?? null;
+    return this.#report?.cloudReason ?? null;
   }
 
   /** The payload of `bridge/health`; the same until an outcome changes, null while there is nothing to say. */
@@ -99,26 +135,13 @@ export class HealthMonitor {
 
   /** Judges without an answer of the cloud, should none come soon. */
   start(): void {
-    this.#cancelFirstLook = this.#clock.after(firstAnswerMs, () => this.look());
+    this.#cancelFirstLook = this.#clock.after(firstAnswerMs, () => this.#judge());
   }
 
-  /** Judges anew; to be called after each poll. */
-  look(): void {
-    if (this.#isStopped) return;
-    this.#cancelFirstLook();
-    const symptoms = this.#symptoms();
-    const before = this.#judgement;
-    this.#judgement = evaluateHealth(symptoms);
-    this.#sayInLog(this.#judgement, symptoms);
-    const fingerprint = healthFingerprint(symptoms);
-    if (fingerprint !== this.#fingerprint) {
-      this.#fingerprint = fingerprint;
-      this.#payload = healthPayload(symptoms);
-      this.#events.changed();
-    }
-    const { status, reason } = this.#judgement;
-    if (status === 'auth_failed' && before?.status !== status) this.#events.tell('auth_failed', { reason });
-    this.#lookAtFreshness();
+  /** Why HTTP is not served, in words; null once it is. */
+  setHttpProblem(problem: string | null): void {
+    this.#httpProblem = problem;
+    this.#judgeAgain();
   }
 
   /** Says nothing more. */
@@ -128,24 +151,47 @@ export class HealthMonitor {
     this.#cancelStaleTimer();
   }
 
-  #lookAtFreshness(): void {
-    const leftMs = freshUntil(this.#watched.records()) - this.#clock.monotonic();
+  #judge(): void {
+    if (this.#isStopped) return;
+    this.#cancelFirstLook();
+    const inputs = this.#inputs();
+    const before = this.#report;
+    this.#report = evaluateHealth(inputs);
+    this.#sayInLog(this.#report, inputs);
+    const fingerprint = healthFingerprint(inputs);
+    if (fingerprint !== this.#fingerprint) {
+      this.#fingerprint = fingerprint;
+      this.#payload = healthPayload(inputs);
+      this.emit('changed');
+    }
+    const { status, reason } = this.#report;
+    if (status === 'auth_failed' && before?.status !== status) this.emit('event', 'auth_failed', { reason });
+    this.#checkFreshness();
+  }
+
+  /** Nothing is said before the first poll. */
+  #judgeAgain(): void {
+    if (this.#report !== null) this.#judge();
+  }
+
+  #checkFreshness(): void {
+    const leftMs = freshUntil(this.#parts.poller.statuses.records) - this.#clock.monotonic();
     this.#cancelStaleTimer();
-    if (leftMs > 0) this.#cancelStaleTimer = this.#clock.after(leftMs + 1, () => this.#lookAtFreshness());
+    if (leftMs > 0) this.#cancelStaleTimer = this.#clock.after(leftMs + 1, () => this.#checkFreshness());
     const isFresh = leftMs > 0;
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
     if (!isFresh) {
       this.#log.warn('The cloud has said nothing new for too long: values are shown as unavailable');
     }
-    if (isFresh) this.#events.tell('cloud_online', { reason: null });
-    else this.#events.tell('cloud_offline', { reason: this.#wordsOfSilence() });
-    this.#events.changed();
+    if (isFresh) this.emit('event', 'cloud_online', { reason: null });
+    else this.emit('event', 'cloud_offline', { reason: this.#staleReason() });
+    this.emit('changed');
   }
 
   /** Why the cloud's data is not fresh; a record that is amiss, or a note, is no reason for that. */
-  #wordsOfSilence(): string {
-    const { status, cloudReason: reason } = this.#judgement ?? {};
+  #staleReason(): string {
+    const { status, cloudReason: reason } = this.#report ?? {};
     const isOutage = status === 'cloud_unreachable' || status === 'auth_failed';
     return (isOutage && reason) || 'the cloud has said nothing new for too long';
   }
@@ -161,7 +207,7 @@ export class HealthMonitor {
     const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
     const isWrong = isAway || problems.length > 0;
     if (!isAway) this.#cloudOutage.recovered();
-    if (!isWrong && (status !== 'ok' || !this.#watched.isAllRead())) return;
+    if (!isWrong && (status !== 'ok' || this.#parts.poller.statuses.progress.length > 0)) return;
     const isOver = !isWrong && this.#isWrong;
     if (isOver) this.#said.clear();
     if (stateProblem !== null) this.#said.add(stateProblem);
@@ -177,27 +223,30 @@ export class HealthMonitor {
     }
   }
 
-  #symptoms(): HealthInputs {
-    const { client, state, store, records, brokerProblem, troubles } = this.#watched;
-    const isAsked = records().properties.lastSuccessAt !== null;
+  #inputs(): HealthInputs {
+    const { client, connection, state, store, poller, otherBridges } = this.#parts;
+    const { records } = poller.statuses;
+    const isAsked = records.properties.lastSuccessAt !== null;
     const { status, nextAttemptAt } = client.sessionState();
     const problems = client.problems();
     const wordsOf = (level: 'info' | 'warn') =>
       problems.filter((problem) => problem.level === level).map(({ words }) => words);
     const emptiness = emptyAccountWarning(store, isAsked);
     return {
-      slices: records(),
+      slices: records,
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
       dataProblems: [
-        ...troubles(),
+        ...[otherBridges.problem, this.#httpProblem].filter((problem) => problem !== null),
         ...unassignedWarnings(store),
         ...outdatedFilterWarnings(store),
         ...wordsOf('warn'),
       ],
       stateProblem: state.problem,
       emptiness,
-      brokerProblem: brokerProblem(),
+      brokerProblem: connection.isConnected
+        ? null
+        : `no connection to the MQTT broker: ${connection.trouble ?? 'none was made yet'}`,
       notes: [...accountWarnings(store, isAsked).filter((words) => words !== emptiness), ...wordsOf('info')],
     };
   }

@@ -2,9 +2,7 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
-import type { MetricsSnapshot } from '../health/metricsSnapshot.ts';
-import type { Readiness } from '../health/readiness.ts';
-import type { StatusSnapshot } from '../health/statusSnapshot.ts';
+import type { Snapshots } from '../health/snapshots.ts';
 import { WebhookReceiver, type WebhookReceiverOptions } from '../webhook/webhookReceiver.ts';
 import { among } from './addresses.ts';
 import { healthRoutes } from './health.ts';
@@ -20,17 +18,10 @@ export interface HttpOptions extends Pick<ListenerOptions, 'host' | 'port' | 'on
   readonly webhook: WebhookReceiverOptions | null;
 }
 
-/** What of the bridge is shown. */
-export interface Shown {
-  readonly readiness: () => Readiness;
-  readonly figures: () => MetricsSnapshot;
-  readonly overview: () => StatusSnapshot;
-}
-
 /** All that is served over HTTP; a page more is a route more. */
 export function createHttp(
   { webhook: webhookOptions, onlyFrom, ...address }: HttpOptions,
-  shown: Shown,
+  snapshots: Snapshots,
   clock: Clock,
   random: Random,
   log: Log,
@@ -39,9 +30,9 @@ export function createHttp(
   const webhook = webhookOptions && new WebhookReceiver(webhookOptions, clock, log);
   const hide = (text: string) => secrets.hide(text);
   const routes: Route[] = [
-    ...pageRoutes(shown.overview, hide, clock),
-    ...healthRoutes(shown.readiness, hide),
-    metricsRoute(() => ({ figures: shown.figures(), deliveries: webhook?.counts ?? null })),
+    ...pageRoutes(() => snapshots.status(), hide, clock),
+    ...healthRoutes(() => snapshots.readiness(), hide),
+    metricsRoute(() => ({ figures: snapshots.metrics(), deliveries: webhook?.counts ?? null })),
     ...(webhook ? [webhook.route] : []),
   ];
   return new Listener({ ...address, routes, isWelcome: among(onlyFrom) }, clock, random, log);

@@ -126,6 +126,11 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (event !== 'device_added' || kind !== 'sonic') return;
       for (const slice of ['usage', 'pressure_tests'] as const) void this.runNow(slice);
     });
+    store.on('incident', ({ event }) => {
+      // A leak may have closed its valve. What is open at the start happened before.
+      const isNews = event === 'incident_opened' || event === 'incident_closed';
+      if (isNews && this.#areListsRead) this.readValvesSoon();
+    });
     this.#details = new Details({ ...parts, hubMaxAgeMs: options.staleAfterMs });
     this.#telemetry = new TelemetryPoll(parts, log);
     this.#usage = new UsagePoll(parts, state);
@@ -174,14 +179,20 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#schedules[slice].start(() => this.#run(slice));
   }
 
-  /** Polls everything as soon as possible. */
+  /** Polls everything as soon as possible, and signs in again if the cloud had rejected that. */
   refresh(): void {
+    this.#client.signInNow();
     for (const slice of pollNames) void this.runNow(slice);
   }
 
   /** Runs one poll as soon as possible; resolves after that and never rejects. */
   runNow(slice: PollName): Promise<void> {
     return this.#schedules[slice].runNow();
+  }
+
+  /** Reads the valves as soon as possible, unless the budget is used up. */
+  readValvesSoon(): void {
+    if (this.#client.traffic().pollWaitMs === 0) void this.runNow('sonics');
   }
 
   /** Reads the pressure tests of a sonic until one shows that was just started; never rejects. */

@@ -1,28 +1,44 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
+import type { HealthMonitor } from '../health/healthMonitor.ts';
 import type { Topics } from '../homeassistant/topics.ts';
+import type { Store } from '../store/store.ts';
 
-/** Tells what happens at `bridge/event`, once and not retained: whoever is not there misses it. */
+/** Publishes what happens at `bridge/event`, once and not retained. */
 export class BridgeEvents {
   readonly #connection: Connection;
   readonly #topic: string;
   readonly #clock: Clock;
   readonly #log: Log;
 
-  constructor(connection: Connection, topics: Topics, clock: Clock, log: Log) {
+  constructor(
+    topics: Topics,
+    connection: Connection,
+    store: Store,
+    health: HealthMonitor,
+    clock: Clock,
+    log: Log,
+  ) {
     this.#connection = connection;
     this.#topic = topics.bridge('event');
     this.#clock = clock;
     this.#log = log;
+    store.on('device', ({ event, kind, record }) => this.publish(event, { kind, ...record }));
+    store.on('incident', ({ event, record }) => {
+      // That one has opened is published by `IncidentEvents`, once it is noted on disk.
+      if (event === 'incident_changed' || event === 'incident_closed') this.publish(event, record);
+    });
+    health.on('event', (event, fields) => this.publish(event, fields));
   }
 
-  tell(event: string, fields: object): void {
+  /** Publishes an event with these fields. */
+  publish(event: string, fields: object): void {
     const header = { event, at: new Date(this.#clock.now()).toISOString() };
     // Twice: first for the eye, and last because a record's own fields of these names must not replace them.
     const payload = JSON.stringify({ ...header, ...fields, ...header });
     this.#connection.publish(this.#topic, payload, { retain: false }).catch((error) => {
-      this.#log.debug(`The event ${event} was not told: ${String(error)}`);
+      this.#log.debug(`The event ${event} was not published: ${String(error)}`);
     });
   }
 }

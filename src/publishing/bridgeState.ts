@@ -1,113 +1,120 @@
+import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { version } from '../base/version.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import { operationNames } from '../cloud/operations.ts';
 import type { HealthMonitor } from '../health/healthMonitor.ts';
+import type { OtherBridges } from '../health/otherBridges.ts';
+import type { Message } from '../homeassistant/plan.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
-import { InfoDocument } from './infoDocument.ts';
-import type { BridgePlan } from './publisher.ts';
 
-export interface BridgeStateOptions {
+interface BridgeStateEvents {
+  /** Something that the bridge says of itself has changed. */
+  readonly changed: [];
+}
+
+export interface BridgeStateParts {
   readonly topics: Topics;
-  /** Tells this run of the bridge from every other. */
-  readonly instanceId: string;
-  /** When the bridge was started, in ms since 1970, by the clock as it is when that is asked for. */
-  readonly startedAt: () => number;
-  /** Without its secrets. */
+  /** The configuration without its secrets. */
   readonly shownConfiguration: unknown;
   readonly client: CloudClient;
   readonly store: Store;
   readonly poller: Poller;
-  readonly monitor: HealthMonitor;
-  /** There is something new to publish. */
-  readonly onChange: () => void;
+  readonly otherBridges: OtherBridges;
+  readonly health: HealthMonitor;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Figures that change with every poll are published so often, lest each poll publish them. */
+/** Figures that change with every poll are published no more often than this. */
 const figuresEveryMs = 60_000;
 
-/** What the bridge says of itself, to be retained: the cloud's word, its own, its health, `info` and its entities. */
-export class BridgeState {
-  readonly #options: BridgeStateOptions;
-  readonly #info: InfoDocument;
+/** What the bridge says of itself in retained messages: `bridge/state`, `cloud`, `health`, `info`, and its entities. */
+export class BridgeState extends EventEmitter<BridgeStateEvents> {
+  readonly #parts: BridgeStateParts;
   #figures: { readonly lastUpdate: string | null; readonly requestsLastHour: number } = {
     lastUpdate: null,
     requestsLastHour: 0,
   };
   #cancelTimer: () => void = () => {};
 
-  constructor(options: BridgeStateOptions) {
-    this.#options = options;
-    this.#info = new InfoDocument(options.instanceId, options.startedAt, options.shownConfiguration);
+  constructor(parts: BridgeStateParts) {
+    super();
+    this.#parts = parts;
+    parts.health.on('changed', () => this.emit('changed'));
+  }
+
+  /** Renews the figures, now and from then on every minute. */
+  renewFigures(): void {
+    const { client, poller, clock } = this.#parts;
+    const { lastSuccessAt } = poller.statuses.records.sonics;
+    this.#figures = {
+      lastUpdate: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
+      requestsLastHour: client.traffic().requestsLastHour,
+    };
+    this.#cancelTimer();
+    this.#cancelTimer = clock.after(figuresEveryMs, () => this.renewFigures());
+    this.emit('changed');
   }
 
   stop(): void {
     this.#cancelTimer();
   }
 
-  /** When the bridge was started as it is told, in ms since 1970. */
-  get startedAt(): number {
-    return this.#info.startedAt;
-  }
-
+  /** The bridge as a device with entities. */
   get view(): BridgeView {
-    const { monitor, store, log } = this.#options;
+    const { store, health, log } = this.#parts;
     return {
       kind: 'bridge',
       incidents: store.unassignedIncidents,
       possibleIncidents: [],
-      areIncidentsKnown: store.areIncidentsKnown && monitor.isCloudFresh,
+      areIncidentsKnown: store.areIncidentsKnown && health.isCloudFresh,
       version,
-      status: monitor.status,
-      isCloudFresh: monitor.isCloudFresh,
+      status: health.status,
+      isCloudFresh: health.isCloudFresh,
       logLevel: log.level,
       applianceCategories: store.applianceCategories,
       ...this.#figures,
     };
   }
 
-  /** All of it, as it is now. */
-  get plan(): BridgePlan {
-    const { topics, monitor } = this.#options;
-    const health = monitor.payload;
+  /** Whether the data of the cloud is fresh: with `state` it makes all devices available. */
+  get cloud(): Message {
+    const { topics, health } = this.#parts;
+    return { topic: topics.bridge('cloud'), payload: health.isCloudFresh ? 'online' : 'offline' };
+  }
+
+  /** That the bridge is there. */
+  get state(): Message {
+    return { topic: this.#parts.topics.bridge('state'), payload: 'online' };
+  }
+
+  /** Its health, once that is known, and `info`. */
+  get documents(): Message[] {
+    const { topics, health } = this.#parts;
+    const { payload } = health;
+    return [
+      ...(payload === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(payload) }]),
+      { topic: topics.bridge('info'), payload: JSON.stringify(this.#info()) },
+    ];
+  }
+
+  #info(): object {
+    const { client, store, otherBridges, health, shownConfiguration } = this.#parts;
     return {
-      view: this.view,
-      cloud: { topic: topics.bridge('cloud'), payload: monitor.isCloudFresh ? 'online' : 'offline' },
-      state: { topic: topics.bridge('state'), payload: 'online' },
-      messages: [
-        ...(health === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(health) }]),
-        { topic: topics.bridge('info'), payload: this.#infoText() },
-      ],
-    };
-  }
-
-  #infoText(): string {
-    const { client, store } = this.#options;
-    return this.#info.text({
-      figures: this.#figures,
+      version,
+      instance_id: otherBridges.instanceId,
+      started_at: new Date(health.startedAt).toISOString(),
+      last_update: this.#figures.lastUpdate,
+      requests_last_hour: this.#figures.requestsLastHour,
       counts: store.counts(),
-      applianceCategories: store.applianceCategories,
-      availability: (name) => client.availability(name),
-    });
-  }
-
-  /** Renews the figures, now and from then on every minute. */
-  renewFigures(): void {
-    this.#cancelTimer();
-    const { client, poller, clock, onChange } = this.#options;
-    const { lastSuccessAt } = poller.statuses.records.sonics;
-    this.#figures = {
-      lastUpdate: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
-      requestsLastHour: client.traffic().requestsLastHour,
+      appliance_categories: store.applianceCategories ?? null,
+      operations: Object.fromEntries(operationNames.map((name) => [name, client.availability(name)])),
+      configuration: shownConfiguration,
     };
-    this.#cancelTimer = clock.after(figuresEveryMs, () => {
-      this.renewFigures();
-      onChange();
-    });
   }
 }

@@ -3,10 +3,12 @@ import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
+import type { OtherBridges } from '../health/otherBridges.ts';
 import { type FoundDiscovery, readDiscovery, statesPath, type Topics } from '../homeassistant/topics.ts';
 import { namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { recordFromShown, type UsageRecord } from '../model/usage.ts';
+import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { cloudKinds } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
@@ -26,17 +28,18 @@ const pauseMs = 3_600_000;
 /** So many topics are looked at in one go. */
 const maxAtOnce = 100;
 
-/** What the cleanup works with. */
 export interface CleanupParts {
-  readonly store: Store;
-  readonly state: StateFile;
-  readonly publisher: Publisher;
-  readonly announcer: IncidentEvents;
-  readonly retained: Retained;
-  readonly connection: Connection;
   readonly topics: Topics;
   readonly shard: Shard;
   readonly staleAfterMs: number;
+  readonly state: StateFile;
+  readonly connection: Connection;
+  readonly retained: Retained;
+  readonly store: Store;
+  readonly poller: Poller;
+  readonly otherBridges: OtherBridges;
+  readonly publisher: Publisher;
+  readonly incidentEvents: IncidentEvents;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -60,6 +63,7 @@ export class Cleanup {
   /** Whether the last scan may have found everything. */
   #isComplete = true;
   #isStopped = false;
+  #wasCertain = false;
   #cancelAgain: () => void = () => {};
   /** Devices of other bridges that have named this one, by the topic of their discovery message. */
   readonly #left = new Map<string, DeviceKey>();
@@ -72,23 +76,26 @@ export class Cleanup {
 
   constructor(parts: CleanupParts) {
     this.#parts = parts;
-    parts.publisher.on('left', (device) => this.#leave(device));
-    // What is stale was deleted: a broker that has shown only a part shows the next.
-    parts.publisher.on('swept', () => {
-      if (!this.#isComplete) this.scan();
+    const { connection, store, poller, otherBridges, publisher, clock } = parts;
+    connection.on('connected', () => {
+      this.#cancelAgain();
+      this.#cancelAgain = clock.after(againMs, () => this.#scanSoon());
+      this.#scanSoon();
     });
-  }
-
-  /** The connection to the broker is new. */
-  connected(): void {
-    this.#cancelAgain();
-    this.#cancelAgain = this.#parts.clock.after(againMs, () => this.scan());
-    this.scan();
-  }
-
-  /** Scans the broker as soon as it can. */
-  scan(): void {
-    void this.#scan();
+    otherBridges.on('stopped', () => {
+      if (!otherBridges.isAny) this.#scanSoon();
+    });
+    // What was left alone as long as nobody knew whether it is wanted may be stale.
+    poller.on('ended', () => {
+      if (this.#wasCertain || !store.isCertain) return;
+      this.#wasCertain = true;
+      if (publisher.isShowingDevices) this.#scanSoon();
+    });
+    publisher.on('left', (device) => this.#leave(device));
+    // What is stale was deleted: a broker that has shown only a part shows the next.
+    publisher.on('swept', () => {
+      if (!this.#isComplete) this.#scanSoon();
+    });
   }
 
   /** Scans nothing more. */
@@ -96,6 +103,10 @@ export class Cleanup {
     this.#isStopped = true;
     this.#cancelAgain();
     this.#cancelLook();
+  }
+
+  #scanSoon(): void {
+    void this.#scan();
   }
 
   async #scanOnce(): Promise<void> {
@@ -122,13 +133,13 @@ export class Cleanup {
   }
 
   #take(found: RetainedScan): void {
-    const { state, publisher, announcer, retained } = this.#parts;
+    const { state, publisher, incidentEvents, retained } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
       publisher.foundDiscovery(topic, componentIds);
     }
     for (const topic of found.states()) retained.found(topic);
     for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
-    announcer.announcedByOthers(found.incidentsOfOthers());
+    incidentEvents.takeOver(found.incidentsOfOthers());
     for (const device of found.leftBehind()) this.#leave(device);
   }
 

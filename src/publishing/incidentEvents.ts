@@ -1,28 +1,30 @@
 import type { Clock } from '../base/clock.ts';
+import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import { NotConnectedError } from '../broker/notConnectedError.ts';
+import type { CloudClient } from '../cloud/client.ts';
 import { incidentName } from '../entities/incidents.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { eventTypeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
+import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { AnnouncingDevice } from '../store/incidents.ts';
+import type { AnnouncingDevice, IncidentEvent } from '../store/incidents.ts';
 import type { Store } from '../store/store.ts';
+import type { BridgeEvents } from './bridgeEvents.ts';
 import type { Publisher } from './publisher.ts';
 
-export interface IncidentEventsOptions {
-  readonly store: Store;
-  readonly state: StateFile;
-  readonly publisher: Publisher;
-  readonly connection: Connection;
+export interface IncidentEventsParts {
   readonly topics: Topics;
   readonly isHomeAssistantOn: boolean;
-  /** By the cloud's clock, in ms since 1970: where something may be forgotten, what was detected before is taken for announced. */
-  readonly startedAt: () => number;
-  /** Reads the list of sonics, resolving after that, well or not; never rejects. */
-  readonly readSonics: () => Promise<void>;
-  readonly tell: (event: string, record: object) => void;
+  readonly state: StateFile;
+  readonly client: CloudClient;
+  readonly connection: Connection;
+  readonly store: Store;
+  readonly poller: Poller;
+  readonly events: BridgeEvents;
+  readonly publisher: Publisher;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -31,263 +33,213 @@ export interface IncidentEventsOptions {
 const setUpMs = 2_250;
 
 /**
- * Announces each incident that opens, once. It is noted on disk first, so that a restart never repeats it. The bridge's
- * event is published at once, and the device's event as soon as the device is known, also after a restart.
+ * Announces each incident that opens, once, in two steps. The bridge's event is published when the incident opens. The
+ * event of its device follows once Home Assistant can have set up that device, also after a restart. Each step is noted
+ * on disk first, so that a crash loses an event rather than repeats it.
  */
 export class IncidentEvents {
-  readonly #options: IncidentEventsOptions;
-  readonly #store: Store;
-  readonly #state: StateFile;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #parts: IncidentEventsParts;
+  readonly #createdAt: number;
+  /** Incidents of which a step is still to be taken. */
   readonly #queue = new Set<string>();
-  /** Announced ones that the last complete list misses. */
+  /** Incidents of sonics that are not known yet: whether the list of sonics is still to be read for them. */
+  readonly #soughtSonics = new Map<string, boolean>();
+  /** Noted ones that the last complete list does not have. */
   #missed: ReadonlySet<string> = new Set();
-  /** Those whose signal would announce them, since their sonic is not known: whether the list of sonics is being read for that. */
-  readonly #sought = new Map<string, boolean>();
-  /** Announced by other bridges, as far as the broker shows. */
-  #announcedByOthers = new Set<string>();
-  #birthAt = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
-  #isWanted = false;
-  #isBusy = false;
+  readonly #announceDue = coalesce(async () => {
+    await this.#publishOpened();
+    await this.#announceReady();
+  });
 
-  constructor(options: IncidentEventsOptions) {
-    this.#options = options;
-    this.#store = options.store;
-    this.#state = options.state;
-    this.#clock = options.clock;
-    this.#log = options.log;
+  constructor(parts: IncidentEventsParts) {
+    this.#parts = parts;
+    const { store, poller, publisher, clock } = parts;
+    this.#createdAt = clock.monotonic();
+    store
+      .on('device', () => this.#wake())
+      .on('incident', (event) => {
+        this.#handle(event);
+        this.#wake();
+      });
+    publisher.on('published', () => this.#wake());
+    poller.on('ended', (poll, isComplete) => {
+      if (poll === 'incidents' && isComplete) this.#forgetMissed();
+    });
   }
 
-  /** Takes an incident that opened, unless it was announced before. */
-  opened(incident: Incident): void {
-    if (this.#state.isAnnounced(incident.id)) return;
-    if (this.#announcedByOthers.has(incident.id)) {
-      this.takeOver([incident.id]);
-      return;
-    }
-    const detectedAt = Date.parse(incident.detected_at ?? '');
-    const isKnown = this.#state.isPending(incident.id) || !this.#state.isIncomplete;
-    if (!isKnown && detectedAt < this.#options.startedAt()) {
-      // Noted all the same, so that a later run with a better memory does not announce it either.
-      void this.#state.recordAnnounced([incident.id]);
-      return;
-    }
-    this.#queue.add(incident.id);
-  }
-
-  /** Notes incidents that another bridge has announced, should they be this one's now. */
-  announcedByOthers(incidentIds: readonly string[]): void {
-    this.#announcedByOthers = new Set(incidentIds);
-    this.takeOver(incidentIds.filter((id) => this.#queue.has(id)));
-  }
-
-  /** Takes incidents for announced. */
+  /** Takes incidents as announced: another bridge has done so. */
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
-    for (const id of incidentIds) this.#forget(id);
-    void this.#state.recordAnnounced(incidentIds);
-  }
-
-  /** Forgets an incident that closed. */
-  closed(incident: Incident): void {
-    const { id } = incident;
-    if (this.#isNoted(id))
-      this.#log.info(
-        this.#subject('incident_closed', incident),
-        `Incident closed: ${this.#inWords(incident)}`,
-      );
-    this.#forget(id);
-    this.#announcedByOthers.delete(id);
-    this.#state.forgetIncident(id);
-  }
-
-  /** A complete list was read. What was announced is forgotten once two in a row miss it: one alone may be wrong. */
-  listed(): void {
-    const missed = this.#state.incidentIds().filter((id) => !this.#store.isOpen(id));
-    for (const id of missed) if (this.#missed.has(id)) this.#state.forgetIncident(id);
-    this.#missed = new Set(missed);
-  }
-
-  /** Home Assistant has just started, and sets up its entities anew. */
-  homeAssistantStarted(): void {
-    this.#birthAt = this.#clock.monotonic();
-  }
-
-  /** Announces what is due; to be called when anything it waits for may have come. */
-  wake(): void {
-    this.#isWanted = true;
-    if (!this.#isBusy) void this.#run();
+    for (const id of incidentIds) this.#drop(id);
+    void this.#parts.state.recordAnnounced(incidentIds);
   }
 
   /** Announces nothing more. */
   stop(): void {
     this.#cancelTimer();
     this.#queue.clear();
-    this.#sought.clear();
+    this.#soughtSonics.clear();
   }
 
-  get #canAnnounce(): boolean {
-    return this.#queue.size > 0 && this.#options.connection.isConnected;
+  #drop(id: string): void {
+    this.#queue.delete(id);
+    this.#soughtSonics.delete(id);
   }
 
-  #isNoted(incidentId: string): boolean {
-    return this.#state.isAnnounced(incidentId) || this.#state.isPending(incidentId);
+  #wake(): void {
+    void this.#announceDue();
   }
 
-  #inWords(incident: Incident): string {
-    const name = incidentName(incident) ?? incident.type ?? 'unknown';
-    const device = this.#store.announcerOf(incident);
-    const where = device ? ` at ${this.#store.label(device.kind, device.id)}` : '';
-    return `${name}${where}, severity ${incident.severity ?? 'unknown'}`;
+  #handle({ event, record }: IncidentEvent): void {
+    if (event === 'incident_opened') this.#onOpened(record);
+    else if (event === 'incident_moved') this.takeOver([record.id]);
+    else if (event === 'incident_closed') this.#onClosed(record);
   }
 
-  /** What a log line about an incident is about. */
-  #subject(event: string, incident: Incident) {
-    return { event, incident: incident.id, device: this.#store.announcerOf(incident)?.id };
-  }
-
-  #forget(incidentId: string): void {
-    this.#queue.delete(incidentId);
-    this.#sought.delete(incidentId);
-  }
-
-  async #run(): Promise<void> {
-    this.#isBusy = true;
-    try {
-      while (this.#isWanted && this.#canAnnounce) {
-        this.#isWanted = false;
-        await this.#announceDue();
-      }
-    } finally {
-      this.#isBusy = false;
-    }
-  }
-
-  async #announceDue(): Promise<void> {
-    const due = this.#due();
-    const untold = new Set(due.filter(({ id }) => !this.#state.isPending(id)).map(({ id }) => id));
-    for (const { id } of due) this.#queue.delete(id);
-    if (due.length > 0) await this.#note(due);
-    for (const { id } of due) {
-      const incident = this.#store.incident(id);
-      const isUntold = untold.has(id);
-      // To note one and to tell of those before it takes its time: it may have closed, or Home Assistant have started.
-      if (!incident || !this.#isNoted(id)) continue;
-      if (this.#state.isPending(id)) {
-        if (isUntold) this.#tell(incident);
-        this.#queue.add(id);
-      } else if (this.#readyAt(incident) <= this.#clock.monotonic()) {
-        if (isUntold) this.#tell(incident);
-        await this.#announceAtDevice(incident, isUntold);
-      } else this.#takeBack(id, isUntold);
-    }
-  }
-
-  /** Notes what is to be published next; of one whose device is not known, that it waits. */
-  async #note(due: readonly Incident[]): Promise<void> {
-    for (const incident of due) this.#seekSonicOf(incident);
-    const waiting = new Set(due.filter((incident) => this.#mustWait(incident)).map(({ id }) => id));
-    const announced = due.map(({ id }) => id).filter((id) => !waiting.has(id));
-    // Both come in one writing.
-    await Promise.all([this.#state.recordPending([...waiting]), this.#state.recordAnnounced(announced)]);
-  }
-
-  /** The incidents that may be announced now; for the next one it sets the timer. */
-  #due(): Incident[] {
-    const now = this.#clock.monotonic();
-    const due: Incident[] = [];
-    let nextAt = Number.POSITIVE_INFINITY;
-    for (const id of this.#queue) {
-      const incident = this.#store.incident(id);
-      if (!incident) {
-        this.#forget(id);
-        continue;
-      }
-      const readyAt = this.#readyAt(incident);
-      if (readyAt <= now) due.push(incident);
-      else nextAt = Math.min(nextAt, readyAt);
-    }
-    this.#cancelTimer();
-    if (nextAt < Number.POSITIVE_INFINITY) {
-      this.#cancelTimer = this.#clock.after(nextAt - now + 1, () => this.wake());
-    }
-    return due;
-  }
-
-  /** When the incident may be announced; never, as far as is known, while its device is not announced itself. */
-  #readyAt(incident: Incident): number {
-    // Before the first round of polls is over, its device may only not be known yet.
-    if (!this.#options.publisher.isShowingDevices) return Number.POSITIVE_INFINITY;
-    const device = this.#deviceOf(incident);
-    if (!device) {
-      return this.#state.isPending(incident.id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-    }
-    if (!this.#options.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
-    const announcedAt =
-      this.#options.publisher.announcedAt(device.kind, device.id) ?? Number.POSITIVE_INFINITY;
-    return Math.max(announcedAt, this.#birthAt) + setUpMs;
-  }
-
-  /** The device that announces it; null while none is known, or only its signal and its sonic may be in the next list. */
-  #deviceOf(incident: Incident): AnnouncingDevice | null {
-    const device = this.#store.announcerOf(incident);
-    const isSought = device?.kind === 'signal' && this.#sought.get(incident.id) === true;
-    return isSought ? null : device;
-  }
-
-  /** Lists are read at different times: a sonic that is not known may be new, and must not be missed for its signal. */
-  #seekSonicOf(incident: Incident): void {
-    const { id, sonic_id: sonicId } = incident;
-    const isSignals = sonicId !== null && this.#store.announcerOf(incident)?.kind === 'signal';
-    if (!isSignals || this.#sought.has(id)) return;
-    this.#sought.set(id, true);
-    void this.#options.readSonics().then(() => {
-      if (this.#sought.has(id)) this.#sought.set(id, false);
-      this.wake();
-    });
-  }
-
-  #tell(incident: Incident): void {
-    this.#log.info(this.#subject('incident_opened', incident), `Incident opened: ${this.#inWords(incident)}`);
-    this.#options.tell('incident_opened', incident);
-  }
-
-  /** It was noted as announced, and is not yet after all. */
-  #takeBack(incidentId: string, isUntold: boolean): void {
-    if (isUntold) this.#state.forgetIncident(incidentId);
-    else void this.#state.recordPending([incidentId]);
-    this.#queue.add(incidentId);
-  }
-
-  /** Lists are read at different times: a device that is not known may be new. */
-  #mustWait(incident: Incident): boolean {
-    const namesDevice = incident.sonic_id !== null || incident.signal_id !== null;
-    return namesDevice && this.#deviceOf(incident) === null;
-  }
-
-  /** Publishes the event of the device's entity, if it names one. */
-  async #announceAtDevice(incident: Incident, isUntold: boolean): Promise<void> {
-    const device = this.#deviceOf(incident);
-    if (!device) {
-      if (this.#mustWait(incident)) this.#takeBack(incident.id, false);
+  #onOpened(incident: Incident): void {
+    const { state, client, clock } = this.#parts;
+    if (state.isAnnounced(incident.id)) return;
+    // This clock may be permanently wrong, so times of the cloud are compared with the cloud's clock.
+    const startedAt = clock.now() - (clock.monotonic() - this.#createdAt) - client.clockAheadMs;
+    const isOlder = Date.parse(incident.detected_at ?? '') < startedAt;
+    // Without a complete memory, what was detected before the start may have been announced before.
+    if (state.isIncomplete && isOlder && !state.isPending(incident.id)) {
+      void state.recordAnnounced([incident.id]);
       return;
     }
-    const topic = this.#options.topics.below(device.kind, device.id, 'incident');
+    this.#queue.add(incident.id);
+  }
+
+  #onClosed(incident: Incident): void {
+    const { state, log } = this.#parts;
+    const { id } = incident;
+    if (state.isAnnounced(id) || state.isPending(id)) {
+      log.info(this.#fieldsOf('incident_closed', incident), `Incident closed: ${this.#describe(incident)}`);
+    }
+    this.#drop(id);
+    state.forgetIncident(id);
+  }
+
+  /** What was noted is forgotten once two complete lists in a row do not have it: one alone may be wrong. */
+  #forgetMissed(): void {
+    const { state, store } = this.#parts;
+    const missed = state.incidentIds().filter((id) => !store.isOpen(id));
+    for (const id of missed) if (this.#missed.has(id)) state.forgetIncident(id);
+    this.#missed = new Set(missed);
+  }
+
+  /** Before the first lists are read, a device may only not be known yet. */
+  get #canPublish(): boolean {
+    return this.#parts.publisher.isShowingDevices && this.#parts.connection.isConnected;
+  }
+
+  /** The first step: the bridge's event. */
+  async #publishOpened(): Promise<void> {
+    const { state, store, events, log } = this.#parts;
+    if (!this.#canPublish) return;
+    for (const id of this.#queue) if (!store.incident(id)) this.#drop(id);
+    const opened = [...this.#queue].filter((id) => !state.isPending(id));
+    if (opened.length === 0) return;
+    await state.recordPending(opened);
+    for (const id of opened) {
+      const incident = store.incident(id);
+      // It may have closed while it was noted, or the connection may have ended.
+      if (!incident || !state.isPending(id)) continue;
+      if (!this.#canPublish) state.forgetIncident(id);
+      else {
+        log.info(this.#fieldsOf('incident_opened', incident), `Incident opened: ${this.#describe(incident)}`);
+        events.publish('incident_opened', incident);
+      }
+    }
+  }
+
+  /** The second step: the event of the device, as soon as that is known and set up; sets the timer for the next one. */
+  async #announceReady(): Promise<void> {
+    const { state, clock } = this.#parts;
+    if (!this.#canPublish) return;
+    const now = clock.monotonic();
+    const waiting = [...this.#queue].filter((id) => state.isPending(id));
+    const times = waiting.map((id) => ({ id, readyAt: this.#readyAt(this.#deviceOf(id)) }));
+    const nextAt = Math.min(...times.map(({ readyAt }) => readyAt).filter((readyAt) => readyAt > now));
+    this.#cancelTimer();
+    if (nextAt < Number.POSITIVE_INFINITY) {
+      this.#cancelTimer = clock.after(nextAt - now + 1, () => this.#wake());
+    }
+    const ready = times.filter(({ readyAt }) => readyAt <= now).map(({ id }) => id);
+    if (ready.length === 0) return;
+    await state.recordAnnounced(ready);
+    for (const id of ready) await this.#announceAtDevice(id);
+  }
+
+  /** Publishes the event of the device's entity. */
+  async #announceAtDevice(id: string): Promise<void> {
+    const { topics, state, store, connection, clock, log } = this.#parts;
+    const incident = store.incident(id);
+    // It may have closed while it was noted.
+    if (!incident || !state.isAnnounced(id)) return;
+    const device = this.#deviceOf(id);
+    // Or Home Assistant may have started, and the device have gone.
+    if (!device || !connection.isConnected || this.#readyAt(device) > clock.monotonic()) {
+      this.#takeBack(id);
+      this.#wake();
+      return;
+    }
+    this.#drop(id);
+    const topic = topics.below(device.kind, device.id, 'incident');
     const eventType = { event_type: eventTypeOf(incident) };
     const payload = JSON.stringify({ ...eventType, ...incident, ...eventType });
     try {
-      await this.#options.connection.publish(topic, payload, { retain: false });
+      await connection.publish(topic, payload, { retain: false });
     } catch (error) {
-      if (error instanceof NotConnectedError && !error.wasSent) {
-        this.#takeBack(incident.id, isUntold);
-        return;
+      if (error instanceof NotConnectedError && !error.wasSent) this.#takeBack(id);
+      else {
+        const words = `Incident may not have reached the broker: ${this.#describe(incident)}: ${String(error)}`;
+        log.warn({ incident: id, device: device.id, topic }, words);
       }
-      this.#log.warn(
-        { incident: incident.id, device: device.id, topic },
-        `Incident may not have reached the broker: ${this.#inWords(incident)}: ${String(error)}`,
-      );
     }
+  }
+
+  /** Its event was noted and is not published after all. */
+  #takeBack(id: string): void {
+    this.#queue.add(id);
+    void this.#parts.state.recordPending([id]);
+  }
+
+  /** When Home Assistant has set up the device, as far as is known; never while there is none. */
+  #readyAt(device: AnnouncingDevice | null): number {
+    if (!device) return Number.POSITIVE_INFINITY;
+    if (!this.#parts.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
+    const announcedAt = this.#parts.publisher.announcedAt(device.kind, device.id);
+    return announcedAt === null ? Number.POSITIVE_INFINITY : announcedAt + setUpMs;
+  }
+
+  /** The device that announces it; null while there is none, or its hub is known and its sonic may be in the next list. */
+  #deviceOf(id: string): AnnouncingDevice | null {
+    const { store, poller } = this.#parts;
+    const incident = store.incident(id);
+    const device = incident && store.announcerOf(incident);
+    if (!incident?.sonic_id || device?.kind !== 'signal') return device;
+    if (!this.#soughtSonics.has(id)) {
+      this.#soughtSonics.set(id, true);
+      void poller.runNow('sonics').then(() => {
+        if (this.#soughtSonics.has(id)) this.#soughtSonics.set(id, false);
+        this.#wake();
+      });
+    }
+    return this.#soughtSonics.get(id) ? null : device;
+  }
+
+  /** The fields of a log line about an incident. */
+  #fieldsOf(event: string, incident: Incident) {
+    return { event, incident: incident.id, device: this.#parts.store.announcerOf(incident)?.id };
+  }
+
+  #describe(incident: Incident): string {
+    const { store } = this.#parts;
+    const name = incidentName(incident) ?? incident.type ?? 'unknown';
+    const device = store.announcerOf(incident);
+    const where = device ? ` at ${store.label(device.kind, device.id)}` : '';
+    return `${name}${where}, severity ${incident.severity ?? 'unknown'}`;
   }
 }

@@ -1,9 +1,15 @@
 import { EventEmitter } from 'node:events';
-import { backoffMs } from '../base/backoff.ts';
+import { backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { homepage, version } from '../base/version.ts';
 import type { Connection } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import type { Retained } from '../broker/retained.ts';
+import type { Control } from '../cloud/catalogue.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import type { OtherBridges } from '../health/otherBridges.ts';
+import { missingPermission } from '../homeassistant/command.ts';
 import { viewId } from '../homeassistant/discovery.ts';
 import type { DiscoveryMessage } from '../homeassistant/discoveryMessage.ts';
 import {
@@ -13,12 +19,12 @@ import {
   planDevice,
   planIncident,
 } from '../homeassistant/plan.ts';
-import { statesPath } from '../homeassistant/topics.ts';
-import type { BridgeView, DeviceKind, DeviceView } from '../model/devices.ts';
+import { statesPath, type Topics } from '../homeassistant/topics.ts';
+import type { DeviceKind, DeviceView } from '../model/devices.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { type CloudDeviceKind, cloudKinds, type Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
-import type { OtherBridges } from './otherBridges.ts';
+import type { BridgeState } from './bridgeState.ts';
 
 /** A device of the cloud, by which its topics are named. */
 export interface DeviceKey {
@@ -26,8 +32,7 @@ export interface DeviceKey {
   readonly id: string;
 }
 
-/** What the publisher tells. */
-export interface PublisherEvents {
+interface PublisherEvents {
   /** All that was known is on the broker, or refused. */
   readonly published: [];
   /** A device that was shown is another bridge's now. */
@@ -36,30 +41,34 @@ export interface PublisherEvents {
   readonly swept: [];
 }
 
-/** The bridge's own retained messages, as they are now. */
-export interface BridgePlan {
-  readonly view: BridgeView;
-  /** Whether the data of the cloud is fresh, and that the bridge is there: what makes its devices available. */
-  readonly cloud: Message;
-  readonly state: Message;
-  readonly messages: readonly Message[];
-}
-
-export interface PublisherOptions {
-  readonly store: Store;
-  readonly retained: Retained;
-  readonly connection: Connection;
-  readonly context: PlanContext;
-  readonly bridgePlan: () => BridgePlan;
+export interface PublisherParts {
+  readonly topics: Topics;
+  /** What may be changed over MQTT: the rest has no entities for it. */
+  readonly control: Readonly<Record<Control, boolean>>;
+  readonly isHomeAssistantOn: boolean;
+  /** Where Home Assistant says that it has started. */
+  readonly statusTopic: string;
+  readonly statusPage: string | null;
   readonly state: StateFile;
-  /** While one runs by mistake, nothing is deleted: it may be its own. */
-  readonly others: OtherBridges;
+  readonly client: CloudClient;
+  readonly connection: Connection;
+  readonly retained: Retained;
+  readonly store: Store;
+  readonly otherBridges: OtherBridges;
+  readonly bridgeState: BridgeState;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
 }
 
 /** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
 const discoverySpacingMs = 2_500;
+
+/** Everything is published again within this time of the start of Home Assistant: sooner than an incident event. */
+const birthJitterMs = 1_500;
+
+/** Two who contradict each other about `bridge/state` do so no more often than this. */
+const contradictEveryMs = 5_000;
 
 /** A broker that refuses messages is asked again after a while, and then less and less often. */
 const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
@@ -69,7 +78,7 @@ const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
  * and after a complete pass deletes what nobody wants any more.
  */
 export class Publisher extends EventEmitter<PublisherEvents> {
-  readonly #options: PublisherOptions;
+  readonly #parts: PublisherParts;
   readonly #store: Store;
   readonly #retained: Retained;
   readonly #connection: Connection;
@@ -90,22 +99,47 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #again = new Set<string>();
   #areDevicesReady = false;
   #areDetailsReady = false;
+  #hasShownDevices = false;
   #isAllWanted = false;
   #isSweepDue = false;
   #isWanted = false;
+  #isStopped = false;
   #running: Promise<void> | null = null;
   #refusals = 0;
+  #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
+  #contradictedAt = Number.NEGATIVE_INFINITY;
   #cancelRetry: (() => void) | null = null;
+  #cancelBirth: () => void = () => {};
+  #cancelContradiction: () => void = () => {};
 
-  constructor(options: PublisherOptions) {
+  constructor(parts: PublisherParts) {
     super();
-    this.#options = options;
-    this.#store = options.store;
-    this.#retained = options.retained;
-    this.#connection = options.connection;
-    this.#context = options.context;
-    this.#clock = options.clock;
-    this.#log = options.log;
+    const { topics, control, client, connection, retained, store, otherBridges, bridgeState } = parts;
+    this.#parts = parts;
+    this.#store = store;
+    this.#retained = retained;
+    this.#connection = connection;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#context = {
+      topics,
+      version,
+      homepage,
+      statusPage: parts.statusPage,
+      isDiscoveryOn: parts.isHomeAssistantOn,
+      offers: (operation) =>
+        missingPermission(operation, control) === null && client.availability(operation) === 'available',
+    };
+    store.on('change', () => {
+      if (this.#areDevicesReady) this.wake();
+    });
+    bridgeState.on('changed', () => this.wake());
+    connection
+      .on('connected', () => this.publishAll())
+      .on('message', (message) => this.#onMessage(message))
+      .on('presumedDead', () => this.#contradict());
+    // It may not know of this bridge either.
+    otherBridges.on('met', () => this.#publishAgain(topics.bridge('info')));
   }
 
   /** Whether devices are published, and not only the bridge. */
@@ -113,8 +147,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return this.#areDevicesReady;
   }
 
+  /** Whether devices were ever published. */
+  get hasShownDevices(): boolean {
+    return this.#hasShownDevices;
+  }
+
   /** From now on devices are published too: the lists were read once, or cannot be. */
   devicesReady(): void {
+    if (this.#isStopped) return;
     this.#areDevicesReady = true;
     this.#isSweepDue = true;
     this.#store.touchAll();
@@ -147,15 +187,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
-  /** Publishes again what the bridge says of itself at this topic: somebody has said something else there. */
-  insist(topic: string): void {
-    this.#again.add(topic);
+  /** The cloud does not offer an operation any more: each device may lose entities. */
+  offersChanged(): void {
+    this.#store.touchAll();
     this.wake();
-  }
-
-  /** Publishes what changed of devices, unless none are shown yet. */
-  devicesChanged(): void {
-    if (this.#areDevicesReady) this.wake();
   }
 
   /** Publishes what changed. */
@@ -173,17 +208,57 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (!this.#components.has(topic)) this.#components.set(topic, componentIds);
   }
 
-  /** When the broker got the device's last discovery message, in ms of the monotonic clock; null before that. */
+  /**
+   * When Home Assistant heard of the device last, by its discovery message or when it started, in ms of the monotonic
+   * clock; null before the broker has that message.
+   */
   announcedAt(kind: DeviceKind, id: string): number | null {
-    return this.#announcedAt.get(this.#context.topics.discovery(kind, id)) ?? null;
+    const announcedAt = this.#announcedAt.get(this.#context.topics.discovery(kind, id)) ?? null;
+    return announcedAt === null ? null : Math.max(announcedAt, this.#homeAssistantStartedAt);
   }
 
   /** Publishes nothing more. */
   stop(): void {
+    this.#isStopped = true;
     for (const cancel of this.#later.values()) cancel();
     this.#later.clear();
     this.#cancelRetry?.();
+    this.#cancelBirth();
+    this.#cancelContradiction();
     this.#areDevicesReady = false;
+  }
+
+  /** Home Assistant has started, and sets up its entities. */
+  #onMessage({ topic, payload }: BrokerMessage): void {
+    const { statusTopic, random } = this.#parts;
+    if (topic !== statusTopic || payload !== 'online') return;
+    this.#log.info('Home Assistant has started: publishing everything again');
+    this.#homeAssistantStartedAt = this.#clock.monotonic();
+    this.#cancelBirth();
+    this.#cancelBirth = this.#clock.after(birthJitterMs * random(), () => this.publishAll());
+  }
+
+  /**
+   * The broker says `offline` of a bridge that is there: a cluster may learn late that an earlier connection, to a node
+   * that died, is over. Unless it is contradicted, everything stays unavailable.
+   */
+  #contradict(): void {
+    if (this.#isStopped) return;
+    const waitMs = this.#contradictedAt + contradictEveryMs - this.#clock.monotonic();
+    this.#cancelContradiction();
+    this.#cancelContradiction = this.#clock.after(Math.max(0, waitMs), () => {
+      this.#contradictedAt = this.#clock.monotonic();
+      const { topics } = this.#context;
+      this.#log.debug(`The MQTT broker says offline at ${topics.bridge('state')}: publishing online again`);
+      this.#publishAgain(topics.bridge('state'));
+      this.#publishAgain(topics.bridge('info'));
+    });
+  }
+
+  /** Publishes again what the bridge says of itself at this topic. */
+  #publishAgain(topic: string): void {
+    this.#again.add(topic);
+    this.wake();
   }
 
   async #run(): Promise<void> {
@@ -205,6 +280,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
       this.#publishOnline();
+      this.#hasShownDevices = true;
       this.emit('published');
       this.#retryRefused();
       const isSweepDue = this.#isSweepDue && this.#maySweep;
@@ -215,26 +291,25 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** A filter that matches nothing is out of date, or misspelt: who mends it wants to find everything as it was. */
   get #maySweep(): boolean {
     const { isFiltered, isFilterMatched } = this.#store;
-    return !this.#options.others.isAny && (!isFiltered || isFilterMatched);
+    return !this.#parts.otherBridges.isAny && (!isFiltered || isFilterMatched);
   }
 
   #publishBridge(): void {
-    const { view, cloud, state, messages } = this.#options.bridgePlan();
+    const { view, cloud, state, documents } = this.#parts.bridgeState;
     if (!this.#areDevicesReady) {
       // The values of an earlier run are not the present: the bridge is there, and its devices are not available yet.
       this.#put({ ...cloud, payload: 'offline' });
       this.#put(state);
     } else if (cloud.payload === 'offline') this.#put(cloud);
-    for (const message of messages) this.#put(message);
+    for (const document of documents) this.#put(document);
     this.#publishDevice(view);
   }
 
   /** Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection. */
   #publishOnline(): void {
     if (this.#isAllWanted) return;
-    const { cloud, state } = this.#options.bridgePlan();
-    this.#put(cloud);
-    this.#put(state);
+    this.#put(this.#parts.bridgeState.cloud);
+    this.#put(this.#parts.bridgeState.state);
   }
 
   async #publishDirty(dirty: Dirty): Promise<void> {
@@ -244,7 +319,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         const view = this.#store.view(kind, id);
         try {
           if (view) {
-            this.#options.state.recordDevice(`${kind}/${id}`);
+            this.#parts.state.recordDevice(`${kind}/${id}`);
             this.#publishDevice(view);
           } else if (this.#store.isLeftToOthers(kind, id)) this.#leave({ kind, id });
           else this.#deleteDevice(kind, id);
@@ -365,7 +440,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#components.delete(discovery);
     this.#announcedAt.delete(discovery);
     for (const topic of [discovery, ...topics]) this.#undecided.delete(topic);
-    this.#options.state.forgetDevice(`${kind}/${id}`);
+    this.#parts.state.forgetDevice(`${kind}/${id}`);
     return [discovery, ...topics];
   }
 
@@ -393,7 +468,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** What an earlier run has announced and the account no longer has, whatever a scan of the broker shows. */
   #findVanished(): void {
-    const { state } = this.#options;
+    const { state } = this.#parts;
     const { topics } = this.#context;
     for (const key of state.devices) {
       const target = topics.parse(`${topics.base}/${key}`);

@@ -1,27 +1,29 @@
 import type { Clock } from '../base/clock.ts';
+import type { Poller } from '../polling/poller.ts';
+
+/** The contract of the webhook: so many early polls at most. */
+const everyMs = 5_000;
 
 /**
- * Polls when it is asked to: at once, but no more often than this; who asks sooner is served by one poll after that
- * time, so that none is lost.
+ * Reads incidents and valves early when the cloud delivers something: at once, but no more often than every five seconds.
+ * All deliveries within that time share one poll after it, so that none is lost.
  */
 export class EarlyPoll {
-  readonly #poll: () => void;
-  readonly #everyMs: number;
+  readonly #poller: Poller;
   readonly #clock: Clock;
   #polledAt = Number.NEGATIVE_INFINITY;
   #isWaiting = false;
   #cancel: () => void = () => {};
 
-  constructor(poll: () => void, everyMs: number, clock: Clock) {
-    this.#poll = poll;
-    this.#everyMs = everyMs;
+  constructor(poller: Poller, clock: Clock) {
+    this.#poller = poller;
     this.#clock = clock;
   }
 
   /** Asks for a poll. */
   ask(): void {
     if (this.#isWaiting) return;
-    const waitMs = this.#polledAt + this.#everyMs - this.#clock.monotonic();
+    const waitMs = this.#polledAt + everyMs - this.#clock.monotonic();
     if (waitMs <= 0) this.#run();
     else {
       this.#isWaiting = true;
@@ -38,6 +40,7 @@ export class EarlyPoll {
   #run(): void {
     this.#isWaiting = false;
     this.#polledAt = this.#clock.monotonic();
-    this.#poll();
+    void this.#poller.runNow('incidents');
+    this.#poller.readValvesSoon();
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { jsonReply, notFound, type Question, type Reply, type Route } from '../http/routes.ts';
+import type { EarlyPoll } from './earlyPoll.ts';
 import { isSameSecret, signatureProblem } from './signature.ts';
 
 export interface WebhookReceiverOptions {
@@ -8,8 +9,8 @@ export interface WebhookReceiverOptions {
   readonly secret: string;
   /** When given, deliveries must be signed with it. */
   readonly signingSecret: string | undefined;
-  /** Told of each good delivery; what it says is not looked at. */
-  readonly delivered: () => void;
+  /** Asked at each good delivery; what the delivery says is not looked at. */
+  readonly earlyPoll: EarlyPoll;
 }
 
 const mostBodyBytes = 65_536;
@@ -52,7 +53,7 @@ export class WebhookReceiver {
   }
 
   async #answer({ rest, headers, readBody }: Question): Promise<Reply> {
-    const { secret, signingSecret, delivered } = this.#options;
+    const { secret, signingSecret, earlyPoll } = this.#options;
     if (!isSameSecret(decoded(rest), secret)) {
       this.#noteRefusal('not_found', 'its address does not end with http.webhook.secret');
       return notFound;
@@ -67,7 +68,7 @@ export class WebhookReceiver {
     }
     this.#counts.accepted += 1;
     this.#log.debug('The webhook was called: polling early');
-    delivered();
+    earlyPoll.ask();
     return jsonReply(202, { status: 'accepted' });
   }
 

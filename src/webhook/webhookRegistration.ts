@@ -1,9 +1,11 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { takeReply } from '../commands/updates.ts';
 import type { PropertyView } from '../model/devices.ts';
+import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
 export interface RegistrationOptions {
@@ -18,44 +20,52 @@ export interface RegistrationOptions {
 /** How long it waits where commands have used up the budget. */
 const budgetWaitMs = 5_000;
 
-/** Where the settings differ again and again within this time, somebody else wants them so: it is left to them. */
-const mostTimes = 3;
-const withinMs = 30 * 24 * 3_600_000;
+/** What is changed again and again after this many times, somebody else wants so: it is left to them until the next start. */
+const maxTimes = 3;
 
-/** Puts the webhook's address into the settings of each property that has another, one property after the other. */
+/** Puts the webhook's address into the settings of each property that has another, whenever these were read. */
 export class WebhookRegistration {
   readonly #client: CloudClient;
+  readonly #store: Store;
+  readonly #poller: Poller;
   readonly #options: RegistrationOptions;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** When each property was told of late, in ms of the monotonic clock. */
-  readonly #toldAt = new Map<string, readonly number[]>();
+  /** How often each property was given the address. */
+  readonly #times = new Map<string, number>();
   /** Properties whose settings cannot be changed, or are left to others. */
   readonly #left = new Set<string>();
-  #looking: Promise<void> | null = null;
+  /** Looks at the settings of all properties, one after the other; never rejects. */
+  readonly look = singleFlight(async () => {
+    for (const id of this.#store.ids('property')) {
+      await this.#untilAffordable();
+      if (this.#options.signal.aborted || !this.#isOffered) return;
+      const view = this.#store.propertyView(id);
+      if (view && this.#isWanting(id, view)) await this.#register(id);
+    }
+  });
 
-  constructor(client: CloudClient, options: RegistrationOptions, clock: Clock, log: Log) {
+  constructor(
+    client: CloudClient,
+    store: Store,
+    poller: Poller,
+    options: RegistrationOptions,
+    clock: Clock,
+    log: Log,
+  ) {
     this.#client = client;
+    this.#store = store;
     this.#options = options;
     this.#clock = clock;
     this.#log = log;
+    this.#poller = poller;
   }
 
-  /** Looks at the settings of all properties, which were just read, resolving when all is put right; never rejects. */
-  look(store: Store): Promise<void> {
-    this.#looking ??= this.#lookAtAll(store).finally(() => {
-      this.#looking = null;
+  /** From now on looks at the settings whenever they were read. */
+  start(): void {
+    this.#poller.on('ended', (poll) => {
+      if (poll === 'properties') void this.look();
     });
-    return this.#looking;
-  }
-
-  async #lookAtAll(store: Store): Promise<void> {
-    for (const id of store.ids('property')) {
-      await this.#untilAffordable();
-      if (this.#options.signal.aborted || !this.#isOffered) return;
-      const view = store.propertyView(id);
-      if (view && this.#isWanting(id, view)) await this.#register(id, store);
-    }
   }
 
   get #isOffered(): boolean {
@@ -76,12 +86,11 @@ export class WebhookRegistration {
     return view.settings.webhook_enabled === false || !this.#isOurs(shownUrlOf(view));
   }
 
-  async #register(id: string, store: Store): Promise<void> {
-    const label = store.label('property', id);
-    const before = shownUrlOf(store.propertyView(id));
-    const now = this.#clock.monotonic();
-    const toldAt = (this.#toldAt.get(id) ?? []).filter((at) => now - at < withinMs);
-    if (toldAt.length >= mostTimes) {
+  async #register(id: string): Promise<void> {
+    const label = this.#store.label('property', id);
+    const before = shownUrlOf(this.#store.propertyView(id));
+    const times = this.#times.get(id) ?? 0;
+    if (times >= maxTimes) {
       this.#left.add(id);
       this.#log.warn(
         { device: id },
@@ -94,10 +103,10 @@ export class WebhookRegistration {
     const call = { operation: 'update_property_settings', params: { property_id: id }, body } as const;
     try {
       const reply = await this.#client.call(call, { signal });
-      this.#toldAt.set(id, [...toldAt, now]);
+      this.#times.set(id, times + 1);
       // As the cloud would show it: the topics are no place for a secret.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
-      takeReply(store, shownCall, reply, this.#clock.monotonic());
+      takeReply(this.#store, shownCall, reply, this.#clock.monotonic());
       if (before !== null && before !== '' && !this.#isOurs(before)) {
         this.#log.warn(
           { device: id },

@@ -85,7 +85,7 @@ describe('the layering check', () => {
         .toSorted(),
     );
     const daemon = modules.find(({ source }) => source === 'src/daemon.ts');
-    expect(daemon?.dependencies.map(({ resolved }) => resolved)).toContain('src/bridge.ts');
+    expect(daemon?.dependencies.map(({ resolved }) => resolved)).toContain('src/polling/poller.ts');
     expect(summary.violations).toEqual([]);
   });
 

@@ -1,4 +1,6 @@
+import { EventEmitter } from 'node:events';
 import { onTestFinished } from 'vitest';
+import type { Connection, ConnectionEvents } from '../../src/broker/connection.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
 import type { Outcome } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
@@ -52,11 +54,11 @@ export async function startCommands(
   /** What requests were answered. */
   const responses: { readonly topic: string; readonly payload: string; readonly acknowledge: () => void }[] =
     [];
-  const connection = {
+  const connection = Object.assign(new EventEmitter<ConnectionEvents>(), {
     roomFor: () => 1_000_000,
     publish: (topic: string, payload: string) =>
       new Promise<void>((acknowledge) => void responses.push({ topic, payload, acknowledge })),
-  };
+  });
   const outcomes: Outcome[] = [];
   /** What was asked of the bridge itself. */
   const orders: string[] = [];
@@ -72,9 +74,13 @@ export async function startCommands(
     control: { ...everything, ...control },
     statusTopic: 'homeassistant/status',
     client,
-    connection,
+    connection: connection as unknown as Connection,
     store,
-    poller: { runNow: async (poll) => void polledEarly.push(poll), readNewTest: async () => {} },
+    poller: {
+      runNow: async (poll) => void polledEarly.push(poll),
+      readNewTest: async () => {},
+      refresh: () => void orders.push('refresh'),
+    },
     bridge: { view: bridgeView() },
     otherBridges,
     requestTimeoutMs,
@@ -84,7 +90,9 @@ export async function startCommands(
     log: lines.log,
   });
   commands
-    .on('bridgeCommand', ({ order }) => void orders.push(order))
+    .on('showAgain', (kind) => {
+      if (kind === 'bridge' && lines.log.level !== 'trace') orders.push('log level');
+    })
     .on('outcome', (outcome) => void outcomes.push(outcome))
     .on('offersChanged', () => void polledEarly.push('offers'));
   onTestFinished(() => commands.stop());
@@ -92,14 +100,15 @@ export async function startCommands(
     topic: string,
     payload: string,
     { isRetained = false, isText = true, ageMs = 0 }: Circumstances = {},
-  ) => commands.handle({ topic, payload, isRetained, isText, sentAfter: clock.monotonic() - ageMs });
+  ) =>
+    connection.emit('message', { topic, payload, isRetained, isText, sentAfter: clock.monotonic() - ageMs });
   const isChange = ({ method }: StubRequest) => method !== 'GET';
   return {
     clock,
     stub,
     store,
     stop: () => commands.stop(),
-    forgetRetained: () => commands.forgetRetained(),
+    reconnect: () => connection.emit('connected'),
     take,
     outcomes,
     responses,

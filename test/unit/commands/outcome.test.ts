@@ -17,7 +17,7 @@ function startOutcomes() {
   const events = new EventEmitter<CommandEvents>();
   const lines = logLines();
   const shownAgain: string[] = [];
-  events.on('unchanged', (kind, id) => void shownAgain.push(`${kind}/${id}`));
+  events.on('showAgain', (kind, id) => void shownAgain.push(`${kind}/${id}`));
   const outcomes = new Outcomes({ topics, store, events, log: lines.log } as unknown as CommandParts);
   const record = (path: string, status: Outcome['status'], reason: string | null = null) =>
     outcomes.record(`sonic2mqtt/${path}`, status, reason, null);

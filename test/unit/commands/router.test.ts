@@ -136,7 +136,7 @@ describe('an empty message', () => {
     bench.take(start, 'PRESS', { isRetained: true });
     bench.take(start, '');
     bench.take(start, 'PRESS', { isRetained: true });
-    bench.forgetRetained();
+    bench.reconnect();
     bench.take(start, '');
     await bench.told(3);
     expect(bench.outcomes.map(({ status }) => status)).toEqual(['refused', 'refused', 'ok']);

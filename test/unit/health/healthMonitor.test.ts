@@ -1,5 +1,6 @@
+import { EventEmitter } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
-import { HealthMonitor } from '../../../src/health/healthMonitor.ts';
+import { HealthMonitor, type HealthParts } from '../../../src/health/healthMonitor.ts';
 import { neverPolled, type PollName, type PollStatus, pollNames } from '../../../src/polling/pollStatus.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -28,27 +29,24 @@ async function startMonitor(notes: object) {
   onTestFinished(() => state.close());
   const store = new Store({ selection: [], staleAfterMs: 1_000, clock });
   const records = Object.fromEntries(pollNames.map((slice) => [slice, good])) as Record<PollName, PollStatus>;
-  const broker: { problem: string | null } = { problem: null };
-  const monitor = new HealthMonitor(
-    {
-      client,
-      state,
-      store,
-      records: () => records,
-      isAllRead: () => pollNames.every((slice) => records[slice].lastSuccessAt !== null),
-      brokerProblem: () => broker.problem,
-      troubles: () => [],
+  const connection = Object.assign(new EventEmitter(), { isConnected: true, trouble: 'refused' });
+  const poller = Object.assign(new EventEmitter(), {
+    statuses: {
+      records,
+      get progress() {
+        return pollNames.filter((slice) => records[slice].lastSuccessAt === null);
+      },
     },
-    { changed: () => {}, tell: () => {} },
-    clock,
-    log,
-  );
+  });
+  const otherBridges = Object.assign(new EventEmitter(), { problem: null });
+  const parts = { client, state, store, poller, connection, otherBridges, clock, log };
+  const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
-  const said = (record: PollStatus, brokerProblem: string | null = null) => {
-    broker.problem = brokerProblem;
+  const said = (record: PollStatus, isConnected = true) => {
+    connection.isConnected = isConnected;
     const before = lines.messages.length;
     records.signals = record;
-    monitor.look();
+    poller.emit('ended');
     return lines.messages.slice(before);
   };
   return { said };
@@ -78,10 +76,24 @@ it.each([
 it('the log says that everything works only once the broker is there and everything was read', async () => {
   const { said } = await startMonitor({});
   expect(said(failing)).toEqual(['warn: Not all is well: signals: the cloud answered 422']);
-  expect(said(good, 'no connection to the MQTT broker: refused')).toEqual([]);
+  expect(said(good, false)).toEqual([]);
   expect(said(neverPolled)).toEqual([]);
   expect(said(good)).toEqual(['info: Everything works']);
   // Of the broker the connection tells.
-  expect(said(good, 'no connection to the MQTT broker: refused')).toEqual([]);
+  expect(said(good, false)).toEqual([]);
   expect(said(good)).toEqual([]);
+});
+
+it('tells another start once the clock was set, and not each time that two clocks differ a little', () => {
+  let now = 0;
+  const clock = { now: () => now, monotonic: () => 0 };
+  const emitter = new EventEmitter();
+  const parts = { poller: emitter, connection: emitter, otherBridges: emitter, clock };
+  const monitor = new HealthMonitor(parts as unknown as HealthParts);
+  for (const offMs of [1, -1, 59_000, -59_000]) {
+    now = offMs;
+    expect(monitor.startedAt).toBe(0);
+  }
+  now = 1_700_000_000_000;
+  expect(monitor.startedAt).toBe(now);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Poller } from '../../../src/polling/poller.ts';
 import { EarlyPoll } from '../../../src/webhook/earlyPoll.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
@@ -6,7 +7,8 @@ import { FakeClock } from '../../support/fakeClock.ts';
 function start() {
   const clock = new FakeClock();
   const polledAt: number[] = [];
-  const early = new EarlyPoll(() => void polledAt.push(clock.monotonic()), 5_000, clock);
+  const poller = { runNow: () => void polledAt.push(clock.monotonic()), readValvesSoon: () => {} };
+  const early = new EarlyPoll(poller as unknown as Poller, clock);
   return { clock, early, polledAt };
 }
 

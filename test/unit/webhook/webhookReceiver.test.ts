@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { findRoute, type Question } from '../../../src/http/routes.ts';
+import type { EarlyPoll } from '../../../src/webhook/earlyPoll.ts';
 import { WebhookReceiver } from '../../../src/webhook/webhookReceiver.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -12,7 +13,8 @@ function start(signingSecret?: string, secret = 'one two/ü') {
   const clock = new FakeClock();
   const lines = logLines();
   let delivered = 0;
-  const options = { secret, signingSecret, delivered: () => void delivered++ };
+  const earlyPoll = { ask: () => void delivered++ } as unknown as EarlyPoll;
+  const options = { secret, signingSecret, earlyPoll };
   const webhook = new WebhookReceiver(options, clock, lines.log);
   const deliver = (
     rest: string,

@@ -1,9 +1,10 @@
+import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Connection, ConnectionEvents } from '../../../src/broker/connection.ts';
+import { OtherBridges } from '../../../src/health/otherBridges.ts';
 import { topicsUnder } from '../../../src/homeassistant/topics.ts';
-import { OtherBridges } from '../../../src/publishing/otherBridges.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
-const own = 'own';
 const other = 'other';
 const startedAt = '2026-01-01T00:00:00.000Z';
 const shard = { index: 0, count: 2 };
@@ -11,26 +12,28 @@ const here = 'bridge_0';
 
 describe('another bridge below the same base topic', () => {
   let clock: FakeClock;
+  let connection: EventEmitter<ConnectionEvents>;
   let others: OtherBridges;
   let told: string[];
   beforeEach(() => {
     clock = new FakeClock();
     told = [];
-    const events = { met: () => told.push('met'), stopped: () => told.push('stopped') };
+    connection = new EventEmitter();
     others = new OtherBridges(
       topicsUnder('base', 'homeassistant', shard),
       shard,
-      (id) => id === own,
-      events,
+      connection as unknown as Connection,
       clock,
+      () => 0.5,
     );
+    others.on('met', () => void told.push('met')).on('stopped', () => void told.push('stopped'));
+    connection.emit('connected');
   });
-  const hear = (name: string, payload: string, { isRetained = false, isFirst = false } = {}) =>
-    others.take(
-      name,
-      { topic: `base/${name}/info`, payload, isRetained, isText: true, sentAfter: 0 },
-      isFirst,
-    );
+  const say = (topic: string, payload: string, isRetained = false) =>
+    connection.emit('message', { topic: `base/${topic}`, payload, isRetained, isText: true, sentAfter: 0 });
+  const hear = (name: string, payload: string, { isRetained = false } = {}) =>
+    say(`${name}/info`, payload, isRetained);
+  const stop = (name: string) => say(`${name}/state`, 'offline');
   /** All of them were started in one moment. */
   const info = (id: unknown, count: unknown = 2) =>
     JSON.stringify({ instance_id: id, started_at: startedAt, configuration: { shard: { count } } });
@@ -57,7 +60,7 @@ describe('another bridge below the same base topic', () => {
     expect(others.problem).toMatch(
       /^bridge_1 runs with shard\.count 3, this one with 2\. No valve is moved\./,
     );
-    others.stopped('bridge_1');
+    stop('bridge_1');
     hear('bridge', info('alone', 1));
     expect(others.problem).toMatch(/^bridge runs with shard\.count 1/);
     expect(told).toEqual(['met', 'stopped', 'met']);
@@ -66,31 +69,32 @@ describe('another bridge below the same base topic', () => {
   it('that has stopped is in nobody’s way, but one of the same name may come back to what is its own', () => {
     hear(here, info(other));
     hear('bridge', info('alone', 1));
-    others.stopped('bridge_1');
+    stop('bridge_1');
     expect(told).toEqual(['met', 'met']);
-    others.stopped(here);
+    connection.emit('presumedDead');
     expect(others.problem).toMatch(/^bridge runs/);
-    others.stopped('bridge');
+    stop('bridge');
     expect([others.problem, others.isAny]).toEqual([null, true]);
     hear(here, info(other));
     expect(others.problem).not.toBeNull();
     hear('bridge', info('alone', 1));
     hear('bridge', '');
-    others.reconnected();
+    connection.emit('connected');
     expect([others.problem, others.isAny]).toEqual([null, true]);
   });
 
   it('is not taken from one’s own words, nor from those of an earlier run, nor from anything else', () => {
-    hear(here, info(own));
-    hear(here, info(own, 3));
-    hear(here, info(own), { isRetained: true });
-    hear(here, info(other), { isRetained: true, isFirst: true });
+    hear(here, info(others.instanceId));
+    hear(here, info(others.instanceId, 3));
+    hear(here, info(others.instanceId), { isRetained: true });
+    hear(here, info(other), { isRetained: true });
     hear('bridge', info(other, 1), { isRetained: true });
     for (const payload of ['', 'null', '{}', '[', '{"instance_id":7,"started_at":7}']) hear(here, payload);
     expect([others.isAny, told]).toEqual([false, []]);
   });
 
   it('is only suspected where the broker has kept its words while this one was away, until it is heard', () => {
+    connection.emit('connected');
     hear(here, info(other), { isRetained: true });
     expect([others.isAny, others.problem, told]).toEqual([true, null, []]);
     hear(here, info(other));
@@ -104,11 +108,11 @@ describe('another bridge below the same base topic', () => {
     expect(others.problem).toMatch(/^bridge runs with shard\.count 1/);
   });
 
-  it('is answered once, however many there are, fills no memory, and is heard where many have stopped', () => {
+  it('is answered once, however many of its name there are', () => {
     for (let each = 0; each < 100; each++) hear(here, info(String(each)));
     for (let each = 0; each < 100; each++) hear(here, info(String(each)));
-    expect(told).toHaveLength(20);
-    others.stopped(here);
+    expect(told).toEqual(['met']);
+    connection.emit('presumedDead');
     expect(others.problem).toBeNull();
     hear(here, info('new'));
     expect(others.problem).not.toBeNull();

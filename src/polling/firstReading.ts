@@ -1,0 +1,57 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Store } from '../store/store.ts';
+import type { Poller } from './poller.ts';
+import { describeProgress } from './pollStatus.ts';
+
+const progressEveryMs = 10_000;
+
+/** Says in the log how far the first reading of the account is, and what was found once that is certain. */
+export class FirstReading {
+  readonly #poller: Poller;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #areListsRead = false;
+  #isFoundSaid = false;
+  #cancelProgress: () => void = () => {};
+
+  constructor(poller: Poller, store: Store, clock: Clock, log: Log) {
+    this.#poller = poller;
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    poller.on('ended', () => this.#sayFound());
+  }
+
+  /** The reading begins. */
+  start(): void {
+    this.#sayProgress(null);
+  }
+
+  /** The lists were read once, well or not. */
+  listsRead(): void {
+    this.#areListsRead = true;
+    this.#sayFound();
+  }
+
+  /** The details were read once, or take long. Says no more about the progress. */
+  stop(): void {
+    this.#cancelProgress();
+  }
+
+  #sayProgress(before: string | null): void {
+    const words = describeProgress(this.#poller.statuses.progress);
+    if (words !== null && words !== before) this.#log.info(`Reading the account: ${words}`);
+    this.#cancelProgress = this.#clock.after(progressEveryMs, () => this.#sayProgress(words));
+  }
+
+  #sayFound(): void {
+    if (this.#isFoundSaid || !this.#areListsRead || !this.#store.isCertain) return;
+    this.#isFoundSaid = true;
+    const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
+    this.#log.info(
+      `Found properties: ${properties}, signals: ${signals}, sonics: ${sonics}, open incidents: ${incidents}`,
+    );
+  }
+}
