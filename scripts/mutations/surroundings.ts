@@ -28,7 +28,14 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: connectionTests,
   },
   {
-    promise: 'an incident is noted before it is announced',
+    promise: 'an incident is noted before the bridge announces it',
+    file: 'src/publishing/incidentEvents.ts',
+    text: 'await state.recordPending(opened);',
+    replacement: 'void state.recordPending(opened);',
+    tests: daemonTests,
+  },
+  {
+    promise: 'an incident is noted before its device announces it',
     file: 'src/publishing/incidentEvents.ts',
     text: 'await state.recordAnnounced(ready);',
     replacement: 'void state.recordAnnounced(ready);',

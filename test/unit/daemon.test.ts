@@ -75,14 +75,20 @@ async function startDaemon({
 
 /** A disk that can be made to take its time: what is written then is done only when it is let go on. */
 function slowDisk() {
-  const waiting: (() => void)[] = [];
-  let isSlow = false;
+  let waiting: { readonly text: string; readonly resolve: () => void }[] = [];
+  let isHeld = (_text: string) => false;
   const disk: Disk = {
     ...systemDisk,
     async write(path, text) {
-      if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve));
+      if (isHeld(text)) await new Promise<void>((resolve) => waiting.push({ text, resolve }));
       await systemDisk.write(path, text);
     },
+  };
+  const hold = (isNowHeld: (text: string) => boolean) => {
+    isHeld = isNowHeld;
+    const free = waiting.filter(({ text }) => !isHeld(text));
+    waiting = waiting.filter(({ text }) => isHeld(text));
+    for (const { resolve } of free) resolve();
   };
   return {
     disk,
@@ -90,12 +96,12 @@ function slowDisk() {
     get waiting() {
       return waiting.length;
     },
-    slowDown() {
-      isSlow = true;
+    /** Holds what is written, or only such texts; what was held before and is none is written. */
+    slowDown(isSuch = (_text: string) => true) {
+      hold(isSuch);
     },
     goOn() {
-      isSlow = false;
-      for (const resolve of waiting.splice(0)) resolve();
+      hold(() => false);
     },
   };
 }
@@ -136,11 +142,17 @@ describe('the bridge', () => {
     const { id } = world.openIncident({ type: 'high_humidity', sonicId });
     await watcher.waitForTopic(`sonic2mqtt/incident/${id}`);
     await waitFor(() => slow.waiting > 0, { what: 'the note', timeoutMs: 10_000 });
-    const from = watcher.messages.length;
-    world.sonics.change(sonicId, { name: 'another' });
-    await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}`, (text) => text.includes('"another"'));
-    expect(watcher.messages.length).toBeGreaterThan(from);
+    const meanwhile = async (name: string) => {
+      world.sonics.change(sonicId, { name });
+      await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}`, (text) => text.includes(`"${name}"`));
+    };
+    await meanwhile('another');
     expect(told()).toEqual([]);
+    slow.slowDown((text) => JSON.parse(text).announced.includes(id));
+    await waitFor(() => told().length === 1, { what: 'the event of the bridge' });
+    await waitFor(() => slow.waiting > 0, { what: 'the note of the second step', timeoutMs: 10_000 });
+    await meanwhile('a third');
+    expect(told()).toHaveLength(1);
     slow.goOn();
     await waitFor(() => told().length === 2, { what: 'the event and the incident' });
   });
