@@ -37,8 +37,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'the word of the cloud stands over a command',
     file: 'src/store/valves.ts',
-    text: 'else if (accepted.stateBefore !== state || settled === targetOf[accepted.action])\n      this.#accepted.delete(id);',
-    replacement: '',
+    text: 'return isOver && this.#accepted.delete(id);',
+    replacement: 'return false;',
     tests: storeTests,
   },
   {

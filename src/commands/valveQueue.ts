@@ -16,7 +16,7 @@ import { type CommandParts, type Outcomes, reasonFor, reasons, type ValveCall } 
  * 1. Only a message moves a valve. `move` below is the only way of a valve call to the cloud. It has two callers, and
  *    both give it the message that asked: the router for `sonic/{id}/valve/set`, and the requests for `bridge/request/…`.
  * 2. A retained message is refused (`messageProblem`, which the router asks before it reads any message, and `move`
- *    again). What the broker delivers twice on one connection is dropped where it arrives (`broker/link.ts`).
+ *    again). What the broker delivers twice on one connection is dropped where it arrives (`broker/mqttSession.ts`).
  * 3. While a second bridge runs by mistake, no valve is moved (`move`).
  * 4. An old message is refused. Its time, `cloud.request_timeout`, begins when the last ping was sent that the broker
  *    answered before it (`broker/pings.ts`), so that it counts while a network, a process or a machine sleeps. It is

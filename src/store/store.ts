@@ -688,7 +688,7 @@ export class Store extends EventEmitter<StoreEvents> {
   #noteValve(id: string): void {
     const sonic = this.#sonics.get(id);
     const readAt = this.#sonics.readAt(id);
-    if (sonic && readAt !== undefined) this.#parts.valves.note(sonic, readAt);
+    if (sonic && readAt !== undefined && this.#parts.valves.note(sonic, readAt)) this.touch('sonic', id);
   }
 
   /** Marks what shows something of devices that are others, have come or have gone. */

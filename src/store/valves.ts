@@ -20,17 +20,23 @@ export class Valves {
   readonly #settled = new Map<string, SettledValve>();
   readonly #travelTimesS = new Map<string, number>();
 
-  /** Notes what the cloud says of a sonic's valve, by a reading begun at that time in ms of the monotonic clock. */
-  note({ id, valve_state: state }: Sonic, readAt: number): void {
+  /**
+   * Notes what the cloud says of a sonic's valve, by a reading begun at that time in ms of the monotonic clock. Says
+   * whether a command is awaited no more, so that the valve may be shown otherwise although the record is the same.
+   */
+  note({ id, valve_state: state }: Sonic, readAt: number): boolean {
     const settled = settledValve(state);
     if (settled) this.#settled.set(id, settled);
     const accepted = this.#accepted.get(id);
-    if (!accepted) return;
+    if (!accepted) return false;
     // It may have been said before the command came.
-    if (readAt < accepted.acceptedAt) this.#accepted.set(id, { ...accepted, stateBefore: state });
+    if (readAt < accepted.acceptedAt) {
+      this.#accepted.set(id, { ...accepted, stateBefore: state });
+      return false;
+    }
     // The cloud said something new, or that the valve is there: from here on its own words are shown.
-    else if (accepted.stateBefore !== state || settled === targetOf[accepted.action])
-      this.#accepted.delete(id);
+    const isOver = accepted.stateBefore !== state || settled === targetOf[accepted.action];
+    return isOver && this.#accepted.delete(id);
   }
 
   /** Notes that the cloud accepted a command; shown as its movement until the cloud says anything new. */

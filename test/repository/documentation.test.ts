@@ -160,6 +160,10 @@ describe('a running bridge', () => {
     );
     const [incident = ''] = house.simulator.world.incidents.ids;
     await house.watcher.waitForTopic(`sonic2mqtt/incident/${incident}`);
+    // Devices are shown once they are listed, and what is read of each by itself follows.
+    for (const topic of ['telemetry', 'usage', 'pressure_tests']) {
+      await house.watcher.waitForTopic(`sonic2mqtt/sonic/${exampleHome().sonic.sonic.id}/${topic}`);
+    }
   });
 
   afterAll(() => house.close());

@@ -288,6 +288,16 @@ describe('the store', () => {
     expect(store.sonicView('kitchen')?.valve).toBe('open');
   });
 
+  it('says that a valve is shown otherwise once the same record ends a command', () => {
+    store.noteAccepted('kitchen', 'close', time++);
+    store.noteAccepted('kitchen', 'open', time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('opening');
+    store.takeDirty();
+    store.setSonic(sonic('kitchen', 'hub', 'open'), time++);
+    expect(store.sonicView('kitchen')?.valve).toBe('open');
+    expect(store.takeDirty().sonic).toContain('kitchen');
+  });
+
   it('never shows closed because of a command alone', () => {
     store.noteAccepted('kitchen', 'close', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
