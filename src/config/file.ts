@@ -1,5 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Pair, parseDocument, visit } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  visit,
+} from 'yaml';
 import { missingColon, type Problem } from './problems.ts';
 import type { Path } from './tree.ts';
 
@@ -18,7 +29,6 @@ const explanations: Readonly<Record<string, string>> = {
   MULTILINE_IMPLICIT_KEY: missingColon,
   BLOCK_AS_IMPLICIT_KEY:
     'a value that holds ": " must be in quotes; or else the next line is indented too far',
-  DUPLICATE_KEY: 'this key is given twice in its section',
   MULTIPLE_DOCS: 'a second document begins here; remove the line ---',
   TAG_RESOLVE_FAILED: 'tags such as !secret mean nothing here; a secret can be given as password_file',
 };
@@ -31,6 +41,8 @@ export function parseFile(source: string): ParsedFile {
   const document = parseDocument(source, {
     lineCounter,
     prettyErrors: false,
+    // Duplicate keys are found below, with their paths.
+    uniqueKeys: false,
     stringKeys: true,
     logLevel: 'error',
   });
@@ -38,12 +50,25 @@ export function parseFile(source: string): ParsedFile {
   const problemAt = (offset: number, what: string): Problem => ({ path: [], line: lineAt(offset), what });
   const unclosed = new Map<number, number>();
   const badAliases: Problem[] = [];
+  const duplicateKeys: Problem[] = [];
   visit(document, {
     Scalar(_key, { type, range }) {
       if (type?.startsWith('QUOTE') && range) unclosed.set(range[1], range[0]);
     },
-    Alias(_key, alias) {
-      if (!alias.resolve(document)) badAliases.push(problemAt(startOf(alias), badAlias));
+    Pair(_key, pair, ancestors) {
+      const section = ancestors.at(-1);
+      const first = isMap(section) ? section.items.find((each) => keyOf(each) === keyOf(pair)) : undefined;
+      if (first === undefined || first === pair) return;
+      const what = `is given twice, first in line ${lineAt(startOf(first.key))}`;
+      duplicateKeys.push({
+        path: [...pathTo(ancestors), keyOf(pair)],
+        line: lineAt(startOf(pair.key)),
+        what,
+      });
+    },
+    Alias(_key, alias, ancestors) {
+      if (alias.resolve(document)) return;
+      badAliases.push({ path: pathTo(ancestors), line: lineAt(startOf(alias)), what: badAlias });
     },
   });
   // After one slip the parser stumbles several times in the same line.
@@ -55,7 +80,7 @@ export function parseFile(source: string): ParsedFile {
     const start = message.startsWith('Missing closing') ? (unclosed.get(at) ?? at) : at;
     return problemAt(start, explanations[message] ?? explanations[code] ?? message);
   });
-  const problems = [...faults, ...badAliases];
+  const problems = [...faults, ...badAliases, ...duplicateKeys];
 
   function lineOf(path: Path): number | undefined {
     let node: unknown = document.contents;
@@ -63,7 +88,7 @@ export function parseFile(source: string): ParsedFile {
     for (const step of path) {
       if (isAlias(node)) node = node.resolve(document);
       const pair: Pair | undefined = isMap(node)
-        ? node.items.find(({ key }) => isScalar(key) && String(key.value) === step)
+        ? node.items.find((each) => keyOf(each) === step)
         : undefined;
       const item: unknown = isSeq(node) ? node.items[Number(step)] : undefined;
       if (!pair && !isNode(item)) break;
@@ -73,7 +98,9 @@ export function parseFile(source: string): ParsedFile {
     return line;
   }
 
-  if (document.errors.length + badAliases.length > 0) return { value: undefined, problems, lineOf };
+  // Nobody knows which of two values is meant, or what is missing in either half of a section.
+  const isReadable = document.errors.length + badAliases.length + duplicateKeys.length === 0;
+  if (!isReadable) return { value: undefined, problems, lineOf };
   try {
     const value: unknown = document.toJS();
     // Throws if an alias stands inside of what it names, so that the value never ends.
@@ -84,6 +111,11 @@ export function parseFile(source: string): ParsedFile {
     return { value: undefined, problems: [...problems, endless], lineOf };
   }
 }
+
+const keyOf = ({ key }: Pair) => (isScalar(key) ? String(key.value) : '');
+
+/** The keys of the sections around a place in the file. */
+const pathTo = (ancestors: readonly unknown[]) => ancestors.filter(isPair).map(keyOf);
 
 const startOf = (node: unknown) => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
 

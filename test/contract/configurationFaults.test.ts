@@ -142,7 +142,7 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'homeassistant: { discovery_prefix: ha/# }',
     'homeassistant.discovery_prefix (line 3): must not hold + or #, which are wildcards; got "ha/#"',
   ],
-  ['a key given twice', 'log: {}\nlog: {}', 'line 4: this key is given twice in its section'],
+  ['a key given twice', 'log: {}\nlog: {}', 'log (line 4): is given twice, first in line 3'],
   ['a tab', 'log:\n\tlevel: info', 'line 4: Tabs are not allowed as indentation'],
   [
     'an open quote with lines after it',
@@ -188,7 +188,7 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
   [
     'an unknown alias',
     'log:\n  level: *x',
-    'line 4: a value that begins with * must be in quotes; unquoted it refers to something named above',
+    'log.level (line 4): a value that begins with * must be in quotes; unquoted it refers to something named above',
   ],
   ['a list', '!- a\n- b', 'line 1: the file must hold sections such as cloud: and mqtt:'],
   ['a sentence', '!hello', 'line 1: the file must hold sections such as cloud: and mqtt:'],
