@@ -138,19 +138,19 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const snapshots = new Snapshots({ ...base, retained, poller, health, commands, publisher });
   const earlyPoll = new EarlyPoll(poller, clock);
   return {
-    ...{
-      topics,
-      subscriptions,
-      state,
-      client,
-      connection,
-      store,
-      poller,
-      firstReading,
-      otherBridges,
-      health,
-    },
-    ...{ bridgeState, commands, publisher, incidentEvents, cleanup, snapshots, earlyPoll, clock, random },
+    ...base,
+    subscriptions,
+    poller,
+    firstReading,
+    otherBridges,
+    health,
+    bridgeState,
+    commands,
+    publisher,
+    incidentEvents,
+    cleanup,
+    snapshots,
+    earlyPoll,
   };
 }
 

@@ -27,8 +27,8 @@ export interface CommandEvents {
   /** A command has ended. Each has one outcome; a valve that did not follow has a second one, `not_confirmed`. */
   outcome: [outcome: Outcome];
   /**
-   * The state of a device is to be published, be it as before or not. A command for it has failed, and its sender may
-   * already show the wished state, or it has changed what the bridge shows of itself.
+   * The state of a device must be published again, even if it is the same. A command for it has failed, and its sender
+   * may already show the state it asked for, or a command has changed the log level, which the bridge shows.
    */
   showAgain: [kind: DeviceKind, id: string];
   /** The cloud was found not to offer an operation. */
@@ -158,8 +158,8 @@ export class Outcomes {
   }
 
   /**
-   * Takes note of what a failed call tells beyond its command: a mistake of this program is logged, and an operation
-   * that the cloud does not offer is told.
+   * Handles a failed call beyond the outcome of its command: a mistake of this program is logged, and an operation that
+   * the cloud does not offer is reported by `offersChanged`.
    */
   noteFailure(topic: string, error: unknown): void {
     const { events, log } = this.#parts;

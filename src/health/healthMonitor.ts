@@ -27,13 +27,13 @@ import type { OtherBridges } from './otherBridges.ts';
 /** A cloud that takes longer to give its first answer is worth a word. */
 const firstAnswerMs = 2_000;
 
-/** The told start of the bridge may be wrong by this much: two clocks never agree quite, and it must not change all the time. */
+/** The start time is shown until it is wrong by more than this: two clocks never agree quite, and each change is published. */
 const maxStartErrorMs = 60_000;
 
 interface HealthEvents {
-  /** Something that it shows has changed. */
+  /** The status, its reason or the freshness of the cloud's data has changed. */
   readonly changed: [];
-  /** Something has happened that is told at `bridge/event`. */
+  /** An event to publish at `bridge/event`. */
   readonly event: [event: 'auth_failed' | 'cloud_online' | 'cloud_offline', fields: object];
 }
 
@@ -118,12 +118,12 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return this.#isCloudFresh;
   }
 
-  /** How the bridge fares, in words; null where there is nothing to say. */
+  /** Why the status is not `ok`, or a note; null if there is nothing to report. */
   get reason(): string | null {
     return this.#report?.reason ?? null;
   }
 
-  /** What is said of the cloud alone; null where there is nothing to say. */
+  /** The part of the reason that concerns the cloud; null if there is none. */
   get cloudReason(): string | null {
     return this.#report?.cloudReason ?? null;
   }
@@ -144,7 +144,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#judgeAgain();
   }
 
-  /** Says nothing more. */
+  /** Stops judging. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelFirstLook();
@@ -169,7 +169,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#checkFreshness();
   }
 
-  /** Nothing is said before the first poll. */
+  /** Before the first judgement there is nothing to correct. */
   #judgeAgain(): void {
     if (this.#report !== null) this.#judge();
   }

@@ -67,7 +67,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     return this.#known.size > 0;
   }
 
-  /** Tells nothing more. */
+  /** Cancels the timer. */
   stop(): void {
     this.#cancelTimer();
   }

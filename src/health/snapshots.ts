@@ -36,13 +36,13 @@ export class Snapshots {
   readiness(): Readiness {
     const { connection, poller, health, publisher } = this.#parts;
     const { records } = poller.statuses;
-    const readAt = Math.max(...vitalPolls.map((slice) => records[slice].lastSuccessAt ?? 0));
+    const readAt = Math.max(...vitalPolls.map((poll) => records[poll].lastSuccessAt ?? 0));
     return evaluateReadiness({
       cloud: {
         isFresh: health.isCloudFresh,
         status: health.status,
         reason: health.cloudReason,
-        isTried: pollNames.some((slice) => wasPolled(records[slice])),
+        isTried: pollNames.some((poll) => wasPolled(records[poll])),
         isJudged: isJudged(records),
         readAt: readAt || null,
       },

@@ -288,7 +288,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  /** A filter that matches nothing is out of date, or misspelt: who mends it wants to find everything as it was. */
+  /** A filter that matches nothing is out of date, or misspelt: once it is corrected, everything must be as it was. */
   get #maySweep(): boolean {
     const { isFiltered, isFilterMatched } = this.#store;
     return !this.#parts.otherBridges.isAny && (!isFiltered || isFilterMatched);
