@@ -34,22 +34,17 @@ export class Retained {
   }
 
   /**
-   * Publishes the message if the broker does not have it. Of one that is costly to write, the gist tells whether it is
-   * the same. Once the broker has taken or refused it, that is told; never if the connection ends before.
+   * Publishes the message if the broker does not have it. `answered` is called once the broker has taken or refused it,
+   * and never if the connection ends before.
    */
-  put(
-    topic: string,
-    gist: string,
-    write: () => string | Buffer = () => gist,
-    answered: (isTaken: boolean) => void = () => {},
-  ): void {
-    const digest = digestOf(gist);
-    if (this.#digests.get(topic) !== digest) this.#publish(topic, write(), digest, answered);
+  put(topic: string, payload: string, answered: (isTaken: boolean) => void = () => {}): void {
+    const digest = digestOf(payload);
+    if (this.#digests.get(topic) !== digest) this.#publish(topic, payload, digest, answered);
   }
 
-  /** Whether the broker has just the message of this gist. */
-  has(topic: string, gist: string): boolean {
-    return this.#digests.get(topic) === digestOf(gist);
+  /** Whether the broker has just this message. */
+  has(topic: string, payload: string): boolean {
+    return this.#digests.get(topic) === digestOf(payload);
   }
 
   /** Whether this message's content on the broker is known. */
@@ -118,7 +113,7 @@ export class Retained {
 
   #publish(
     topic: string,
-    payload: string | Buffer,
+    payload: string,
     digest: string | null,
     answered: (isTaken: boolean) => void = () => {},
   ): void {

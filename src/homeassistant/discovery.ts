@@ -1,4 +1,11 @@
-import type { AvailabilitySource, EntityRow, SelectRow } from '../entities/row.ts';
+import {
+  type AvailabilitySource,
+  type EntityRow,
+  hasEntity,
+  type SelectRow,
+  type SupportedOperations,
+} from '../entities/row.ts';
+import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import { statesPath, type Topics } from './topics.ts';
 
@@ -66,22 +73,32 @@ export function viewId(view: DeviceView): string {
   }
 }
 
-/** What follows the device in its message, for these of its rows: of all devices with the same, but for the id. */
-export function discoveryBody(
-  rows: readonly EntityRow<DeviceView>[],
+/** A device's discovery message, with the entities that it has and that the cloud offers. */
+export function discoveryMessage(
   view: DeviceView,
-  id: string,
-  { topics, version, homepage }: DiscoveryOrigin,
-): Omit<Discovery, 'device'> {
+  offers: SupportedOperations,
+  discoveryOrigin: DiscoveryOrigin,
+): Discovery {
+  const { topics, version, homepage } = discoveryOrigin;
   const { kind } = view;
-  const components = rows.map((row) => [componentId(row), component(row, view, id, topics)]);
+  const id = viewId(view);
+  const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
   return {
+    device: deviceOf(view, discoveryOrigin),
     origin: { name: 'sonic2mqtt', sw_version: version, ...(homepage !== null && { support_url: homepage }) },
     availability: availability(needOfRoot[kind], kind, id, topics),
     availability_mode: 'all',
     state_topic: topics.below(kind, id, statesPath),
-    components: Object.fromEntries(components),
+    components: Object.fromEntries(
+      rows.map((row) => [componentId(row), component(row, view, id, topics)] as const),
+    ),
   };
+}
+
+/** The message with these components withdrawn: Home Assistant drops what is named without its settings. */
+export function withWithdrawn(message: Discovery, componentIds: readonly string[]): Discovery {
+  const withdrawn = componentIds.map((id) => [id, { platform: platformOf(id) ?? 'sensor' }] as const);
+  return { ...message, components: { ...message.components, ...Object.fromEntries(withdrawn) } };
 }
 
 /** The id of a row's component: `{platform}_{key}`. */
@@ -101,12 +118,12 @@ const platforms = [
 ] as const;
 
 /** The platform that a component id of this bridge starts with; null for an id of another origin. */
-export function platformOf(id: string): string | null {
+function platformOf(id: string): string | null {
   return platforms.find((platform) => id.startsWith(`${platform}_`)) ?? null;
 }
 
 /** The device in its message. */
-export function deviceOf(
+function deviceOf(
   view: DeviceView,
   { topics, version, statusPage }: DiscoveryOrigin,
 ): Readonly<Record<string, unknown>> {
@@ -199,7 +216,7 @@ function availability(
 }
 
 /** What can be chosen: what the row offers, and what was chosen elsewhere. */
-export function optionsOf({ options, value }: SelectRow<DeviceView>, view: DeviceView): readonly string[] {
+function optionsOf({ options, value }: SelectRow<DeviceView>, view: DeviceView): readonly string[] {
   const present = value(view);
   if (present === null || options.includes(present)) return options;
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);

@@ -17,8 +17,15 @@ import {
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
-import { type DiscoveryOrigin, lastResetKey, maxStateLength, shortened, viewId } from './discovery.ts';
-import { type DiscoveryMessage, discoveryMessage } from './discoveryMessage.ts';
+import {
+  type Discovery,
+  type DiscoveryOrigin,
+  discoveryMessage,
+  lastResetKey,
+  maxStateLength,
+  shortened,
+  viewId,
+} from './discovery.ts';
 import { statesPath, type Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
@@ -36,7 +43,7 @@ export interface PlanContext extends DiscoveryOrigin {
 /** Everything that a device should have retained. */
 export interface DevicePlan {
   /** Null when Home Assistant is switched off. */
-  readonly discovery: { readonly topic: string; readonly announcement: DiscoveryMessage } | null;
+  readonly discovery: { readonly topic: string; readonly message: Discovery } | null;
   /**
    * In the order in which they are to be published: that the device is offline before all else, that it is online after
    * all else, so that no old value is ever available.
@@ -84,10 +91,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
     else messages.push({ topic, payload: typeof content === 'string' ? content : JSON.stringify(content) });
   }
   const discovery = isDiscoveryOn
-    ? {
-        topic: topics.discovery(kind, id),
-        announcement: discoveryMessage(view, context.offers, context),
-      }
+    ? { topic: topics.discovery(kind, id), message: discoveryMessage(view, context.offers, context) }
     : null;
   return { discovery, messages: onlineLast(messages), unwanted, undecided };
 }

@@ -10,8 +10,7 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { missingPermission } from '../homeassistant/command.ts';
-import { viewId } from '../homeassistant/discovery.ts';
-import type { DiscoveryMessage } from '../homeassistant/discoveryMessage.ts';
+import { type Discovery, viewId, withWithdrawn } from '../homeassistant/discovery.ts';
 import {
   deviceTopics,
   type Message,
@@ -344,7 +343,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   #publishDevice(view: DeviceView): void {
     const { discovery, messages, unwanted, undecided } = planDevice(view, this.#context);
-    if (discovery) this.#announce(discovery.topic, discovery.announcement, view);
+    if (discovery) this.#announce(discovery.topic, discovery.message, view);
     for (const message of messages) {
       this.#undecided.delete(message.topic);
       this.#put(message);
@@ -361,7 +360,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#retained.put(topic, payload);
   }
 
-  #announce(topic: string, { gist, componentIds, bytes }: DiscoveryMessage, view: DeviceView): void {
+  #announce(topic: string, message: Discovery, view: DeviceView): void {
     const before = this.#components.get(topic) ?? [];
     // As long as nobody knows which entities the device has, the message of the last run stands.
     if (!this.#areDetailsReady && before.length > 0 && isUnread(view)) {
@@ -369,9 +368,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       return;
     }
     this.#undecided.delete(topic);
-    const gone = before === componentIds ? [] : before.filter((id) => !componentIds.includes(id));
-    const wanted = [gist, ...gone].join(' ');
-    if (this.#retained.has(topic, wanted)) return;
+    const gone = before.filter((id) => !(id in message.components));
+    const payload = JSON.stringify(withWithdrawn(message, gone));
+    if (this.#retained.has(topic, payload)) return;
     const announcedAt = this.#announcedAt.get(topic) ?? this.#clock.monotonic();
     const earliestInMs = announcedAt + discoverySpacingMs - this.#clock.monotonic();
     if (earliestInMs > 0 && this.#retained.isKnown(topic)) {
@@ -379,9 +378,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       return;
     }
     this.#announcedAt.set(topic, null);
-    this.#components.set(topic, gone.length > 0 ? [...componentIds, ...gone] : componentIds);
-    const write = () => bytes(gone);
-    this.#retained.put(topic, wanted, write, (isTaken) => {
+    const componentIds = Object.keys(message.components);
+    this.#components.set(topic, [...componentIds, ...gone]);
+    this.#retained.put(topic, payload, (isTaken) => {
       // The device may have gone meanwhile.
       if (!this.#announcedAt.has(topic)) return;
       this.#announcedAt.set(topic, this.#clock.monotonic());

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
-import type { Component } from '../../src/homeassistant/discovery.ts';
+import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import { type DeviceView, deviceKinds } from '../../src/model/devices.ts';
-import { componentsIn, discoveryIn, discoveryOf } from '../support/discoveries.ts';
+import { componentsIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryJudge.ts';
 import {
   attributesShown,
@@ -39,7 +39,11 @@ function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
     [topics.bridge('info'), JSON.stringify({ appliance_categories: null })],
     ...messages.map(({ topic, payload }) => [topic, payload] as const),
   ]);
-  return { topic: discovery.topic, discovery: discoveryIn(discovery.announcement), retained };
+  return {
+    topic: discovery.topic,
+    discovery: JSON.parse(JSON.stringify(discovery.message)) as Discovery,
+    retained,
+  };
 }
 
 /** Whether an MQTT filter without `#` takes the topic. */

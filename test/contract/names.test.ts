@@ -5,7 +5,6 @@ import { componentId } from '../../src/homeassistant/discovery.ts';
 import { deviceTopics, planDevice } from '../../src/homeassistant/plan.ts';
 import type { TargetKind } from '../../src/homeassistant/topics.ts';
 import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
-import { discoveryIn } from '../support/discoveries.ts';
 import { context, topics, wholeHouse } from '../support/views.ts';
 
 const howToUpdate =
@@ -40,7 +39,7 @@ function commandTopicsOf(kind: TargetKind): string[] {
 function entitiesOf(kind: DeviceKind): Record<string, unknown> {
   const view = wholeHouse.find((each) => each.kind === kind);
   const discovery = view && planDevice(view, context).discovery;
-  const components = discovery && discoveryIn(discovery.announcement).components;
+  const components = discovery?.message.components;
   const ids = Object.entries(components ?? {}).map(([component, { unique_id: uniqueId }]) => [
     component,
     String(uniqueId).replace(`${kind}-1`, id),

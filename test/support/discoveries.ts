@@ -1,14 +1,8 @@
-import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
-import { type DiscoveryMessage, discoveryMessage } from '../../src/homeassistant/discoveryMessage.ts';
+import { type Component, type Discovery, discoveryMessage } from '../../src/homeassistant/discovery.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
 import { withRoot } from './homeAssistantRules.ts';
 import { context } from './views.ts';
-
-/** What an announcement says to Home Assistant. */
-export function discoveryIn({ bytes }: DiscoveryMessage, withdrawn: readonly string[] = []): Discovery {
-  return JSON.parse(bytes(withdrawn).toString());
-}
 
 /** The components of a message by id, each with what it takes from the root. */
 export function componentsIn(discovery: Discovery): Readonly<Record<string, Component>> {
@@ -21,5 +15,5 @@ export function componentsIn(discovery: Discovery): Readonly<Record<string, Comp
 /** A device's discovery message. */
 export function discoveryOf(view: DeviceView, changes: Partial<PlanContext> = {}): Discovery {
   const { offers, ...maker } = { ...context, ...changes };
-  return discoveryIn(discoveryMessage(view, offers, maker));
+  return JSON.parse(JSON.stringify(discoveryMessage(view, offers, maker)));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { platformOf, shortened, viewId } from '../../../src/homeassistant/discovery.ts';
+import { shortened, viewId, withWithdrawn } from '../../../src/homeassistant/discovery.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
 import {
@@ -139,14 +139,21 @@ describe('a component', () => {
     });
   });
 
-  it('tells its platform by its id, and none for an id of another origin', () => {
+  it('is withdrawn by naming no more than its platform', () => {
     for (const view of wholeHouse) {
-      for (const [id, { platform }] of Object.entries(announced(view).components)) {
-        expect(platformOf(id)).toBe(platform);
-      }
+      const message = announced(view);
+      const withdrawn = withWithdrawn({ ...message, components: {} }, Object.keys(message.components));
+      expect(withdrawn.components).toEqual(
+        Object.fromEntries(
+          Object.entries(message.components).map(([id, { platform }]) => [id, { platform }]),
+        ),
+      );
     }
-    expect(platformOf('climate_kitchen')).toBeNull();
-    expect(platformOf('valve')).toBeNull();
+    const present = announced(bridgeView());
+    expect(withWithdrawn(present, ['of_another_origin'])).toEqual({
+      ...present,
+      components: { ...present.components, of_another_origin: { platform: 'sensor' } },
+    });
   });
 });
 
