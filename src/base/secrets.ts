@@ -14,12 +14,6 @@ export class Secrets {
   /** Longest first, lest one be hidden only as far as another goes. */
   #forms: readonly string[] = [];
   #formsInData: readonly string[] = [];
-  #version = 0;
-
-  /** Another number whenever something else is hidden. */
-  get version(): number {
-    return this.#version;
-  }
 
   /** Hides the value from now on. */
   add(value: string | undefined): void {
@@ -45,7 +39,6 @@ export class Secrets {
   }
 
   #spellOut(): void {
-    this.#version += 1;
     this.#forms = this.#formsFrom(shortestHidden);
     this.#formsInData = this.#formsFrom(shortestHiddenInData);
   }

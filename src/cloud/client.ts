@@ -10,7 +10,7 @@ import { Deadline, GivenUp, isPastSendWindow, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import { Http, type HttpResponse } from './http.ts';
-import { type ListResult, listAll, type PageWatcher, type Whole } from './listAll.ts';
+import { type ListResult, listAll, type PageWatcher } from './listAll.ts';
 import { MissingRoutes } from './missingRoutes.ts';
 import { NetworkError } from './networkErrors.ts';
 import {
@@ -22,7 +22,6 @@ import {
   operationRow,
   type RecordOf,
 } from './operations.ts';
-import { PageMemory } from './pageMemory.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter, type RequestTotals } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
@@ -148,7 +147,6 @@ export class CloudClient {
   readonly #http: Http;
   readonly #session: Session;
   readonly #problems: DataProblems;
-  readonly #pages: PageMemory;
   readonly #counter: RequestCounter;
   readonly #cloudClock: CloudClock;
   readonly #closing = new AbortController();
@@ -177,7 +175,6 @@ export class CloudClient {
       onPasswordChange: options.onPasswordChange,
     });
     this.#problems = new DataProblems(clock, log);
-    this.#pages = new PageMemory(secrets);
     this.#counter = new RequestCounter(clock);
     this.#cloudClock = new CloudClock(clock);
   }
@@ -304,11 +301,10 @@ export class CloudClient {
       startedAt ??= this.#clock.now();
       sentAt ??= this.#clock.monotonic();
     };
-    const { records, problem, gist, notice, isInDoubt, whole } = await listAll<Listed>({
+    const { records, problem, gist, notice, isInDoubt } = await listAll<Listed>({
       operation: name,
       workers: this.#options.maxConcurrency,
       ...(options.onPage && { onPage: options.onPage }),
-      before: isRawWanted ? null : (this.#pages.recallList(request.path) as Whole<Listed> | null),
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
         const order = { name, params, request: paged, options, problems, isRawWanted, onSend };
@@ -318,7 +314,6 @@ export class CloudClient {
         return { ...page, records: (answer.sent as { readonly data: readonly Listed[] }).data };
       },
     });
-    if (whole && !isRawWanted) this.#pages.keepList(request.path, whole);
     if (options.signal?.aborted || this.#closing.signal.aborted) {
       throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
     }
@@ -509,7 +504,7 @@ export class CloudClient {
 
   /** What a response says; throws the error that its status means. */
   #readResponse(job: Job, response: HttpResponse): GoodAnswer {
-    const { name, params, request, priority, problems, isRawWanted } = job;
+    const { name, params, problems } = job;
     const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = checkStatus(name, response, this.#clock.now(), hide);
@@ -521,23 +516,7 @@ export class CloudClient {
       throw new CloudError('unsupported', name, message, { status, mayHaveActed: false });
     }
     this.#missingRoutes.recordWorked(name);
-    const isPage = operationRow(name).reply.kind === 'page' && !response.bodyProblem;
-    const isPolledPage = isPoll(priority) && isPage && !isRawWanted;
-    const known = isPolledPage && this.#pages.recall(request.path, response.body);
-    if (known) return { reply: known, sent: null };
-    let isOdd = false;
-    const good = readAnswer(
-      name,
-      response,
-      (level, notice) => {
-        isOdd = true;
-        problems.report(level, hide(notice));
-      },
-      secrets,
-    );
-    // What is odd is told each time.
-    if (isPolledPage && !isOdd) this.#pages.keep(request.path, response.body, good.reply as Page<unknown>);
-    return good;
+    return readAnswer(name, response, (level, notice) => problems.report(level, hide(notice)), secrets);
   }
 
   #logMissing(name: OperationName, status: number | undefined): void {

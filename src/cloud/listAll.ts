@@ -16,13 +16,6 @@ export interface ListResult<T> {
   readonly startedAt: number;
 }
 
-/** A list that added up. */
-export interface Whole<T> {
-  /** By number. */
-  readonly pages: ReadonlyMap<number, Page<T>>;
-  readonly records: readonly T[];
-}
-
 /** What a crawl came to; a notice is worth telling once. */
 export interface CrawlOutcome<T> {
   readonly records: readonly T[];
@@ -30,8 +23,6 @@ export interface CrawlOutcome<T> {
   readonly gist: string | null;
   readonly notice: string | null;
   readonly isInDoubt: boolean;
-  /** Null where it did not add up at once. */
-  readonly whole: Whole<T> | null;
 }
 
 /** A list that comes in pages. */
@@ -41,8 +32,6 @@ export interface PagedList<T> {
   readonly workers: number;
   /** Reads the page of a number, 1 the first; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
-  /** The list as it was: where each page is the very same, so are the records. */
-  readonly before?: Whole<T> | null;
   /** Told how many pages were read so far, and how many are announced. */
   readonly onPage?: PageWatcher;
 }
@@ -70,10 +59,7 @@ export async function listAll<T extends { readonly id: string }>(
 ): Promise<CrawlOutcome<T>> {
   const first = await Reading.of(list);
   if (first.flaw() !== null) return outcome(first.records(), first);
-  if (first.doubt() === null) {
-    const whole = first.whole();
-    return { ...outcome(whole.records), whole };
-  }
+  if (first.doubt() === null) return outcome(first.records());
 
   let second: Reading<T>;
   try {
@@ -102,7 +88,6 @@ function outcome<T extends { readonly id: string }>(
     gist: reading?.gist() ?? null,
     notice: null,
     isInDoubt: false,
-    whole: null,
   };
 }
 
@@ -112,10 +97,6 @@ class Reading<T extends { readonly id: string }> {
   readonly #failures = new Map<number, CloudError>();
   readonly #pages = new Map<number, Page<T>>();
   readonly #byId = new Map<string, T>();
-  /** Pages whose records are not among those by id yet. */
-  readonly #unsorted: Page<T>[] = [];
-  /** Pages that are the very same as before. */
-  #same = 0;
   #entries = 0;
   #repeated = 0;
   #nameless = 0;
@@ -140,15 +121,7 @@ class Reading<T extends { readonly id: string }> {
   }
 
   get byId(): ReadonlyMap<string, T> {
-    this.#sort();
     return this.#byId;
-  }
-
-  /** The list, where it adds up. */
-  whole(): Whole<T> {
-    const { before } = this.#list;
-    if (before && this.#isAsBefore()) return before;
-    return { pages: this.#pages, records: this.records() };
   }
 
   /** What is certainly missing, in words; reading again would not help. */
@@ -171,10 +144,7 @@ class Reading<T extends { readonly id: string }> {
 
   /** Why the reading may not be the whole list; null where it adds up. */
   doubt(): string | null {
-    // What added up does so again.
-    if (this.#isAsBefore()) return null;
     const total = this.#totals?.entries ?? null;
-    this.#sort();
     if (this.#repeated > 0) return `records seen on more than one page: ${this.#repeated}`;
     if (this.#haveTotalsChanged) return 'the list changed while it was read';
     if (total !== null && total !== this.#entries) return `${this.#entries} records read, ${total} announced`;
@@ -184,7 +154,6 @@ class Reading<T extends { readonly id: string }> {
 
   /** Whether it ended where a list ends, and nothing moved. */
   isWhole(): boolean {
-    this.#sort();
     return this.#repeated === 0 && !this.#last.isFull && !this.#hasHole();
   }
 
@@ -216,7 +185,7 @@ class Reading<T extends { readonly id: string }> {
         const page = next++;
         const answer = await this.#tryRequest(page);
         if (!answer) continue;
-        isPastEnd ||= answer.dropped === 0 && !this.#bringsNews(page, answer);
+        isPastEnd ||= answer.dropped === 0 && !this.#bringsNews(answer);
         this.#take(page, answer);
       }
     };
@@ -230,7 +199,7 @@ class Reading<T extends { readonly id: string }> {
       const answer = await this.#tryRequest(page);
       if (!answer) return;
       const isEmpty = answer.records.length + answer.dropped === 0;
-      const bringsNews = this.#bringsNews(page, answer);
+      const bringsNews = this.#bringsNews(answer);
       // A cloud that shows its last page again, or always the first, has not moved any record.
       if (isEmpty || bringsNews) this.#take(page, answer);
       if (!bringsNews) return;
@@ -269,33 +238,17 @@ class Reading<T extends { readonly id: string }> {
     );
   }
 
-  #bringsNews(page: number, answer: Page<T>): boolean {
-    if (this.#isSame(page, answer)) return answer.records.length > 0;
-    return answer.records.some(({ id }) => !this.byId.has(id));
-  }
-
-  #sort(): void {
-    for (const { records } of this.#unsorted.splice(0)) {
-      const before = this.#byId.size;
-      for (const record of records) this.#byId.set(record.id, record);
-      this.#repeated += before + records.length - this.#byId.size;
-    }
-  }
-
-  #isSame(page: number, answer: Page<T>): boolean {
-    return this.#list.before?.pages.get(page) === answer;
-  }
-
-  #isAsBefore(): boolean {
-    return this.#same === this.#pages.size && this.#same === this.#list.before?.pages.size;
+  #bringsNews({ records }: Page<T>): boolean {
+    return records.some(({ id }) => !this.#byId.has(id));
   }
 
   #take(page: number, answer: Page<T>): void {
     const size = sizeOf(answer);
     this.#entries += size;
     this.#pages.set(page, answer);
-    this.#unsorted.push(answer);
-    if (this.#isSame(page, answer)) this.#same++;
+    const knownBefore = this.#byId.size;
+    for (const record of answer.records) this.#byId.set(record.id, record);
+    this.#repeated += knownBefore + answer.records.length - this.#byId.size;
     this.#nameless += answer.nameless;
     if (page === 1) this.#firstSize = size;
     if (page > this.#last.page) {
