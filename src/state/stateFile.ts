@@ -315,11 +315,16 @@ export class StateFile {
     if (this.#unlock === null) throw new Error('another sonic2mqtt uses it: each needs its own');
   }
 
-  /** Once a day at most. It is no use to a thief of sessions, and is always a bit behind. */
+  /**
+   * Once a day at most. It is no use to a thief of sessions, and is always a bit behind: what waits to be announced now
+   * has been announced when the backup is read, and an event is lost rather than repeated.
+   */
   async #writeBackup(state: State): Promise<void> {
     if (Object.keys(state.usage).length === 0 || this.#clock.monotonic() < this.#backupDueAt) return;
     try {
-      await this.#disk.write(`${this.#file}.bak`, textOf({ ...state, session: null, isBehind: true }));
+      const announced = [...state.announced, ...state.waiting];
+      const backup = { ...state, session: null, announced, waiting: [], isBehind: true };
+      await this.#disk.write(`${this.#file}.bak`, textOf(backup));
       this.#backupDueAt = this.#clock.monotonic() + backupEveryMs;
       this.#isBackupFailing = false;
     } catch (error) {

@@ -197,6 +197,18 @@ describe('a state file that is damaged', () => {
     expect(state.usageOf('one')).toMatchObject({ months: recordOf(100).months });
   });
 
+  it('takes what waited to be announced when its backup was written as announced', async () => {
+    const directory = temporaryFolder();
+    const { state: before } = await open(directory);
+    before.recordUsage('one', recordOf(1), false);
+    await before.recordPending(['incident-1']);
+    await before.recordAnnounced(['incident-1']);
+    await before.close();
+    rmSync(join(directory, 'state.json'));
+    const { state } = await open(directory);
+    expect([state.isPending('incident-1'), state.isAnnounced('incident-1')]).toEqual([false, true]);
+  });
+
   it('is replaced by its backup where it is gone', async () => {
     const { directory, file } = await left();
     rmSync(file);
