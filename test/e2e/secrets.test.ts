@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
@@ -135,7 +135,8 @@ it('the files of the bridge are for their owner only, even if the umask would le
     readdirSync(dataDir)
       .map((name) => join(dataDir, name))
       .filter((file) => statSync(file).isFile());
-  await waitFor(() => files().some((file) => /token/.test(readFileSync(file, 'utf8'))), {
+  const stateFile = join(dataDir, 'state.json');
+  await waitFor(() => existsSync(stateFile) && /token/.test(readFileSync(stateFile, 'utf8')), {
     what: 'the session on disk',
   });
   await program.stop();
