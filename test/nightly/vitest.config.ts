@@ -2,7 +2,9 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/nightly/*.test.ts'],
+    // The hostile tests are those of `npm test`, with far more histories.
+    include: ['test/nightly/*.test.ts', 'test/unit/**/hostile*.test.ts'],
+    env: { HOSTILE_RUNS: '200' },
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
     maxWorkers: 2,

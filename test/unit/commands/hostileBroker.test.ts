@@ -5,8 +5,8 @@ import { HostileHouse } from '../../support/hostileHouse.ts';
 import { changeRequests, violationsOf } from '../../support/hostileJudge.ts';
 import { type HouseIds, hostileTraffic, type TimedMessage } from '../../support/hostileMessages.ts';
 
-/** How many bursts and trickles of messages are tried; each has dozens of them. */
-const histories = Number(process.env['HOSTILE_RUNS'] ?? 50);
+/** How many bursts and trickles of messages are tried, each with dozens. The nightly run tries many more. */
+const histories = Number(process.env['HOSTILE_RUNS'] ?? 10);
 
 const minuteMs = 60_000;
 
