@@ -51,7 +51,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a command is confirmed only by what was read since',
     file: 'src/commands/valveQueue.ts',
-    text: '(store.sonicReadAt(id) ?? acceptedAt) >= acceptedAt;',
+    text: '(store.devices.sonic.readAt(id) ?? acceptedAt) >= acceptedAt;',
     replacement: 'true;',
     tests: ['test/unit/commands/valveQueue.test.ts'],
   },

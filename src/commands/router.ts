@@ -101,7 +101,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     const { kind, id } = target;
     if (kind === 'bridge') return target;
     // Several bridges receive each command: one of them answers.
-    const isShown = kind === 'incident' ? store.incident(id) : store.view(kind, id);
+    const isShown = kind === 'incident' ? store.incidents.get(id) : store.view(kind, id);
     if (isShown !== null || store.answersFor(kind, id)) return target;
     log.debug(`${topic} is for another bridge`);
     return null;
@@ -111,7 +111,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     const { control, store, bridge } = this.#parts;
     const { kind, id, path } = target;
     if (kind === 'incident') {
-      const incident = store.incident(id);
+      const incident = store.incidents.get(id);
       if (incident) this.#dispatch(message, target, parseIncidentCommand(incident, message.payload, control));
       else if (store.isCertain && isSafeId(id)) void this.#actOnClosedIncident(message, target);
       else this.#refuse(message.topic, this.#unknownTarget(target));
@@ -174,7 +174,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
         },
       });
       // The cloud also gives incidents of properties that are not shown here.
-      if (incident.id === id && store.isIncidentHere(incident)) {
+      if (incident.id === id && store.incidents.isShownHere(incident)) {
         this.#dispatch(message, target, parseIncidentCommand(incident, payload, control));
       } else this.#refuse(topic, this.#unknownTarget(target));
     } catch (error) {

@@ -190,7 +190,7 @@ export class ValveQueue {
       if (isOver()) return;
       const view = store.sonicView(id);
       // A list may have brought it; what was read before the command tells nothing of it.
-      const isRead = (store.sonicReadAt(id) ?? acceptedAt) >= acceptedAt;
+      const isRead = (store.devices.sonic.readAt(id) ?? acceptedAt) >= acceptedAt;
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - acceptedAt;
         if (settledValve(stateBefore) !== targetOf[action]) {
@@ -249,6 +249,6 @@ function readingOf(call: ValveCall, store: Store): SonicReading | null {
   const isKnown = store.sonicView(sonic_id) !== null;
   if (call.operation === 'change_thing_state' && !isKnown) return null;
   // One that is shown is read as it is listed, whichever way it was told.
-  const isWifi = isKnown ? store.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
+  const isWifi = isKnown ? store.topology.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
   return { operation: isWifi ? 'read_wifi_sonic' : 'read_sonic', params: { sonic_id } };
 }

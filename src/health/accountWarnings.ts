@@ -12,10 +12,10 @@ export function emptyAccountWarning(store: Store, isAsked: boolean): string | nu
   if (!store.isWhole) return null;
   const { properties, signals, sonics } = store.counts();
   if (properties === 0) {
-    if (store.isFiltered && !store.isFilterMatched) {
+    if (store.filter.isOn && !store.filter.isMatched) {
       return 'no property of the account is selected by filters.properties';
     }
-    return store.otherPropertyIds.length > 0 ? null : 'the account has no property';
+    return store.topology.otherPropertyIds.length > 0 ? null : 'the account has no property';
   }
   if (sonics > 0) return null;
   if (!store.isCertain) return wordsOfUnsaid(store, isAsked);
@@ -28,7 +28,7 @@ export function emptyAccountWarning(store: Store, isAsked: boolean): string | nu
 
 /** Which alerts are unknown, as nobody knows where an open incident is; said once the lists were read that may have its device. */
 export function unassignedWarnings(store: Store): string[] {
-  const incidents = store.isWhole ? store.devicelessIncidents : [];
+  const incidents = store.isWhole ? store.incidents.deviceless : [];
   const names = new Set(incidents.map((incident) => incidentName(incident) ?? unknownIncident));
   return [...names].map(
     (name) =>
@@ -38,20 +38,24 @@ export function unassignedWarnings(store: Store): string[] {
 
 /** They work until the next start: that one knows nothing of the old names, and deletes what is not selected. */
 export function outdatedFilterWarnings(store: Store): string[] {
-  return store
-    .outdatedSelection()
-    .map(
-      ([name, { id, name: present }]) =>
-        `filters.properties: the account has no property ${name} any more: before the next start write its new name there, ${present ?? id}, or its id`,
-    );
+  return store.filter.outdated.flatMap(([name, ids]) =>
+    ids
+      .filter((id) => store.propertyView(id) !== null)
+      .map(
+        (id) =>
+          `filters.properties: the account has no property ${name} any more: before the next start write its new name there, ${nameOf(store, id)}, or its id`,
+      ),
+  );
 }
 
 /** Facts that a householder may wonder about; nothing is wrong. */
 export function accountWarnings(store: Store, isAsked: boolean): string[] {
   const { properties, signals } = store.counts();
-  const bare = signals === 0 ? [] : store.propertiesWithoutSignals().map(({ name, id }) => name ?? id);
-  const unmatched = store.isFilterMatched ? store.unmatchedSelection() : [];
-  const others = store.isWhole && properties === 0 ? store.otherPropertyIds.length : 0;
+  const { devices, filter, topology } = store;
+  const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
+  const bare = bareIds.map((id) => nameOf(store, id));
+  const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
+  const others = store.isWhole && properties === 0 ? topology.otherPropertyIds.length : 0;
   return [
     wordsOfUnsaid(store, isAsked),
     others > 0 && `no property is this bridge's: the account's ${others} go to others by shard`,
@@ -64,8 +68,12 @@ export function accountWarnings(store: Store, isAsked: boolean): string[] {
 function wordsOfUnsaid(store: Store, isAsked: boolean): string | null {
   if (!isAsked) return null;
   const ids = store.topology.unsurveyedPropertyIds();
-  const names = ids.slice(0, mostNamed + 1).map((id) => store.propertyView(id)?.property.name ?? id);
+  const names = ids.slice(0, mostNamed + 1).map((id) => nameOf(store, id));
   return ids.length === 0 ? null : `the cloud does not say which signals (hubs) are in ${some(names)}`;
+}
+
+function nameOf(store: Store, propertyId: string): string {
+  return store.devices.property.get(propertyId)?.name ?? propertyId;
 }
 
 function some(names: readonly string[]): string {

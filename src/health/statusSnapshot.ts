@@ -80,12 +80,12 @@ export function statusSnapshot(
     properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
     signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
     sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),
-    incidents: store.ids('incident').flatMap((id) => store.incident(id) ?? []),
-    areIncidentsKnown: store.areIncidentsKnown,
+    incidents: store.ids('incident').flatMap((id) => store.incidents.get(id) ?? []),
+    areIncidentsKnown: store.incidents.areKnown,
     incidentsReadAt: records.incidents.lastSuccessAt,
     readAt: (sonicId) => {
-      const at = store.sonicReadAt(sonicId);
-      return at === null ? null : at + aheadMs;
+      const at = store.devices.sonic.readAt(sonicId);
+      return at === undefined ? null : at + aheadMs;
     },
   };
 }

@@ -87,9 +87,10 @@ export class Details {
   }
 
   async #readHubs(): Promise<void> {
-    const ids = this.#store.ownedSignalIds();
+    const store = this.#store;
+    const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
     // A hub that is not read any more must not keep its last values.
-    for (const id of this.#hubAges.keepOnly(ids)) this.#store.missedHub(id);
+    for (const id of this.#hubAges.keepOnly(ids)) store.missedHub(id);
     const { clock, signal } = this.#options;
     const failure = await fetchPerDevice(ids, this.#hubQuery(), { client: this.#client, clock, signal });
     if (failure) this.#logFailure('hubs', failure.error);

@@ -110,7 +110,7 @@ export class Lists {
   /** Reads both lists of sonics; the list of Wi-Fi sonics must not delay the other. */
   async sonics(): Promise<PollProblem | null> {
     let isWifiRead = false;
-    const areSomeKnown = () => this.#store.ids('sonic').some((id) => this.#store.isWifi(id));
+    const areSomeKnown = () => this.#store.ids('sonic').some((id) => this.#store.topology.isWifi(id));
     const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#signal).finally(() => {
       isWifiRead = true;
     });
@@ -134,8 +134,8 @@ export class Lists {
     const call = { operation: 'list_incidents', query: { open: true } } as const;
     return this.#read('incidents', call, async (reading) => {
       const { isComplete } = reading;
-      const isChecked = isComplete || !this.#store.areIncidentsKnown;
-      const missing = isChecked ? this.#store.incidentsMissingFrom(reading.records) : [];
+      const isChecked = isComplete || !this.#store.incidents.areKnown;
+      const missing = isChecked ? this.#store.incidents.missingFrom(reading.records) : [];
       const found = await this.#checkMissing(missing, isComplete);
       this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
     });

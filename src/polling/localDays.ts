@@ -55,7 +55,9 @@ export class LocalDays {
    * last counted: a property does not move, and in another zone yesterday's water would count as today's.
    */
   ownTimezoneOf(sonicId: string): string | null {
-    const known = this.#store.timezoneOf(sonicId);
+    const { topology, settings } = this.#store;
+    const propertyId = topology.propertyOf('sonic', sonicId);
+    const known = propertyId === null ? undefined : settings.of(propertyId)?.timezone;
     const own = known === undefined ? this.#state.usageOf(sonicId)?.timezone : known;
     return own && isTimezone(own) ? own : null;
   }

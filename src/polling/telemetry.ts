@@ -34,7 +34,7 @@ export class TelemetryPoll {
     const errors: unknown[] = [];
     let queries = 0;
     for (const isWifi of [false, true]) {
-      const ids = linked.filter((id) => store.isWifi(id) === isWifi);
+      const ids = linked.filter((id) => store.topology.isWifi(id) === isWifi);
       if (ids.length === 0) continue;
       queries += 1;
       try {

@@ -70,9 +70,9 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     const { store, health, log } = this.#parts;
     return {
       kind: 'bridge',
-      incidents: store.unassignedIncidents,
+      incidents: store.incidents.unassignedHere,
       possibleIncidents: [],
-      areIncidentsKnown: store.areIncidentsKnown && health.isCloudFresh,
+      areIncidentsKnown: store.incidents.areKnown && health.isCloudFresh,
       version,
       status: health.status,
       isCloudFresh: health.isCloudFresh,

@@ -124,7 +124,7 @@ export class IncidentEvents {
   /** What was noted is forgotten once two complete lists in a row do not have it: one alone may be wrong. */
   #forgetMissed(): void {
     const { state, store } = this.#parts;
-    const missed = state.incidentIds().filter((id) => !store.isOpen(id));
+    const missed = state.incidentIds().filter((id) => !store.incidents.isOpen(id));
     for (const id of missed) if (this.#missed.has(id)) state.forgetIncident(id);
     this.#missed = new Set(missed);
   }
@@ -138,12 +138,12 @@ export class IncidentEvents {
   async #publishOpened(): Promise<void> {
     const { state, store, events, log } = this.#parts;
     if (!this.#canPublish) return;
-    for (const id of this.#queue) if (!store.incident(id)) this.#drop(id);
+    for (const id of this.#queue) if (!store.incidents.get(id)) this.#drop(id);
     const opened = [...this.#queue].filter((id) => !state.isPending(id));
     if (opened.length === 0) return;
     await state.recordPending(opened);
     for (const id of opened) {
-      const incident = store.incident(id);
+      const incident = store.incidents.get(id);
       // It may have closed while it was noted, or the connection may have ended.
       if (!incident || !state.isPending(id)) continue;
       if (!this.#canPublish) state.forgetIncident(id);
@@ -175,7 +175,7 @@ export class IncidentEvents {
   /** Publishes the event of the device's entity. */
   async #announceAtDevice(id: string): Promise<void> {
     const { topics, state, store, connection, clock, log } = this.#parts;
-    const incident = store.incident(id);
+    const incident = store.incidents.get(id);
     // It may have closed while it was noted.
     if (!incident || !state.isAnnounced(id)) return;
     const device = this.#deviceOf(id);
@@ -217,8 +217,8 @@ export class IncidentEvents {
   /** The device that announces it; null while there is none, or its hub is known and its sonic may be in the next list. */
   #deviceOf(id: string): AnnouncingDevice | null {
     const { store, poller } = this.#parts;
-    const incident = store.incident(id);
-    const device = incident && store.announcerOf(incident);
+    const incident = store.incidents.get(id);
+    const device = incident && store.incidents.announcerOf(incident);
     if (!incident?.sonic_id || device?.kind !== 'signal') return device;
     if (!this.#soughtSonics.has(id)) {
       this.#soughtSonics.set(id, true);
@@ -232,13 +232,13 @@ export class IncidentEvents {
 
   /** The fields of a log line about an incident. */
   #fieldsOf(event: string, incident: Incident) {
-    return { event, incident: incident.id, device: this.#parts.store.announcerOf(incident)?.id };
+    return { event, incident: incident.id, device: this.#parts.store.incidents.announcerOf(incident)?.id };
   }
 
   #describe(incident: Incident): string {
     const { store } = this.#parts;
     const name = incidentName(incident) ?? incident.type ?? 'unknown';
-    const device = store.announcerOf(incident);
+    const device = store.incidents.announcerOf(incident);
     const where = device ? ` at ${store.label(device.kind, device.id)}` : '';
     return `${name}${where}, severity ${incident.severity ?? 'unknown'}`;
   }

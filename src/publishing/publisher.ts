@@ -289,8 +289,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** A filter that matches nothing is out of date, or misspelt: once it is corrected, everything must be as it was. */
   get #maySweep(): boolean {
-    const { isFiltered, isFilterMatched } = this.#store;
-    return !this.#parts.otherBridges.isAny && (!isFiltered || isFilterMatched);
+    const { filter } = this.#store;
+    return !this.#parts.otherBridges.isAny && (!filter.isOn || filter.isMatched);
   }
 
   #publishBridge(): void {
@@ -331,7 +331,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
     for (const id of dirty.incident) {
       await this.#retained.room();
-      const incident = this.#store.incident(id);
+      const incident = this.#store.incidents.get(id);
       if (incident) {
         const { topic, payload } = planIncident(incident, this.#context.topics);
         this.#retained.put(topic, payload);

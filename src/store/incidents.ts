@@ -166,6 +166,11 @@ export class OpenIncidents {
     return this.#deviceless.filter(({ propertyId }) => propertyId === null).map(({ record }) => record);
   }
 
+  /** Those of them that this bridge shows. */
+  get unassignedHere(): readonly Incident[] {
+    return this.unassigned.filter(({ id }) => this.get(id) !== null);
+  }
+
   /** Those that name no device of the account, in a property that is shown or in none that is known. */
   get deviceless(): readonly Incident[] {
     const isNear = ({ propertyId, isShown }: Place) => isShown || propertyId === null;

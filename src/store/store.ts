@@ -20,11 +20,11 @@ import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { Changes, type CloudDeviceKind, cloudKinds, type Dirty, type PlannedKind } from './changes.ts';
 import { DetailTable, TelemetryTable } from './details.ts';
-import { type AnnouncingDevice, type IncidentEvent, OpenIncidents } from './incidents.ts';
+import { type IncidentEvent, OpenIncidents } from './incidents.ts';
 import { LinkFlaps } from './links.ts';
 import { PropertyFilter } from './propertyFilter.ts';
 import { type Change, type Reading, Table } from './table.ts';
-import { Topology } from './topology.ts';
+import { type DeviceTables, Topology } from './topology.ts';
 import { Valves } from './valves.ts';
 import { type Parts, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
@@ -73,19 +73,29 @@ const timerToleranceMs = 2;
  * publisher takes what to plan, and is told by events once a whole list is stored. A record is stale once polls have missed
  * it for too long; measured values also by themselves, for which there is one timer. All times are ms of the monotonic clock.
  */
-export class Store extends EventEmitter<StoreEvents> {
+export class Store extends EventEmitter<StoreEvents> implements Parts {
+  // The tables are read directly. They are written only here, as each change must mark what shows it.
+  readonly devices: DeviceTables;
+  readonly filter: PropertyFilter;
   /** Which device is where, and which bridge shows it. */
   readonly topology: Topology;
-  readonly #properties: Table<Property>;
-  readonly #signals: Table<Signal>;
-  readonly #sonics: Table<Sonic>;
-  readonly #filter: PropertyFilter;
-  readonly #incidents: OpenIncidents;
+  readonly incidents: OpenIncidents;
+  readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
+  readonly valves = new Valves();
+  readonly settings = new DetailTable<PropertySettings>();
+  readonly notifications = new DetailTable<NotificationSettings>();
+  readonly hubs = new DetailTable<HubDetail>();
+  readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
+  readonly usage = new DetailTable<Usage>();
+  readonly pressureTests = new DetailTable<PressureTestDays>();
+  /** By sonic, the pressure test that this bridge has started last. */
+  readonly pressureTestJobs = new Map<string, string>();
+  signalList: 'unread' | 'refused' | 'read' = 'unread';
+  /** The categories of appliances: null if the cloud has none, undefined until they are read. */
+  applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #changes = new Changes();
-  readonly #parts: Parts;
   readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #memory: AcceptedMemory | undefined;
-  readonly #pressureTestJobs = new Map<string, string>();
   readonly #clock: Clock;
   /** The devices that are shown, each with its property: null, it is in none that is known. */
   readonly #shown: Readonly<Record<CloudDeviceKind, Map<string, string | null>>> = {
@@ -95,47 +105,30 @@ export class Store extends EventEmitter<StoreEvents> {
   };
   /** Kinds of which it is known what there is, so that what comes now is new. */
   readonly #settledKinds = new Set<CloudDeviceKind>();
-  #signalList: 'unread' | 'refused' | 'read' = 'unread';
   #telemetryMaxAgeMs: number;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
   #isPlacing = false;
   #isDecided = false;
   #deviceEvents: DeviceEvent[] = [];
-  #applianceCategories: ApplianceCategories['categories'] | null | undefined;
 
   constructor({ selection, shard = wholeAccount, staleAfterMs, memory, clock }: StoreOptions) {
     super();
     this.#clock = clock;
     this.#memory = memory;
     this.#telemetryMaxAgeMs = staleAfterMs;
-    this.#properties = new Table(staleAfterMs);
-    this.#signals = new Table(staleAfterMs);
-    this.#sonics = new Table(staleAfterMs);
-    const devices = { property: this.#properties, signal: this.#signals, sonic: this.#sonics };
-    this.#filter = new PropertyFilter(selection);
-    this.topology = new Topology(devices, this.#filter, shard);
-    this.#incidents = new OpenIncidents(devices, this.topology, this.#changes, staleAfterMs);
-    this.#parts = {
-      devices,
-      topology: this.topology,
-      incidents: this.#incidents,
-      flaps: { signal: new LinkFlaps(), sonic: new LinkFlaps() },
-      valves: new Valves(),
-      settings: new DetailTable(),
-      notifications: new DetailTable(),
-      hubs: new DetailTable(),
-      telemetry: { hub: new TelemetryTable(), wifi: new TelemetryTable() },
-      usage: new DetailTable(),
-      pressureTests: new DetailTable(),
-    };
+    const table = <T extends object>() => new Table<T>(staleAfterMs);
+    this.devices = { property: table<Property>(), signal: table<Signal>(), sonic: table<Sonic>() };
+    this.filter = new PropertyFilter(selection);
+    this.topology = new Topology(this.devices, this.filter, shard);
+    this.incidents = new OpenIncidents(this.devices, this.topology, this.#changes, staleAfterMs);
   }
 
   // ---- lists --------------------------------------------------------------------------------------------------
 
   /** Takes in the properties. */
   replaceProperties(reading: Reading<Property>): void {
-    const changes = this.#properties.replaceAll(reading);
+    const changes = this.devices.property.replaceAll(reading);
     this.#recordProperties(changes);
     this.#settle();
   }
@@ -152,9 +145,9 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Takes in the signals. */
   replaceSignals(reading: Reading<Signal>): void {
-    this.#record('signal', this.#signals.replaceAll(reading));
+    this.#record('signal', this.devices.signal.replaceAll(reading));
     if (!reading.isComplete) this.#age('signal', reading.startedAt);
-    if (this.#signals.isComplete || this.#signalList === 'refused') this.#setSignalList('read');
+    if (this.devices.signal.isComplete || this.signalList === 'refused') this.#setSignalList('read');
     this.#settle();
   }
 
@@ -182,7 +175,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Takes in the open incidents; one that a complete reading does not list is closed. */
   replaceIncidents(reading: Reading<Incident>): void {
-    this.#incidents.replaceAll(reading);
+    this.incidents.replaceAll(reading);
     this.#isPlacing = true;
     this.#settle();
   }
@@ -192,7 +185,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (list === 'signals') this.#age('signal', sentAt);
     else if (list === 'sonics') this.#age('sonic', sentAt);
     else {
-      this.#incidents.ageTo(sentAt);
+      this.incidents.ageTo(sentAt);
       this.#isPlacing = true;
     }
     this.#settle();
@@ -200,9 +193,9 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** How old a record of a list, or a measurement, may be when a poll misses it, in ms. */
   setMaxAge(list: AgingList | 'telemetry', maxAgeMs: number): void {
-    if (list === 'signals') this.#signals.maxAgeMs = maxAgeMs;
-    else if (list === 'sonics') this.#sonics.maxAgeMs = maxAgeMs;
-    else if (list === 'incidents') this.#incidents.maxAgeMs = maxAgeMs;
+    if (list === 'signals') this.devices.signal.maxAgeMs = maxAgeMs;
+    else if (list === 'sonics') this.devices.sonic.maxAgeMs = maxAgeMs;
+    else if (list === 'incidents') this.incidents.maxAgeMs = maxAgeMs;
     else this.#telemetryMaxAgeMs = maxAgeMs;
   }
 
@@ -211,7 +204,7 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Takes in one sonic that was requested by itself at that time, unless more is known of it by now. */
   setSonic(sonic: Sonic, sentAt: number): void {
     if (!this.#isShown('sonic', sonic.id)) return;
-    const change = this.#sonics.upsert(sonic.id, sonic, sentAt);
+    const change = this.devices.sonic.upsert(sonic.id, sonic, sentAt);
     this.#record('sonic', change ? [change] : []);
     this.#noteValve(sonic.id);
     this.#settle();
@@ -227,7 +220,7 @@ export class Store extends EventEmitter<StoreEvents> {
     notifications: NotificationSettings | null | undefined,
     sentAt: number,
   ): void {
-    const { settings: known, notifications: knownNotifications } = this.#parts;
+    const { settings: known, notifications: knownNotifications } = this;
     const isNews = [
       settings !== undefined && known.setUnlessRefusedOnce(id, settings, sentAt),
       notifications !== undefined && knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt),
@@ -237,17 +230,17 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Takes in what the cloud says of a signal as a hub; null, it has none. */
   setHub(signalId: string, hub: HubDetail | null): void {
-    this.#shows('signal', signalId, this.#parts.hubs.set(signalId, hub));
+    this.#shows('signal', signalId, this.hubs.set(signalId, hub));
   }
 
   /** Forgets what it said: it could not be read, and what is old must not pass for the present. */
   missedHub(signalId: string): void {
-    this.#shows('signal', signalId, this.#parts.hubs.forget(signalId));
+    this.#shows('signal', signalId, this.hubs.forget(signalId));
   }
 
   /** Forgets all hubs: the cloud does not offer them. */
   dropHubs(): void {
-    this.#showAll('signal', this.#parts.hubs.drop());
+    this.#showAll('signal', this.hubs.drop());
   }
 
   /**
@@ -256,7 +249,7 @@ export class Store extends EventEmitter<StoreEvents> {
    */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs: number): boolean {
     if (!this.#isShown('sonic', sonicId)) return false;
-    const table = this.#telemetry(this.isWifi(sonicId));
+    const table = this.#telemetry(this.topology.isWifi(sonicId));
     const now = this.#clock.monotonic();
     const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, this.#telemetryMaxAgeMs);
     this.#shows('sonic', sonicId, isNews);
@@ -281,36 +274,36 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Shows a sonic's water usage; null, the cloud has none. */
   setUsage(sonicId: string, usage: Usage | null): void {
     if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.#parts.usage.set(sonicId, usage));
+    this.#shows('sonic', sonicId, this.usage.set(sonicId, usage));
   }
 
   /** Shows no usage: the cloud does not offer it. */
   dropUsage(): void {
-    this.#showAll('sonic', this.#parts.usage.drop());
+    this.#showAll('sonic', this.usage.drop());
   }
 
   /** Shows a sonic's pressure tests; null, the cloud has none. */
   setPressureTests(sonicId: string, tests: PressureTestDays | null): void {
     if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.#parts.pressureTests.set(sonicId, tests));
+    this.#shows('sonic', sonicId, this.pressureTests.set(sonicId, tests));
   }
 
   /** Shows no pressure tests: the cloud does not offer them. */
   dropPressureTests(): void {
-    this.#showAll('sonic', this.#parts.pressureTests.drop());
+    this.#showAll('sonic', this.pressureTests.drop());
   }
 
   /** Takes in the categories of appliances; null, the cloud has none. */
   setApplianceCategories(categories: ApplianceCategories['categories'] | null): void {
-    if (isDeepStrictEqual(categories, this.#applianceCategories)) return;
-    this.#applianceCategories = categories;
+    if (isDeepStrictEqual(categories, this.applianceCategories)) return;
+    this.applianceCategories = categories;
     this.emit('change');
   }
 
   /** Notes the pressure test that this bridge has started last. */
   notePressureTestJob(sonicId: string, jobId: string): void {
     if (!this.#isShown('sonic', sonicId)) return;
-    this.#pressureTestJobs.set(sonicId, jobId);
+    this.pressureTestJobs.set(sonicId, jobId);
     this.#shows('sonic', sonicId);
   }
 
@@ -318,34 +311,34 @@ export class Store extends EventEmitter<StoreEvents> {
   // What the cloud answered to a change at that time, in ms of the monotonic clock, as far as the answer tells.
 
   setProperty(id: string, answer: Property, at: number): void {
-    const change = this.#properties.change(id, answer, at);
+    const change = this.devices.property.change(id, answer, at);
     if (change) this.#recordProperties([change]);
     this.#settle();
   }
 
   setSignal(id: string, answer: Signal, at: number): void {
-    const change = this.#signals.change(id, answer, at);
+    const change = this.devices.signal.change(id, answer, at);
     if (change) this.#record('signal', [change]);
     this.#settle();
   }
 
   /** Only the name is changed so; nobody knows when the rest was as the answer tells, be it a valve that moves. */
   setChangedSonic(id: string, { name }: Sonic, at: number): void {
-    const change = this.#sonics.change(id, { name }, at);
+    const change = this.devices.sonic.change(id, { name }, at);
     if (change) this.#record('sonic', [change]);
     this.#settle();
   }
 
   setSettings(propertyId: string, answer: PropertySettings, at: number): void {
-    this.#shows('property', propertyId, this.#parts.settings.change(propertyId, answer, at));
+    this.#shows('property', propertyId, this.settings.change(propertyId, answer, at));
   }
 
   setNotifications(propertyId: string, answer: NotificationSettings, at: number): void {
-    this.#shows('property', propertyId, this.#parts.notifications.change(propertyId, answer, at));
+    this.#shows('property', propertyId, this.notifications.change(propertyId, answer, at));
   }
 
   setIncident(id: string, answer: Incident, at: number): void {
-    if (this.#incidents.change(id, answer, at)) this.#isPlacing = true;
+    if (this.incidents.change(id, answer, at)) this.#isPlacing = true;
     this.#settle();
   }
 
@@ -364,20 +357,20 @@ export class Store extends EventEmitter<StoreEvents> {
    * says anything new.
    */
   noteAccepted(sonicId: string, action: ValveAction, at: number): void {
-    const sonic = this.#isShown('sonic', sonicId) ? this.#sonics.get(sonicId) : undefined;
+    const sonic = this.#isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
     if (!sonic) return;
-    this.#parts.valves.accept(sonic, action, at);
+    this.valves.accept(sonic, action, at);
     this.#shows('sonic', sonicId);
   }
 
   /** Notes that a command is awaited no more: the cloud's word stands. */
   forgetAccepted(sonicId: string): void {
-    this.#shows('sonic', sonicId, this.#parts.valves.forgetAccepted(sonicId));
+    this.#shows('sonic', sonicId, this.valves.forgetAccepted(sonicId));
   }
 
   /** Notes how long a valve took from command to confirmation, in s. */
   noteTravelTime(sonicId: string, seconds: number): void {
-    this.#parts.valves.noteTravelTime(sonicId, seconds);
+    this.valves.noteTravelTime(sonicId, seconds);
     this.#shows('sonic', sonicId);
   }
 
@@ -385,17 +378,17 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
-    return propertyViewOf(this.#parts, id, this.#acceptedBy(id));
+    return propertyViewOf(this, id, this.#acceptedBy(id));
   }
 
   /** Null for a signal that is not shown. */
   signalView(id: string): SignalView | null {
-    return signalViewOf(this.#parts, id);
+    return signalViewOf(this, id);
   }
 
   /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
-    return sonicViewOf(this.#parts, id, this.#signalList, this.#pressureTestJobs.get(id) ?? null);
+    return sonicViewOf(this, id);
   }
 
   /** The view of a device; null for one that is not shown. */
@@ -410,75 +403,14 @@ export class Store extends EventEmitter<StoreEvents> {
     }
   }
 
-  /** Whether the cloud lists the sonic among those without a hub. */
-  isWifi(sonicId: string): boolean {
-    return this.topology.isWifi(sonicId);
-  }
-
-  /** The time zone of the property in which a sonic is; null, it has none; undefined, nobody knows. */
-  timezoneOf(sonicId: string): string | null | undefined {
-    const propertyId = this.topology.propertyOf('sonic', sonicId);
-    return propertyId === null ? undefined : this.#parts.settings.of(propertyId)?.timezone;
-  }
-
-  /** The categories of appliances: null if the cloud has none, undefined until they are read. */
-  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
-    return this.#applianceCategories;
-  }
-
   /** A device in a log line: its name, or its id if it has none. */
   label(kind: CloudDeviceKind, id: string): string {
-    return `"${this.#parts.devices[kind].get(id)?.name?.slice(0, 60) || id}"`;
-  }
-
-  /** When the request was sent that read a sonic last; null before the first. */
-  sonicReadAt(id: string): number | null {
-    return this.#sonics.readAt(id) ?? null;
-  }
-
-  /** An open incident that is shown; null once it is not. */
-  incident(id: string): Incident | null {
-    return this.#incidents.get(id);
-  }
-
-  /** Whether an incident is open, be it shown here or not. */
-  isOpen(incidentId: string): boolean {
-    return this.#incidents.isOpen(incidentId);
-  }
-
-  /** Incidents that are shown and that this list does not name. */
-  incidentsMissingFrom(listed: readonly Incident[]): Incident[] {
-    return this.#incidents.missingFrom(listed);
-  }
-
-  /** Open incidents that name no device that the account has: they may be at any of what they may belong to. */
-  get devicelessIncidents(): readonly Incident[] {
-    return this.#incidents.deviceless;
-  }
-
-  /** Those of them that no property shows, as far as this bridge is the one that shows them. */
-  get unassignedIncidents(): readonly Incident[] {
-    return this.#incidents.unassigned.filter(({ id }) => this.#incidents.get(id) !== null);
-  }
-
-  /** Whether no other incident is open: all were read, and not too long ago. */
-  get areIncidentsKnown(): boolean {
-    return this.#incidents.areKnown;
-  }
-
-  /** The device that announces an incident: its sonic if known, else its signal if known. */
-  announcerOf(incident: Incident): AnnouncingDevice | null {
-    return this.#incidents.announcerOf(incident);
-  }
-
-  /** Whether an incident, be it open or not, is this bridge's to show. */
-  isIncidentHere(incident: Incident): boolean {
-    return this.#incidents.isShownHere(incident);
+    return `"${this.devices[kind].get(id)?.name?.slice(0, 60) || id}"`;
   }
 
   /** Ids of all devices of a kind, or of all open incidents, that are shown. */
   ids(kind: PlannedKind): string[] {
-    return kind === 'incident' ? this.#incidents.ids : [...this.#shown[kind].keys()];
+    return kind === 'incident' ? this.incidents.ids : [...this.#shown[kind].keys()];
   }
 
   /** How many there are of each. */
@@ -487,30 +419,14 @@ export class Store extends EventEmitter<StoreEvents> {
       properties: this.#shown.property.size,
       signals: this.#shown.signal.size,
       sonics: this.#shown.sonic.size,
-      open_incidents: this.#incidents.ids.length,
+      open_incidents: this.incidents.ids.length,
     };
-  }
-
-  /** Signals of the shown properties, listed or not. */
-  ownedSignalIds(): string[] {
-    return this.ids('property').flatMap((id) => this.topology.signalsIn(id));
-  }
-
-  /** Properties of the account that this bridge leaves to others. */
-  get otherPropertyIds(): string[] {
-    return this.#properties.ids.filter((id) => this.topology.isLeftToOthers('property', id));
-  }
-
-  /** Properties of which it is known that they have no signal, and that need none for what is in them. */
-  propertiesWithoutSignals(): Property[] {
-    const ids = this.ids('property').filter((id) => this.topology.isWithoutDevices(id));
-    return ids.flatMap((id) => this.#properties.get(id) ?? []);
   }
 
   /** Whether each list was once read completely, so that what is not in the store is not in the cloud. */
   get isWhole(): boolean {
-    const { property, signal, sonic } = this.#parts.devices;
-    return [property, signal, sonic, this.#incidents].every(({ isComplete }) => isComplete);
+    const { property, signal, sonic } = this.devices;
+    return [property, signal, sonic, this.incidents].every(({ isComplete }) => isComplete);
   }
 
   /** Whether it is also known where everything is, so that what is not shown is not wanted. */
@@ -518,42 +434,15 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.isWhole && this.topology.isComplete;
   }
 
-  /** Whether only some properties are selected by name or id. */
-  get isFiltered(): boolean {
-    return this.#filter.isOn;
-  }
-
-  /** Whether any property is selected so. */
-  get isFilterMatched(): boolean {
-    return this.#filter.isMatched;
-  }
-
-  /** Names and ids in the selection that no property has; empty while not all properties are known. */
-  unmatchedSelection(): string[] {
-    return this.#properties.isComplete ? this.#filter.unmatched : [];
-  }
-
-  /** Names in the selection by which properties are shown that are called otherwise by now. */
-  outdatedSelection(): [name: string, property: Property][] {
-    return this.#filter.outdated.flatMap(([name, ids]) =>
-      ids
-        .filter((id) => this.#isShown('property', id))
-        .flatMap((id): [string, Property][] => {
-          const property = this.#properties.get(id);
-          return property ? [[name, property]] : [];
-        }),
-    );
-  }
-
   /** Whether the account has what is not shown here, and this bridge leaves it to another one, or may have to. */
   isLeftToOthers(kind: PlannedKind, id: string): boolean {
-    if (kind === 'incident') return this.#incidents.isLeftToOthers(id);
+    if (kind === 'incident') return this.incidents.isLeftToOthers(id);
     return this.topology.isLeftToOthers(kind, id);
   }
 
   /** Whether this bridge is the one that answers for what it does not show. */
   answersFor(kind: PlannedKind, id: string): boolean {
-    return kind === 'incident' ? this.#incidents.isAnsweredHere(id) : this.topology.isAnsweredHere(kind, id);
+    return kind === 'incident' ? this.incidents.isAnsweredHere(id) : this.topology.isAnsweredHere(kind, id);
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------
@@ -565,7 +454,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Marks something that is shown, so that it is planned anew. */
   touch(kind: PlannedKind, id: string): void {
-    if (kind === 'incident' ? this.#incidents.get(id) : this.#isShown(kind, id)) this.#changes.mark(kind, id);
+    if (kind === 'incident' ? this.incidents.get(id) : this.#isShown(kind, id)) this.#changes.mark(kind, id);
   }
 
   /** Marks everything that is shown. */
@@ -586,7 +475,7 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   #telemetry(isWifi: boolean): TelemetryTable {
-    return this.#parts.telemetry[isWifi ? 'wifi' : 'hub'];
+    return this.telemetry[isWifi ? 'wifi' : 'hub'];
   }
 
   /** Tells what was stored, once all of it is. */
@@ -594,7 +483,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#placeUndecided();
     const events = this.#placeIncidents();
     for (const kind of cloudKinds) {
-      if (this.#parts.devices[kind].isComplete) this.#settledKinds.add(kind);
+      if (this.devices[kind].isComplete) this.#settledKinds.add(kind);
     }
     for (const event of this.#deviceEvents.splice(0)) this.emit('device', event);
     for (const event of events) this.emit('incident', event);
@@ -606,14 +495,14 @@ export class Store extends EventEmitter<StoreEvents> {
     if (this.#isDecided || !this.topology.isDecided) return;
     this.#isDecided = true;
     for (const kind of ['signal', 'sonic'] as const) {
-      for (const id of this.#parts.devices[kind].ids) this.#place(kind, id);
+      for (const id of this.devices[kind].ids) this.#place(kind, id);
     }
   }
 
   #placeIncidents(): readonly IncidentEvent[] {
     if (!this.#isPlacing) return [];
     this.#isPlacing = false;
-    const { events, isAllAffected } = this.#incidents.place();
+    const { events, isAllAffected } = this.incidents.place();
     if (isAllAffected) this.touchAll();
     return events;
   }
@@ -633,13 +522,13 @@ export class Store extends EventEmitter<StoreEvents> {
 
   #setSignalList(state: 'refused' | 'read'): void {
     // Of those that name a signal which is not there it is known only now.
-    if (this.#signalList !== state) for (const id of this.ids('sonic')) this.touch('sonic', id);
-    this.#signalList = state;
+    if (this.signalList !== state) for (const id of this.ids('sonic')) this.touch('sonic', id);
+    this.signalList = state;
   }
 
   #expireTelemetry(): void {
     const now = this.#clock.monotonic();
-    const tables = Object.values(this.#parts.telemetry);
+    const tables = Object.values(this.telemetry);
     for (const id of tables.flatMap((table) => table.expire(now))) this.#shows('sonic', id);
     const nextAt = Math.min(...tables.map(({ nextExpiryAt }) => nextExpiryAt));
     this.#cancelExpiry();
@@ -649,14 +538,14 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   #age(kind: 'signal' | 'sonic', sentAt: number): void {
-    for (const id of this.#parts.devices[kind].ageTo(sentAt)) this.touch(kind, id);
+    for (const id of this.devices[kind].ageTo(sentAt)) this.touch(kind, id);
   }
 
   #recordProperties(changes: readonly Change<Property>[]): void {
     this.topology.propertiesChanged();
     this.#record('property', changes);
     // Another name may have changed what the filter selects.
-    for (const id of this.#properties.ids) this.#place('property', id);
+    for (const id of this.devices.property.ids) this.#place('property', id);
   }
 
   /** Takes in both lists of sonics as one. An id in both is one device, the hub's. */
@@ -664,7 +553,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const ofHub = new Set(hub.records.map(({ id }) => id));
     // Where the hub's list is incomplete, one that was in it is taken to be there still.
     const isOfHub = (id: string) =>
-      ofHub.has(id) || (!hub.isComplete && this.#sonics.has(id) && !this.isWifi(id));
+      ofHub.has(id) || (!hub.isComplete && this.devices.sonic.has(id) && !this.topology.isWifi(id));
     const own = wifi.records.filter(({ id }) => !isOfHub(id));
     const moved = [
       ...[...ofHub].filter((id) => this.topology.setWifi(id, false)),
@@ -672,7 +561,7 @@ export class Store extends EventEmitter<StoreEvents> {
     ];
     const isComplete = hub.isComplete && wifi.isComplete;
     const reading = { ...hub, records: [...hub.records, ...own], isComplete };
-    this.#record('sonic', this.#sonics.replaceAll(reading));
+    this.#record('sonic', this.devices.sonic.replaceAll(reading));
     for (const id of moved) {
       // What it measures is asked for elsewhere from now on.
       for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
@@ -680,15 +569,15 @@ export class Store extends EventEmitter<StoreEvents> {
       this.touch('sonic', id);
     }
     // That nothing is new is news where a command is awaited.
-    for (const id of this.#parts.valves.awaited) this.#noteValve(id);
+    for (const id of this.valves.awaited) this.#noteValve(id);
     return reading;
   }
 
   /** Notes what the record that stands now says of the valve. */
   #noteValve(id: string): void {
-    const sonic = this.#sonics.get(id);
-    const readAt = this.#sonics.readAt(id);
-    if (sonic && readAt !== undefined && this.#parts.valves.note(sonic, readAt)) this.touch('sonic', id);
+    const sonic = this.devices.sonic.get(id);
+    const readAt = this.devices.sonic.readAt(id);
+    if (sonic && readAt !== undefined && this.valves.note(sonic, readAt)) this.touch('sonic', id);
   }
 
   /** Marks what shows something of devices that are others, have come or have gone. */
@@ -708,8 +597,8 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** A link is down by two readings in a row, and up by one. */
   #noteLinks(kind: 'signal' | 'sonic', changes: readonly Change<Property | Signal | Sonic>[]): void {
-    const flaps = this.#parts.flaps[kind];
-    const table = this.#parts.devices[kind];
+    const flaps = this.flaps[kind];
+    const table = this.devices[kind];
     for (const { id, before, after } of changes) {
       flaps.note(id, linkOf(before), linkOf(after), table.readAt(id) ?? 0);
     }
@@ -739,7 +628,7 @@ export class Store extends EventEmitter<StoreEvents> {
     else shown.delete(id);
     this.#changes.mark(kind, id);
     if (isShown === wasShown) return;
-    const record = this.#parts.devices[kind].get(id) ?? before;
+    const record = this.devices[kind].get(id) ?? before;
     if (!isShown) this.#forgetShown(kind, id);
     if (record && (wasShown || this.#settledKinds.has(kind))) {
       this.#deviceEvents.push({ event: isShown ? 'device_added' : 'device_removed', kind, record });
@@ -755,7 +644,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Forgets what was read of a device that is shown no more: it is not read again. */
   #forgetShown(kind: CloudDeviceKind, id: string): void {
-    const { settings, notifications, hubs, telemetry, usage, pressureTests, valves } = this.#parts;
+    const { settings, notifications, hubs, telemetry, usage, pressureTests, valves } = this;
     if (kind === 'property') {
       settings.forget(id);
       notifications.forget(id);
@@ -764,7 +653,7 @@ export class Store extends EventEmitter<StoreEvents> {
     } else if (kind === 'signal') hubs.forget(id);
     else {
       for (const table of [telemetry.hub, telemetry.wifi, usage, pressureTests]) table.forget(id);
-      this.#pressureTestJobs.delete(id);
+      this.pressureTestJobs.delete(id);
       valves.forget(id);
     }
   }
@@ -774,7 +663,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (kind === 'property') {
       for (const signalId of this.topology.forgetProperty(id)) this.#placeSignal(signalId);
       for (const sonicId of this.topology.wifiSonicsIn(id)) this.#place('sonic', sonicId);
-    } else this.#parts.flaps[kind].forget(id);
+    } else this.flaps[kind].forget(id);
     if (kind === 'sonic') this.topology.setWifi(id, false);
   }
 }

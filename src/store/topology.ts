@@ -186,6 +186,11 @@ export class Topology {
     return this.isShared && !this.isOurs(property ?? this.#hashed(kind, id));
   }
 
+  /** Properties of the account that this bridge leaves to others. */
+  get otherPropertyIds(): string[] {
+    return this.#devices.property.ids.filter((id) => this.isLeftToOthers('property', id));
+  }
+
   /** Whether every property is shown, so that everything is, wherever it is. */
   get isWholeAccount(): boolean {
     return !this.#filter.isOn && !this.isShared;

@@ -22,6 +22,9 @@ export interface Parts {
   readonly telemetry: { readonly hub: TelemetryTable; readonly wifi: TelemetryTable };
   readonly usage: DetailTable<Usage>;
   readonly pressureTests: DetailTable<PressureTestDays>;
+  /** By sonic, the pressure test that this bridge has started last. */
+  readonly pressureTestJobs: ReadonlyMap<string, string>;
+  readonly signalList: 'unread' | 'refused' | 'read';
 }
 
 /** A property with all that is known around it; null where it is not shown. */
@@ -68,24 +71,19 @@ export function signalViewOf(parts: Parts, id: string): SignalView | null {
 }
 
 /** A sonic with all that is known around it; null where it is not shown. */
-export function sonicViewOf(
-  parts: Parts,
-  id: string,
-  signals: 'unread' | 'refused' | 'read',
-  pressureTestJobId: string | null,
-): SonicView | null {
+export function sonicViewOf(parts: Parts, id: string): SonicView | null {
   const { devices, topology, incidents, flaps, valves } = parts;
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;
   const isWifi = topology.isWifi(id);
-  const signal = isWifi ? null : signalOf(devices, sonic.signal_id, signals);
+  const signal = isWifi ? null : signalOf(parts, sonic.signal_id);
   const propertyId = topology.propertyOf('sonic', id);
   return {
     kind: 'sonic',
     sonic,
     isWifi,
     signal,
-    isSignalMissing: signal === null && !isWifi && sonic.signal_id !== null && signals !== 'refused',
+    isSignalMissing: signal === null && !isWifi && sonic.signal_id !== null && parts.signalList !== 'refused',
     isFlap: flaps.sonic.has(id),
     isSignalFlap: signal ? flaps.signal.has(signal.id) : false,
     propertyId,
@@ -95,7 +93,7 @@ export function sonicViewOf(
     telemetry: parts.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
     usage: parts.usage.of(id),
     pressureTests: parts.pressureTests.of(id),
-    pressureTestJobId,
+    pressureTestJobId: parts.pressureTestJobs.get(id) ?? null,
     incidents: incidents.shownBy('sonic', id),
     possibleIncidents: incidents.possibleAt(propertyId),
     areIncidentsKnown: incidents.areKnown,
@@ -103,7 +101,7 @@ export function sonicViewOf(
 }
 
 /** Null where the cloud lists none, undefined as long as not all could be read. */
-function signalOf(devices: DeviceTables, id: string | null, signals: 'unread' | 'refused' | 'read') {
-  const isDecided = id === null || signals !== 'unread';
+function signalOf({ devices, signalList }: Parts, id: string | null) {
+  const isDecided = id === null || signalList !== 'unread';
   return devices.signal.get(id) ?? (isDecided ? null : (undefined as Signal | null | undefined));
 }

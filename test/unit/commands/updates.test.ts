@@ -161,10 +161,10 @@ describe('the answer to an update', () => {
     const startedAt = performance.now();
     expect(await run(action('incident-1', 'resolve'))).toEqual(['ok', null, 200]);
     expect(happened).toEqual([{ event: 'incident_closed', record: resolved }]);
-    expect(store.incident('incident-1')).toBeNull();
+    expect(store.incidents.get('incident-1')).toBeNull();
     const records = [anIncident(), anIncident({ id: 'incident-2' })];
     store.replaceIncidents({ records, isComplete: true, startedAt });
-    expect(store.incident('incident-1')).toBeNull();
+    expect(store.incidents.get('incident-1')).toBeNull();
     happened.length = 0;
     store.replaceIncidents({ records, isComplete: true, startedAt: performance.now() });
     expect(happened).toMatchObject([{ event: 'incident_opened', record: { id: 'incident-1' } }]);
@@ -178,7 +178,7 @@ describe('the answer to an update', () => {
     expect(happened).toEqual([{ event: 'incident_changed', record: snoozed }]);
     const records = [anIncident({ id: 'incident-2' })];
     store.replaceIncidents({ records, isComplete: true, startedAt });
-    expect(store.incident('incident-1')).toEqual(snoozed);
+    expect(store.incidents.get('incident-1')).toEqual(snoozed);
   });
 
   it('that does not show the address of the webhook leaves what was accepted, unless a reading shows another', async () => {

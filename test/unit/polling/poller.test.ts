@@ -46,7 +46,7 @@ describe('an incident that the list of open ones misses', () => {
     poller.refresh();
     const asked = () => stub.requests.filter(({ path }) => path.endsWith('/incidents/leak'));
     await waitFor(() => asked().length === 2, { what: 'the second question' });
-    expect(store.incident('leak')).toMatchObject({ open: true });
+    expect(store.incidents.get('leak')).toMatchObject({ open: true });
     expect(names()).toEqual(['incident_opened']);
   });
 
@@ -60,7 +60,7 @@ describe('an incident that the list of open ones misses', () => {
     const poll = async (isNamed: boolean) => {
       isListed = isNamed;
       await pollIncidents(bench.poller);
-      return bench.store.incident('leak') !== null;
+      return bench.store.incidents.get('leak') !== null;
     };
     return { ...bench, poll };
   }
@@ -88,23 +88,23 @@ describe('an incident that the list of open ones misses', () => {
       systemClock,
       { routes },
     );
-    expect(store.incident('leak')).not.toBeNull();
+    expect(store.incidents.get('leak')).not.toBeNull();
     isListed = false;
     await pollIncidents(poller);
-    expect(store.incident('leak')).toBeNull();
+    expect(store.incidents.get('leak')).toBeNull();
   });
 
   it('is closed by what the cloud says of it, with the last word', async () => {
     const resolved = { ...leak, open: false, state: 'resolved', possible_actions: ['reopen'] };
     const { store, happened, names } = await startWith({ json: resolved });
-    await waitFor(() => store.incident('leak') === null, { what: 'the end' });
+    await waitFor(() => store.incidents.get('leak') === null, { what: 'the end' });
     expect(names()).toEqual(['incident_opened', 'incident_closed']);
     expect(happened.at(-1)?.record).toMatchObject({ state: 'resolved', possible_actions: ['reopen'] });
   });
 
   it('is closed when the cloud knows it no more', async () => {
     const { store, names } = await startWith({ status: 404 });
-    await waitFor(() => store.incident('leak') === null, { what: 'the end' });
+    await waitFor(() => store.incidents.get('leak') === null, { what: 'the end' });
     expect(names()).toEqual(['incident_opened', 'incident_closed']);
   });
 });
@@ -125,7 +125,7 @@ describe('an incident that a list misses which never is complete', () => {
       if (path.endsWith('/incidents/leak')) return answer;
       return path.endsWith('/incidents') ? list(...listed) : list();
     });
-    expect([store.ids('incident'), store.areIncidentsKnown]).toEqual([['leak'], false]);
+    expect([store.ids('incident'), store.incidents.areKnown]).toEqual([['leak'], false]);
     listed = [nameless];
     const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
     for (const _again of ['once', 'twice', 'three times', 'four times']) {
@@ -137,7 +137,7 @@ describe('an incident that a list misses which never is complete', () => {
     expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
     const names = happened.map(({ event }) => event);
     expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
-    expect(store.areIncidentsKnown).toBe(false);
+    expect(store.incidents.areKnown).toBe(false);
   });
 });
 
@@ -206,7 +206,7 @@ describe('what is asked for property by property', () => {
     const { poller, store } = await startWithSlow(pattern);
     expect(poller.statuses.counts('properties')).toEqual({ success: 1, incomplete: 0, failure: 0 });
     expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
-    expect(store.incident('leak')).not.toBeNull();
+    expect(store.incidents.get('leak')).not.toBeNull();
   });
 
   it('tells when the days of usage begin, which is not asked for before', async () => {
@@ -238,7 +238,7 @@ describe('what is asked for property by property', () => {
     );
     expect(asked.slice(0, answered)).toEqual(['/ape/v1/properties', '/ape/v1/properties/home/signals']);
     expect(store.ids('sonic')).toEqual(['kitchen']);
-    expect(store.incident('leak')).not.toBeNull();
+    expect(store.incidents.get('leak')).not.toBeNull();
   });
 });
 
@@ -305,7 +305,7 @@ describe('the sonics without a hub', () => {
 
   it('are read with the others', async () => {
     const { store, poller } = await startWith(list(wifiSonic));
-    expect(store.ids('sonic').map((id) => [id, store.isWifi(id)])).toEqual([
+    expect(store.ids('sonic').map((id) => [id, store.topology.isWifi(id)])).toEqual([
       ['kitchen', false],
       ['barn', true],
     ]);

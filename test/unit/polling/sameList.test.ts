@@ -79,7 +79,7 @@ function furnished(selection: readonly string[]): Store {
 const seen = (store: Store, deed: () => unknown) => ({
   events: eventsOf(store, deed),
   dirty: store.takeDirty(),
-  sonics: ids.map((id) => [store.sonicView(id), store.sonicReadAt(id)]),
+  sonics: ids.map((id) => [store.sonicView(id), store.devices.sonic.readAt(id)]),
 });
 
 it.each([

@@ -56,7 +56,7 @@ describe('the two lists of sonics', () => {
     store.replaceSonics(complete([kitchen]), complete([]));
     expect(events).toMatchObject([{ event: 'device_removed', kind: 'sonic', record: { id: 'barn' } }]);
     expect(store.sonicView('barn')).toBeNull();
-    expect(store.isWifi('barn')).toBe(false);
+    expect(store.topology.isWifi('barn')).toBe(false);
   });
 
   it('leave those of a list that fails as they were, until they are old, and the others fresh', () => {
@@ -109,10 +109,9 @@ describe('a Wi-Fi sonic', () => {
       null,
       null,
     ]);
-    expect(store.timezoneOf('barn')).toBe('Asia/Tokyo');
     store.replaceIncidents(complete([anIncident({ id: 'leak', sonic_id: 'barn', signal_id: null })]));
     expect(store.propertyView('farm')?.incidents).toMatchObject([{ id: 'leak' }]);
-    expect(store.propertiesWithoutSignals()).toEqual([]);
+    expect(store.topology.isWithoutDevices('farm')).toBe(false);
   });
 
   it('is shown anew when its property becomes known', () => {

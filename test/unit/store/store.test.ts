@@ -194,7 +194,7 @@ describe('the store', () => {
   });
 
   it('takes no more than the name from the answer to a renaming: where the valve is, is read', () => {
-    const readAt = store.sonicReadAt('kitchen');
+    const readAt = store.devices.sonic.readAt('kitchen');
     store.noteAccepted('kitchen', 'close', time++);
     const renamed = { ...sonic('kitchen', 'hub', 'closed'), name: 'Attic', radio_connection: 'disconnected' };
     store.setChangedSonic('kitchen', renamed, time++);
@@ -202,7 +202,7 @@ describe('the store', () => {
       sonic: { name: 'Attic', valve_state: 'open', radio_connection: 'connected' },
       valve: 'closing',
     });
-    expect(store.sonicReadAt('kitchen')).toBe(readAt);
+    expect(store.devices.sonic.readAt('kitchen')).toBe(readAt);
   });
 
   it('has not read a sonic with a list that knew less of it', () => {
@@ -213,8 +213,8 @@ describe('the store', () => {
     );
     store.replaceSonics({ records, isComplete: true, startedAt });
     expect(store.sonicView('kitchen')?.valve).toBe('open');
-    expect(store.sonicReadAt('kitchen')).toBeLessThan(startedAt);
-    expect(store.sonicReadAt('bath')).toBe(startedAt);
+    expect(store.devices.sonic.readAt('kitchen')).toBeLessThan(startedAt);
+    expect(store.devices.sonic.readAt('bath')).toBe(startedAt);
     store.setSonic(sonic('kitchen', 'hub', 'closed'), startedAt);
     expect(store.sonicView('kitchen')?.sonic).toMatchObject({ name: 'Attic', valve_state: 'open' });
   });
@@ -406,9 +406,9 @@ describe('a signal that two properties list', () => {
     for (const _ of [1, 2, 3])
       expect([list('home', 'hub'), list('shop', 'hub'), home()]).toEqual([false, false, 'shop']);
     expect(store.takeDirty().property).toEqual(new Set());
-    expect(store.propertiesWithoutSignals()).toEqual([]);
+    expect(store.topology.isWithoutDevices('home')).toBe(false);
     list('home');
-    expect(store.propertiesWithoutSignals()).toMatchObject([{ id: 'home' }]);
+    expect(store.topology.isWithoutDevices('home')).toBe(true);
   });
 
   it('is in the other at once when the one does not list it any more', () => {
@@ -513,7 +513,7 @@ describe('incidents in the store', () => {
     expect(eventsOf(() => store.replaceIncidents(complete([])))).toEqual([
       { event: 'incident_closed', record: { ...changed, open: false } },
     ]);
-    expect(store.incident('leak')).toBeNull();
+    expect(store.incidents.get('leak')).toBeNull();
   });
 
   it('are not all known before a complete reading, nor when the last one is too old', () => {
@@ -578,19 +578,17 @@ describe('incidents in the store', () => {
 describe('a selection of properties', () => {
   it('is told what it selects in vain', () => {
     furnish(['Home', 'Holiday home']);
-    expect(store.unmatchedSelection()).toEqual(['Holiday home']);
-    empty(['Home']);
-    expect(store.unmatchedSelection()).toEqual([]);
+    expect(store.filter.unmatched).toEqual(['Holiday home']);
   });
 
   it('keeps a property that is renamed, until another has the name', () => {
     furnish(['Home', 'Nowhere']);
-    expect(store.outdatedSelection()).toEqual([]);
+    expect(store.filter.outdated).toEqual([]);
     for (const _ of ['first', 'second', 'third']) {
       const listed = [property('home', 'Cottage'), property('shop', 'Shop')];
       expect(eventsOf(() => store.replaceProperties(complete(listed)))).toEqual([]);
-      expect(store.outdatedSelection()).toEqual([['Home', listed[0]]]);
-      expect(store.unmatchedSelection()).toEqual(['Nowhere']);
+      expect(store.filter.outdated).toEqual([['Home', ['home']]]);
+      expect(store.filter.unmatched).toEqual(['Nowhere']);
     }
     expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
     const swapped = () =>
@@ -598,7 +596,7 @@ describe('a selection of properties', () => {
     expect(eventsOf(swapped)).toContainEqual(
       expect.objectContaining({ event: 'device_removed', kind: 'property' }),
     );
-    expect([store.ids('property'), store.outdatedSelection()]).toEqual([['shop'], []]);
+    expect([store.ids('property'), store.filter.outdated]).toEqual([['shop'], []]);
   });
 
   it.each(['Home', 'home'])('by name or id (%s) leaves everything else out', (wanted) => {
@@ -610,7 +608,7 @@ describe('a selection of properties', () => {
     expect(eventsOf(() => store.replaceIncidents(complete(leaks)))).toMatchObject([
       { record: { id: 'mine' } },
     ]);
-    expect(store.unmatchedSelection()).toEqual([]);
+    expect(store.filter.unmatched).toEqual([]);
   });
 
   it('has the incident of a sonic from the moment that it is known whose the sonic is', () => {
@@ -618,8 +616,8 @@ describe('a selection of properties', () => {
     store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
     const leaks = ['kitchen', 'shed'].map((id) => incident(`leak-${id}`, { sonic_id: id }));
     expect(eventsOf(() => store.replaceIncidents(complete(leaks)))).toEqual([]);
-    expect(store.incident('leak-kitchen')).toBeNull();
-    expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([true, true]);
+    expect(store.incidents.get('leak-kitchen')).toBeNull();
+    expect(leaks.map(({ id }) => store.incidents.isOpen(id))).toEqual([true, true]);
 
     const kitchen = { ...sonic('kitchen', null), property_id: 'home' };
     const shed = { ...sonic('shed', null), property_id: 'shop' };
@@ -635,7 +633,7 @@ describe('a selection of properties', () => {
     expect(eventsOf(() => store.replaceIncidents(complete([])))).toMatchObject([
       { event: 'incident_closed' },
     ]);
-    expect(leaks.map(({ id }) => store.isOpen(id))).toEqual([false, false]);
+    expect(leaks.map(({ id }) => store.incidents.isOpen(id))).toEqual([false, false]);
   });
 
   it.each([
@@ -652,7 +650,7 @@ describe('a selection of properties', () => {
     expect(new Set(gone.map(({ event }) => event))).toEqual(new Set(['device_removed']));
     expect([store.ids('signal'), store.ids('sonic'), store.ids('incident')]).toEqual([[], [], []]);
     expect(store.takeDirty().incident).toEqual(new Set(['leak']));
-    expect(store.isOpen('leak')).toBe(true);
+    expect(store.incidents.isOpen('leak')).toBe(true);
     expect(eventsOf(() => store.replaceIncidents(complete([leak])))).toEqual([]);
   });
 
@@ -670,10 +668,10 @@ describe('a selection of properties', () => {
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
     const elsewhere = [incident('leak', { sonic_id: 'shed' })];
     expect(eventsOf(() => store.replaceIncidents({ ...complete(elsewhere), isComplete: false }))).toEqual([]);
-    expect([store.ids('incident'), store.isOpen('leak')]).toEqual([[], true]);
+    expect([store.ids('incident'), store.incidents.isOpen('leak')]).toEqual([[], true]);
     expect(store.sonicView('kitchen')?.incidents).toEqual([]);
     expect(eventsOf(() => store.replaceIncidents(complete(elsewhere)))).toEqual([]);
-    expect(store.isOpen('leak')).toBe(true);
+    expect(store.incidents.isOpen('leak')).toBe(true);
   });
 
   it('says that an incident closed whose signal the list of its property misses', () => {

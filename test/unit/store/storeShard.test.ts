@@ -62,8 +62,8 @@ describe('the store of one of several bridges', () => {
     expect(store.ids('signal')).toEqual(['hub', answeredHere]);
     expect(store.ids('sonic')).toEqual(['sink', 'shed']);
     expect(store.ids('incident')).toEqual(['leak']);
-    expect(store.otherPropertyIds).toEqual([theirs]);
-    expect(store.ownedSignalIds()).toEqual(['hub']);
+    expect(store.topology.otherPropertyIds).toEqual([theirs]);
+    expect(store.topology.signalsIn(ours)).toEqual(['hub']);
     const left = [
       ['property', theirs],
       ['signal', 'far'],
@@ -106,7 +106,7 @@ describe('the store of one of several bridges', () => {
     const gone = aSonic({ id: 'sink', signal_id: 'far' });
     const told = eventsOf(() => store.replaceSonics(complete([gone, ...sonics.slice(1)])));
     expect(told).toEqual(['device_removed sink']);
-    expect([store.sonicView('sink'), store.incident('leak')]).toEqual([null, null]);
+    expect([store.sonicView('sink'), store.incidents.get('leak')]).toEqual([null, null]);
     expect([store.isLeftToOthers('sonic', 'sink'), store.isLeftToOthers('incident', 'leak')]).toEqual([
       true,
       true,
@@ -132,7 +132,7 @@ describe('the store of one of several bridges', () => {
     expect(
       eventsOf(() => store.replaceSonics(complete(sonics), { records: [attic], isComplete: true })),
     ).toEqual([]);
-    expect([store.incident(id), store.isLeftToOthers('incident', id)]).toEqual([null, true]);
+    expect([store.incidents.get(id), store.isLeftToOthers('incident', id)]).toEqual([null, true]);
   });
 
   it('lets go of a signal with its sonics as soon as its property is another bridge’s', () => {
@@ -195,7 +195,7 @@ describe('the store of one of several bridges', () => {
     expect(store.ids('property')).toEqual([ours]);
     // What is in no property is not selected.
     expect(store.ids('sonic')).toEqual(['sink']);
-    expect(store.unmatchedSelection()).toEqual(['Nowhere']);
+    expect(store.filter.unmatched).toEqual(['Nowhere']);
     expect([store.answersFor('property', oursToo), store.answersFor('property', theirs)]).toEqual([
       true,
       false,
@@ -214,6 +214,6 @@ describe('the store of a bridge that is alone', () => {
       false,
       false,
     ]);
-    expect([store.otherPropertyIds, store.topology.surveyedIds()]).toEqual([[], [ours]]);
+    expect([store.topology.otherPropertyIds, store.topology.surveyedIds()]).toEqual([[], [ours]]);
   });
 });
