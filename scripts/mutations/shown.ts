@@ -95,7 +95,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/cloud/client.ts',
     text: 'complete: problem === null',
     replacement: 'complete: true',
-    tests: ['test/unit/cloud/listAll.test.ts'],
+    tests: ['test/unit/cloud/readList.test.ts'],
   },
   {
     promise: 'a lost cloud changes no value',

@@ -3,8 +3,8 @@ import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { Envelope } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
-import type { HowFar } from '../cloud/listAll.ts';
 import { type Call, type ListName, operationRow } from '../cloud/operations.ts';
+import type { HowFar } from '../cloud/readList.ts';
 import { readBody } from './callBody.ts';
 import { callOf, readCallLine } from './callLine.ts';
 import { type CommandContext, exitStatus } from './command.ts';
@@ -62,7 +62,7 @@ async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal
     progress.show(announced === null ? `page ${read} …` : `page ${read} of ${announced} …`);
   try {
     // Only lists get here: the command line was checked.
-    const { records, problem } = await client.listAllRaw(asked as Call<ListName>, { signal, onPage });
+    const { records, problem } = await client.readListRaw(asked as Call<ListName>, { signal, onPage });
     if (problem !== null) {
       throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
     }

@@ -11,9 +11,9 @@ import { silentMessage } from '../broker/errorMessages.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import type { HowFar } from '../cloud/listAll.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
+import type { HowFar } from '../cloud/readList.ts';
 import type { Config } from '../config/schema.ts';
 import { brokerAddresses } from '../config/schema.ts';
 import { namedProperty } from '../model/devices.ts';
@@ -197,9 +197,9 @@ async function examineAccount(
       const what = call.operation.replace('list_', '');
       howFar(announced === null ? `${what} ${read}` : `${what} ${read} of ${announced}`);
     };
-    let crawl = await client.listAll(call, { onPage });
+    let crawl = await client.readList(call, { onPage });
     // The list of a busy account may change while it is read.
-    if (crawl.isInDoubt) crawl = await client.listAll(call, { onPage });
+    if (crawl.isInDoubt) crawl = await client.readList(call, { onPage });
     if (crawl.problem) throw new Error(`${call.operation}: ${crawl.problem}`);
     return crawl.records;
   };

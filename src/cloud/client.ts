@@ -10,7 +10,6 @@ import { Deadline, GivenUp, isPastSendWindow, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import { Http, type HttpResponse } from './http.ts';
-import { type ListResult, listAll, type PageWatcher } from './listAll.ts';
 import { MissingRoutes } from './missingRoutes.ts';
 import { NetworkError } from './networkErrors.ts';
 import {
@@ -22,6 +21,7 @@ import {
   operationRow,
   type RecordOf,
 } from './operations.ts';
+import { type ListResult, type PageWatcher, readList } from './readList.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter, type RequestTotals } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
@@ -109,8 +109,6 @@ interface Order {
   readonly request: HttpRequest;
   readonly options: CallOptions;
   readonly problems: ProblemCollector;
-  /** Whether the answer is wanted as it was sent, too: what is remembered of a page is no more than its records. */
-  readonly isRawWanted: boolean;
   /** Told when the request is about to be sent. */
   readonly onSend?: () => void;
 }
@@ -198,29 +196,40 @@ export class CloudClient {
     call: Call<Name>,
     options: CallOptions = {},
   ): Promise<ReplyOf<Name>> {
-    const { reply } = await this.#callOnce(call, options, false);
+    const { reply } = await this.callRaw(call, options);
     return reply;
   }
 
   /** The same for somebody who is shown what the cloud sent. */
-  callRaw<Name extends OperationName>(call: Call<Name>, options: CallOptions = {}): Promise<Answered<Name>> {
-    return this.#callOnce(call, options, true);
+  async callRaw<Name extends OperationName>(
+    call: Call<Name>,
+    options: CallOptions = {},
+  ): Promise<Answered<Name>> {
+    const { operation: name, params = {} } = call as OwnCall<Name>;
+    const problems = this.#problems.collect(name, params);
+    const request = encodeCall(call, this.#options.routes);
+    const answer = await this.#request({ name, params, request, options, problems });
+    problems.end();
+    return answer as Answered<Name>;
   }
 
   /** Reads a whole list; throws only where not even its first page can be read. */
-  listAll<Name extends ListName>(
+  readList<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
   ): Promise<ListResult<RecordOf<Name>>> {
-    return this.#readList<Name, RecordOf<Name> & { id: string }>(call, options, false);
+    return this.#readPages(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
   }
 
   /** The same for somebody who is shown what the cloud sent: no record has a key more. */
-  listAllRaw<Name extends ListName>(
+  readListRaw<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
   ): Promise<ListResult<{ readonly id: string }>> {
-    return this.#readList(call, options, true);
+    return this.#readPages(call, options, ({ reply, sent }) => {
+      const { data } = sent as { readonly data: readonly { readonly id: string }[] };
+      return { ...(reply as Page<unknown>), records: data };
+    });
   }
 
   availability(name: OperationName): Availability {
@@ -272,23 +281,10 @@ export class CloudClient {
     this.#session.signInNow();
   }
 
-  async #callOnce<Name extends OperationName>(
-    call: Call<Name>,
-    options: CallOptions,
-    isRawWanted: boolean,
-  ): Promise<Answered<Name>> {
-    const { operation: name, params = {} } = call as OwnCall<Name>;
-    const problems = this.#problems.collect(name, params);
-    const request = encodeCall(call, this.#options.routes);
-    const answer = await this.#request({ name, params, request, options, problems, isRawWanted });
-    problems.end();
-    return answer as Answered<Name>;
-  }
-
-  async #readList<Name extends ListName, Listed extends { readonly id: string }>(
+  async #readPages<Name extends ListName, Listed extends { readonly id: string }>(
     call: Call<Name>,
     options: ListOptions,
-    isRawWanted: boolean,
+    pageOf: (answer: GoodAnswer) => Page<Listed>,
   ): Promise<ListResult<Listed>> {
     const { operation: name, query, params = {} } = call as OwnCall<Name>;
     const problems = this.#problems.collect(name, params);
@@ -301,17 +297,13 @@ export class CloudClient {
       startedAt ??= this.#clock.now();
       sentAt ??= this.#clock.monotonic();
     };
-    const { records, problem, gist, notice, isInDoubt } = await listAll<Listed>({
+    const { records, problem, gist, notice, isInDoubt } = await readList<Listed>({
       operation: name,
-      workers: this.#options.maxConcurrency,
+      concurrency: this.#options.maxConcurrency,
       ...(options.onPage && { onPage: options.onPage }),
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-        const order = { name, params, request: paged, options, problems, isRawWanted, onSend };
-        const answer = await this.#request(order);
-        const page = answer.reply as Page<Listed>;
-        if (!isRawWanted) return page;
-        return { ...page, records: (answer.sent as { readonly data: readonly Listed[] }).data };
+        return pageOf(await this.#request({ name, params, request: paged, options, problems, onSend }));
       },
     });
     if (options.signal?.aborted || this.#closing.signal.aborted) {
@@ -344,15 +336,7 @@ export class CloudClient {
     const deadline = new Deadline(this.#clock, callers);
     // Unless told otherwise, a poll waits for its turn as long as it takes.
     const ownMs = timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs);
-    const job: Job = {
-      ...order,
-      priority,
-      deadline,
-      hasTime: ownMs !== null,
-      isInFlight: false,
-      hasWaited: false,
-      hasRenewed: false,
-    };
+    const job = newJob(order, priority, deadline, ownMs !== null);
     const endUnlessInFlight = () => {
       if (!job.isInFlight) deadline.abort(unwanted);
     };
@@ -478,20 +462,9 @@ export class CloudClient {
     const name = call.operation;
     const deadline = new Deadline(this.#clock, [this.#closing.signal]);
     deadline.set(this.#options.requestTimeoutMs);
-    const job: Job = {
-      name,
-      params: {},
-      request: encodeCall(call, this.#options.routes),
-      options: {},
-      problems: this.#problems.collect(name, {}),
-      isRawWanted: false,
-      priority: 'valve',
-      deadline,
-      hasTime: true,
-      isInFlight: false,
-      hasWaited: false,
-      hasRenewed: false,
-    };
+    const request = encodeCall(call, this.#options.routes);
+    const problems = this.#problems.collect(name, {});
+    const job = newJob({ name, params: {}, request, options: {}, problems }, 'valve', deadline, true);
     try {
       const { reply } = this.#readResponse(job, await this.#transmit(job, () => token));
       return reply as SessionReply;
@@ -526,6 +499,10 @@ export class CloudClient {
       `The cloud does not offer ${name}: ${status} for ${method} ${path}. It is not asked again until the next start; if your cloud has it elsewhere, say so in cloud.routes.${name}`,
     );
   }
+}
+
+function newJob(order: Order, priority: Priority, deadline: Deadline, hasTime: boolean): Job {
+  return { ...order, priority, deadline, hasTime, isInFlight: false, hasWaited: false, hasRenewed: false };
 }
 
 /** The priority of a call without one of its own. Lists come before single devices: one answer covers all valves or leaks. */

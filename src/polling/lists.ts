@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
-import type { HowFar } from '../cloud/listAll.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
+import type { HowFar } from '../cloud/readList.ts';
 import type { Incident, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
@@ -81,7 +81,7 @@ export class Lists {
     await forEachLimit(deviceConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
-        const owned = await this.#client.listAll(call, { signal: this.#signal });
+        const owned = await this.#client.readList(call, { signal: this.#signal });
         const signalIds = owned.records.map((signal) => signal.id);
         if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) hasChanged = true;
         problems.push(listProblem(owned));
@@ -152,7 +152,7 @@ export class Lists {
       // What is read of each property takes longer than their list.
       statuses.recordProgress(slice, slice === 'properties' ? 0 : read, announced);
     };
-    const crawl = await this.#client.listAll(call, { signal: this.#signal, onPage });
+    const crawl = await this.#client.readList(call, { signal: this.#signal, onPage });
     if (this.#signal.aborted) return null;
     await store({ records: crawl.records, isComplete: crawl.complete, startedAt });
     return listProblem(crawl);
@@ -201,7 +201,7 @@ export async function readWifiSonics(
   signal?: AbortSignal,
 ): Promise<WifiSonics> {
   try {
-    const crawl = await client.listAll({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
+    const crawl = await client.readList({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
     return { records: crawl.records, isComplete: crawl.complete, problem: listProblem(crawl) };
   } catch (error) {
     if (isPermanent(error) && !areSomeKnown()) return { records: [], isComplete: true, problem: null };

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
-import type { ListResult } from '../cloud/listAll.ts';
+import type { ListResult } from '../cloud/readList.ts';
 import type { PollSchedule } from './pollSchedule.ts';
 
 /** The polls, each with a schedule of its own. */

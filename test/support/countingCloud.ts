@@ -1,7 +1,7 @@
 import type { CloudClient } from '../../src/cloud/client.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
-import { listAll } from '../../src/cloud/listAll.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
+import { readList } from '../../src/cloud/readList.ts';
 import type { UncheckedCall } from '../../src/cloud/request.ts';
 import type { Page } from '../../src/cloud/response.ts';
 
@@ -59,13 +59,13 @@ export class CountingCloud {
         if (!answer) throw new Error(`nobody said what ${call.operation} answers`);
         return answer(call);
       },
-      listAll: async (call: UncheckedCall) => {
+      readList: async (call: UncheckedCall) => {
         const operation = this.#ask(call);
         this.#requests -= 1;
         const records = this.#offer.lists[operation] ?? [];
-        const crawl = await listAll({
+        const crawl = await readList({
           operation,
-          workers: 4,
+          concurrency: 4,
           readPage: async (page) => {
             this.#requests += 1;
             return pageOf(records, page);

@@ -224,7 +224,7 @@ describe('an operation beyond the document', () => {
     const { client, stub, lines } = await startBench(hasNoTelemetry, { session, clock });
     const readList = async () => {
       clock.advance(1_000);
-      await client.listAll({ operation: 'list_sonics' });
+      await client.readList({ operation: 'list_sonics' });
       clock.advance(1_000);
     };
     await readList();
@@ -257,7 +257,7 @@ describe('an operation beyond the document', () => {
       },
       { session, clock },
     );
-    const readList = () => client.listAll({ operation: 'list_sonics' });
+    const readList = () => client.readList({ operation: 'list_sonics' });
     await readList();
     isListHeld = true;
     clock.advance(1_000);
@@ -279,7 +279,7 @@ describe('an operation beyond the document', () => {
     );
     for (let times = 0; times < 3; times++) {
       clock.advance(1_000);
-      await client.listAll({ operation: 'list_sonics' });
+      await client.readList({ operation: 'list_sonics' });
       clock.advance(1_000);
       expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound' });
     }

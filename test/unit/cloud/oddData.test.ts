@@ -78,9 +78,9 @@ describe('odd data', () => {
         session,
       },
     );
-    await client.listAll(listSonics);
+    await client.readList(listSonics);
     expect(client.problems()).toMatchObject([{ level: 'warn' }]);
-    await client.listAll(listSonics);
+    await client.readList(listSonics);
     expect(client.problems()).toEqual([]);
   });
 

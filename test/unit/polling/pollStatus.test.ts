@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CloudError } from '../../../src/cloud/errors.ts';
-import { listAll } from '../../../src/cloud/listAll.ts';
+import { readList } from '../../../src/cloud/readList.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { evaluateHealth } from '../../../src/health/health.ts';
 import {
@@ -24,7 +24,7 @@ async function cutOffList() {
     const totals = { pageNumber: page, pageSize: 1, totalEntries: 3, totalPages: 3 };
     return { records: [{ id: 'kitchen' }], dropped: 0, nameless: 0, ...totals };
   };
-  return listAll({ operation: 'list_sonics', workers: 1, readPage });
+  return readList({ operation: 'list_sonics', concurrency: 1, readPage });
 }
 
 describe('what could not be read', () => {

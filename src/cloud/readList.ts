@@ -29,7 +29,7 @@ export interface CrawlOutcome<T> {
 export interface PagedList<T> {
   readonly operation: string;
   /** Pages asked for at the same time. */
-  readonly workers: number;
+  readonly concurrency: number;
   /** Reads the page of a number, 1 the first; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
   /** Told how many pages were read so far, and how many are announced. */
@@ -54,7 +54,7 @@ const maxFailures = 5;
  * beyond its end and then once more; only two that agree, or one that adds up, count as complete. Throws what page 1
  * throws.
  */
-export async function listAll<T extends { readonly id: string }>(
+export async function readList<T extends { readonly id: string }>(
   list: PagedList<T>,
 ): Promise<CrawlOutcome<T>> {
   const first = await Reading.of(list);
@@ -189,7 +189,7 @@ class Reading<T extends { readonly id: string }> {
         this.#take(page, answer);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(this.#list.workers, lastPage - 1) }, work));
+    await Promise.all(Array.from({ length: Math.min(this.#list.concurrency, lastPage - 1) }, work));
     this.#isCutOff = announced > maxPages && !isPastEnd;
   }
 

@@ -16,7 +16,7 @@ async function crawl(answer: (page: number, asked: number[]) => StubAnswer | und
     return answer(page, asked);
   };
   const bench = await startBench(handler, { session: { token: 'kept', since: Date.now() } });
-  const outcome = await bench.client.listAll(listSonics);
+  const outcome = await bench.client.readList(listSonics);
   return { ...outcome, ids: outcome.records.map(({ id }) => id).sort(), asked, ...bench };
 }
 
@@ -45,7 +45,7 @@ describe('an honest list', () => {
       },
       { session: { token: 'kept', since: Date.now() } },
     );
-    await client.listAll({ operation: 'list_sonics', query: { name: 'Hall' } });
+    await client.readList({ operation: 'list_sonics', query: { name: 'Hall' } });
     expect(queries).toEqual([
       { name: 'Hall', page: '1' },
       { name: 'Hall', page: '2' },
@@ -57,7 +57,7 @@ describe('an honest list', () => {
       session: { token: 'kept', since: Date.now() },
     });
     const told: (number | null)[][] = [];
-    await client.listAll(listSonics, {
+    await client.readList(listSonics, {
       onPage: (pages, records) => told.push([pages.read, pages.announced, records.read, records.announced]),
     });
     expect(told).toEqual([
@@ -268,7 +268,7 @@ it('a crawl that is given up ends with an error, not with a part of the list', a
     },
     { session: { token: 'kept', since: Date.now() } },
   );
-  await expect(client.listAll(listSonics, { signal: stop.signal })).rejects.toBeInstanceOf(CloudError);
+  await expect(client.readList(listSonics, { signal: stop.signal })).rejects.toBeInstanceOf(CloudError);
 });
 
 it('a crawl says when its first request was made', async () => {
