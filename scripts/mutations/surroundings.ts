@@ -70,11 +70,11 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: ['test/unit/cloud/session.test.ts'],
   },
   {
-    promise: 'one hang-up does not take the bridge from MQTT 5 to 3.1.1',
-    file: 'src/broker/addresses.ts',
-    text: "trial: { welcomed: 'recheck' },",
-    replacement: "trial: { welcomed: 'settled' },",
-    tests: ['test/unit/broker/addresses.test.ts'],
+    promise: 'a hang-up does not take the bridge from MQTT 5 to 3.1.1',
+    file: 'src/broker/connection.ts',
+    text: 'if (!ended.isVersionRefused ||',
+    replacement: 'if (!(ended.isVersionRefused || ended.closed) ||',
+    tests: ['test/unit/broker/connectionTrouble.test.ts'],
   },
   {
     promise: 'the certificate of the broker is verified by default',

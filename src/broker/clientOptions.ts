@@ -1,5 +1,5 @@
 import type { IClientOptions } from 'mqtt';
-import { type Address, parseBrokerUrl } from './addresses.ts';
+import { parseBrokerUrl } from './brokerUrl.ts';
 import { NoopStore } from './noopStore.ts';
 import { maxPacketBytes } from './packetLimit.ts';
 
@@ -42,10 +42,7 @@ export interface BrokerOptions {
 export const greetingTimeoutMs = 15_000;
 
 /** How mqtt.js is to connect to an address, with what is in the files now; throws in words where one cannot be read. */
-export function clientOptions(
-  options: BrokerOptions,
-  { url, version, isTrial }: Pick<Address, 'url' | 'version' | 'isTrial'>,
-): IClientOptions {
+export function clientOptions(options: BrokerOptions, url: string, version: 4 | 5): IClientOptions {
   const { clientId, keepaliveS, will } = options;
   const tls = options.tls();
   const { username, password, ...destination } = parseBrokerUrl(url);
@@ -69,11 +66,9 @@ export function clientOptions(
     ...(user !== undefined && { username: user }),
     // The library would write nothing at all.
     ...(user !== undefined && secret !== undefined && { password: secret }),
-    // A trial ends without a goodbye, and nobody has died of it.
-    ...(will &&
-      !isTrial && {
-        will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
-      }),
+    ...(will && {
+      will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
+    }),
     ...(tls.ca !== undefined && { ca: tls.ca }),
     ...(tls.cert !== undefined && { cert: tls.cert }),
     ...(tls.key !== undefined && { key: tls.key }),

@@ -1,15 +1,14 @@
 import { EventEmitter } from 'node:events';
-import type { ISubscriptionRequest } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
-import { type Address, Addresses, describeUrl } from './addresses.ts';
-import { type BrokerFinder, type BrokerOptions, clientOptions } from './clientOptions.ts';
+import { describeUrl } from './brokerUrl.ts';
+import { type BrokerOptions, clientOptions } from './clientOptions.ts';
 import { type Connect, connectLimited } from './connect.ts';
-import { describeError, takenOverMessage } from './errorMessages.ts';
+import { describeError, describeSilentEnd, takenOverMessage } from './errorMessages.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
-import { type DisconnectReason, MqttSession, type MqttSessionOptions } from './mqttSession.ts';
+import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 import { matchesAny } from './topicFilter.ts';
 
@@ -19,7 +18,7 @@ export interface ConnectionEvents {
   connected: [];
   /** The connection has ended; `trouble` says why. */
   lost: [];
-  /** An attempt at an address failed, with the reason in words. The next attempt follows by itself. */
+  /** Connecting to an address failed, with the reason in words. The next attempt follows by itself. */
   failed: [reason: string, url: string];
   message: [message: BrokerMessage];
   /** The broker has published the last will of an earlier connection although the bridge is there. */
@@ -42,9 +41,6 @@ export interface ReadingTime {
   readonly longestMs: number;
 }
 
-/** How an attempt went. */
-type Attempted = Pick<DisconnectReason, 'livedMs' | 'reason'> & { readonly retryAtOnce: boolean };
-
 /**
  * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
  * queued while the broker is away, so no old state and no old command is replayed (toolchain: mqtt.js resends).
@@ -56,13 +52,17 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #random: Random;
   readonly #log: Log;
   readonly #outage: OutageLog;
+  readonly #hasOneAddress: boolean;
+  /** Addresses that there was a connection to. */
+  readonly #known = new Set<string>();
+  /** Addresses that have said that they do not speak MQTT 5. */
+  readonly #refusingV5 = new Set<string>();
   /** The one that is there, or was last. */
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
   /** Whether a topic is among the subscriptions that last as long as a connection. */
   readonly #isSubscribed: (topic: string) => boolean;
-  #addresses: Addresses;
   #scan: ((message: BrokerMessage) => void) | null = null;
   #published = 0;
   #trouble: string | null = null;
@@ -86,13 +86,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       ...options.subscriptions,
       ...(options.will ? [options.will.topic] : []),
     ]);
-    this.#addresses = new Addresses(options.urls, options.protocolVersion);
-    const { isSingle, current } = this.#addresses;
-    this.#outage = new OutageLog(
-      clock,
-      log,
-      isSingle && !options.find ? `MQTT broker ${describeUrl(current.url)}` : 'MQTT broker',
-    );
+    const [url = ''] = options.urls;
+    this.#hasOneAddress = options.urls.length === 1;
+    const isKnown = this.#hasOneAddress && !options.find;
+    this.#outage = new OutageLog(clock, log, isKnown ? `MQTT broker ${describeUrl(url)}` : 'MQTT broker');
   }
 
   /** Connects, and reconnects until `stop`; never throws. */
@@ -118,13 +115,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     const link = this.#link;
     if (!link) return Promise.reject(new NotConnectedError());
-    const limit = link.largestPacket;
-    // Few brokers have one, and to measure a long message takes almost as long as to send it.
-    const isLimited = limit !== Number.POSITIVE_INFINITY;
-    const bytes = isLimited ? Buffer.byteLength(payload) + overheadBytes(topic, options.correlationData) : 0;
-    if (bytes > limit) {
-      return Promise.reject(new Error(`${topic} has ${bytes} bytes; the broker takes ${limit}`));
-    }
     this.#published += 1;
     return link.publish(topic, payload, options);
   }
@@ -174,12 +164,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       found(message);
     };
     try {
-      const requests = filters.map((topic) => ({
-        topic,
-        qos: 0 as const,
-        ...(link.version === 5 && { nl: true }),
-      }));
-      await link.subscribe(requests);
+      await link.subscribe(filters, { nl: true });
       while (this.#clock.monotonic() < Math.min(until, heardAt + time.quietMs)) {
         await sleep(this.#clock, Math.min(50, time.quietMs), this.#stopping.signal);
         if (!link.isLive) throw new NotConnectedError();
@@ -203,100 +188,86 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }
 
+  /** Goes from address to address: the next one at once, and after a full round a wait that grows. */
   async #run(): Promise<void> {
+    const { urls } = this.#options;
+    const { signal } = this.#stopping;
     let waits = 0;
-    while (!this.#stopping.signal.aborted) {
-      const { find } = this.#options;
-      const unfound = find ? await this.#ask(find) : null;
-      if (this.#stopping.signal.aborted) return;
-      const { url } = this.#addresses.current;
-      const attempted = unfound ?? (await this.#live(this.#addresses.current));
-      const { livedMs, reason, retryAtOnce } = attempted;
-      if (this.#stopping.signal.aborted) return;
+    let tried = 0;
+    for (let index = 0; !signal.aborted; index = (index + 1) % urls.length) {
+      const url = urls[index] ?? '';
+      const { livedMs, reason } = await this.#attempt(url);
+      if (signal.aborted) return;
       if (livedMs !== null && livedMs >= lastingMs) {
         waits = 0;
+        tried = 0;
         this.#relapses = 0;
-        this.#addresses.hasLasted();
       } else if (livedMs !== null) this.#relapses += 1;
-      if (retryAtOnce) continue;
-      const told = this.#addresses.isSingle ? reason : `${describeUrl(url)}: ${reason}`;
+      const told = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
       // Suspected or said outright, it is the same.
       const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = told;
       this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
       if (livedMs === null) this.emit('failed', reason, url);
       else this.emit('lost');
-      if (this.#addresses.goOn()) continue;
+      tried += 1;
+      if (tried % urls.length !== 0) continue;
       waits += 1;
-      try {
-        await sleep(this.#clock, backoffMs(reconnect, waits, this.#random), this.#stopping.signal);
-      } catch {
-        return;
+      await sleep(this.#clock, backoffMs(reconnect, waits, this.#random), signal).catch(() => undefined);
+    }
+  }
+
+  /** Connects to an address with the version of MQTT that is wanted, and with 3.1.1 where it refuses that. */
+  async #attempt(address: string): Promise<SessionEnd> {
+    const { find, protocolVersion } = this.#options;
+    try {
+      const url = find ? await find(this.#stopping.signal) : address;
+      const ended = await this.#connect(url, protocolVersion);
+      if (!ended.isVersionRefused || this.#stopping.signal.aborted) return ended;
+      if (!this.#refusingV5.has(url)) {
+        this.#refusingV5.add(url);
+        const name = this.#hasOneAddress ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
+        this.#log.info(`${name} does not speak MQTT 5: going on with 3.1.1`);
       }
-    }
-  }
-
-  /** Asks who knows where the broker is; resolves to how that failed, or null. */
-  async #ask(find: BrokerFinder): Promise<Attempted | null> {
-    const { protocolVersion } = this.#options;
-    try {
-      const url = await find(this.#stopping.signal);
-      // What is known of one that has stayed where it was is kept.
-      if (url !== this.#addresses.current.url) this.#addresses = new Addresses([url], protocolVersion);
-      return null;
+      return await this.#connect(url, 4);
     } catch (error) {
-      return { livedMs: null, reason: describeError(error), retryAtOnce: false };
+      return { livedMs: null, reason: describeError(error) };
     }
   }
 
-  /** One connection from its first packet to its end. */
-  async #live(address: Address): Promise<Attempted> {
+  /** One connection from its first packet to its end; throws in words where a file that it needs cannot be read. */
+  async #connect(url: string, version: 4 | 5): Promise<SessionEnd> {
+    const client = this.#dial(clientOptions(this.#options, url, version), this.#sayTooLong());
+    const session = new MqttSession(client, version, this.#options, this.#clock, this.#stopping.signal);
     let cancelSaying = () => {};
-    let link: MqttSession;
-    try {
-      link = new MqttSession(this.#linkOptions(address), {
-        live: () => {
-          this.#latest = link;
-          if (this.#relapses <= 1) this.#sayConnected(address);
-          else cancelSaying = this.#clock.after(lastingMs, () => this.#sayConnected(address));
-          this.emit('connected');
-        },
-        message: (message) => this.#take(message),
-      });
-    } catch (error) {
-      return { livedMs: null, reason: describeError(error), retryAtOnce: false };
-    }
-    const { livedMs, reason, reception } = await link.ended;
+    session.on('connected', () => {
+      this.#latest = session;
+      this.#known.add(url);
+      // In a series of short connections only the first return is told, and then the one that lasts.
+      if (this.#relapses <= 1) this.#sayConnected(url, version);
+      else cancelSaying = this.#clock.after(lastingMs, () => this.#sayConnected(url, version));
+      this.emit('connected');
+    });
+    session.on('message', (message) => this.#take(message));
+    const ended = await session.ended;
     cancelSaying();
-    if (reception === 'unspoken' && !address.hasRefused)
-      this.#log.info(`${this.#nameOf(address)} does not speak MQTT 5: going on with 3.1.1`);
-    return { livedMs, reason, retryAtOnce: address.hasEnded(reception) };
+    return { ...ended, reason: this.#reasonOf(ended, url, version) };
   }
 
-  #linkOptions(address: Address): MqttSessionOptions {
-    const { clientId, keepaliveS, pingEveryMs } = this.#options;
-    const { version, isTrial, hasWelcomed } = address;
-    return {
-      client: this.#dial(clientOptions(this.#options, address), this.#sayTooLong()),
-      address: { version, isTrial, hasWelcomed },
-      clientId,
-      keepaliveS,
-      pingEveryMs,
-      subscriptions: this.#subscriptions(version),
-      // Whoever may not read its own topics goes without: commands come all the same.
-      optional: this.#ownTopics,
-      relapseMs: this.#relapses > 0 ? lastingMs : null,
-      signal: this.#stopping.signal,
-      clock: this.#clock,
-    };
+  /** What a connection that was closed without a word may have ended of. */
+  #reasonOf({ closed, livedMs, reason }: SessionEnd, url: string, version: 4 | 5): string {
+    // Of one that has answered before it is no news what it speaks.
+    if (closed === 'unanswered' && !this.#known.has(url)) return describeSilentEnd(reason, version);
+    const isRelapse = this.#relapses > 0 && livedMs !== null && livedMs < lastingMs;
+    if (!closed || !isRelapse) return reason;
+    return `the connection is closed again and again; maybe ${takenOverMessage(this.#options.clientId)}`;
   }
 
   get #link(): MqttSession | null {
     return this.#latest?.isLive ? this.#latest : null;
   }
 
-  /** In a series of short connections only the first return is told, and then the one that lasts. */
-  #sayConnected({ url, version }: Address): void {
+  #sayConnected(url: string, version: 4 | 5): void {
     this.#outage.recovered();
     const protocol = version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
     this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
@@ -315,10 +286,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     };
   }
 
-  #nameOf({ url }: Address): string {
-    return this.#addresses.isSingle ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
-  }
-
   #take(message: BrokerMessage): void {
     const isScanned = this.#scan !== null && !this.#isSubscribed(message.topic);
     if (isScanned) this.#scan?.(message);
@@ -331,25 +298,5 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const { will } = this.#options;
     if (message.topic !== will?.topic) this.emit('message', message);
     else if (message.payload === will.payload && !message.isRetained) this.emit('presumedDead');
-  }
-
-  /**
-   * At QoS 0, which with a clean session is hardly less: of more, a broker sends some, keeps the rest until these are
-   * acknowledged, and answers pings meanwhile, so that a message could be older than it seems. It also sends none twice.
-   */
-  #subscriptions(version: 4 | 5): ISubscriptionRequest[] {
-    const qos = 0 as const;
-    // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
-    const { subscriptions } = this.#options;
-    return [
-      ...subscriptions.map((topic) => ({ topic, qos, ...(version === 5 && { rap: true }) })),
-      ...this.#ownTopics.map((topic) => ({ topic, qos })),
-    ];
-  }
-
-  /** Where it publishes itself, and listens to what others say. */
-  get #ownTopics(): string[] {
-    const { will, overheard = [] } = this.#options;
-    return [...(will ? [will.topic] : []), ...overheard];
   }
 }

@@ -73,9 +73,14 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
     : `what answers there does not speak MQTT (is the port right?): ${message}`;
 }
 
-/** The broker hung up before it said anything: so ends plain MQTT on a port for TLS, and TLS on one for plain MQTT. */
-export function describeSilentEnd(words: string): string {
-  return `${words} before any answer (mqtt or mqtts, and is the port right?)`;
+/**
+ * The broker hung up before it said anything: so ends plain MQTT on a port for TLS, TLS on one for plain MQTT, and MQTT 5
+ * on a broker that is too old to refuse it.
+ */
+export function describeSilentEnd(words: string, version: 4 | 5): string {
+  return version === 5
+    ? `${words} before any answer (mqtt or mqtts, is the port right, and does it speak MQTT 5?)`
+    : `${words} before any answer (mqtt or mqtts, and is the port right?)`;
 }
 
 /** Why the broker ended the connection, as it says with MQTT 5. */

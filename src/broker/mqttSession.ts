@@ -1,80 +1,74 @@
+import { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
-import type { IConnackPacket, IPublishPacket, ISubscriptionRequest, MqttClient, Packet } from 'mqtt';
+import type { IConnackPacket, IPublishPacket, MqttClient, Packet } from 'mqtt';
 import { type Clock, sleep } from '../base/clock.ts';
-import type { Address, ConnectResult } from './addresses.ts';
-import { greetingTimeoutMs } from './clientOptions.ts';
+import { type BrokerOptions, greetingTimeoutMs } from './clientOptions.ts';
 import {
   closedMessage,
   describeDisconnect,
   describeError,
   describeFailure,
   describeRefusedFilters,
-  describeSilentEnd,
   refusedFilters,
   silentMessage,
-  takenOverMessage,
 } from './errorMessages.ts';
-import { type BrokerMessage, messageOf, type PublishOptions } from './message.ts';
+import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } from './message.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 import { Pings } from './pings.ts';
 import { PublishQueue } from './publishQueue.ts';
 
-/** How one connection went. */
-export interface DisconnectReason {
+/** How a connection ended, or why there was none. */
+export interface SessionEnd {
   /** From the answered subscriptions to its end, in ms; null where it did not come so far. */
   readonly livedMs: number | null;
-  readonly reception: ConnectResult;
-  /** In words; empty of a trial. */
+  /** In words. */
   readonly reason: string;
+  /** Whether the broker answered that it does not speak this version of MQTT. */
+  readonly isVersionRefused?: boolean;
+  /** Whether the broker closed it without saying why: before its first answer, or later. */
+  readonly closed?: 'unanswered' | 'later' | null;
 }
 
-/** What a link is made from, and what is expected of it. */
-export interface MqttSessionOptions {
-  /** Dialled, and not connected yet. */
-  readonly client: MqttClient;
-  readonly address: Pick<Address, 'version' | 'isTrial' | 'hasWelcomed'>;
-  readonly clientId: string;
-  readonly keepaliveS: number;
-  readonly pingEveryMs: number;
-  /** Made before it counts as a connection. */
-  readonly subscriptions: readonly ISubscriptionRequest[];
-  /** Of these, those that the broker may refuse. */
-  readonly optional: readonly string[];
-  /** A connection that ends sooner is one of a series, in ms; null where the one before was not. */
-  readonly relapseMs: number | null;
-  /** Hangs up on what is not connected yet: who is has goodbyes to say. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-}
-
-/** What it tells its owner. */
+/** The events of one connection. */
 export interface MqttSessionEvents {
-  /** It is connected and subscribed. */
-  readonly live: () => void;
-  readonly message: (message: BrokerMessage) => void;
+  /** The broker has accepted the connection and the subscriptions. */
+  connected: [];
+  message: [message: BrokerMessage];
+}
+
+/** What MQTT 5 can say with a subscription: keep the retain flag of live messages, and send none of one's own. */
+interface SubscriptionFlags {
+  readonly rap?: boolean;
+  readonly nl?: boolean;
 }
 
 const answerTimeoutMs = 10_000;
 const goodbyeMs = 500;
-const unacceptableProtocol = new Set([1, 132]);
+const refusedVersionCodes = new Set([1, 132]);
 
-/** How a socket says that the broker has hung up. */
-const hungUpCodes = new Set(['EPIPE', 'ECONNRESET']);
+/** How a socket says that the broker has closed the connection. */
+const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
 /** The number of packet ids, for a broker that names no limit. */
 const mostInFlight = 65_535;
 
-/** One client's connection to one address of the broker, from its first packet to its end; it is never made anew. */
-export class MqttSession {
+/**
+ * One client's connection to one address of the broker, from its first packet to its end; it is never made anew. All
+ * that is known of a connection is here, and it knows nothing of the ones before.
+ */
+export class MqttSession extends EventEmitter<MqttSessionEvents> {
   /** Resolves once it is over, or has come to nothing. */
-  readonly ended: Promise<DisconnectReason>;
-  readonly #options: MqttSessionOptions;
-  readonly #events: MqttSessionEvents;
+  readonly ended: Promise<SessionEnd>;
+  /** Of MQTT. */
+  readonly version: 4 | 5;
+  readonly #options: BrokerOptions;
   readonly #client: MqttClient;
   readonly #clock: Clock;
+  readonly #signal: AbortSignal;
   readonly #pings: Pings;
-  /** Of whoever says nothing. */
-  #reception: ConnectResult = 'hungUp';
+  #hasAnswered = false;
+  #isVersionRefused = false;
+  #unexplained: 'unanswered' | 'later' | null = null;
   /** Why it is over; null until it is. */
   #reason: string | null = null;
   #isSayingGoodbye = false;
@@ -86,16 +80,19 @@ export class MqttSession {
   /** 1 at each packet id that a message has had. */
   readonly #takenIds = new Uint8Array(mostInFlight + 1);
   readonly #cancelGreeting: () => void;
+  /** Who is connected has goodbyes to say. */
   readonly #onStop = () => {
     if (this.#connectedAt === null) this.#client.stream.destroy();
   };
 
-  constructor(options: MqttSessionOptions, events: MqttSessionEvents) {
-    const { client, clock, signal, clientId } = options;
+  /** Takes a client that is about to connect; the signal ends what is not connected yet. */
+  constructor(client: MqttClient, version: 4 | 5, options: BrokerOptions, clock: Clock, signal: AbortSignal) {
+    super();
+    this.version = version;
     this.#options = options;
-    this.#events = events;
     this.#client = client;
     this.#clock = clock;
+    this.#signal = signal;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
     // The client's own limit ends with any answer, even a torn one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => this.#giveUp(silentMessage));
@@ -107,7 +104,7 @@ export class MqttSession {
       if (this.#isRedelivery(packet)) return;
       this.#heard(messageOf(topic, payload, packet, this.#pings.sentAfter));
     });
-    client.on('disconnect', (packet) => this.#giveUp(describeDisconnect(packet, clientId)));
+    client.on('disconnect', (packet) => this.#giveUp(describeDisconnect(packet, options.clientId)));
     client.on('error', (error) => this.#failed(error));
     this.ended = new Promise((ended) => {
       client.on('close', () => ended(this.#closed()));
@@ -119,11 +116,6 @@ export class MqttSession {
     return this.#connectedAt !== null && this.#reason === null && !this.#isSayingGoodbye;
   }
 
-  /** Of MQTT. */
-  get version(): 4 | 5 {
-    return this.#options.address.version;
-  }
-
   /** What the broker takes at most, in bytes; infinite where it names no limit. */
   get largestPacket(): number {
     return this.#largestPacket;
@@ -133,18 +125,33 @@ export class MqttSession {
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     if (!this.#outbox) return Promise.reject(new NotConnectedError());
     const { retain, correlationData } = options;
+    const limit = this.#largestPacket;
+    // Few brokers have one, and to measure a long message takes almost as long as to send it.
+    const isLimited = limit !== Number.POSITIVE_INFINITY;
+    const bytes = isLimited ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData) : 0;
+    if (bytes > limit) {
+      return Promise.reject(new Error(`${topic} has ${bytes} bytes; the broker takes ${limit}`));
+    }
     const properties = correlationData && this.version === 5 ? { properties: { correlationData } } : {};
     return this.#outbox.publish(topic, payload, { qos: 1, retain, ...properties });
   }
 
-  /** Resolves once the broker has taken them all; throws BrokerAway, or its refusal in words. */
+  /**
+   * Resolves once the broker has taken all filters but the optional ones; throws BrokerAway, or its refusal in words.
+   * At QoS 0, which with a clean session is hardly less: of more, a broker sends some, keeps the rest until these are
+   * acknowledged, and answers pings meanwhile, so that a message could be older than it seems. It also sends none twice.
+   */
   async subscribe(
-    requests: readonly ISubscriptionRequest[],
+    filters: readonly string[],
+    flags: SubscriptionFlags = {},
     optional: readonly string[] = [],
   ): Promise<void> {
-    if (requests.length === 0) return;
-    const map = Object.fromEntries(requests.map(({ topic, ...options }) => [topic, options]));
-    const filters = requests.map(({ topic }) => topic);
+    const all = [...filters, ...optional];
+    if (all.length === 0) return;
+    const isV5 = this.version === 5;
+    const map = Object.fromEntries(
+      all.map((topic, index) => [topic, { qos: 0 as const, ...(isV5 && index < filters.length && flags) }]),
+    );
     await new Promise<void>((resolve, reject) => {
       // The client's own promise never settles when the connection ends first, or when no answer comes.
       const onClose = () => settle(new NotConnectedError('the connection was closed'));
@@ -160,12 +167,12 @@ export class MqttSession {
       this.#client.once('close', onClose);
       this.#client.subscribe(map, (error, _subscriptions, packet) => {
         const codes = codesOf(packet);
-        const refused = refusedFilters(filters, codes);
+        const refused = refusedFilters(all, codes);
         const isTaken =
           !error || (refused.length > 0 && refused.every((filter) => optional.includes(filter)));
         if (isTaken) settle();
         else {
-          const words = describeRefusedFilters(filters, codes, error);
+          const words = describeRefusedFilters(all, codes, error);
           settle(new Error(`the broker refused a subscription: ${words}`));
         }
       });
@@ -192,17 +199,15 @@ export class MqttSession {
 
   #welcomed({ properties = {} }: IConnackPacket): void {
     if (this.#reason !== null) return;
-    this.#reception = 'welcomed';
-    if (this.#options.address.isTrial) {
-      // It was only asked what it speaks.
-      this.#giveUp('');
-      return;
-    }
+    this.#hasAnswered = true;
     this.#cancelGreeting();
     this.#pings.start();
     this.#largestPacket = properties.maximumPacketSize ?? Number.POSITIVE_INFINITY;
-    const { subscriptions, optional } = this.#options;
-    this.subscribe(subscriptions, optional).then(
+    const { subscriptions, will, overheard = [] } = this.#options;
+    // Whoever may not read its own topics goes without: commands come all the same.
+    const ownTopics = [...(will ? [will.topic] : []), ...overheard];
+    // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
+    this.subscribe(subscriptions, { rap: true }, ownTopics).then(
       () => this.#subscribed(properties.receiveMaximum),
       (error) => this.#giveUp(describeError(error)),
     );
@@ -216,8 +221,8 @@ export class MqttSession {
     this.#outbox = new PublishQueue(this.#client, limits, this.#clock, () =>
       this.#giveUp('it does not acknowledge what it is sent'),
     );
-    this.#events.live();
-    for (const message of this.#early.splice(0)) this.#events.message(message);
+    this.emit('connected');
+    for (const message of this.#early.splice(0)) this.emit('message', message);
   }
 
   /** Whether the broker sends a message again that it has sent on this connection: with a clean session it is no other one. */
@@ -231,29 +236,34 @@ export class MqttSession {
   #heard(message: BrokerMessage): void {
     if (this.#reason !== null) return;
     if (this.#connectedAt === null) this.#early.push(message);
-    else this.#events.message(message);
+    else this.emit('message', message);
   }
 
   #failed(error: Error & { code?: unknown }): void {
-    // It has hung up while it was written to: what it may have said before is lost.
-    const isHungUp = hungUpCodes.has(String(error.code));
-    const words = describeFailure(error, this.#reception !== 'hungUp');
-    const why = isHungUp ? this.#wordsOfHangUp(words) : words;
-    if ('code' in error && this.#reception === 'hungUp') {
-      const isUnspoken = unacceptableProtocol.has(Number(error.code)) && this.version === 5;
-      this.#reception = isUnspoken ? 'unspoken' : 'failed';
+    const words = describeFailure(error, this.#hasAnswered);
+    // It was closed while it was written to: what the broker may have said before is lost.
+    if (closedCodes.has(String(error.code))) this.#giveUpUnexplained(words);
+    else {
+      this.#isVersionRefused =
+        this.version === 5 && !this.#hasAnswered && refusedVersionCodes.has(Number(error.code));
+      this.#giveUp(words);
     }
-    this.#giveUp(why);
   }
 
-  #closed(): DisconnectReason {
-    this.#options.signal.removeEventListener('abort', this.#onStop);
-    this.#giveUp(this.#wordsOfHangUp(closedMessage));
+  #closed(): SessionEnd {
+    this.#signal.removeEventListener('abort', this.#onStop);
+    this.#giveUpUnexplained(closedMessage);
     return {
-      livedMs: this.#livedMs,
-      reception: this.#reception,
+      livedMs: this.#connectedAt === null ? null : this.#clock.monotonic() - this.#connectedAt,
       reason: this.#reason ?? '',
+      isVersionRefused: this.#isVersionRefused,
+      closed: this.#unexplained,
     };
+  }
+
+  #giveUpUnexplained(words: string): void {
+    if (this.#reason === null) this.#unexplained = this.#hasAnswered ? 'later' : 'unanswered';
+    this.#giveUp(words);
   }
 
   /** Only the first reason counts: what follows comes of it. */
@@ -265,20 +275,6 @@ export class MqttSession {
     this.#outbox?.close();
     // Not by its end(): it would stumble over the packets that came before what was wrong.
     this.#client.stream.destroy();
-  }
-
-  get #livedMs(): number | null {
-    return this.#connectedAt === null ? null : this.#clock.monotonic() - this.#connectedAt;
-  }
-
-  #wordsOfHangUp(words: string): string {
-    const { address, clientId, relapseMs } = this.#options;
-    // Of one that has answered before it is no news what it speaks.
-    if (this.#reception === 'hungUp' && !address.hasWelcomed) return describeSilentEnd(words);
-    const livedMs = this.#livedMs;
-    return relapseMs !== null && livedMs !== null && livedMs < relapseMs
-      ? `the connection is closed again and again; maybe ${takenOverMessage(clientId)}`
-      : words;
   }
 }
 

@@ -1,15 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { describeUrl } from './addresses.ts';
+import { describeUrl } from './brokerUrl.ts';
 import type { BrokerOptions } from './clientOptions.ts';
 import { Connection } from './connection.ts';
 
-/** The second failure of each address ends a visit: the first may only have been about the version of the protocol. */
-const mostFailures = 2;
-
 /**
  * Connects for as long as the work takes, under a name of its own, so that a running bridge is not pushed out.
- * Rejects with the reason in words when the broker cannot be reached, or when the signal aborts.
+ * Rejects with the reasons in words when none of its addresses can be reached, or when the signal aborts.
  */
 export async function probeBroker<T>(
   options: Omit<BrokerOptions, 'will' | 'subscriptions'>,
@@ -21,8 +18,7 @@ export async function probeBroker<T>(
   let connection: Connection | undefined;
   try {
     const connected = new Promise<Connection>((resolve, reject) => {
-      let failures = 0;
-      const reasons = new Map<string, string>();
+      const reasons: string[] = [];
       const created = new Connection(
         { ...options, clientId: `${options.clientId}-${visitor}`, will: null, subscriptions: [] },
         parts.clock,
@@ -31,12 +27,8 @@ export async function probeBroker<T>(
       );
       created.on('connected', () => resolve(created));
       created.on('failed', (reason, url) => {
-        failures += 1;
-        const name = describeUrl(url);
-        reasons.set(name, options.find ? reason : `${name}: ${reason}`);
-        if (failures >= mostFailures * options.urls.length) {
-          reject(new Error([...reasons.values()].join('; ')));
-        }
+        reasons.push(options.find ? reason : `${describeUrl(url)}: ${reason}`);
+        if (reasons.length >= options.urls.length) reject(new Error(reasons.join('; ')));
       });
       parts.signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
       connection = created;

@@ -1,7 +1,7 @@
 import { homedir, hostname, release, type, userInfo } from 'node:os';
 import { Secrets } from '../base/secrets.ts';
 import { version } from '../base/version.ts';
-import { parseBrokerUrl } from '../broker/addresses.ts';
+import { parseBrokerUrl } from '../broker/brokerUrl.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { operationNames } from '../cloud/operations.ts';
 import { isLoopback } from '../config/addresses.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { sanitize } from '../base/sanitize.ts';
-import { describeUrl } from '../broker/addresses.ts';
+import { describeUrl } from '../broker/brokerUrl.ts';
 import type { Connection } from '../broker/connection.ts';
 import { silentMessage } from '../broker/errorMessages.ts';
 import { probeBroker } from '../broker/probeBroker.ts';

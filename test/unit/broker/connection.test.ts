@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { describeUrl } from '../../../src/broker/addresses.ts';
+import { describeUrl } from '../../../src/broker/brokerUrl.ts';
 import { brokerKinds, connected, openConnection } from '../../support/brokers.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';

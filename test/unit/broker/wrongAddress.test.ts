@@ -59,7 +59,7 @@ describe('an address behind which there is no such broker is told in words', () 
       createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())),
     );
     expect(await saidOf(`mqtts://127.0.0.1:${curt}`)).toMatch(
-      /the connection was reset before any answer \(mqtt or mqtts, and is the port right\?\)/,
+      /the connection was reset before any answer \(mqtt or mqtts, is the port right, and does it speak MQTT 5\?\)/,
     );
     const other = await listening(createTcpServer((socket) => socket.end('no TLS\r\n')));
     expect(await saidOf(`mqtts://127.0.0.1:${other}`)).toMatch(/does not speak TLS/);

@@ -1,0 +1,32 @@
+/** Whom a URL leads to, and as whom where it says so. */
+export interface BrokerAddress {
+  readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
+  readonly host: string;
+  readonly port: number;
+  /** Of a WebSocket. */
+  readonly path?: string;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
+
+/** Takes a valid URL of a broker apart. */
+export function parseBrokerUrl(url: string): BrokerAddress {
+  const { protocol, hostname, port, pathname, username, password } = new URL(url);
+  const scheme = protocol.slice(0, -1) as BrokerAddress['protocol'];
+  return {
+    protocol: scheme,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || defaultPorts[scheme],
+    ...(scheme.startsWith('ws') && { path: pathname }),
+    username: decodeURIComponent(username) || undefined,
+    password: decodeURIComponent(password) || undefined,
+  };
+}
+
+/** The URL without what is nobody's business. */
+export function describeUrl(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
+}
