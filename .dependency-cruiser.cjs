@@ -59,6 +59,7 @@ const packages = {
   pino: ['base'],
   'pino-pretty': ['base'],
   'prom-client': ['http'],
+  commander: ['cli'],
 };
 
 const layering = Object.entries(rooms).map(([room, allowed]) => ({

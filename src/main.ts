@@ -1,9 +1,8 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { errorMessage } from './base/errorMessage.ts';
-import { version } from './base/version.ts';
-import { commandHelp, parseArguments, programHelp } from './cli/arguments.ts';
-import { exitStatus, UsageError } from './cli/command.ts';
+import { exitStatus } from './cli/context.ts';
+import { lastingCommands, runProgram } from './cli/program.ts';
 import { ConfigError } from './config/problems.ts';
 
 // mqtt.js keeps four bytes for each length that a packet has ever had, and with them the whole pool that they were cut
@@ -28,21 +27,12 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const complain = (line: string) => process.stderr.write(`${line}\n`);
 
 async function main(): Promise<number> {
-  const { name, command, isNamed, options, words } = parseArguments(process.argv.slice(2));
-  if (options['version']) {
-    print(version);
-    return exitStatus.done;
-  }
-  if (options['help']) {
-    print(isNamed ? await commandHelp(name, words) : programHelp());
-    return exitStatus.done;
-  }
   const stopping = new AbortController();
+  let stoppedStatus: number = exitStatus.failed;
   const stop = () => {
     if (stopping.signal.aborted) return;
     stopping.abort();
-    const status = command.isLasting ? exitStatus.done : exitStatus.failed;
-    setTimeout(() => process.exit(status), stopLimitMs).unref();
+    setTimeout(() => process.exit(stoppedStatus), stopLimitMs).unref();
   };
   let askedAt: number | null = null;
   const ask = () => {
@@ -54,7 +44,10 @@ async function main(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, ask);
   if (process.env['npm_lifecycle_event']) stopWithParent(stop);
   const { signal } = stopping;
-  return command.run({ options, words, env: process.env, cwd: process.cwd(), print, complain, signal });
+  const context = { env: process.env, cwd: process.cwd(), print, complain, signal };
+  return runProgram(process.argv.slice(2), context, (command) => {
+    if (lastingCommands.includes(command)) stoppedStatus = exitStatus.done;
+  });
 }
 
 /** The shell of `npm start` ends at a SIGTERM without passing it on: its end is the only sign. */
@@ -80,10 +73,6 @@ try {
   // An exit would cut off what a slow reader has not taken yet.
   process.stdout.write('', (error) => process.exit(error ? statusAfter(error) : status));
 } catch (error) {
-  if (error instanceof UsageError) {
-    complain(`sonic2mqtt: ${error.message}\nSee sonic2mqtt ${error.see}`);
-    process.exit(exitStatus.badUsage);
-  }
   if (error instanceof ConfigError) {
     complain(error.message);
     process.exit(exitStatus.badUsage);

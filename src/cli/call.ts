@@ -1,36 +1,33 @@
+import type { Command } from 'commander';
 import { sanitize } from '../base/sanitize.ts';
 import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { Envelope } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { type Call, type ListName, operationRow } from '../cloud/operations.ts';
+import { type Call, type ListName, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { HowFar } from '../cloud/readList.ts';
 import { readBody } from './callBody.ts';
-import { callOf, readCallLine } from './callLine.ts';
-import { type CommandContext, exitStatus } from './command.ts';
-import { operationList } from './operationList.ts';
+import { type CommandContext, exitStatus } from './context.ts';
+import { readCall } from './operationCommands.ts';
 import { leave, ownClient } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 import { setUp } from './setup.ts';
 
-/** `sonic2mqtt call`: one operation of the cloud; its answer as JSON on standard output. */
-export async function call(context: CommandContext): Promise<number> {
-  const { words, print, complain, signal } = context;
-  const line = readCallLine(words);
-  if (line === 'list') {
-    print(operationList().join('\n'));
-    return exitStatus.done;
-  }
-  const body = line.body === null ? null : await readBody(line.body, context);
+/** `sonic2mqtt call OPERATION`: calls one cloud operation and prints the answer as JSON. */
+export async function call(context: CommandContext, command: Command, name: OperationName): Promise<number> {
+  const { print, complain, signal } = context;
+  const { body, allPages } = command.opts<{ body?: string; allPages?: true }>();
+  const read = body === undefined ? undefined : await readBody(body, context);
   if (signal.aborted) return exitStatus.failed;
-  const asked = callOf(line, body);
+  if (read && 'fault' in read) command.error(`--body ${read.fault}`);
+  const asked = readCall(command, name, read?.value);
   const setup = await setUp(context, { level: 'warn' });
   hideSecretsOf(asked, setup.secrets);
   const client = ownClient(setup);
   // Not the signal of the command: once interrupted, there is a session to be signed out.
   client.start(new AbortController().signal);
   try {
-    const answer = await (line.isAllPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
+    const answer = await (allPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
     await leave(client, signal);
     print(asJson(answer));
     return exitStatus.done;

@@ -2,9 +2,11 @@ import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { errorMessage } from '../base/errorMessage.ts';
 import { readTextFile } from '../config/file.ts';
-import type { ReadBody } from './callLine.ts';
-import { aborted, type CommandContext } from './command.ts';
+import { aborted, type CommandContext } from './context.ts';
 import { jsonFlaw } from './jsonFlaw.ts';
+
+/** The JSON of a body, or what is wrong with it. */
+type ReadBody = { readonly value: unknown } | { readonly fault: string };
 
 /** Reads the JSON that `--body` gives: itself, from standard input (`-`) or from a file (`@FILE`). */
 export async function readBody(typed: string, context: CommandContext): Promise<ReadBody> {

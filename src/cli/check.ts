@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { ConfigError } from '../config/problems.ts';
-import { type CommandContext, exitStatus } from './command.ts';
+import { type CommandContext, exitStatus } from './context.ts';
 import { examineBroker, examineCloud, type Reporter } from './examination.ts';
 import { examineMachine } from './examineMachine.ts';
 import { leave, ownClient } from './ownSession.ts';

@@ -6,7 +6,7 @@ import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { devicesNamedIn } from '../publishing/cleanup.ts';
-import { type CommandContext, exitStatus } from './command.ts';
+import { type CommandContext, exitStatus } from './context.ts';
 import { setUp } from './setup.ts';
 
 /** Slow brokers need a moment before they start to send what they keep. */
@@ -27,14 +27,17 @@ interface Kept {
  * `sonic2mqtt cleanup`: deletes every retained message of this bridge from the broker, and fails unless none is left;
  * where several share an account, what it has made and none of the others has taken over.
  */
-export async function cleanup(context: CommandContext): Promise<number> {
+export async function cleanup(
+  context: CommandContext,
+  { force }: { readonly force?: true },
+): Promise<number> {
   const { config, log, secrets, findBroker } = await setUp(context, { level: 'warn' });
   const topics = topicsOf(config);
   const isOneOfSeveral = isShared(config.shard);
 
   const deleteAll = async (connection: Connection): Promise<number> => {
     const [running] = await runningBridges(connection, topics, isOneOfSeveral);
-    if (running !== undefined && context.options['force'] !== true) {
+    if (running !== undefined && !force) {
       log.error(
         `The bridge of ${running} says that it is running, so nothing was deleted. Stop it first. If it has crashed, use cleanup --force`,
       );

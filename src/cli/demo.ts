@@ -9,8 +9,7 @@ import { configSchema } from '../config/schema.ts';
 import { Daemon } from '../daemon.ts';
 import type { ShownSonic, StatusDocument } from '../http/status.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
-import { aborted, type CommandContext, exitStatus, UsageError } from './command.ts';
-import { logLevelOption } from './setup.ts';
+import { aborted, type CommandContext, exitStatus } from './context.ts';
 
 const usualPort = 1883;
 const usualHttpPort = 8099;
@@ -22,16 +21,16 @@ const speed = 12;
 const showEveryMs = 5_000;
 
 /** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
-export async function demo({ options, print, signal }: CommandContext): Promise<number> {
-  const wantedPort = portOption('port', options['port']);
-  const wantedHttpPort = portOption('http-port', options['http-port']);
-  const level = logLevelOption(options['log-level']) ?? 'info';
+export async function demo(
+  { logLevel: level = 'info', print, signal }: CommandContext,
+  wanted: { readonly port?: number; readonly httpPort?: number },
+): Promise<number> {
   const secrets = new Secrets();
   const log = createLog({ level, format: 'pretty', secrets });
   const simulator = new Simulator({ speed });
   await simulator.start();
-  const port = await freePort('port', wantedPort, usualPort);
-  const httpPort = await freePort('http-port', wantedHttpPort, usualHttpPort);
+  const port = await freePort('port', wanted.port, usualPort);
+  const httpPort = await freePort('http-port', wanted.httpPort, usualHttpPort);
   const directory = mkdtempSync(join(tmpdir(), 'sonic2mqtt-demo-'));
   try {
     const config = configSchema.parse({
@@ -85,13 +84,13 @@ function inWords({ name, valve, flowLMin }: ShownSonic): string {
 }
 
 /** The wanted port, or the usual one, or any other if that is taken; throws in words if the wanted one is taken. */
-async function freePort(option: string, wanted: number | null, usual: number): Promise<number> {
+async function freePort(option: string, wanted: number | undefined, usual: number): Promise<number> {
   try {
     return await tried(wanted ?? usual);
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     if (!isTaken) throw error;
-    if (wanted !== null)
+    if (wanted !== undefined)
       throw new Error(`Port ${wanted} is in use by another program. Choose another with --${option}.`);
     return tried(0);
   }
@@ -129,12 +128,4 @@ and lost radio links by itself. All topics are under sonic2mqtt/#, and Home Assi
 homeassistant/#. If you do not have the Mosquitto clients, "npx mqtt sub" and "npx mqtt pub" take the same options.
 Press Ctrl+C to stop.
 `;
-}
-
-/** The port that an option names; null without one. Throws UsageError. */
-function portOption(name: string, value: unknown): number | null {
-  if (value === undefined) return null;
-  const port = Number(value);
-  if (/^\d+$/.test(String(value)) && port <= 65_535) return port;
-  throw new UsageError(`--${name} must be a number from 0 to 65535; got ${String(value)}`, 'demo --help');
 }

@@ -10,7 +10,7 @@ import { brokerAddresses, optionRows } from '../config/schema.ts';
 import { isAtOrBelow, valueAt } from '../config/tree.ts';
 import { configWarnings } from '../config/warnings.ts';
 import { topicsOf } from '../partOptions.ts';
-import { type CommandContext, exitStatus } from './command.ts';
+import { type CommandContext, exitStatus } from './context.ts';
 import { type Account, examineBroker, examineCloud } from './examination.ts';
 import { type Finding, findings } from './findings.ts';
 import { keptFiles } from './keptFiles.ts';
@@ -177,11 +177,9 @@ function countsOf(account: Account, standIns: StandIns): object {
 }
 
 /** Where and as whom the program runs is nobody's business. */
-function standInsFor({ cwd, env, options }: CommandContext, secrets: Secrets): StandIns {
+function standInsFor({ cwd, env, configFile }: CommandContext, secrets: Secrets): StandIns {
   const standIns = new StandIns(secrets);
-  for (const file of [options['config'], env['SONIC2MQTT_CONFIG']]) {
-    if (typeof file === 'string') standIns.set(file, '[configuration file]');
-  }
+  for (const file of [configFile, env['SONIC2MQTT_CONFIG']]) standIns.set(file, '[configuration file]');
   standIns.set(hostname(), '[this machine]');
   for (const folder of [cwd, homedir()]) if (folder !== '/') standIns.set(folder, '[folder]');
   const { username } = userInfo();

@@ -1,55 +1,49 @@
+import { Help } from 'commander';
 import type { Source } from '../cloud/catalogue.ts';
-import type { Field, Fields } from '../cloud/fields.ts';
+import type { Field } from '../cloud/fields.ts';
 import { type AnyOperation, operationNames, operationRow } from '../cloud/operations.ts';
 import { optionOf, optionsOf } from './operationOptions.ts';
-import { wrapped } from './wrapped.ts';
 
-/** Where a route is known from, as people are told. */
+/** Where a route is known from. */
 export const sourceLabels: Readonly<Record<Source, string>> = {
   document: 'document',
   public: 'published',
   assumed: 'assumed',
 };
 
-const width = 100;
 const indent = '    ';
+const width = 100;
 
-/** The lines of `call --list`: the catalogue, a block for each operation. */
-export function operationList(): string[] {
+/** What `call --list` prints: the catalogue, a block for each operation. */
+export function operationList(): string {
   const nameWidth = Math.max(...operationNames.map((name) => name.length));
   const blocks = operationNames.map((name) => {
     const row = operationRow(name);
-    const { number, method, path, source } = row;
-    const head = [name.padEnd(nameWidth), String(number ?? '-').padStart(2), sourceLabels[source]];
-    return [head.join('  '), `${indent}${method} ${path}`, ...wrapped(takenBy(row), width, indent), ''];
+    const head = [name.padEnd(nameWidth), String(row.number ?? '-').padStart(2), sourceLabels[row.source]];
+    const taken = new Help().boxWrap(takenBy(row), width - indent.length).split('\n');
+    return [head.join('  '), `${row.method} ${row.path}`, ...taken].filter(Boolean).join(`\n${indent}`);
   });
-  return [
-    ...wrapped(legend.split(' '), width),
-    '',
-    ...blocks.flat(),
-    'sonic2mqtt call OPERATION --help says what each of them takes.',
-  ];
+  return [legend, ...blocks, 'sonic2mqtt call OPERATION --help explains the parameters.'].join('\n\n');
 }
 
-const legend =
-  'Operations of the cloud: name; number in the interface document, if it has one; where its route is known from (the document, published elsewhere, or assumed); method and path; what it takes. Marked * is required; … is any other field.';
+const legend = `Each block shows the name of an operation, its number in the interface document, the source of
+its route (document, published or assumed), method and path, and parameters.
+* is required. … is any other field.`;
 
-/** What an operation takes, in words that a line can be broken between. */
-function takenBy(row: AnyOperation): string[] {
+/** What an operation takes. */
+function takenBy(row: AnyOperation): string {
   const { options, body, isList } = optionsOf(row);
+  const fields = [
+    ...(body?.fields ?? []).map((field) => marked(field, field.name)),
+    ...(body?.isOpen ? ['…'] : []),
+  ];
   return [
     ...options.map((option) => marked(option, optionOf(option.name))),
     ...(isList ? ['--all-pages'] : []),
-    ...(body ? ['--body', ...bodyWords(body)] : []),
-  ];
+    ...(body ? [`--body {${fields.join(', ')}}`] : []),
+  ].join(' ');
 }
 
-function bodyWords({ fields, isOpen }: Fields): string[] {
-  const names = [...fields.map((field) => marked(field, field.name)), ...(isOpen ? ['…'] : [])];
-  const last = names.length - 1;
-  return names.map((name, index) => `${index === 0 ? '{' : ''}${name}${index === last ? '}' : ','}`);
-}
-
-function marked({ isRequired }: Pick<Field, 'isRequired'>, name: string): string {
+function marked({ isRequired }: Field, name: string): string {
   return isRequired ? `${name}*` : name;
 }

@@ -5,17 +5,17 @@ import { type AnyOperation, paramNames } from '../cloud/operations.ts';
 export interface OperationOptions {
   /** Path parameters first, then fields of the query. */
   readonly options: readonly OperationOption[];
-  /** Null where the operation takes no body. */
+  /** Null if the operation takes no body. */
   readonly body: Fields | null;
   readonly isList: boolean;
 }
 
 /** A path parameter or a field of the query, as an option of the command line. */
-export interface OperationOption extends Field {
+interface OperationOption extends Field {
   readonly place: 'params' | 'query';
 }
 
-/** The options that an operation gives rise to. */
+/** What `call` takes for an operation, from its row in the catalogue. */
 export function optionsOf(row: AnyOperation): OperationOptions {
   const params = paramNames(row.path).map(
     (name) => ({ name, place: 'params', isRequired: true, takes: 'an id', choices: null }) as const,
@@ -33,26 +33,18 @@ export function optionOf(name: string): string {
   return `--${name.replaceAll('_', '-')}`;
 }
 
-/**
- * A body that the operation takes, to be shown as an example: what it requires, or else its first field. A value typed for a
- * field stands there if the field takes it and it is no text, which may be a secret.
- */
-export function exampleBody(
-  { fields }: Fields,
-  typed: Readonly<Record<string, string | null>> = {},
-): Readonly<Record<string, unknown>> {
+/** `--body` in an example: the fields that are required, or else the first. */
+export function exampleBody(body: Fields | null): string {
+  const fields = body?.fields ?? [];
   const required = fields.filter(({ isRequired }) => isRequired);
   const shown = required.length > 0 ? required : fields.slice(0, 1);
-  return Object.fromEntries(shown.map((field) => [field.name, exampleValue(field, typed[field.name] ?? '')]));
+  return `--body '${JSON.stringify(Object.fromEntries(shown.map((field) => [field.name, exampleValue(field)])))}'`;
 }
 
-/** A value that the field takes; of a text, only where it goes. */
-function exampleValue({ name, takes, choices }: Field, typed: string): unknown {
-  if (choices?.includes(typed)) return typed;
-  // Whoever copies an example in a hurry must not open a valve.
+function exampleValue({ name, takes, choices }: Field): unknown {
+  // Somebody who copies an example in a hurry must not open a valve.
   if (choices) return choices.find((choice) => choice === 'close') ?? choices[0];
-  if (takes === 'true or false') return typed !== 'false';
+  if (takes === 'true or false') return true;
   if (takes === 'an e-mail address') return 'me@example.com';
-  if (!/^a (whole )?number/.test(takes)) return name.toUpperCase();
-  return /^-?\d{1,15}(\.\d+)?$/.test(typed) ? Number(typed) : 1;
+  return /^a (whole )?number/.test(takes) ? 1 : name.toUpperCase();
 }

@@ -2,7 +2,7 @@ import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import { version } from '../base/version.ts';
 import { Daemon } from '../daemon.ts';
-import { aborted, type CommandContext, exitStatus } from './command.ts';
+import { aborted, type CommandContext, exitStatus } from './context.ts';
 import { setUp } from './setup.ts';
 
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */

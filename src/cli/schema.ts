@@ -2,6 +2,6 @@ import { operationNames } from '../cloud/operations.ts';
 import { configJsonSchema } from '../config/schema.ts';
 
 /** What `sonic2mqtt schema` prints: the JSON Schema of the configuration file. */
-export function schemaCommand(): string {
-  return `${JSON.stringify(configJsonSchema(operationNames), null, 2)}\n`;
+export function configurationSchema(): string {
+  return JSON.stringify(configJsonSchema(operationNames), null, 2);
 }

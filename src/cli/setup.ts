@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createLog, type Log, type LogLevel, logLevels } from '../base/log.ts';
-import { didYouMean, nearest } from '../base/nearest.ts';
+import { createLog, type Log, type LogLevel } from '../base/log.ts';
 import { Secrets } from '../base/secrets.ts';
 import type { BrokerFinder } from '../broker/clientOptions.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
@@ -11,7 +10,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { configWarnings } from '../config/warnings.ts';
-import { type CommandContext, UsageError } from './command.ts';
+import type { CommandContext } from './context.ts';
 
 /** What every command that uses the configuration starts from. */
 export interface Setup {
@@ -30,13 +29,11 @@ const operations = Object.fromEntries(
   operationNames.map((name) => [name, paramNames(operationRow(name).path)]),
 );
 
-/** Reads the configuration and makes the log; throws ConfigError or UsageError. */
+/** Reads the configuration and makes the log; throws ConfigError. */
 export async function setUp(
-  { options, env, cwd }: CommandContext,
+  { configFile: file, logLevel, env, cwd }: CommandContext,
   quiet: { readonly level?: LogLevel } = {},
 ): Promise<Setup> {
-  const level = logLevelOption(options['log-level']);
-  const file = typeof options['config'] === 'string' ? options['config'] : undefined;
   const app = await readAppOf(file, env, cwd);
   const loaded = loadConfig({ file, env, cwd, operations, given: app?.given });
   const secrets = new Secrets();
@@ -44,7 +41,7 @@ export async function setUp(
   const { log } = loaded.config;
   return {
     ...loaded,
-    log: createLog({ level: level ?? quiet.level ?? log.level, format: log.format, secrets }),
+    log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
     warnings: configWarnings(loaded.config).map(app?.given.inWords ?? ((words) => words)),
@@ -75,13 +72,4 @@ async function brokerFinder(
   const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
   const learned = (password: string) => secrets.add(password);
   return (signal) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, signal);
-}
-
-/** The level that --log-level names; undefined without one. */
-export function logLevelOption(value: unknown): LogLevel | undefined {
-  if (value === undefined) return undefined;
-  const level = logLevels.find((each) => each === value);
-  if (level) return level;
-  const hint = didYouMean(nearest(String(value), logLevels));
-  throw new UsageError(`--log-level must be one of ${logLevels.join(', ')}; got ${String(value)}${hint}`);
 }

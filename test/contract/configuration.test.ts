@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { schemaCommand } from '../../src/cli/schema.ts';
+import { configurationSchema } from '../../src/cli/schema.ts';
 import { variableOf } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { optionRows } from '../../src/config/schema.ts';
@@ -482,7 +482,7 @@ describe('certificates', () => {
 });
 
 describe('the JSON Schema', () => {
-  const document = JSON.parse(schemaCommand());
+  const document = JSON.parse(configurationSchema());
   const schema = z.fromJSONSchema(document);
   const misfits = (value: unknown) =>
     schema.safeParse(value).error?.issues.map((issue) => {

@@ -75,7 +75,7 @@ describe('sonic2mqtt call', () => {
     });
     expect(await call(['list_incidents', '--opne'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('there is no option --opne; did you mean --open?'),
+      stderr: expect.stringContaining("unknown option '--opne'; did you mean --open?"),
     });
     expect(simulator.requests.count()).toBe(before);
   });

@@ -55,6 +55,7 @@ const violations: Readonly<Record<string, readonly [file: string, imported: stri
   'pino-lives-in-base': ['store/c.ts', 'pino'],
   'pino-pretty-lives-in-base': ['cloud/b.ts', 'pino-pretty'],
   'prom-client-lives-in-http': ['store/d.ts', 'prom-client'],
+  'commander-lives-in-cli': ['config/b.ts', 'commander'],
   'no-cycles': ['entities/b.ts', './b.ts'],
   'src-knows-no-tests': ['base/c.ts', '../../test/target.ts'],
   'only-main-imports-the-commands': ['daemon.ts', './cli/target.ts'],

@@ -1,0 +1,157 @@
+import { Command, CommanderError, Option } from 'commander';
+import { emailPattern } from '../base/email.ts';
+import { type LogLevel, logLevels } from '../base/log.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import { version } from '../base/version.ts';
+import { type CommandContext, exitStatus, type ProcessContext } from './context.ts';
+import { numberOption, textOption } from './options.ts';
+
+/** Commands that run until they are stopped, so that being stopped is no failure. The program alone is `run`. */
+export const lastingCommands: readonly string[] = ['sonic2mqtt', 'run', 'demo', 'simulate'];
+
+/** Runs the command that the arguments name, and resolves to the exit status. Tells `onStart` the name of the command. */
+export async function runProgram(
+  argv: readonly string[],
+  context: ProcessContext,
+  onStart: (command: string) => void = () => {},
+): Promise<number> {
+  let status: number = exitStatus.done;
+  const program = await createProgram(argv, context, (ended) => {
+    status = ended;
+  });
+  program.hook('preAction', (_program, command) => onStart(command.name()));
+  try {
+    // Names of options may be written as the cloud writes them: --sonic_id.
+    const words = argv.map((word) => word.replace(/^--[^=]+/, (name) => name.replaceAll('_', '-')));
+    await program.parseAsync(words, { from: 'user' });
+    return status;
+  } catch (error) {
+    // It has shown the help, the version or what is wrong with the arguments.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.done : exitStatus.badUsage;
+    throw error;
+  }
+}
+
+/** The command line: every command with its options. A command loads its parts when it runs, so `run` has no simulator. */
+async function createProgram(
+  argv: readonly string[],
+  given: ProcessContext,
+  onEnd: (status: number) => void,
+): Promise<Command> {
+  const program = new Command('sonic2mqtt')
+    .description('A bridge from a water monitoring cloud to MQTT and Home Assistant')
+    .usage('[COMMAND] [OPTIONS]')
+    .argument('[command]')
+    .addOption(
+      textOption('--config <file>', 'configuration file (default: $SONIC2MQTT_CONFIG or ./config.yaml)'),
+    )
+    .addOption(new Option('--log-level <level>', 'log level').choices(logLevels))
+    .version(version, '--version', 'show the version')
+    .helpOption('-h, --help', 'show the help')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      '\nExit status: 0 done, 1 failed, 2 wrong usage or configuration, 3 account rejected',
+    )
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
+    .configureOutput({
+      writeOut: (text) => given.print(text.trimEnd()),
+      writeErr: (text) => given.complain(text.trimEnd()),
+      outputError: (text, write) => write(inOneLine(text)),
+    })
+    .exitOverride()
+    .showHelpAfterError('See sonic2mqtt --help');
+
+  const contextOf = (): CommandContext => {
+    const { config, logLevel } = program.opts<{ config?: string; logLevel?: LogLevel }>();
+    return { ...given, configFile: config, logLevel };
+  };
+  const add = (name: string, summary: string) =>
+    program.command(name).description(summary).showHelpAfterError(`See sonic2mqtt ${name} --help`);
+  const runBridge = async () => {
+    const { run } = await import('./run.ts');
+    onEnd(await run(contextOf()));
+  };
+
+  program.action(async (word: string | undefined) => {
+    if (word === undefined) return runBridge();
+    const names = program.commands.map((command) => command.name());
+    return program.error(`unknown command '${word}'${didYouMean(nearest(word, names))}`);
+  });
+
+  add('run', 'Run the bridge until SIGINT or SIGTERM (the default)').action(runBridge);
+
+  add('demo', 'Try sonic2mqtt with a simulated cloud and a built-in broker')
+    .addOption(numberOption('--port <n>', 65_535, 'MQTT port on 127.0.0.1 (default: 1883, or any free port)'))
+    .addOption(
+      numberOption(
+        '--http-port <n>',
+        65_535,
+        'status page port on 127.0.0.1 (default: 8099, or any free port)',
+      ),
+    )
+    .action(async (options) => {
+      const { demo } = await import('./demo.ts');
+      onEnd(await demo(contextOf(), options));
+    });
+
+  add('check', 'Test the configuration, the account and the broker').action(async () => {
+    const { check } = await import('./check.ts');
+    onEnd(await check(contextOf()));
+  });
+
+  const call = add('call', 'Call one cloud operation and print the answer as JSON');
+  if (argv.includes('call')) {
+    const { addOperations } = await import('./operationCommands.ts');
+    addOperations(call, async (command, name) => {
+      const { call } = await import('./call.ts');
+      onEnd(await call(contextOf(), command, name));
+    });
+  }
+
+  const simulate = add('simulate', 'Run only the simulated cloud, for development and tests')
+    .addOption(numberOption('--port <n>', 65_535, 'port on 127.0.0.1 (default: any free port)'))
+    .addOption(numberOption('--seed <n>', 2 ** 32 - 1, 'the same seed gives the same devices and events'))
+    .addOption(numberOption('--properties <n>', 100_000, 'number of properties (default: 2)'))
+    .addOption(numberOption('--signals <n>', 100_000, 'number of hubs (default: 3)'))
+    .addOption(numberOption('--sonics <n>', 100_000, 'number of valves (default: 4)'))
+    .addOption(numberOption('--wifi-sonics <n>', 100_000, 'number of valves without a hub (default: 0)'))
+    .addOption(textOption('--email <e-mail>', 'e-mail of the account', emailPattern, 'an e-mail address'))
+    .addOption(textOption('--password <password>', 'password of the account', /./, 'at least one character'))
+    .action(async (options, command) => {
+      const { simulate } = await import('./simulate.ts');
+      onEnd(await simulate(contextOf(), options, command));
+    });
+  if (argv.includes('simulate')) (await import('./simulate.ts')).addFaults(simulate);
+
+  add('cleanup', 'Delete every retained message of this bridge')
+    .option('--force', 'delete even if bridge/state is online, for example after a crash')
+    .addHelpText('after', '\nStop the bridge first. While it runs, cleanup deletes nothing.')
+    .action(async (options) => {
+      const { cleanup } = await import('./cleanup.ts');
+      onEnd(await cleanup(contextOf(), options));
+    });
+
+  add('schema', 'Print the JSON Schema of the configuration file').action(async () => {
+    const { configurationSchema } = await import('./schema.ts');
+    given.print(configurationSchema());
+  });
+
+  add('diagnostics', 'Print an anonymised report for a bug report, as JSON')
+    .addHelpText(
+      'after',
+      '\nReads the configuration, the cloud, the broker and data_dir, for at most 30 seconds. Changes nothing.\n' +
+        'Names, IDs, addresses and serial numbers are replaced. Read the report before you share it.',
+    )
+    .action(async () => {
+      const { diagnostics } = await import('./diagnostics.ts');
+      onEnd(await diagnostics(contextOf()));
+    });
+
+  return program;
+}
+
+/** The words of the library in the form of our own: `sonic2mqtt: unknown option '--prot'; did you mean --port?`. */
+function inOneLine(error: string): string {
+  return error.replace(/^(error: )?/, 'sonic2mqtt: ').replace(/\n\(Did you mean (.*)\)/, '; did you mean $1');
+}

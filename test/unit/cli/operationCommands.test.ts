@@ -1,0 +1,166 @@
+import { Command, CommanderError } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { addOperations, readCall } from '../../../src/cli/operationCommands.ts';
+import { exampleBody, optionOf, optionsOf } from '../../../src/cli/operationOptions.ts';
+import type { Call } from '../../../src/cloud/operations.ts';
+import { operationNames, operationRow, paramNames } from '../../../src/cloud/operations.ts';
+
+/** The call that the words behind `call` mean; throws with what is wrong with them. */
+async function callOf(...words: string[]): Promise<Call> {
+  const command = new Command('call').exitOverride().configureOutput({ writeErr: () => {} });
+  const calls: Call[] = [];
+  addOperations(command, async (operation, name) => {
+    const { body } = operation.opts<{ body?: string }>();
+    calls.push(readCall(operation, name, body === undefined ? undefined : JSON.parse(body)));
+  });
+  await command.parseAsync(words, { from: 'user' });
+  return calls[0] ?? expect.fail('it is no call');
+}
+
+async function faultsOf(...words: string[]): Promise<string> {
+  try {
+    await callOf(...words);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.message;
+    throw error;
+  }
+  return expect.fail('it is accepted');
+}
+
+/** What `call` prints for words that ask for the list or for help. */
+async function printedBy(...words: string[]): Promise<string> {
+  let printed = '';
+  const writeOut = (text: string) => {
+    printed += text;
+  };
+  const command = new Command('call').exitOverride().configureOutput({ writeOut });
+  addOperations(command, async () => expect.fail('it is a call'));
+  await command.parseAsync(words, { from: 'user' }).catch(({ exitCode }) => expect(exitCode).toBe(0));
+  return printed;
+}
+
+describe('a command line of call', () => {
+  it('gives a parameter before or after the operation, with or without an equals sign', async () => {
+    const call = { operation: 'read_sonic', params: { sonic_id: 's1' } };
+    expect(await callOf('read_sonic', '--sonic-id', 's1')).toEqual(call);
+    expect(await callOf('read_sonic', '--sonic-id=s1')).toEqual(call);
+    expect(await callOf('--sonic-id', 's1', 'read_sonic').catch(String)).toContain('unknown option');
+  });
+
+  it('gives each field of the query as its row wants it: a truth value, a number or a text', async () => {
+    const words = ['--type', 'long_flow_alert', '--open', 'false', '--page=12'];
+    expect(await callOf('list_incidents', ...words)).toEqual({
+      operation: 'list_incidents',
+      params: {},
+      query: { type: 'long_flow_alert', open: false, page: 12 },
+    });
+    for (const name of ['12', 'true', 'a=b', '-1', ''])
+      expect(await callOf('list_sonics', '--name', name)).toMatchObject({ query: { name } });
+  });
+
+  it.each([
+    [['list_incident'], "unknown operation 'list_incident'; did you mean list_incidents?"],
+    [['constructor'], "unknown operation 'constructor'"],
+    [[], 'the operation is missing'],
+    [['read_sonic'], '--sonic-id is missing'],
+    [['read_sonic', '--sonic-id', ''], '--sonic-id must be an id'],
+    [['read_sonic', '--sonic-id', '../x'], '--sonic-id must be an id'],
+    [['read_sonic', '--sonic-id'], "error: option '--sonic-id <value>' argument missing"],
+    [['read_sonic', '--sonic-id', '--page'], /argument '--page' is invalid\. The value is missing\.$/],
+    [['read_sonic', '--sonic-id', 'x', '--sonic-id', 'y'], /'y' is invalid\. It was given twice\.$/],
+    [['read_sonic', '--sonic-id', 'x', '--body', '{}'], /^error: unknown option '--body'/],
+    [['read_sonic', '--sonic-id', 'x', 'y'], /^error: too many arguments for 'read_sonic'/],
+    [['read_sonic', '--sonicid', 'x'], /'--sonicid'\n\(Did you mean --sonic-id\?\)$/],
+    [
+      ['list_incidents', '--open', 'yes', '--page', '0'],
+      '--open must be true or false\n--page must be a whole number from 1',
+    ],
+    [['list_incidents', '--page', '1e3'], '--page must be a whole number from 1'],
+    [
+      ['list_incidents', '--type', 'long_flow_alrt'],
+      /^--type must be one of .*; did you mean long_flow_alert\?$/,
+    ],
+    [
+      ['list_incidents', '--page', '2', '--all-pages'],
+      /'--all-pages' cannot be used with option '--page <value>'$/,
+    ],
+  ])('%j is rejected', async (words, expected) => {
+    expect(await faultsOf(...words)).toEqual(
+      typeof expected === 'string' ? expected : expect.stringMatching(expected),
+    );
+  });
+
+  it.each([
+    [[], `--body is missing, for example --body '{"action":"close"}'`],
+    [['--action', 'open'], `action is a field of the body, for example --body '{"action":"close"}'`],
+    [['--body', '{"action":"opne"}'], '--body: action must be one of open, close; did you mean open?'],
+    [
+      ['--body', '{"actoin":"open"}'],
+      '--body: action is missing\n--body: actoin is not known; did you mean action?',
+    ],
+    [['--body', '[]'], '--body must be an object'],
+  ])('command_valve with %j is rejected for its body', async (words, expected) => {
+    expect(await faultsOf('command_valve', '--sonic-id', 'x', ...words)).toBe(expected);
+  });
+
+  it('never repeats the values of a body, which may be passwords', async () => {
+    const body = '{"email":"mine","password":["correct horse"]}';
+    expect(await faultsOf('sign_in', '--body', body)).not.toMatch(/mine|horse/);
+    expect(await faultsOf('sign_in', '--password', 'correct horse')).not.toContain('horse');
+  });
+});
+
+const list = await printedBy('--list');
+
+it('call --list marks what is required and fits 100 columns', () => {
+  expect(list).toContain(
+    [
+      '\n\nact_on_property_incident        5  assumed',
+      '    PUT /iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
+      '    --property-id* --incident-id* --body {action*, …}\n\n',
+    ].join('\n'),
+  );
+  expect(list).toContain('18  published\n    GET /ape/v1/sonics\n    --name --page --all-pages\n\n');
+  for (const line of list.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
+});
+
+describe.each(operationNames)('%s', (name) => {
+  const row = operationRow(name);
+  const { options, body } = optionsOf(row);
+  const fields = (body?.fields ?? []).map((field) => field.name);
+
+  it('has its route, all that it takes, and an example that is accepted, in its help and in the list', async () => {
+    const route = `${row.method} ${row.path}`;
+    const help = await printedBy(name, '--help');
+    expect(help.replace(/\s+/g, ' ')).toContain(`${route} (`);
+    for (const each of [...options.map((option) => optionOf(option.name)), ...fields])
+      expect(help).toMatch(new RegExp(`^  ${each} `, 'm'));
+    const block = list.split('\n\n').find((each) => each.startsWith(`${name} `)) ?? '';
+    const words = block.split(/[\s{},*]+/);
+    expect(words).toEqual(
+      expect.arrayContaining([...options.map((option) => optionOf(option.name)), ...fields]),
+    );
+
+    const [, example = ''] = /Example:\n {2}sonic2mqtt call (.*)/.exec(help) ?? [];
+    // A password is read from standard input.
+    expect(example.includes('--body -')).toBe(row.session === true && body !== null);
+    const typed = example.replace('--body - < credentials.json', () => exampleBody(body));
+    const argv = [...typed.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+    const required = Object.fromEntries(paramNames(row.path).map((each) => [each, each.toUpperCase()]));
+    expect(await callOf(...argv)).toMatchObject({ operation: name, params: required });
+  });
+
+  it('has no option of a name that every command knows', () => {
+    const names = options.map((option) => optionOf(option.name));
+    for (const global of [
+      '--config',
+      '--log-level',
+      '--version',
+      '--help',
+      '--list',
+      '--body',
+      '--all-pages',
+    ])
+      expect(names).not.toContain(global);
+  });
+});
