@@ -137,7 +137,8 @@ class VirtualClient extends EventEmitter implements Peer {
   readonly #broker: VirtualBroker;
   readonly #clock: ProcessClock;
   readonly #options: IClientOptions;
-  readonly #filters = new Set<string>();
+  /** Each with whether it is told that a live message was sent with the retain flag. */
+  readonly #filters = new Map<string, boolean>();
   readonly #owed = new Set<Done>();
   readonly #forgetDeath: () => void;
   #isOpen = true;
@@ -161,11 +162,11 @@ class VirtualClient extends EventEmitter implements Peer {
     }
   }
 
-  subscribe(map: Record<string, unknown>, done: Done): void {
+  subscribe(map: Record<string, { readonly rap?: boolean }>, done: Done): void {
     this.#answer(done, () => {
       if (this.#broker.fault === 'subscriptions-refused') return new Error('Unspecified error');
       const filters = Object.keys(map).filter((filter) => !this.#filters.has(filter));
-      for (const filter of Object.keys(map)) this.#filters.add(filter);
+      for (const [filter, { rap }] of Object.entries(map)) this.#filters.set(filter, rap === true);
       // What is retained comes after the answer, in no order to rely on.
       this.#broker.after(1, () => this.#showRetained(filters));
       return null;
@@ -211,19 +212,24 @@ class VirtualClient extends EventEmitter implements Peer {
     }
   }
 
-  /** With MQTT 5 the bridge asks to be told that a live message was sent with the retain flag; before, nobody can. */
+  /** Only a client of MQTT 5 that asked for it is told that a live message was sent with the retain flag. */
   deliverLive(topic: string, payload: string, isRetained: boolean): void {
-    this.deliver(topic, payload, isRetained && this.#options.protocolVersion === 5);
+    const isTold = this.#matching(topic).some(([, isAskedFor]) => isAskedFor);
+    this.deliver(topic, payload, isRetained && isTold && this.#options.protocolVersion === 5);
   }
 
   deliver(topic: string, payload: string, isRetained: boolean): void {
     if (!this.#isOpen || this.#broker.fault === 'frozen') return;
-    if (![...this.#filters].some((filter) => matches(filter, topic))) return;
+    if (this.#matching(topic).length === 0) return;
     this.#clock.after(1, () => {
       if (!this.#isOpen) return;
       this.#broker.tap.delivered(topic, payload, isRetained);
       this.emit('message', topic, Buffer.from(payload), { retain: isRetained });
     });
+  }
+
+  #matching(topic: string): [filter: string, isToldOfRetain: boolean][] {
+    return [...this.#filters].filter(([filter]) => matches(filter, topic));
   }
 
   #accept(): void {

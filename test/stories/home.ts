@@ -1,4 +1,5 @@
 import { vi } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { Machine, type Place } from '../simulation/machine.ts';
@@ -57,10 +58,12 @@ export interface SeenEntity {
   readonly state: string | number | null;
 }
 
+export type Sections = Readonly<Record<string, object | string>>;
+
 export interface HomeOptions {
   readonly cloud?: SimulatorOptions;
   /** Sections of the configuration. */
-  readonly config?: Readonly<Record<string, object | string>>;
+  readonly config?: Sections;
   /** When the story begins, ISO 8601 in UTC. */
   readonly begins?: string;
   /** Whether mqtt.js itself speaks with the broker, in bytes, in which a script can meddle. */
@@ -91,6 +94,7 @@ export class Home {
   /** Told each connection to the broker as it begins. */
   onLinked: () => void = () => {};
   readonly #place: Place;
+  readonly #worldClock: Clock;
   readonly propertyId: string;
   readonly signalId: string;
   readonly sonicId: string;
@@ -103,13 +107,13 @@ export class Home {
   }: HomeOptions = {}) {
     const epochMs = Date.parse(begins);
     const { time } = this;
-    const worldClock = {
+    this.#worldClock = {
       now: () => epochMs + time.now,
       monotonic: () => time.now,
       after: time.after.bind(time),
     };
     this.simulator = new Simulator({
-      clock: worldClock,
+      clock: this.#worldClock,
       quiet: true,
       properties: 1,
       signals: 1,
@@ -127,7 +131,7 @@ export class Home {
       },
     });
     this.wire = new Wire(this.broker);
-    this.disk = new VirtualDisk(seededRandom(2));
+    this.disk = newDisk();
     const byNumber = new Map<number, Request>();
     this.#place = {
       time,
@@ -189,15 +193,25 @@ export class Home {
   }
 
   /** Starts the bridge with another configuration, on the same disk; the one before must have ended. */
-  async startWith(config: Readonly<Record<string, object | string>>): Promise<void> {
+  async startWith(config: Sections): Promise<void> {
     this.machine = new Machine({ ...this.#place, config: config as Place['config'] });
     await this.start();
   }
 
-  /** Stops the bridge, as SIGTERM does. */
-  async stop(): Promise<void> {
+  /** Another bridge on the same broker, with a disk of its own unless one is given. The test starts it. */
+  anotherBridge(config: Sections, { simulator = this.simulator, disk = newDisk() } = {}): Machine {
+    return new Machine({ ...this.#place, simulator, disk, config: config as Place['config'] });
+  }
+
+  /** Another account in the same cloud. */
+  anotherAccount(cloud: SimulatorOptions): Simulator {
+    return new Simulator({ clock: this.#worldClock, quiet: true, ...cloud });
+  }
+
+  /** Stops a bridge, as SIGTERM does. */
+  async stop(machine = this.machine): Promise<void> {
     let isStopped = false;
-    this.machine.stop((tookMs) => {
+    machine.stop((tookMs) => {
       isStopped = tookMs !== null;
     });
     await this.pass(6 * secondMs);
@@ -278,6 +292,11 @@ export class Home {
 /** What the log has said of the broker as a warning or worse. */
 export function brokerWarnings(home: Home, from = 0): readonly string[] {
   return home.linesFrom(from).filter((text) => /^(warn|error|fatal):.*MQTT broker/.test(text));
+}
+
+/** A disk with nothing on it. */
+export function newDisk(): VirtualDisk {
+  return new VirtualDisk(seededRandom(2));
 }
 
 function lineOf(json: string): string {
