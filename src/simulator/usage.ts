@@ -49,7 +49,7 @@ function digits(number: number): string {
 }
 
 /** Litres of a whole day, to one decimal: the household's own, more at weekends, hardly any while it is away. */
-export function litersOf(seed: number, date: string): number {
+function litersOf(seed: number, date: string): number {
   const dayNumber = Date.parse(date) / dayMs;
   const household = seededRandom(seed);
   const day = seededRandom(seed + dayNumber * 41);
@@ -65,7 +65,7 @@ const habits = [1, 1, 1, 1, 1, 3, 9, 12, 9, 6, 5, 5, 6, 5, 4, 4, 5, 8, 10, 9, 7,
 const allHabits = habits.reduce((sum, each) => sum + each, 0);
 
 /** Litres of a day of which the given part (0 to 1) is over, to one decimal; never less than at an earlier moment. */
-export function litersSoFar(liters: number, part: number): number {
+function litersSoFar(liters: number, part: number): number {
   const hours = part * habits.length;
   let share = 0;
   for (const [hour, habit] of habits.entries()) share += habit * Math.min(1, Math.max(0, hours - hour));

@@ -42,7 +42,7 @@ export function localTime(now: number, timeZone: string): LocalTime {
  * The first moment of a date (YYYY-MM-DD) in that time zone, in ms since 1970. Clocks may be changed at midnight, so
  * it is looked for and not worked out.
  */
-export function startOfDay(date: string, timeZone: string): number {
+function startOfDay(date: string, timeZone: string): number {
   const utcMidnight = Date.parse(date);
   let before = utcMidnight - dayMs;
   let start = utcMidnight + dayMs;

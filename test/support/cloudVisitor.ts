@@ -1,4 +1,6 @@
-import { demoCredentials, type Simulator } from '../../src/simulator/simulator.ts';
+import { onTestFinished } from 'vitest';
+import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { FakeClock } from './fakeClock.ts';
 
 /** What the cloud answered. */
 export interface Heard {
@@ -56,4 +58,29 @@ export class CloudVisitor {
     if (heard.status === 200) this.token = JSON.parse(heard.text).token_details;
     return heard;
   }
+
+  /** The JSON that a path answers. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
+  async get(path: string): Promise<any> {
+    return JSON.parse((await this.ask('GET', path)).text);
+  }
+
+  put(path: string, body: unknown): Promise<Heard> {
+    return this.ask('PUT', path, { body });
+  }
+
+  post(path: string, body: unknown): Promise<Heard> {
+    return this.ask('POST', path, { body });
+  }
+}
+
+/** A quiet simulated cloud whose clock stands still, and a visitor who is signed in; it stops when the test ends. */
+export async function visitCloud(options: SimulatorOptions = {}) {
+  const clock = new FakeClock();
+  const simulator = new Simulator({ clock, quiet: true, ...options });
+  await simulator.start();
+  onTestFinished(() => simulator.stop());
+  const visitor = new CloudVisitor(simulator);
+  await visitor.signIn();
+  return { clock, simulator, world: simulator.world, visitor };
 }

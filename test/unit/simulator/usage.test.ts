@@ -1,175 +1,103 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  dailyUsage,
-  type Household,
-  litersOf,
-  litersSoFar,
-  type Month,
-} from '../../../src/simulator/usage.ts';
-import { startOfDay } from '../../../src/simulator/zone.ts';
+import { Simulator } from '../../../src/simulator/simulator.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 
-const hourMs = 3_600_000;
-const seed = fc.integer({ min: 1, max: 2 ** 30 });
-const date = fc
-  .integer({ min: Date.UTC(2020) / 86_400_000, max: Date.UTC(2034) / 86_400_000 })
-  .map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10));
-const timeZone = fc.constantFrom(
-  'UTC',
-  'Europe/London',
-  'America/Havana',
-  'Australia/Lord_Howe',
-  'Asia/Kathmandu',
-);
+const quarterMs = 15 * 60_000;
 
-const london: Household = {
-  seed: 7,
-  createdAt: '2023-03-18T09:42:33.297Z',
-  timeZone: 'Europe/London',
-  corrections: new Map(),
-};
-
-const days = (now: string, month?: Month, household = london) =>
-  dailyUsage(household, Date.parse(now), month).daily;
-const dates = (...asked: Parameters<typeof days>) => days(...asked).map((day) => day.date);
-const today = (now: number, household: Household) => dailyUsage(household, now).daily.at(-1);
+/** A sonic at that moment, in that time zone. */
+function sonicAt(time: string | number, timezone = 'Europe/London') {
+  const clock = new FakeClock(new Date(time).getTime());
+  const simulator = new Simulator({ clock, quiet: true });
+  const [id = ''] = simulator.world.sonics.ids;
+  simulator.world.settings.change(simulator.world.propertyOf(id) ?? '', { timezone });
+  const daily = (month = {}) => simulator.world.usage(id, month).daily;
+  const dates = (month = {}) => daily(month).map(({ date }) => date);
+  return { clock, simulator, id, daily, dates };
+}
 
 describe('the days of a month', () => {
-  it('are all of one that is over, whatever its length, a leap day among them', () => {
-    expect(dates('2025-01-15T12:00:00Z', { year: 2024, month: 2 })).toHaveLength(29);
-    expect(dates('2026-01-15T12:00:00Z', { year: 2025, month: 2 })).toHaveLength(28);
-    const november = dates('2025-01-15T12:00:00Z', { year: 2024, month: 11 });
+  it('are all of one that is over, whatever its length', () => {
+    const { dates } = sonicAt('2025-03-03T12:00:00Z');
+    expect(dates({ year: 2025, month: 2 })).toHaveLength(28);
+    expect(sonicAt('2024-04-03T12:00:00Z').dates({ month: 2 })).toHaveLength(29);
+    const november = dates({ year: 2024, month: 11 });
     expect([november.length, november[0], november.at(-1)]).toEqual([30, '2024-11-01', '2024-11-30']);
   });
 
-  it('end with today, and are none in a month that has not begun', () => {
-    expect(dates('2025-03-03T12:00:00Z')).toEqual(['2025-03-01', '2025-03-02', '2025-03-03']);
-    expect(dates('2025-03-03T12:00:00Z', { month: 4 })).toEqual([]);
-    expect(dates('2025-03-03T12:00:00Z', { year: 9999, month: 12 })).toEqual([]);
-  });
-
   it('begin with the day on which the sonic was created, in the time zone of the property', () => {
-    expect(dates('2025-01-15T12:00:00Z', { year: 2023, month: 3 })[0]).toBe('2023-03-18');
-    expect(dates('2025-01-15T12:00:00Z', { year: 2023, month: 2 })).toEqual([]);
-    const late = { ...london, timeZone: 'Asia/Tokyo', createdAt: '2023-03-18T15:30:00.000Z' };
-    expect(dates('2025-01-15T12:00:00Z', { year: 2023, month: 3 }, late)[0]).toBe('2023-03-19');
-    const ageless = { ...london, createdAt: null };
-    expect(dates('2025-01-15T12:00:00Z', { year: 1970, month: 1 }, ageless)).toHaveLength(31);
+    for (const [timezone, first] of [
+      ['Europe/London', '2024-03-18'],
+      ['Asia/Tokyo', '2024-03-19'],
+    ] as const) {
+      const { simulator, id, dates } = sonicAt('2025-03-03T12:00:00Z', timezone);
+      simulator.world.changeSonic(id, { created_at: '2024-03-18T15:30:00.000Z' });
+      expect(dates({ year: 2024, month: 3 })[0]).toBe(first);
+      expect(dates({ year: 2024, month: 2 })).toEqual([]);
+      simulator.world.changeSonic(id, { created_at: null });
+      expect(dates({ year: 1970, month: 1 })).toHaveLength(31);
+    }
   });
 
-  it('are of the present month and year unless given, as the calendar of the property shows them', () => {
-    const tokyo = { ...london, timeZone: 'Asia/Tokyo' };
-    expect(dates('2024-12-31T14:59:59Z', {}, tokyo).at(-1)).toBe('2024-12-31');
-    expect(dates('2024-12-31T15:00:00Z', {}, tokyo)).toEqual(['2025-01-01']);
-    expect(dates('2024-12-31T15:00:00Z', { month: 2 }, tokyo)).toEqual([]);
-    expect(dates('2024-12-31T15:00:00Z', { month: 12 }, tokyo)).toEqual([]);
-    expect(dates('2024-12-31T15:00:00Z', { year: 2024 }, tokyo)[0]).toBe('2024-01-01');
-    const honolulu = { ...london, timeZone: 'Pacific/Honolulu' };
-    expect(dates('2025-03-01T09:59:59Z', {}, honolulu)).toHaveLength(28);
-    expect(dates('2025-03-01T10:00:00Z', {}, honolulu)).toEqual(['2025-03-01']);
+  it('are of the present month and year unless given, up to today, as the calendar of the property shows', () => {
+    const { clock, dates } = sonicAt('2024-12-31T14:59:59Z', 'Asia/Tokyo');
+    expect(dates().at(-1)).toBe('2024-12-31');
+    clock.advance(1_000);
+    expect(dates()).toEqual(['2025-01-01']);
+    for (const month of [{ month: 2 }, { month: 12 }, { year: 2026 }]) expect(dates(month)).toEqual([]);
+    expect(dates({ year: 2024, month: 12 })).toHaveLength(31);
   });
 });
 
 describe('the litres of a day', () => {
-  it('are the same for ever once it is over, whenever and for whichever month they are asked for', () => {
-    fc.assert(
-      fc.property(seed, date, timeZone, fc.nat({ max: 400 * 24 }), (house, day, zone, hours) => {
-        const household = { seed: house, createdAt: null, timeZone: zone, corrections: new Map() };
-        const over = startOfDay(day, zone) + 25 * hourMs;
-        const month = { year: Number(day.slice(0, 4)), month: Number(day.slice(5, 7)) };
-        const asked = dailyUsage(household, over + hours * hourMs, month).daily;
-        expect(asked.find((each) => each.date === day)).toEqual({ date: day, liters: litersOf(house, day) });
-      }),
-    );
+  it('differ from day to day and from home to home, and are what a home could use', () => {
+    const { simulator, daily } = sonicAt('2025-02-15T12:00:00Z');
+    const litres = daily({ month: 1 }).map(({ liters }) => liters);
+    expect(new Set(litres).size).toBeGreaterThan(25);
+    for (const liters of litres) expect(liters).toBe(Number(liters.toFixed(1)));
+    expect(Math.min(...litres)).toBeGreaterThan(1);
+    expect(Math.max(...litres)).toBeLessThan(500);
+    const [, neighbour = ''] = simulator.world.sonics.ids;
+    expect(simulator.world.usage(neighbour, { month: 1 }).daily).not.toEqual(daily({ month: 1 }));
   });
 
-  it('are what a home could use, to one decimal', () => {
-    fc.assert(
-      fc.property(seed, date, (house, day) => {
-        const liters = litersOf(house, day);
-        expect(liters).toBeGreaterThan(1);
-        expect(liters).toBeLessThan(500);
-        expect(liters).toBe(Number(liters.toFixed(1)));
-      }),
-    );
-  });
-
-  it('differ from day to day and from home to home', () => {
-    const january = days('2025-02-15T12:00:00Z', { month: 1 }).map(({ liters }) => liters);
-    const neighbours = days('2025-02-15T12:00:00Z', { month: 1 }, { ...london, seed: 8 });
-    expect(new Set(january).size).toBeGreaterThan(25);
-    expect(neighbours.map(({ liters }) => liters)).not.toEqual(january);
-  });
-
-  it('are what they were corrected to', () => {
-    const corrections = new Map([['2025-01-02', 12.5]]);
-    const before = days('2025-01-03T12:00:00Z');
-    const after = days('2025-01-03T12:00:00Z', {}, { ...london, corrections });
-    expect(after).toEqual(before.with(1, { date: '2025-01-02', liters: 12.5 }));
+  it('can be corrected once it is over', () => {
+    const { simulator, id, daily } = sonicAt('2025-01-15T12:00:00Z');
+    const before = daily();
+    simulator.world.correctUsage(id, '2025-01-02', 3.5);
+    expect(daily()).toEqual(before.with(1, { date: '2025-01-02', liters: 3.5 }));
+    expect(() => simulator.world.correctUsage(id, '2025-01-15', 3.5)).toThrow('2025-01-15 is not over');
   });
 });
 
-describe('the present day', () => {
-  it('starts at nothing, never shrinks, and ends with no more than what the whole day is then said to be', () => {
-    fc.assert(
-      fc.property(seed, date, timeZone, (house, day, zone) => {
-        const household = { seed: house, createdAt: null, timeZone: zone, corrections: new Map() };
-        const start = startOfDay(day, zone);
-        expect(today(start, household)).toEqual({ date: day, liters: 0 });
-        let before = 0;
-        for (let now = start; now < start + 26 * hourMs; now += hourMs / 4) {
-          const [shown] = dailyUsage(household, now, {
-            year: Number(day.slice(0, 4)),
-            month: Number(day.slice(5, 7)),
-          }).daily.filter((each) => each.date === day);
-          expect(shown?.liters).toBeGreaterThanOrEqual(before);
-          before = shown?.liters ?? Number.NaN;
-        }
-        expect(before).toBe(litersOf(house, day));
-      }),
-      { numRuns: 30 },
-    );
-  });
-
-  it.each([
-    ['is short when clocks go forward', 'Europe/London', '2025-03-30T00:00:00Z', '2025-03-30T23:00:00Z'],
-    ['is long when they go back', 'Europe/London', '2025-10-25T23:00:00Z', '2025-10-27T00:00:00Z'],
-    [
-      'starts at one where midnight is skipped',
-      'America/Havana',
-      '2025-03-09T05:00:00Z',
-      '2025-03-10T04:00:00Z',
-    ],
-    [
-      'starts at the first of two midnights',
-      'America/Havana',
-      '2025-11-02T04:00:00Z',
-      '2025-11-03T05:00:00Z',
-    ],
-    [
-      'ends half an hour early on Lord Howe',
-      'Australia/Lord_Howe',
-      '2025-10-04T13:30:00Z',
-      '2025-10-05T13:00:00Z',
-    ],
-  ])('%s', (_, zone, start, end) => {
-    const household = { ...london, timeZone: zone };
-    const [first, last] = [Date.parse(start), Date.parse(end) - 1];
-    const day = today(first, household)?.date ?? '';
-    expect(today(first, household)?.liters).toBe(0);
-    expect(today(first - 1, household)?.date).not.toBe(day);
-    expect(today(last + 1, household)).toMatchObject({ liters: 0 });
-    expect(today(last + 1, household)?.date).not.toBe(day);
-    const nearlyAll = today(last, household);
-    expect(nearlyAll?.date).toBe(day);
-    expect(nearlyAll?.liters).toBeCloseTo(litersOf(household.seed, day), 0);
-    const half = today((first + last) / 2, household)?.liters ?? 0;
-    expect(half).toBeGreaterThan(litersOf(household.seed, day) * 0.4);
-    expect(half).toBeLessThan(litersOf(household.seed, day) * 0.6);
-  });
-
-  it('has used nothing at its beginning and everything at its end', () => {
-    expect([0, 0.25, 0.5, 1].map((part) => litersSoFar(122, part))).toEqual([0, 8, 54, 122]);
-    expect(litersSoFar(100, 0.25)).toBe(6.5);
-  });
+it.each([
+  ['Europe/London', '2025-03-30T00:00:00Z', 23],
+  ['Europe/London', '2025-10-25T23:00:00Z', 25],
+  // Midnight is skipped, or comes twice.
+  ['America/Havana', '2025-03-09T05:00:00Z', 23],
+  ['America/Havana', '2025-11-02T04:00:00Z', 25],
+  ['Australia/Lord_Howe', '2025-10-04T13:30:00Z', 23.5],
+  ['Asia/Kathmandu', '2025-01-14T18:15:00Z', 24],
+])('the present day in %s from %s starts at nothing and grows for %d hours', (zone, start, hours) => {
+  const { clock, daily } = sonicAt(Date.parse(start) - 1, zone);
+  const yesterday = daily().at(-1)?.date;
+  clock.advance(1);
+  const today = daily().at(-1);
+  expect(today).toEqual({ date: expect.not.stringMatching(String(yesterday)), liters: 0 });
+  const liters = () => daily().find(({ date }) => date === today?.date)?.liters ?? Number.NaN;
+  const seen = [0];
+  for (let quarter = 1; quarter < 4 * hours; quarter++) {
+    clock.advance(quarterMs);
+    expect(daily().at(-1)?.date).toBe(today?.date);
+    expect(liters()).toBeGreaterThanOrEqual(seen.at(-1) ?? 0);
+    seen.push(liters());
+  }
+  clock.advance(quarterMs - 1);
+  expect(daily().at(-1)?.date).toBe(today?.date);
+  const last = liters();
+  clock.advance(1);
+  expect(daily().at(-1)).toEqual({ date: expect.not.stringMatching(String(today?.date)), liters: 0 });
+  const whole = liters();
+  expect(last).toBeCloseTo(whole, 0);
+  expect(seen[2 * hours]).toBeGreaterThan(whole * 0.4);
+  expect(seen[2 * hours]).toBeLessThan(whole * 0.6);
 });

@@ -1,119 +1,188 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Simulator } from '../../../src/simulator/simulator.ts';
+import { visitCloud } from '../../support/cloudVisitor.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
-let clock: FakeClock;
-let simulator: Simulator;
-let sonicId: string;
-let signalId: string;
+const minuteMs = 60_000;
 
-beforeEach(() => {
-  clock = new FakeClock();
-  simulator = new Simulator({ clock, quiet: true, properties: 1, signals: 1, sonics: 1 });
-  sonicId = simulator.world.sonics.ids[0] ?? '';
-  signalId = simulator.world.signals.ids[0] ?? '';
-});
-
-const state = () => simulator.world.sonics.get(sonicId)?.valve_state;
-
-/** The states seen while so much time passes, each once in a row. */
-function statesDuring(ms: number): unknown[] {
-  const states = [state()];
-  for (let passed = 0; passed < ms; passed += 100) {
-    clock.advance(100);
-    if (state() !== states.at(-1)) states.push(state());
-  }
-  return states;
+/** A home with one hub, and a sonic of either kind. */
+function oneHome() {
+  const clock = new FakeClock();
+  const simulator = new Simulator({
+    ...{ clock, quiet: true, properties: 1, signals: 1, sonics: 1, wifiSonics: 1 },
+  });
+  const [sonicId = '', wifiId = ''] = simulator.world.thingIds;
+  const state = (id = sonicId) => simulator.world.things.get(id)?.valve_state;
+  const pass = (ms: number) => {
+    clock.advance(ms);
+    return simulator.world.now;
+  };
+  /** The states seen while so much time passes, each once in a row. */
+  const statesDuring = (ms: number, id = sonicId) => {
+    const states = [state(id)];
+    for (let passed = 0; passed < ms; passed += 100) {
+      clock.advance(100);
+      if (state(id) !== states.at(-1)) states.push(state(id));
+    }
+    return states;
+  };
+  const [signalId = ''] = simulator.world.signals.ids;
+  return { clock, pass, simulator, world: simulator.world, sonicId, wifiId, signalId, statesDuring };
 }
 
 describe('a valve', () => {
   it('is requested, moves and arrives after about six seconds', () => {
-    simulator.world.commandValve(sonicId, 'close');
-    expect(state()).toBe('requested_closed');
+    const { world, sonicId, statesDuring } = oneHome();
+    world.commandValve(sonicId, 'close');
     expect(statesDuring(5_900)).toEqual(['requested_closed', 'closing']);
-    expect(statesDuring(60_000)).toEqual(['closing', 'closed']);
-    simulator.world.commandValve(sonicId, 'open');
-    expect(statesDuring(60_000)).toEqual(['requested_open', 'opening', 'open']);
+    expect(statesDuring(minuteMs)).toEqual(['closing', 'closed']);
+    world.commandValve(sonicId, 'open');
+    expect(statesDuring(minuteMs)).toEqual(['requested_open', 'opening', 'open']);
+    world.commandValve(sonicId, 'open');
+    expect(statesDuring(minuteMs)).toEqual(['requested_open', 'open']);
   });
 
   it('obeys the newest of two commands', () => {
-    simulator.world.commandValve(sonicId, 'close');
-    clock.advance(3_000);
-    simulator.world.commandValve(sonicId, 'open');
-    expect(statesDuring(60_000)).toEqual(['requested_open', 'open']);
+    const { pass, world, sonicId, statesDuring } = oneHome();
+    world.commandValve(sonicId, 'close');
+    pass(3_000);
+    world.commandValve(sonicId, 'open');
+    expect(statesDuring(minuteMs)).toEqual(['requested_open', 'open']);
   });
 
-  it('does not move when it is where it should be', () => {
-    simulator.world.commandValve(sonicId, 'open');
-    expect(statesDuring(60_000)).toEqual(['requested_open', 'open']);
-  });
-
-  it('waits for a lost radio link and then obeys what was asked last', () => {
-    simulator.world.dropRadio(sonicId);
-    simulator.world.commandValve(sonicId, 'open');
-    simulator.world.commandValve(sonicId, 'close');
-    expect(statesDuring(600_000)).toEqual(['open']);
-    simulator.world.connectRadio(sonicId);
-    expect(statesDuring(60_000)).toEqual(['requested_closed', 'closing', 'closed']);
-  });
-
-  it('waits for a hub that lost the cloud', () => {
-    simulator.world.dropCloud(signalId);
-    simulator.world.commandValve(sonicId, 'close');
-    simulator.world.connectRadio(sonicId);
-    expect(statesDuring(60_000)).toEqual(['open']);
-    simulator.world.connectCloud(signalId);
-    expect(statesDuring(60_000)).toEqual(['requested_closed', 'closing', 'closed']);
+  it('waits for a lost radio link or hub, and then obeys the newest command', () => {
+    const { world, sonicId, wifiId, signalId, statesDuring } = oneHome();
+    world.dropRadio(sonicId);
+    world.dropCloud(signalId);
+    world.commandValve(sonicId, 'open');
+    world.commandValve(sonicId, 'close');
+    expect(statesDuring(minuteMs)).toEqual(['open']);
+    world.connectRadio(sonicId);
+    expect(statesDuring(minuteMs)).toEqual(['open']);
+    world.commandValve(wifiId, 'close');
+    expect(statesDuring(minuteMs, wifiId)).toEqual(['requested_closed', 'closing', 'closed']);
+    world.connectCloud(signalId);
+    expect(statesDuring(minuteMs)).toEqual(['requested_closed', 'closing', 'closed']);
+    expect([...world.incidents.values()].slice(1)).toMatchObject([
+      { type: 'radio_disconnection', sonic_id: sonicId, open: false },
+      { type: 'cloud_disconnection', signal_id: signalId, sonic_id: null, open: false },
+    ]);
   });
 
   it('stays where it is with too weak a battery, which is an incident', () => {
-    const valve = simulator.world.valve(sonicId);
-    if (valve) valve.weak = true;
-    simulator.world.commandValve(sonicId, 'close');
-    expect(statesDuring(60_000)).toEqual(['requested_closed', 'open']);
-    expect([...simulator.world.incidents.values()].at(-1)).toMatchObject({
-      type: 'battery_too_low_to_move_handle',
-      sonic_id: sonicId,
-      open: true,
-    });
+    const { world, sonicId, statesDuring } = oneHome();
+    Object.assign(world.valve(sonicId) ?? {}, { weak: true });
+    world.commandValve(sonicId, 'close');
+    expect(statesDuring(minuteMs)).toEqual(['requested_closed', 'open']);
+    const incident = { type: 'battery_too_low_to_move_handle', sonic_id: sonicId, open: true };
+    expect([...world.incidents.values()].at(-1)).toMatchObject(incident);
   });
 
-  it('can be put into any state, which ends a movement', () => {
-    simulator.world.commandValve(sonicId, 'close');
-    clock.advance(2_000);
-    simulator.world.setValve(sonicId, 'faulty');
-    expect(statesDuring(60_000)).toEqual(['faulty']);
+  it('can be put into any state, or removed, in the middle of a movement', () => {
+    const { pass, world, sonicId, statesDuring } = oneHome();
+    world.commandValve(sonicId, 'close');
+    pass(2_000);
+    world.setValve(sonicId, 'faulty');
+    expect(statesDuring(minuteMs)).toEqual(['faulty']);
+    world.commandValve(sonicId, 'close');
+    world.removeSonic(sonicId);
+    expect(statesDuring(minuteMs)).toEqual([undefined]);
+    expect(world.sonics.size).toBe(0);
   });
 
-  it('is forgotten with its sonic in the middle of a movement', () => {
-    simulator.world.commandValve(sonicId, 'close');
-    simulator.world.removeSonic(sonicId);
-    expect(statesDuring(60_000)).toEqual([undefined]);
-    expect(simulator.world.sonics.size).toBe(0);
-  });
-});
-
-describe('telemetry', () => {
-  it('shows no flow and an unchanged pressure behind a closed valve', () => {
-    expect(simulator.world.telemetry(sonicId)?.water_flow).toBeGreaterThan(0);
-    simulator.world.commandValve(sonicId, 'close');
+  it('stops the flow and keeps the pressure while it is closed', () => {
+    const { clock, simulator, world, sonicId } = oneHome();
+    const flow = () => simulator.world.telemetry(sonicId)?.water_flow ?? 0;
+    expect(flow()).toBeGreaterThan(2_000);
+    const leaking = world.telemetry(sonicId);
+    world.commandValve(sonicId, 'close');
     clock.advance(10_000);
     const closed = simulator.world.telemetry(sonicId);
     expect(closed).toMatchObject({ water_flow: 0, probed_at: Math.floor(clock.now() / 1_000) - 4 });
-    clock.advance(600_000);
+    expect(closed?.pressure).toBeGreaterThan(leaking?.pressure ?? Number.NaN);
+    clock.advance(10 * minuteMs);
     expect(simulator.world.telemetry(sonicId)).toEqual(closed);
-  });
-
-  it('flows freely only while a leak is open', () => {
-    const [leak] = simulator.world.incidents.ids;
-    expect(simulator.world.telemetry(sonicId)?.water_flow).toBeGreaterThan(2_000);
-    simulator.world.closeIncident(leak ?? '');
+    world.closeIncident(world.incidents.ids[0] ?? '');
     const flows = Array.from({ length: 120 }, () => {
-      clock.advance(60_000);
+      clock.advance(minuteMs);
       simulator.world.setValve(sonicId, 'open');
-      return simulator.world.telemetry(sonicId)?.water_flow;
+      return flow();
     });
     expect(flows).toContain(0);
     expect(new Set(flows).size).toBeGreaterThan(5);
+  });
+});
+
+describe('a pressure test', () => {
+  async function visitThing(pressureTestMs?: number) {
+    const cloud = await visitCloud(pressureTestMs === undefined ? {} : { pressureTestMs });
+    const { simulator, world, visitor } = cloud;
+    const [id = ''] = world.sonics.ids;
+    const path = `/iot-core/customer_app/things/${id}/pressure_tests`;
+    const start = (body: unknown = { source: 'app' }) => visitor.post(path, body);
+    const byDay = async () =>
+      Object.entries<object[]>((await visitor.get(path)).by_day).map(([date, tests]) => [date, tests.length]);
+    const state = () => simulator.world.sonics.get(id)?.valve_state;
+    return { ...cloud, id, path, start, byDay, state };
+  }
+
+  it.each([undefined, 500])(
+    'shows at the valve for its time (%s ms), which is then where it was',
+    async (ms) => {
+      const { clock, simulator, id, start, state } = await visitThing(ms);
+      for (const before of ['open', 'closed']) {
+        simulator.world.setValve(id, before);
+        expect((await start()).status).toBe(200);
+        clock.advance((ms ?? 3 * minuteMs) - 1);
+        expect(state()).toBe('pressure_test');
+        clock.advance(1);
+        expect(state()).toBe(before);
+      }
+    },
+  );
+
+  it('that a hand ended does not end the next one', async () => {
+    const { clock, simulator, id, start, state } = await visitThing();
+    await start();
+    clock.advance(2 * minuteMs);
+    simulator.world.setValve(id, 'open');
+    await start();
+    clock.advance(2 * minuteMs);
+    expect(state()).toBe('pressure_test');
+    clock.advance(minuteMs);
+    expect(state()).toBe('open');
+  });
+
+  it('needs a source, and is kept with all that came with it, under an id that is not its job', async () => {
+    const { world, visitor, id, path, start, byDay } = await visitThing();
+    for (const body of [{}, { source: '' }, { source: 1 }]) expect((await start(body)).status).toBe(422);
+    expect(await byDay()).toEqual([]);
+    const { job_id } = JSON.parse((await start({ source: 'app', note: 'before the holiday' })).text);
+    const [test] = world.pressureTestsOf(id);
+    expect(test).toMatchObject({ job_id, source: 'app', note: 'before the holiday' });
+    expect(test?.id).not.toBe(job_id);
+    expect((await visitor.get(path)).by_day).toEqual({ '2025-01-15': [{ id: test?.id }] });
+  });
+
+  it('belongs to the day that the property had when it began', async () => {
+    const { clock, world, id, start, byDay } = await visitThing();
+    await start();
+    clock.advance((11 * 60 + 59) * minuteMs);
+    await start();
+    clock.advance(3 * minuteMs);
+    await start();
+    expect(await byDay()).toEqual([
+      ['2025-01-15', 2],
+      ['2025-01-16', 1],
+    ]);
+    world.settings.change(world.propertyOf(id) ?? '', { timezone: 'America/New_York' });
+    expect(await byDay()).toEqual([['2025-01-15', 3]]);
+  });
+
+  it('is remembered for the newest hundred', async () => {
+    const { world, id } = await visitThing();
+    for (let round = 0; round < 103; round++) world.addPressureTest(id, { source: `round ${round}` });
+    const kept = world.pressureTestsOf(id);
+    expect([kept.length, kept[0]?.source, kept.at(-1)?.source]).toEqual([100, 'round 3', 'round 102']);
   });
 });
