@@ -79,8 +79,10 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'the certificate of the broker is verified by default',
     file: 'src/config/schema.ts',
-    text: 'reject_unauthorized: flag.prefault(true)',
-    replacement: 'reject_unauthorized: flag.prefault(false)',
+    text: `reject_unauthorized: flag
+      .prefault(true)`,
+    replacement: `reject_unauthorized: flag
+      .prefault(false)`,
     tests: ['test/contract/configuration.test.ts'],
   },
   {

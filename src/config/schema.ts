@@ -27,8 +27,7 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape, { error: sectionMessage });
 }
 
-const secretFile = (what: string) =>
-  optional(text).describe(`File that holds the ${what} (Docker secrets), instead of writing it here`);
+const secretFile = (what: string) => optional(text).describe(`File with the ${what}, for Docker secrets`);
 
 /** Marks what must never be shown; the word is JSON Schema's own. */
 const hidden = { writeOnly: true } as const;
@@ -42,169 +41,161 @@ export const configSchema = section({
     password_file: secretFile('password of the account'),
     request_timeout: duration('100ms')
       .prefault('10s')
-      .describe('How long one request, and so one command, may take'),
-    max_concurrency: whole(1, 32).prefault(4).describe('Requests under way at the same time'),
+      .describe('Timeout for a single cloud request, commands included'),
+    max_concurrency: whole(1, 32).prefault(4).describe('Maximum number of cloud requests at the same time'),
     max_requests_per_minute: whole(1, 1_000_000)
       .prefault(300)
-      .describe('Requests a minute over all schedules; commands go first'),
+      .describe('Maximum number of cloud requests per minute. Commands go first'),
     routes: z
       .record(z.string(), route, { error: 'must be a map of operation names to routes' })
       .prefault({})
-      .describe('Other routes by operation name, "METHOD /path/{param}"; null switches an operation off'),
+      .describe('Other paths by operation, "METHOD /path/{param}". null switches an operation off'),
   }).describe('The cloud service and the account'),
 
   mqtt: section({
     url: optional(brokerUrls).describe(
-      'Address of the broker: mqtt, mqtts, ws or wss; a list for a cluster: the next one where one is away; required unless the embedded broker is enabled',
+      'MQTT broker URL (mqtt, mqtts, ws or wss). A list for a cluster. Required unless the built-in broker is enabled',
     ),
-    username: optional(text).describe('User name on the broker'),
-    password: secret.meta({ description: 'Password on the broker', ...hidden }),
-    password_file: secretFile('password on the broker'),
+    username: optional(text).describe('Broker user name'),
+    password: secret.meta({ description: 'Broker password', ...hidden }),
+    password_file: secretFile('broker password'),
     client_id: text
       .prefault('sonic2mqtt')
-      .describe(
-        'Client id; each client of a broker needs its own. Where bridges share an account, sonic2mqtt_{index}',
-      ),
+      .describe('MQTT client ID. Must be different for each client of the broker'),
     protocol_version: z
       .literal([4, 5], { error: 'must be 4 (MQTT 3.1.1) or 5' })
       .prefault(5)
-      .describe('4 is MQTT 3.1.1; 5 falls back to 4 where the broker refuses it'),
-    ca_file: optional(text).describe(
-      'Certificate of the authority that signed the broker’s certificate (PEM)',
-    ),
-    cert_file: optional(text).describe('Client certificate (PEM); goes with key_file'),
+      .describe('MQTT version: 5, or 4 for MQTT 3.1.1. 5 falls back to 4 if the broker rejects it'),
+    ca_file: optional(text).describe('CA certificate of the broker (PEM)'),
+    cert_file: optional(text).describe('Client certificate (PEM). Needs key_file'),
     key_file: optional(text).describe('Key of the client certificate (PEM, not encrypted)'),
-    reject_unauthorized: flag.prefault(true).describe('false accepts any certificate of the broker'),
+    reject_unauthorized: flag
+      .prefault(true)
+      .describe('Check the broker’s certificate. false accepts any certificate'),
     // MQTT counts the keepalive in seconds, in 16 bits.
-    keepalive: duration('1s', '18h').prefault('60s').describe('How soon a dead connection is noticed'),
-    base_topic: topic.prefault('sonic2mqtt').describe('First part of every topic of the bridge'),
+    keepalive: duration('1s', '18h')
+      .prefault('60s')
+      .describe('Time after which a dead broker connection is noticed'),
+    base_topic: topic.prefault('sonic2mqtt').describe('First part of every topic of sonic2mqtt'),
     embedded: section({
-      enabled: flag.prefault(false).describe('Run a broker inside the bridge'),
-      host: text.prefault('127.0.0.1').describe('Address it listens on; 0.0.0.0 is every network'),
+      enabled: flag.prefault(false).describe('Start the built-in broker'),
+      host: text
+        .prefault('127.0.0.1')
+        .describe('Listen address of the built-in broker. 0.0.0.0 for all networks'),
       // None by the system's choice: nobody would find it there.
-      port: whole(1, 65_535).prefault(1883).describe('Port it listens on'),
-      username: optional(text).describe('User name that its clients must give'),
-      password: secret.meta({ description: 'Password that its clients must give', ...hidden }),
-      password_file: secretFile('password that its clients must give'),
+      port: whole(1, 65_535).prefault(1883).describe('Port of the built-in broker'),
+      username: optional(text).describe('User name for clients of the built-in broker'),
+      password: secret.meta({ description: 'Password for clients of the built-in broker', ...hidden }),
+      password_file: secretFile('password for clients of the built-in broker'),
     })
       .prefault({})
-      .describe(
-        'A broker inside the bridge (MQTT 3.1.1), for trying out and Node-RED; Home Assistant wants an MQTT 5 broker',
-      ),
+      .describe('Built-in MQTT 3.1.1 broker, for trials and Node-RED. Home Assistant needs an MQTT 5 broker'),
   })
     .prefault({})
-    .describe('The broker'),
+    .describe('The MQTT broker'),
 
   homeassistant: section({
-    enabled: flag.prefault(true).describe('Announce devices and entities to Home Assistant'),
+    enabled: flag.prefault(true).describe('Create devices and entities in Home Assistant'),
     discovery_prefix: topic
       .prefault('homeassistant')
-      .describe('Topic under which Home Assistant looks for them'),
-    status_topic: topic
-      .prefault('homeassistant/status')
-      .describe('Topic on which Home Assistant says that it has started'),
+      .describe('Discovery prefix of Home Assistant’s MQTT integration'),
+    status_topic: topic.prefault('homeassistant/status').describe('Topic of Home Assistant’s birth message'),
   })
     .prefault({})
     .describe('Home Assistant'),
 
   schedules: section({
     timezone: timeZone.prefault('UTC').describe('Time zone of cron expressions'),
-    incidents: schedule.prefault('30s').describe('When incidents are read'),
-    sonics: schedule.prefault('60s').describe('When sonics and their valves are read'),
-    telemetry: schedule.prefault('60s').describe('When flow, pressure and temperature are read'),
-    signals: schedule.prefault('5m').describe('When signals (the hubs) are read'),
-    usage: schedule.prefault('15m').describe('When water usage is read'),
-    pressure_tests: schedule.prefault('1h').describe('When pressure tests are read'),
-    properties: schedule
-      .prefault('1h')
-      .describe('When properties, their settings and notification settings are read'),
+    incidents: schedule.prefault('30s').describe('Update interval of incidents'),
+    sonics: schedule.prefault('60s').describe('Update interval of valves'),
+    telemetry: schedule.prefault('60s').describe('Update interval of flow, pressure and temperature'),
+    signals: schedule.prefault('5m').describe('Update interval of hubs (signals)'),
+    usage: schedule.prefault('15m').describe('Update interval of water usage'),
+    pressure_tests: schedule.prefault('1h').describe('Update interval of pressure tests'),
+    properties: schedule.prefault('1h').describe('Update interval of properties and their settings'),
   })
     .prefault({})
-    .describe('When the cloud is read: a duration, or a cron expression of 5 or 6 fields'),
+    .describe('Update intervals: a duration, or a cron expression with 5 or 6 fields'),
 
   filters: section({
-    properties: names.prefault([]).describe('Names or ids of the properties to bridge; empty: all'),
+    properties: names.prefault([]).describe('Names or IDs of the properties to include. Empty for all'),
   })
     .prefault({})
-    .describe('What to leave out'),
+    .describe('Properties to include'),
 
   shard: section({
-    index: whole(0, 255).prefault(0).describe('Which of them is this one, counted from 0'),
-    count: whole(1, 256).prefault(1).describe('How many bridges share the account and the broker'),
+    index: whole(0, 255).prefault(0).describe('Number of this bridge, starting at 0'),
+    count: whole(1, 256).prefault(1).describe('Number of bridges that share the account and the broker'),
   })
     .prefault({})
-    .describe('Which part of the properties is this bridge’s, where several bridges share an account'),
+    .describe('Several bridges for one large account'),
 
   control: section({
     valves: flag
       .prefault(true)
       .describe(
-        'Open and close valves; `false` also forbids pressure tests and incident actions that may move one',
+        'Open and close valves. `false` also forbids pressure tests and incident actions that move a valve',
       ),
     incidents: flag.prefault(true).describe('Resolve and snooze incidents'),
     pressure_tests: flag.prefault(true).describe('Start pressure tests'),
     settings: flag.prefault(true).describe('Change property and notification settings, and names'),
-    account: flag.prefault(false).describe('Create properties and invitations, change the user’s profile'),
+    account: flag.prefault(false).describe('Create properties and invitations, change the user profile'),
   })
     .prefault({})
-    .describe('What MQTT may change; everything else is refused, and said so'),
+    .describe('What MQTT clients may change. Anything else is rejected and logged'),
 
   valve: section({
     confirm_timeout: duration('100ms')
       .prefault('90s')
-      .describe('How long a valve command may take to show before it counts as failed'),
+      .describe('Time for a valve to move before the command counts as failed'),
     confirm_interval: duration('100ms')
       .prefault('2s')
-      .describe('How often the valve is read until the command shows'),
+      .describe('Interval between readings of a moving valve'),
   })
     .prefault({})
-    .describe('How valve commands are followed up'),
+    .describe('Confirmation of valve commands'),
 
   stale_after: duration('100ms')
     .prefault('5m')
-    .describe('Without a good poll for so long, values are shown as unavailable'),
+    .describe('Mark entities unavailable after this long without fresh data'),
 
   http: section({
     listen: optional(listenAddress).describe(
-      'Where to serve the status page, health, metrics and the webhook, such as 127.0.0.1:8099; empty: nowhere',
+      'Address of the status page, health checks, metrics and webhook, for example 127.0.0.1:8099. Empty for off',
     ),
     only_from: networks
       .prefault([])
-      .describe('IP addresses and networks that are answered, such as 192.168.1.0/24; empty: everybody'),
+      .describe('IP addresses and networks that may connect, for example 192.168.1.0/24. Empty for all'),
     webhook: section({
       secret: secret.meta({
-        description: 'Last part of the webhook’s path; a delivery only triggers an early poll',
+        description: 'Last part of the webhook path. A delivery only triggers an early update',
         ...hidden,
       }),
-      secret_file: secretFile('last part of the webhook’s path'),
+      secret_file: secretFile('last part of the webhook path'),
       signing_secret: secret.meta({
-        description: 'When set, the signature of each delivery (HL-Signature) is verified',
+        description: 'Key to verify the signature (HL-Signature) of each delivery',
         ...hidden,
       }),
       signing_secret_file: secretFile('signing secret'),
-      public_url: optional(webUrl).describe(
-        'Address under which the cloud reaches the webhook, with /webhook/ and the secret',
-      ),
-      register: flag
-        .prefault(false)
-        .describe('Put public_url into each property’s webhook_url, and switch it on'),
+      public_url: optional(webUrl).describe('Public URL of the webhook, including /webhook/ and the secret'),
+      register: flag.prefault(false).describe('Enter public_url in each property’s settings'),
     })
       .prefault({})
-      .describe('Deliveries from the cloud, so that news come before the next poll'),
+      .describe('Lets the cloud notify sonic2mqtt, so changes appear before the next update'),
   })
     .prefault({})
-    .describe('The status page, health, metrics and the webhook over HTTP'),
+    .describe('Status page, health checks, metrics and webhook'),
 
   data_dir: text
     .prefault('./data')
-    .describe('Folder for the session token, usage totals and incidents already announced'),
+    .describe('Folder for the session token, usage totals and announced incidents'),
 
   log: section({
-    level: oneOf(logLevels).prefault('info').describe('How much is told: trace, debug, info, warn or error'),
-    format: oneOf(['pretty', 'json']).prefault('pretty').describe('pretty for people, json for machines'),
+    level: oneOf(logLevels).prefault('info').describe('Log level: trace, debug, info, warn or error'),
+    format: oneOf(['pretty', 'json']).prefault('pretty').describe('pretty for people, json for programs'),
   })
     .prefault({})
-    .describe('The log, on standard error'),
+    .describe('Log, written to standard error'),
 });
 
 /** The configuration as the bridge uses it: keys as in the file, durations in ms, nothing left out; empty is null. */

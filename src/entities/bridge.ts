@@ -11,7 +11,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
   {
     component: 'binary_sensor',
     key: 'cloud',
-    name: 'Cloud',
+    name: 'Connection to cloud',
     needs: 'bridge',
     category: 'diagnostic',
     deviceClass: 'connectivity',
@@ -20,7 +20,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
   {
     component: 'sensor',
     key: 'status',
-    name: 'Status',
+    name: 'Health',
     needs: 'bridge',
     category: 'diagnostic',
     icon: 'mdi:heart-pulse',

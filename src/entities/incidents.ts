@@ -14,24 +14,24 @@ const doublesConnection = { isHiddenByDefault: true } as const;
 
 // `on` means open, for all of them: an automation need not know which are inverted.
 const shownByType: Readonly<Record<IncidentType, Shown>> = {
-  high_volume_alert: { name: 'High volume alert', deviceClass: 'problem', icon: 'mdi:water-plus' },
-  long_flow_alert: { name: 'Long flow alert', deviceClass: 'problem', icon: 'mdi:water-sync' },
+  high_volume_alert: { name: 'High water use', deviceClass: 'problem', icon: 'mdi:water-plus' },
+  long_flow_alert: { name: 'Water running too long', deviceClass: 'problem', icon: 'mdi:water-sync' },
   device_handle_moved: { name: 'Handle moved', deviceClass: 'tamper' },
   battery_too_low_to_move_handle: {
-    name: 'Battery too low to move the handle',
+    name: 'Battery too weak for valve',
     deviceClass: 'problem',
     category: 'diagnostic',
     icon: 'mdi:battery-alert',
   },
   radio_disconnection: {
-    name: 'Radio disconnection',
+    name: 'Connection to hub lost',
     deviceClass: 'problem',
     category: 'diagnostic',
     icon: 'mdi:access-point-off',
     ...doublesConnection,
   },
   cloud_disconnection: {
-    name: 'Cloud disconnection',
+    name: 'Connection to cloud lost',
     deviceClass: 'problem',
     category: 'diagnostic',
     icon: 'mdi:cloud-off-outline',
@@ -53,20 +53,20 @@ const shownByType: Readonly<Record<IncidentType, Shown>> = {
   health_check_failed: { name: 'Health check failed', deviceClass: 'problem', category: 'diagnostic' },
   // Not of the class battery: Home Assistant takes the sensor of that class for the device's battery, which is battery_low.
   low_battery_level: {
-    name: 'Low battery alert',
+    name: 'Low battery reported',
     deviceClass: 'problem',
     category: 'diagnostic',
     icon: 'mdi:battery-alert',
   },
   legionella_risk: { name: 'Legionella risk', deviceClass: 'safety' },
-  legionella_high_risk: { name: 'Legionella high risk', deviceClass: 'safety' },
+  legionella_high_risk: { name: 'High legionella risk', deviceClass: 'safety' },
   low_water_temperature: { name: 'Low water temperature', deviceClass: 'cold' },
-  water_presence_detected: { name: 'Water presence detected', deviceClass: 'moisture' },
+  water_presence_detected: { name: 'Leak', deviceClass: 'moisture' },
   low_temperature: { name: 'Low temperature', deviceClass: 'cold' },
   high_temperature: { name: 'High temperature', deviceClass: 'heat' },
   high_humidity: { name: 'High humidity', deviceClass: 'problem', icon: 'mdi:water-percent-alert' },
   advanced_valve_misalignment: {
-    name: 'Valve misalignment',
+    name: 'Valve misaligned',
     deviceClass: 'problem',
     category: 'diagnostic',
     icon: 'mdi:valve',

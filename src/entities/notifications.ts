@@ -17,26 +17,25 @@ function setting(field: Field): FieldCommand {
   return { path: `notifications/${field}/set`, operation: 'update_notification_settings', field };
 }
 
-// Named so that a list by name keeps them together.
 const shownFlags: Readonly<Record<FlagField, Shown>> = {
-  battery_too_low_to_move_handle: { name: 'Notify of a battery too low to move the handle' },
-  cloud_disconnection: { name: 'Notify of cloud disconnection' },
-  device_handle_moved: { name: 'Notify of a moved handle' },
-  health_check_failed: { name: 'Notify of a failed health check' },
-  high_humidity: { name: 'Notify of high humidity' },
+  battery_too_low_to_move_handle: { name: 'Weak battery alert' },
+  cloud_disconnection: { name: 'Cloud connection alert' },
+  device_handle_moved: { name: 'Moved handle alert' },
+  health_check_failed: { name: 'Failed health check alert' },
+  high_humidity: { name: 'High humidity alert' },
   high_humidity_threshold: { name: 'High humidity threshold', isDisabledByDefault: true },
-  high_temperature: { name: 'Notify of high temperature' },
+  high_temperature: { name: 'High temperature alert' },
   high_temperature_threshold: { name: 'High temperature threshold', isDisabledByDefault: true },
   // More than a notification: it has the checks run every day (interface document 2.4).
   legionella_risk: { name: 'Daily legionella check', icon: 'mdi:bacteria-outline' },
-  low_battery_level: { name: 'Notify of low battery' },
-  low_temperature: { name: 'Notify of low temperature' },
+  low_battery_level: { name: 'Low battery alert' },
+  low_temperature: { name: 'Low temperature alert' },
   low_temperature_threshold: { name: 'Low temperature threshold', isDisabledByDefault: true },
-  low_water_temperature: { name: 'Notify of low water temperature' },
-  pressure_test_failed: { name: 'Notify of a failed pressure test' },
-  pressure_test_skipped: { name: 'Notify of a skipped pressure test' },
-  radio_disconnection: { name: 'Notify of radio disconnection' },
-  water_presence_detected: { name: 'Notify of water presence' },
+  low_water_temperature: { name: 'Low water temperature alert' },
+  pressure_test_failed: { name: 'Failed pressure test alert' },
+  pressure_test_skipped: { name: 'Skipped pressure test alert' },
+  radio_disconnection: { name: 'Hub connection alert' },
+  water_presence_detected: { name: 'Leak alert' },
 };
 
 function flagSwitch([field, shown]: [FlagField, Shown]): SwitchRow<PropertyView> {
@@ -78,12 +77,12 @@ export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow
   },
   numberSelect(
     'high_volume_threshold_litres',
-    { name: 'High volume alert after litres', icon: 'mdi:water-plus' },
+    { name: 'High-volume alert threshold (L)', icon: 'mdi:water-plus' },
     volumeThresholdsLitres,
   ),
   numberSelect(
     'long_flow_notification_delay_mins',
-    { name: 'Long flow alert after minutes', icon: 'mdi:water-sync' },
+    { name: 'Long-flow alert delay (min)', icon: 'mdi:water-sync' },
     longFlowDelaysMins,
   ),
   ...(Object.entries(shownFlags) as [FlagField, Shown][]).map(flagSwitch),

@@ -11,7 +11,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
   {
     component: 'binary_sensor',
     key: 'problem',
-    name: 'Problem',
+    name: 'Water problem',
     needs: 'cloud',
     deviceClass: 'problem',
     value: (view) => hasOpen(view),

@@ -9,7 +9,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
   {
     component: 'binary_sensor',
     key: 'cloud_connection',
-    name: 'Cloud connection',
+    name: 'Connection to cloud',
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',

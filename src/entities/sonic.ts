@@ -257,7 +257,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'binary_sensor',
     key: 'radio_connection',
-    name: 'Radio connection',
+    name: 'Connection to hub',
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
@@ -267,7 +267,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     // Positive in practice, so it is not dBm, and its unit is unknown (cloud facts 3).
     component: 'sensor',
     key: 'radio_rssi',
-    name: 'Radio signal',
+    name: 'Radio signal strength',
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:access-point',
@@ -277,7 +277,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'sensor',
     key: 'status',
-    name: 'Status',
+    name: 'Device status',
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:information-outline',
@@ -287,7 +287,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'sensor',
     key: 'telemetry_time',
-    name: 'Measured at',
+    name: 'Last measurement',
     needs: 'device',
     category: 'diagnostic',
     isDisabledByDefault: true,
@@ -298,7 +298,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'binary_sensor',
     key: 'auto_shut_off_enabled',
-    name: 'Automatic shut-off',
+    name: 'Automatic shut-off enabled',
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:water-off',
@@ -308,7 +308,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'sensor',
     key: 'auto_shut_off_time_limit',
-    name: 'Automatic shut-off time limit',
+    name: 'Shut-off time limit',
     needs: 'device',
     category: 'diagnostic',
     deviceClass: 'duration',
@@ -320,7 +320,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'sensor',
     key: 'auto_shut_off_volume_limit',
-    name: 'Automatic shut-off volume limit',
+    name: 'Shut-off volume limit',
     needs: 'device',
     category: 'diagnostic',
     deviceClass: 'volume',

@@ -209,7 +209,9 @@ describe.each(deviceKinds)('the entities of a %s', (kind) => {
   it('have names in sentence case without the name of the device, and keys that a template can read', () => {
     for (const { key, name } of entityTable(kind)) {
       expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/);
-      expect(name ?? 'Main').toMatch(/^(?!Bridge|Property|Signal|Sonic)(Wi-Fi|[A-Z][a-z]+)([ -][a-z]+)*$/);
+      expect(name ?? 'Main').toMatch(
+        /^(?!Bridge|Property|Signal|Sonic)(Wi-Fi|[A-Z][a-z]+)([ -][a-z]+)*( \((L|min)\))?$/,
+      );
     }
   });
 

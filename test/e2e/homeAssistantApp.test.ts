@@ -153,7 +153,7 @@ describe('the app', () => {
       'The configuration cannot be used:',
       'cloud_url (Cloud address): must be a URL that begins with https:// or http://; got "api.example.com"',
       'email (E-mail): is required',
-      'poll_incidents (Poll incidents): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "soon"',
+      'poll_incidents (Update incidents): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "soon"',
       'routes (Routes): read_sonik: unknown operation; did you mean read_sonic?',
       'controls_valves: unknown option; did you mean control_valves?',
     ]);

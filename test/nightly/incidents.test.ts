@@ -222,7 +222,7 @@ describe('an action', () => {
         .map(({ event }) => event),
     ).toEqual(['incident_opened', 'incident_closed']);
     const name = house.simulator.world.sonics.get(first)?.name;
-    const words = `High volume alert at "${name}", severity high`;
+    const words = `High water use at "${name}", severity high`;
     const lines = house.bridge.output.split('\n').filter((line) => line.includes('Incident '));
     expect(lines.map((line) => line.replace(/^\[.*?\] /, ''))).toEqual([
       `INFO: Incident opened: ${words}`,

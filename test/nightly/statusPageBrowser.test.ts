@@ -124,7 +124,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
     const said = await text(tab);
     expect(said).toContain(hostile);
-    expect(said).toContain('Long flow alert, severity high');
+    expect(said).toContain('Water running too long, severity high');
     expect(await tab.evaluate('document.title')).toBe('sonic2mqtt');
     expect(await tab.evaluate('document.querySelectorAll("main img, main script").length')).toBe(0);
     const pills = `[...document.querySelectorAll('.valve')].map((each) => each.innerText)`;

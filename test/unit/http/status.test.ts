@@ -101,7 +101,7 @@ describe('incidents', () => {
     expect(shownOnes).toMatchObject({ areKnown: true, inAll: 2 });
     expect(shownOnes.newest).toEqual([
       {
-        name: 'High volume alert',
+        name: 'High water use',
         type: 'high_volume_alert',
         severity: 'medium',
         property: 'Holiday home',
