@@ -44,7 +44,7 @@ const rooms = {
     'polling',
     'commands',
   ],
-  webhook: ['base', 'model', 'cloud', 'store', 'polling', 'commands', 'http/routes.ts'],
+  webhook: ['base', 'model', 'cloud', 'store', 'polling', 'commands'],
   http: ['base', 'model', 'entities/incidents.ts', 'health', 'store', 'webhook'],
 };
 

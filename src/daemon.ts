@@ -19,7 +19,7 @@ import { serveLiveness, startingUp } from './health/liveness.ts';
 import { OtherBridges } from './health/otherBridges.ts';
 import { Snapshots } from './health/snapshots.ts';
 import { commandFilters } from './homeassistant/command.ts';
-import type { Listener } from './http/listener.ts';
+import type { HttpServer } from './http/httpServer.ts';
 import { brokerOptions, clientOptions, topicsOf } from './partOptions.ts';
 import { FirstReading } from './polling/firstReading.ts';
 import { Poller } from './polling/poller.ts';
@@ -31,7 +31,7 @@ import { Publisher } from './publishing/publisher.ts';
 import type { Disk } from './state/disk.ts';
 import { StateFile } from './state/stateFile.ts';
 import { Store } from './store/store.ts';
-import { EarlyPoll } from './webhook/earlyPoll.ts';
+import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 
 /** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
 const startingMs = 10_000;
@@ -136,7 +136,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
 
   const snapshots = new Snapshots({ ...base, retained, poller, health, commands, publisher });
-  const earlyPoll = new EarlyPoll(poller, clock);
   return {
     ...base,
     subscriptions,
@@ -150,7 +149,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     incidentEvents,
     cleanup,
     snapshots,
-    earlyPoll,
   };
 }
 
@@ -163,7 +161,7 @@ export class Daemon {
   readonly #stopping = new AbortController();
   #isStopping = false;
   #embedded: EmbeddedBroker | null = null;
-  #http: Listener | null = null;
+  #http: HttpServer | null = null;
   /** Resolves once the devices were shown on the broker for the first time. */
   readonly shown: Promise<void>;
 
@@ -212,10 +210,9 @@ export class Daemon {
   async stop(): Promise<void> {
     const { topics, state, connection, poller, firstReading, otherBridges, health, bridgeState } =
       this.#parts;
-    const { commands, publisher, incidentEvents, cleanup, earlyPoll } = this.#parts;
+    const { commands, publisher, incidentEvents, cleanup } = this.#parts;
     await this.#http?.stop();
     this.#isStopping = true;
-    earlyPoll.stop();
     cleanup.stop();
     incidentEvents.stop();
     publisher.stop();
@@ -255,37 +252,34 @@ export class Daemon {
 
   /** Loaded only where it is wanted. */
   async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-    const { createHttp } = await import('./http/service.ts');
-    const { health, snapshots, earlyPoll, clock, random } = this.#parts;
-    const { webhook, only_from: onlyFrom } = this.#config.http;
-    const secret = readSecret(webhook, 'secret');
-    const signingSecret = readSecret(webhook, 'signing_secret');
-    await this.#registerWebhook();
-    this.#http = createHttp(
-      {
-        host,
-        port,
-        onlyFrom,
-        onProblem: (problem) => health.setHttpProblem(problem),
-        webhook: secret === undefined ? null : { secret, signingSecret, earlyPoll },
-      },
-      snapshots,
-      clock,
-      random,
-      this.#log,
-      this.#secrets,
-    );
+    const { HttpServer } = await import('./http/httpServer.ts');
+    const { createRoutes } = await import('./http/routes.ts');
+    const { health, snapshots, clock, random } = this.#parts;
+    const { only_from: onlyFrom } = this.#config.http;
+    const webhook = await this.#createWebhook();
+    const routes = createRoutes(snapshots, webhook, clock, this.#secrets);
+    this.#http = new HttpServer({ host, port, onlyFrom }, routes, clock, random, this.#log);
+    this.#http.on('problem', (words) => health.setHttpProblem(words));
     await this.#http.start();
   }
 
-  /** Loaded only where it is wanted. */
-  async #registerWebhook(): Promise<void> {
-    const url = webhookAddress(this.#config);
-    if (url === null) return;
-    const { WebhookRegistration } = await import('./webhook/webhookRegistration.ts');
+  /** Null without a secret. Loaded only where it is wanted. */
+  async #createWebhook(): Promise<WebhookReceiver | null> {
     const { client, store, poller, clock } = this.#parts;
-    const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
-    new WebhookRegistration(client, store, poller, options, clock, this.#log).start();
+    const { webhook } = this.#config.http;
+    const url = webhookAddress(this.#config);
+    if (url !== null) {
+      const { WebhookRegistration } = await import('./webhook/webhookRegistration.ts');
+      const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
+      new WebhookRegistration(client, store, poller, options, clock, this.#log).start();
+    }
+    const secret = readSecret(webhook, 'secret');
+    const signingSecret = readSecret(webhook, 'signing_secret');
+    if (secret === undefined) return null;
+    const { WebhookReceiver } = await import('./webhook/webhookReceiver.ts');
+    const { earlyPolls } = await import('./webhook/earlyPoll.ts');
+    const receiver = new WebhookReceiver(secret, signingSecret, clock, this.#log);
+    return receiver.on('delivery', earlyPolls(poller, clock));
   }
 
   /** The container's health check; the process works for as long as it answers. */

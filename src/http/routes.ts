@@ -1,74 +1,97 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Writable } from 'node:stream';
+import type { Clock } from '../base/clock.ts';
+import type { Secrets } from '../base/secrets.ts';
+import { version } from '../base/version.ts';
+import type { ComponentStatus } from '../health/readiness.ts';
+import type { Snapshots } from '../health/snapshots.ts';
+import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
+import { type Route, send, sendJson } from './httpServer.ts';
+import { LiveStatus } from './liveStatus.ts';
+import icon from './page/icon.svg?raw';
+import style from './page/page.css?raw';
+import html from './page/page.html?raw';
+import script from './page/page.js?raw';
 
-/** What a route is asked. */
-export interface Question {
-  /** Of the path, what a route that ends with `/*` leaves open: as it was sent, without the query. */
-  readonly rest: string;
-  readonly query: URLSearchParams;
-  readonly headers: IncomingHttpHeaders;
-  /** The body; null where it is larger than so many bytes, of which the rest is not read then. */
-  readonly readBody: (mostBytes: number) => Promise<Buffer | null>;
-}
+const get = ['GET', 'HEAD'];
+const webhookPath = '/webhook/';
 
-export interface Reply {
-  readonly status: number;
-  readonly contentType: string;
-  readonly text: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** An answer that goes on until one of the two hangs up. */
-export interface Stream extends Omit<Reply, 'text'> {
-  /** Takes over what can be written to. */
-  readonly open: (out: Writable) => void;
-}
-
-/** What is served at a path. */
-export interface Route {
-  /** As in `/healthz`; `/webhook/*` takes everything below `/webhook/`. */
-  readonly path: string;
-  /** GET takes HEAD along. */
-  readonly methods: readonly string[];
-  /** Whether other methods are told that there is nothing, and not which ones there are. */
-  readonly isSecret?: boolean;
-  readonly answer: (question: Question) => Reply | Stream | Promise<Reply | Stream>;
-}
-
-/** Where a request leads. */
-export type Match =
-  | { readonly kind: 'route'; readonly route: Route; readonly rest: string; readonly query: URLSearchParams }
-  | { readonly kind: 'otherMethods'; readonly allow: string }
-  | { readonly kind: 'nowhere' };
-
-/** Finds the route of a request; the query makes no difference, and neither does a host before the path. */
-export function findRoute(routes: readonly Route[], method: string, target: string): Match {
-  const [path = '', ...query] = target.replace(/^https?:\/\/[^/?]*\/?/i, '/').split('?');
-  for (const route of routes) {
-    const rest = restOf(route.path, path);
-    if (rest === null) continue;
-    if (methodsOf(route).includes(method)) {
-      return { kind: 'route', route, rest, query: new URLSearchParams(query.join('?')) };
-    }
-    if (!route.isSecret) return { kind: 'otherMethods', allow: methodsOf(route).join(', ') };
+/** THE ROUTES: everything that is served. */
+export function createRoutes(
+  snapshots: Pick<Snapshots, 'status' | 'readiness' | 'metrics'>,
+  webhook: WebhookReceiver | null,
+  clock: Clock,
+  secrets: Secrets,
+): Route[] {
+  const hide = (text: string) => secrets.hide(text);
+  const live = new LiveStatus(() => snapshots.status(), hide, clock);
+  const routes: Route[] = [
+    file('/', 'text/html', html),
+    file('/page.css', 'text/css', style),
+    file('/page.js', 'text/javascript', script),
+    file('/icon.svg', 'image/svg+xml', icon),
+    {
+      path: '/status.json',
+      methods: get,
+      answer: (response, url) =>
+        send(response, 200, 'application/json; charset=utf-8', live.document(pageOf(url))),
+    },
+    { path: '/events', methods: get, answer: (response, url) => live.follow(response, pageOf(url)) },
+    {
+      path: '/healthz',
+      methods: get,
+      answer: (response) => sendJson(response, 200, { status: 'ok', ...health() }),
+    },
+    {
+      path: '/readyz',
+      methods: get,
+      answer: (response) => {
+        const { cloud, broker } = snapshots.readiness();
+        const isReady = cloud.isWorking && broker.isWorking;
+        sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', ...health() });
+      },
+    },
+    {
+      path: '/metrics',
+      methods: get,
+      answer: async (response) => {
+        // Loaded when it is first asked for: not everybody has a Prometheus.
+        const { metricsText } = await import('./metrics.ts');
+        const figures = snapshots.metrics();
+        const { text, type } = await metricsText({ figures, deliveries: webhook?.counts ?? null });
+        send(response, 200, type, text);
+      },
+    },
+  ];
+  if (webhook) {
+    routes.push({
+      path: `${webhookPath}*`,
+      methods: ['POST', 'PUT'],
+      isSecret: true,
+      answer: async (response, { pathname }, request) => {
+        const { status, body } = await webhook.receive(pathname.slice(webhookPath.length), request);
+        sendJson(response, status, body);
+      },
+    });
   }
-  return { kind: 'nowhere' };
+  return routes;
+
+  function health(): object {
+    const { cloud, broker } = snapshots.readiness();
+    const shown = ({ isWorking, reason }: ComponentStatus) => ({
+      status: isWorking ? 'up' : 'down',
+      reason: isWorking || reason === null ? null : hide(reason),
+    });
+    return { version, cloud: shown(cloud), broker: shown(broker) };
+  }
 }
 
-/** A reply in JSON. */
-export function jsonReply(status: number, value: object, headers: Reply['headers'] = {}): Reply {
-  return { status, contentType: 'application/json; charset=utf-8', text: JSON.stringify(value), headers };
+function file(path: string, type: string, text: string): Route {
+  return {
+    path,
+    methods: get,
+    answer: (response) => send(response, 200, `${type}; charset=utf-8`, text),
+  };
 }
 
-/** There is nothing here, or nothing that you are to know of. */
-export const notFound = jsonReply(404, { status: 'not_found' });
-
-function restOf(pattern: string, path: string): string | null {
-  if (!pattern.endsWith('/*')) return path === pattern ? '' : null;
-  const start = pattern.slice(0, -1);
-  return path.startsWith(start) ? path.slice(start.length) : null;
-}
-
-function methodsOf({ methods }: Route): readonly string[] {
-  return methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+function pageOf({ searchParams }: URL): number {
+  return Number(searchParams.get('page') ?? 1);
 }

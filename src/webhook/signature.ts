@@ -15,17 +15,17 @@ export function signatureProblem(
   now: number,
 ): string | null {
   const { at, given } = readHeader(header ?? '');
-  if (header === undefined) return 'it is not signed';
-  if (at === null || given.length === 0) return 'its HL-Signature is not as t=…,v1=…';
+  if (header === undefined) return 'the signature is missing';
+  if (at === null || given.length === 0) return 'HL-Signature must have the form t=…,v1=…';
   const wanted = createHmac('sha256', secret).update(`${at}.`).update(body).digest();
   const isRight = given.some((each) => isSame(Buffer.from(each, 'hex'), wanted));
-  if (!isRight) return 'its signature is wrong: is http.webhook.signing_secret the one of the account?';
+  if (!isRight) return 'wrong signature. Check http.webhook.signing_secret';
   const ageMs = now - Number(at) * 1_000;
   if (Math.abs(ageMs) <= toleranceMs) return null;
   const words = describeDuration(Math.abs(ageMs));
   return ageMs > 0
-    ? `it was signed ${words} ago, by the clock of this machine`
-    : `it was signed ${words} in the future, by the clock of this machine`;
+    ? `it was signed ${words} ago. Check the clock of this computer`
+    : `it was signed ${words} in the future. Check the clock of this computer`;
 }
 
 /** Whether two texts are the same, in a time that does not tell how much of them is. */

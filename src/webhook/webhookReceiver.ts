@@ -1,89 +1,103 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { jsonReply, notFound, type Question, type Reply, type Route } from '../http/routes.ts';
-import type { EarlyPoll } from './earlyPoll.ts';
 import { isSameSecret, signatureProblem } from './signature.ts';
 
-export interface WebhookReceiverOptions {
-  /** The last part of the path. */
-  readonly secret: string;
-  /** When given, deliveries must be signed with it. */
-  readonly signingSecret: string | undefined;
-  /** Asked at each good delivery; what the delivery says is not looked at. */
-  readonly earlyPoll: EarlyPoll;
-}
-
-const mostBodyBytes = 65_536;
+const maxBodyBytes = 65_536;
 
 /** A stranger who tries again and again is not worth a line each time. */
-const sayEveryMs = 3_600_000;
+const logAgainMs = 3_600_000;
 
-/** How deliveries may end; those with another secret find nothing. */
-export type DeliveryOutcome = 'accepted' | 'not_found' | 'unauthorized' | 'too_large';
+/** How deliveries may end, and the status of the answer. */
+const statuses = { accepted: 202, not_found: 404, unauthorized: 401, too_large: 413 };
+export type DeliveryOutcome = keyof typeof statuses;
+
+interface Refusal {
+  readonly outcome: Exclude<DeliveryOutcome, 'accepted'>;
+  readonly reason: string;
+}
+
+interface WebhookEvents {
+  /** The cloud has delivered something. What it says is not looked at. */
+  readonly delivery: [];
+}
 
 /** Takes what the cloud delivers: whatever it says, it only causes an early poll. */
-export class WebhookReceiver {
-  readonly #options: WebhookReceiverOptions;
+export class WebhookReceiver extends EventEmitter<WebhookEvents> {
+  readonly #secret: string;
+  readonly #signingSecret: string | undefined;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #counts: Record<DeliveryOutcome, number> = {
-    accepted: 0,
-    not_found: 0,
-    unauthorized: 0,
-    too_large: 0,
-  };
-  readonly #saidAt = new Map<DeliveryOutcome, number>();
-  /** Its address is as secret as what is behind it: another method finds nothing, and neither does another secret. */
-  readonly route: Route = {
-    path: '/webhook/*',
-    methods: ['POST', 'PUT'],
-    isSecret: true,
-    answer: (question) => this.#answer(question),
-  };
+  readonly #loggedAt = new Map<DeliveryOutcome, number>();
+  readonly #counts = { accepted: 0, not_found: 0, unauthorized: 0, too_large: 0 };
 
-  constructor(options: WebhookReceiverOptions, clock: Clock, log: Log) {
-    this.#options = options;
+  /** With a signing secret, deliveries must be signed with it. */
+  constructor(secret: string, signingSecret: string | undefined, clock: Clock, log: Log) {
+    super();
+    this.#secret = secret;
+    this.#signingSecret = signingSecret;
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** How many deliveries ended so. */
+  /** How many deliveries ended how. */
   get counts(): Readonly<Record<DeliveryOutcome, number>> {
     return this.#counts;
   }
 
-  async #answer({ rest, headers, readBody }: Question): Promise<Reply> {
-    const { secret, signingSecret, earlyPoll } = this.#options;
-    if (!isSameSecret(decoded(rest), secret)) {
-      this.#noteRefusal('not_found', 'its address does not end with http.webhook.secret');
-      return notFound;
-    }
-    const body = await readBody(mostBodyBytes);
-    if (body === null) return this.#refuse('too_large', 413, `it is larger than ${mostBodyBytes} bytes`);
-    if (signingSecret !== undefined) {
-      const header = headers['hl-signature'];
-      const signature = Array.isArray(header) ? header.join() : header;
-      const problem = signatureProblem(signature, body, signingSecret, this.#clock.now());
-      if (problem !== null) return this.#refuse('unauthorized', 401, problem);
-    }
-    this.#counts.accepted += 1;
-    this.#log.debug('The webhook was called: polling early');
-    earlyPoll.ask();
-    return jsonReply(202, { status: 'accepted' });
-  }
-
-  #refuse(outcome: DeliveryOutcome, status: number, reason: string): Reply {
-    this.#noteRefusal(outcome, reason);
-    return jsonReply(status, { status: outcome, reason });
-  }
-
-  #noteRefusal(outcome: DeliveryOutcome, reason: string): void {
+  /** Takes a delivery to the address that ends so, and resolves to the answer. Rejects if the client leaves. */
+  async receive(
+    ending: string,
+    request: IncomingMessage,
+  ): Promise<{ readonly status: number; readonly body: object }> {
+    const refusal = await this.#refusalOf(ending, request);
+    const outcome = refusal?.outcome ?? 'accepted';
     this.#counts[outcome] += 1;
-    const now = this.#clock.monotonic();
-    const isNews = now - (this.#saidAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= sayEveryMs;
-    if (isNews) this.#saidAt.set(outcome, now);
-    this.#log[isNews ? 'warn' : 'debug'](`A delivery to the webhook was refused: ${reason}`);
+    if (refusal) this.#logRefusal(refusal);
+    else {
+      this.#log.debug('Webhook called. Updating now');
+      this.emit('delivery');
+    }
+    // Whoever does not know the address learns nothing.
+    const isExplained = refusal !== null && outcome !== 'not_found';
+    return {
+      status: statuses[outcome],
+      body: { status: outcome, ...(isExplained && { reason: refusal.reason }) },
+    };
   }
+
+  async #refusalOf(ending: string, request: IncomingMessage): Promise<Refusal | null> {
+    if (!isSameSecret(decoded(ending), this.#secret)) {
+      return { outcome: 'not_found', reason: 'the address does not end with http.webhook.secret' };
+    }
+    const body = await readBody(request);
+    if (body === null) return { outcome: 'too_large', reason: 'the body is larger than 64 KiB' };
+    if (this.#signingSecret === undefined) return null;
+    const signature = request.headers['hl-signature']?.toString();
+    const reason = signatureProblem(signature, body, this.#signingSecret, this.#clock.now());
+    return reason === null ? null : { outcome: 'unauthorized', reason };
+  }
+
+  #logRefusal({ outcome, reason }: Refusal): void {
+    const now = this.#clock.monotonic();
+    const isNews = now - (this.#loggedAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= logAgainMs;
+    if (isNews) this.#loggedAt.set(outcome, now);
+    this.#log[isNews ? 'warn' : 'debug'](`Webhook call rejected: ${reason}`);
+  }
+}
+
+/** The body; null if it is too large. Rejects if the client leaves. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  if (Number(request.headers['content-length']) > maxBodyBytes) return null;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    // The rest is not kept. Leaving the loop would cut the connection before the answer.
+    if (bytes <= maxBodyBytes) chunks.push(chunk);
+  }
+  return bytes > maxBodyBytes ? null : Buffer.concat(chunks);
 }
 
 /** What is not well encoded is no secret that anybody has given. */

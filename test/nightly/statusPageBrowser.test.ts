@@ -1,13 +1,14 @@
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import type { Snapshots } from '../../src/health/snapshots.ts';
 import type { StatusSnapshot } from '../../src/health/statusSnapshot.ts';
-import { Listener } from '../../src/http/listener.ts';
-import { pageRoutes } from '../../src/http/page.ts';
+import { createRoutes } from '../../src/http/routes.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
 import { readEvents } from '../support/eventStream.ts';
 import { fault, quick, startHouse } from '../support/house.ts';
 import { httpRequest } from '../support/httpRequest.ts';
+import { startHttpServer } from '../support/httpServer.ts';
 import { ingressPath, startIngress } from '../support/ingress.ts';
 import { logLines } from '../support/logLines.ts';
 import { freePort } from '../support/ports.ts';
@@ -356,16 +357,9 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
       },
       ...{ areIncidentsKnown: true, incidentsReadAt: 0, readAt: () => null },
     };
-    const routes = pageRoutes(
-      () => overview,
-      (words) => words,
-      systemClock,
-    );
-    const address = { host: '127.0.0.1', port: 0, onProblem: () => {} };
-    const listener = new Listener({ ...address, routes }, systemClock, Math.random, logLines().log);
-    await listener.start();
-    onTestFinished(() => listener.stop());
-    const tab = await openTab(`http://127.0.0.1:${listener.port}/`, desktop);
+    const snapshots = { status: () => overview } as unknown as Snapshots;
+    const { url } = await startHttpServer(createRoutes(snapshots, null, systemClock, logLines().secrets));
+    const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
     const water = `[document.querySelector('figure').innerText, document.querySelector('.chart').ariaLabel]`;
     const [said, read] = Object(await tab.evaluate(water));

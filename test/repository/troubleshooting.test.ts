@@ -61,7 +61,7 @@ describe('what the program says', () => {
   });
 
   it('is not what only level debug has', () => {
-    expect(texts.has('The webhook was called: polling early')).toBe(true);
-    expect(lines.has('The webhook was called: polling early')).toBe(false);
+    expect(texts.has('Webhook called. Updating now')).toBe(true);
+    expect(lines.has('Webhook called. Updating now')).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Poller } from '../../../src/polling/poller.ts';
-import { EarlyPoll } from '../../../src/webhook/earlyPoll.ts';
+import { earlyPolls } from '../../../src/webhook/earlyPoll.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 /** Early polls, at most one in five seconds, and when they were made. */
@@ -8,44 +8,34 @@ function start() {
   const clock = new FakeClock();
   const polledAt: number[] = [];
   const poller = { runNow: () => void polledAt.push(clock.monotonic()), readValvesSoon: () => {} };
-  const early = new EarlyPoll(poller as unknown as Poller, clock);
-  return { clock, early, polledAt };
+  return { clock, ask: earlyPolls(poller as unknown as Poller, clock), polledAt };
 }
 
 describe('an early poll', () => {
   it('is made at once, and one more for all that asked too soon after it', () => {
-    const { clock, early, polledAt } = start();
-    early.ask();
-    expect(polledAt).toEqual([0]);
+    const { clock, ask, polledAt } = start();
+    ask();
     clock.advance(1);
-    for (let each = 0; each < 50; each++) early.ask();
+    expect(polledAt).toEqual([0]);
+    for (let each = 0; each < 50; each++) ask();
     clock.advance(4_998);
     expect(polledAt).toEqual([0]);
     clock.advance(60_000);
     expect(polledAt).toEqual([0, 5_000]);
-    early.ask();
-    expect(polledAt).toEqual([0, 5_000, clock.monotonic()]);
+    const askedAt = clock.monotonic();
+    ask();
+    clock.advance(1);
+    expect(polledAt).toEqual([0, 5_000, askedAt]);
   });
 
-  it('is not lost where it is asked for in the moment of another', () => {
-    const { clock, early, polledAt } = start();
-    early.ask();
+  it('is not lost if it is asked for in the moment of another', () => {
+    const { clock, ask, polledAt } = start();
+    ask();
     clock.advance(3_000);
-    early.ask();
+    ask();
     clock.advance(2_000);
-    early.ask();
+    ask();
     clock.advance(60_000);
     expect(polledAt).toEqual([0, 5_000, 10_000]);
-  });
-
-  it('is not made any more once the bridge stops', () => {
-    const { clock, early, polledAt } = start();
-    early.ask();
-    early.ask();
-    early.stop();
-    early.ask();
-    clock.advance(60_000);
-    expect(polledAt).toEqual([0]);
-    expect(clock.waiting).toBe(0);
   });
 });

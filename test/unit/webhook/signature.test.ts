@@ -24,13 +24,13 @@ describe('a signature', () => {
   });
 
   it.each([
-    ['there is none', undefined, /^it is not signed$/],
-    ['it is empty', '', /not as t=…,v1=…$/],
-    ['it has no time', `v1=${sign(seconds)}`, /not as t=…,v1=…$/],
-    ['its time is no number', `t=now,v1=${sign('now')}`, /not as t=…,v1=…$/],
-    ['it has no value', `t=${seconds}`, /not as t=…,v1=…$/],
-    ['it is cut off', `t=${seconds},v1=${sign(seconds).slice(0, 62)}`, /not as t=…,v1=…$/],
-    ['it is of another scheme', `t=${seconds},v0=${sign(seconds)}`, /not as t=…,v1=…$/],
+    ['there is none', undefined, /^the signature is missing$/],
+    ['it is empty', '', /must have the form t=…,v1=…$/],
+    ['it has no time', `v1=${sign(seconds)}`, /must have the form t=…,v1=…$/],
+    ['its time is no number', `t=now,v1=${sign('now')}`, /must have the form t=…,v1=…$/],
+    ['it has no value', `t=${seconds}`, /must have the form t=…,v1=…$/],
+    ['it is cut off', `t=${seconds},v1=${sign(seconds).slice(0, 62)}`, /must have the form t=…,v1=…$/],
+    ['it is of another scheme', `t=${seconds},v0=${sign(seconds)}`, /must have the form t=…,v1=…$/],
     ['it is of another secret', `t=${seconds},v1=${sign(seconds, 'push')}`, /signing_secret/],
     ['it is of another time', `t=${seconds},v1=${sign(seconds - 1)}`, /signing_secret/],
     ['it is of another body', `t=${seconds},v1=${sign(seconds, 'hush', '{}')}`, /signing_secret/],
@@ -41,9 +41,9 @@ describe('a signature', () => {
   it('may be ten minutes old and no older, and no further in the future', () => {
     const at = (offset: number) => problem(`t=${seconds + offset},v1=${sign(seconds + offset)}`);
     expect(at(-600)).toBeNull();
-    expect(at(-601)).toBe('it was signed 10 min ago, by the clock of this machine');
+    expect(at(-601)).toBe('it was signed 10 min ago. Check the clock of this computer');
     expect(at(600)).toBeNull();
-    expect(at(601)).toBe('it was signed 10 min in the future, by the clock of this machine');
+    expect(at(601)).toBe('it was signed 10 min in the future. Check the clock of this computer');
   });
 });
 

@@ -1,0 +1,133 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../base/clock.ts';
+import type { StatusSnapshot } from '../health/statusSnapshot.ts';
+import { commonHeaders, sendJson } from './httpServer.ts';
+import { pageNearest, statusOf } from './status.ts';
+
+/** How the page is kept up to date. */
+const usualLimits = {
+  /** Live pages at a time. */
+  readers: 16,
+  /** How often the bridge is looked at while a page is open, in ms. */
+  lookMs: 1_000,
+  /** The longest silence, in ms: the page takes a longer one for a lost connection. */
+  beatMs: 5_000,
+};
+
+/** What was gathered serves everybody who asks within this time, in ms. */
+const keptMs = 900;
+
+/** How much of a core looking may take: that of thousands of valves takes its time. */
+const maxShare = 0.05;
+
+/** After how long a browser that was disconnected comes back, in ms. */
+const comeBackMs = 2_000;
+
+interface Reader {
+  readonly response: ServerResponse;
+  readonly page: number;
+  /** The document that it has. */
+  text: string;
+  sentAt: number;
+}
+
+/**
+ * The status as JSON, once or again whenever it has changed (server-sent events). It is gathered when somebody asks, and
+ * costs nothing while nobody does.
+ */
+export class LiveStatus {
+  readonly #gather: () => StatusSnapshot;
+  readonly #hide: (text: string) => string;
+  readonly #clock: Clock;
+  readonly #limits: typeof usualLimits;
+  readonly #readers = new Set<Reader>();
+  #cancelLook: () => void = () => {};
+  #snapshot: StatusSnapshot | null = null;
+  /** Of the snapshot, the pages that somebody has asked for. */
+  readonly #texts = new Map<number, string>();
+
+  constructor(
+    gather: () => StatusSnapshot,
+    hide: (text: string) => string,
+    clock: Clock,
+    limits = usualLimits,
+  ) {
+    this.#gather = gather;
+    this.#hide = hide;
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** One page, or the nearest that there is, with the time: the browser's clock may be wrong. */
+  document(page: number): string {
+    return this.#withTime(this.#text(page));
+  }
+
+  /** Sends a page, and again whenever it has changed, until the client leaves. */
+  follow(response: ServerResponse, page: number): void {
+    const { readers, lookMs } = this.#limits;
+    if (this.#readers.size >= readers) {
+      sendJson(response, 503, { status: 'too_many_readers' }, { 'retry-after': '10' });
+      return;
+    }
+    // nginx would collect the events.
+    const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+    response.writeHead(200, { ...commonHeaders, ...headers }).write(`retry: ${comeBackMs}\n\n`);
+    const reader: Reader = { response, page, text: '', sentAt: 0 };
+    this.#readers.add(reader);
+    response.once('close', () => {
+      this.#readers.delete(reader);
+      if (this.#readers.size === 0) this.#cancelLook();
+    });
+    this.#update(reader);
+    if (this.#readers.size === 1) this.#lookAfter(lookMs);
+  }
+
+  #lookAfter(delayMs: number): void {
+    this.#cancelLook = this.#clock.after(delayMs, () => {
+      const startedAt = this.#clock.monotonic();
+      for (const reader of this.#readers) this.#update(reader);
+      const tookMs = this.#clock.monotonic() - startedAt;
+      this.#lookAfter(Math.max(this.#limits.lookMs, tookMs / maxShare));
+    });
+  }
+
+  /** A client that does not take what it has gets no more, and is disconnected by the server's idle timeout. */
+  #update(reader: Reader): void {
+    const { response, page } = reader;
+    if (response.writableNeedDrain) return;
+    const now = this.#clock.monotonic();
+    const text = this.#text(page);
+    if (text !== reader.text) response.write(event('status', this.#withTime(text)));
+    else if (now - reader.sentAt < this.#limits.beatMs) return;
+    else response.write(event('beat', JSON.stringify({ now: this.#clock.now() })));
+    reader.text = text;
+    reader.sentAt = now;
+  }
+
+  #text(wantedPage: number): string {
+    const snapshot = this.#look();
+    const { number } = pageNearest(snapshot, wantedPage);
+    const text = this.#texts.get(number) ?? JSON.stringify(statusOf(snapshot, this.#hide, number));
+    this.#texts.set(number, text);
+    return text;
+  }
+
+  #look(): StatusSnapshot {
+    if (this.#snapshot) return this.#snapshot;
+    this.#snapshot = this.#gather();
+    this.#clock.after(keptMs, () => {
+      this.#snapshot = null;
+      this.#texts.clear();
+    });
+    return this.#snapshot;
+  }
+
+  #withTime(text: string): string {
+    return `{"now":${this.#clock.now()},"status":${text}}`;
+  }
+}
+
+function event(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
+}
