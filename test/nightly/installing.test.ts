@@ -16,6 +16,7 @@ async function startHome() {
   const machine = startMachine({
     typed: {
       'https://api.example.com': simulator.url,
+      'https://api.watergate.ai': simulator.url,
       'me@example.com': demoCredentials.email,
       'password: "secret"': `password: "${demoCredentials.password}"`,
       'mqtt://localhost:1883': broker.url,
@@ -39,14 +40,14 @@ function lastOf(commands: string): { before: string; last: string } {
   return { before: lines.slice(0, -1).join('\n'), last: lines.at(-1) ?? '' };
 }
 
-// From nothing to a moved valve, by the commands of docs/install.md; the app of Home Assistant has tests of its own.
+// From nothing to a moved valve, by the commands of the pages; the app of Home Assistant has tests of its own.
 describe.runIf(process.platform === 'linux')(
-  'what docs/install.md says ends in a valve that moves',
+  'what docs/quick-start.md and docs/install.md say ends in a valve that moves',
   { timeout: 60_000 },
   () => {
     it('npx', async () => {
       const machine = startMachine({ typed: {}, secret: '' });
-      const { before, last } = lastOf(documentedCommands('npx'));
+      const { before, last } = lastOf(documentedCommands('docs/install.md', 'npx'));
       await machine.run(before);
       const demo = machine.start(`exec ${last}`);
       const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m, 30_000);
@@ -62,9 +63,9 @@ describe.runIf(process.platform === 'linux')(
       await demo.ended();
     });
 
-    it('Node.js and systemd', async () => {
+    it('Raspberry Pi or Linux', async () => {
       const { watcher, machine, sonicId } = await startHome();
-      const said = await machine.run(documentedCommands('Node.js and systemd'));
+      const said = await machine.run(documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux'));
       expect(said).toContain('lets the bridge in');
       expect(machine.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
       expect(statSync(machine.place('/etc/sonic2mqtt/config.yaml')).mode & 0o777).toBe(0o600);
@@ -83,7 +84,7 @@ describe.runIf(process.platform === 'linux')(
 
     it('Docker', async () => {
       const { watcher, machine, sonicId } = await startHome();
-      await machine.run(documentedCommands('Docker'));
+      await machine.run(documentedCommands('docs/install.md', 'Docker'));
       const [build, check, run] = machine.asked('docker');
       expect(build).toEqual(['build', '-t', 'sonic2mqtt', '.']);
       const started = [check, run].map((words = []) => {
@@ -105,7 +106,7 @@ describe.runIf(process.platform === 'linux')(
 
     it.runIf(mosquittoAvailable())('Docker Compose', async () => {
       const { machine, sonicId } = await startHome();
-      await machine.run(documentedCommands('Docker Compose'));
+      await machine.run(documentedCommands('docs/quick-start.md', 'Docker Compose'));
       expect(machine.asked('docker').map((words) => words.join(' '))).toEqual([
         'compose run --rm sonic2mqtt check',
         'compose up -d',

@@ -12,12 +12,15 @@ const checkedOut = [
   ...['CHANGELOG.md', 'README.md', 'LICENSE', 'compose.yaml', 'docker', 'Dockerfile'],
 ];
 
-/** The commands that docs/install.md gives below a heading, as they are there. */
-export function documentedCommands(heading: string): string {
-  const [, section] = readFileSync(join(project, 'docs/install.md'), 'utf8').split(`\n## ${heading}\n`);
-  const [, commands] = /```sh\n(.*?)```/s.exec(section?.split('\n## ')[0] ?? '') ?? [];
-  if (commands === undefined) throw new Error(`docs/install.md has no commands below ${heading}`);
-  return commands;
+/** The commands that a page gives below a heading, step after step. */
+export function documentedCommands(page: string, heading: string): string {
+  const [, section = ''] = readFileSync(join(project, page), 'utf8').split(`\n## ${heading}\n`);
+  const [commands = ''] = section.split('\n## ');
+  const steps = [...commands.matchAll(/^( *)```sh\n(.*?)^ *```$/gms)].map(([, indent = '', step = '']) =>
+    step.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+  if (steps.length === 0) throw new Error(`${page} has no commands below ${heading}`);
+  return steps.join('');
 }
 
 /** A machine in a folder: its own /etc and /var, its own programs, and a checkout of the project. */
@@ -48,6 +51,8 @@ export function startMachine(user: {
   const checkout = join(folder, 'checkout');
   for (const each of checkedOut) cpSync(join(project, each), join(checkout, each), { recursive: true });
   symlinkSync(join(project, 'node_modules'), join(checkout, 'node_modules'));
+  // What `git clone` would make is there already.
+  symlinkSync('.', join(checkout, 'sonic2mqtt'));
   for (const each of ['bin', 'local', 'etc/systemd/system', 'var/lib', 'run', 'npm', 'asked']) {
     mkdirSync(join(folder, each), { recursive: true });
   }
@@ -62,7 +67,7 @@ export function startMachine(user: {
       if [ -e "$file" ]; then sed -i -f '${folder}/typed.sed' "$file"; else cat '${folder}/secret' >"$file"; fi
     done`,
   };
-  for (const each of ['systemctl', 'journalctl', 'docker']) {
+  for (const each of ['systemctl', 'journalctl', 'docker', 'git', 'apt-get']) {
     programs[each] =
       `for word; do printf '%s\\t' "$word"; done >>'${folder}/asked/${each}'; echo >>'${folder}/asked/${each}'`;
   }

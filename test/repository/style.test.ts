@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The pages that users read from beginning to end. References and internals are looked up. */
+const pages = ['docs/quick-start.md', 'docs/install.md'];
+
+/** Words with a plainer one beside them. A page may name the vendor's words once, in italics: valve (*sonic*). */
+const words: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:sonics?|[Ss]onic valves?)\b/, 'valve'],
+  [/\bsignals?\b/i, 'hub'],
+  [/\b(?:homes?|houses?)\b(?! Assistant| screen| network)(?<!\bat home)/i, 'property'],
+  [/\bthings?\b/i, 'the noun'],
+  [/\b(?:away|gone|lost|silent|not there)\b|\b(?:is|are|was|were|goes) down\b/i, 'offline, unreachable'],
+  [/\b(?:poll\w*|crawl\w*|look(?:s|ed|ing)? at|ask(?:s|ed|ing)?)\b/i, 'read, request'],
+  [/\b(?:tells?|told|telling|says?|said|saying|speaks? of)\b/i, 'report, show, log'],
+  [/\b(?:refus\w+|turn(?:s|ed)? away|not taken?)\b/i, 'reject'],
+  [/\b(?:mend\w*|withdr\w+|sweep\w*|swept)\b/i, 'fix, remove'],
+  [/\b(?:at first|in all|for good|to the letter|anew|besides)\b/i, 'by default, in total, exactly, again'],
+  [/\b(?:some (?=[\d,]+ )|within some|telephones?)\b/i, 'about, within, phone'],
+  [/, such as\b|\bas in\b/i, 'for example'],
+];
+
+/** The sentences of a page, without code, addresses and comments. A name in italics counts as one word. */
+function sentencesOf(text: string): string[] {
+  const prose = text
+    .replaceAll(/<!--.*?-->/gs, '')
+    .replaceAll(/^ *```.*?^ *```$/gms, '\n')
+    .replaceAll(/<img [^>]*alt="([^"]*)"[^>]*>/g, '$1')
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/`[^`]+`/g, 'code')
+    .replaceAll('**', '')
+    .replaceAll(/(?<!\w)\*[^*\n]+\*/g, 'name');
+  return prose
+    .split(/\n\s*\n|\n(?=\s*(?:[-*#|>]|\d+\.)\s*)| \| /)
+    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.!?]) /))
+    .map((sentence) => sentence.replace(/^ *(?:[-*#|>]+|\d+\.)? */, '').trim())
+    .filter((sentence) => /[a-z]/i.test(sentence));
+}
+
+const lengthOf = (sentence: string) => sentence.split(' ').filter((word) => /\w/.test(word)).length;
+
+describe.each(pages)('%s', (page) => {
+  const sentences = sentencesOf(readFileSync(`${project}${page}`, 'utf8'));
+
+  it('is at most 600 words, or 700 for the README', () => {
+    const total = sentences.reduce((sum, sentence) => sum + lengthOf(sentence), 0);
+    expect(total).toBeLessThanOrEqual(page === 'README.md' ? 700 : 600);
+  });
+
+  it('has sentences of at most 25 words, and no semicolons', () => {
+    expect(sentences.filter((sentence) => lengthOf(sentence) > 25)).toEqual([]);
+    expect(sentences.filter((sentence) => sentence.includes(';'))).toEqual([]);
+  });
+
+  it('has one word for one thing, and plain ones', () => {
+    const found = sentences.flatMap((sentence) =>
+      words.filter(([word]) => word.test(sentence)).map(([, plain]) => `${sentence} (write: ${plain})`),
+    );
+    expect(found).toEqual([]);
+  });
+});
