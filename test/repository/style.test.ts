@@ -5,7 +5,14 @@ import { describe, expect, it } from 'vitest';
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The pages that users read from beginning to end. References and internals are looked up. */
-const pages = ['docs/quick-start.md', 'docs/install.md'];
+const pages = [
+  'docs/quick-start.md',
+  'docs/install.md',
+  'docs/status-page.md',
+  'docs/webhook.md',
+  'docs/troubleshooting.md',
+  'docs/update.md',
+];
 
 /** Words with a plainer one beside them. A page may name the vendor's words once, in italics: valve (*sonic*). */
 const words: readonly (readonly [RegExp, string])[] = [
@@ -14,11 +21,14 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/\b(?:homes?|houses?)\b(?! Assistant| screen| network)(?<!\bat home)/i, 'property'],
   [/\bthings?\b/i, 'the noun'],
   [/\b(?:away|gone|lost|silent|not there)\b|\b(?:is|are|was|were|goes) down\b/i, 'offline, unreachable'],
-  [/\b(?:poll\w*|crawl\w*|look(?:s|ed|ing)? at|ask(?:s|ed|ing)?)\b/i, 'read, request'],
+  [/\b(?:poll\w*|crawl\w*|look(?:s|ed) at|ask(?:s|ed|ing)?)\b/i, 'read, request'],
   [/\b(?:tells?|told|telling|says?|said|saying|speaks? of)\b/i, 'report, show, log'],
   [/\b(?:refus\w+|turn(?:s|ed)? away|not taken?)\b/i, 'reject'],
   [/\b(?:mend\w*|withdr\w+|sweep\w*|swept)\b/i, 'fix, remove'],
-  [/\b(?:at first|in all|for good|to the letter|anew|besides)\b/i, 'by default, in total, exactly, again'],
+  [
+    /\b(?:at first|for good|to the letter|anew|besides)\b|\bin all(?=[.,:]|$)/i,
+    'by default, in total, exactly, again',
+  ],
   [/\b(?:some (?=[\d,]+ )|within some|telephones?)\b/i, 'about, within, phone'],
   [/, such as\b|\bas in\b/i, 'for example'],
 ];

@@ -45,6 +45,13 @@ describe('the page on troubleshooting', () => {
     expect([...parts].filter((part) => !lines.has(part))).toEqual([]);
   });
 
+  it('is led to by a page of problems, whose headings quote messages as they are', () => {
+    const problems = readFileSync(`${project}docs/troubleshooting.md`, 'utf8');
+    const headings = [...problems.matchAll(/^### `(.*)`$/gm)].map(([, quote = '']) => quote);
+    expect(headings.length).toBeGreaterThan(5);
+    expect(headings.filter((heading) => ![...texts].some((text) => text.startsWith(heading)))).toEqual([]);
+  });
+
   it('explains each line once', () => {
     expect(quotes.filter((quote, index) => quotes.indexOf(quote) !== index)).toEqual([]);
   });

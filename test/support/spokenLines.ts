@@ -10,7 +10,7 @@ const toldElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^config\/(?!risks|idle)/, 'each problem says what to write: docs/reference/options.md'],
   [/^cli\/(?!run|check|examination|findings|cleanup)/, 'said to whoever has typed the command'],
   [/^main\.ts$/, 'said to whoever has typed the command'],
-  [/^http\/metrics\.ts$/, 'help of the metrics: docs/http.md'],
+  [/^http\/metrics\.ts$/, 'help of the metrics: docs/reference/http.md'],
   [/^homeassistant\/(?!command)/, 'topics'],
   [/^base\/(log|stackTraces|duration)\.ts$/, 'form, not words'],
 ];

@@ -29,7 +29,7 @@ describe('the metrics', () => {
   it('are named by the conventions of Prometheus, each once, and documented', () => {
     const names = metricRows.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    const page = readFileSync(new URL('../../../docs/http.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8');
     for (const { name, kind, help } of metricRows) {
       expect(name).toMatch(/^(sonic2mqtt|process|nodejs)_[a-z0-9_]+$/);
       expect([name, name.endsWith('_total')]).toEqual([name, kind === 'counter']);
