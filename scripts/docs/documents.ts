@@ -16,8 +16,8 @@ export interface Document {
 
 /** What files have of it between two marks. */
 const parts: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'docs/limits.md': { requests: requestsTable },
-  'docs/migration.md': { entities: counterpartTable },
+  'docs/internals/performance.md': { requests: requestsTable },
+  'docs/reference/migration.md': { entities: counterpartTable },
 };
 
 /** Every file that is written from the tables, as it should be. */

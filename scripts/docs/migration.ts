@@ -62,11 +62,11 @@ function property(
   return { ...sonic(there, platform, key, differs), kind: 'property' };
 }
 
-/** What docs/migration.md has of each entity; throws where there is no such entity any more. */
+/** What docs/reference/migration.md has of each entity; throws where there is no such entity any more. */
 export function counterpartTable(): string {
   const rows = counterparts.map(({ there, platform, kind, key, differs }) => {
     const row = entityTable(kind).find((each) => each.key === key);
-    if (!row) throw new Error(`docs/migration.md: no ${kind} has an entity ${key}`);
+    if (!row) throw new Error(`docs/reference/migration.md: no ${kind} has an entity ${key}`);
     const here = `${row.name ?? '*the name of the device*'} (${row.component})`;
     const differences = [differs, row.isDisabledByDefault && 'off by default'].filter((each) => each);
     return [`${there} (${platform})`, kind, here, code(key), differences.join('; ')];

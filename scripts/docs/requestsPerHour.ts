@@ -9,7 +9,7 @@ export interface Fleet {
   readonly sonics: number;
 }
 
-/** The fleets of docs/limits.md. */
+/** The fleets of docs/internals/performance.md. */
 export const fleets: readonly Fleet[] = [
   { properties: 1, signals: 1, sonics: 1 },
   { properties: 2, signals: 3, sonics: 10 },
@@ -59,7 +59,7 @@ export function totalPerHour(fleet: Fleet): number {
 
 const figure = (requests: number) => Math.round(requests).toLocaleString('en');
 
-/** The table of requests by the size of the fleet, for docs/limits.md. */
+/** The table of requests by the size of the fleet, for docs/internals/performance.md. */
 export function requestsTable(): string {
   const parts = fleets.map(requestsPerHour);
   const kinds = Object.keys(parts[0] ?? {});

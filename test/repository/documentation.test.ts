@@ -18,9 +18,7 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string) => readFileSync(join(project, file), 'utf8');
 const readme = read('README.md');
 const pages = [
-  'README.md',
-  'CHANGELOG.md',
-  'SECURITY.md',
+  ...['README.md', 'CHANGELOG.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md'],
   ...readdirSync(join(project, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
 ]
   .filter((file) => file.endsWith('.md'))

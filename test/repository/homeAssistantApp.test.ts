@@ -34,6 +34,7 @@ describe('config.yaml of the app', () => {
     });
     expect(parse(readFileSync(join(project, 'repository.yaml'), 'utf8'))).toEqual({
       name: 'sonic2mqtt',
+      url: expect.stringMatching(/^https:/),
       maintainer: expect.any(String),
     });
     expect(appListens).toBe('0.0.0.0:8099');
@@ -111,10 +112,10 @@ describe('the folder of the app', () => {
     expect(keys).toEqual(expect.arrayContaining(named));
   });
 
-  it('is the only one that the Supervisor takes for an app: it looks for config.yaml everywhere', () => {
-    const local = ['node_modules', '.git', 'dist', 'data', 'coverage'];
+  it('is the only one that the Supervisor takes for an app: it looks for config.yaml everywhere but in hidden folders', () => {
+    const local = ['node_modules', 'dist', 'data', 'coverage'];
     const folders = readdirSync(project, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !local.includes(entry.name))
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !local.includes(entry.name))
       .map(({ name }) => name);
     const files = folders.flatMap((name) =>
       readdirSync(join(project, name), { recursive: true, encoding: 'utf8' }).map(
