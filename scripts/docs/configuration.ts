@@ -71,25 +71,25 @@ export function configurationPage(): string {
     generatedNote,
     '# Configuration',
     `One YAML file, by default \`config.yaml\` in the working directory; \`--config FILE\` or \`SONIC2MQTT_CONFIG\` names
-another. [config.example.yaml](../../config.example.yaml) is a file to start from, \`sonic2mqtt check\` tries yours out, and
-\`sonic2mqtt schema\` prints a JSON Schema for your editor. Whatever is wrong is said at once, each with its line.`,
+another. [config.example.yaml](../../config.example.yaml) is a file to start from. \`sonic2mqtt check\` tests your
+configuration. \`sonic2mqtt schema\` prints a JSON Schema for your editor. All errors are reported together, each with its line
+number.`,
     `- **Durations** are \`500ms\`, \`30s\`, \`5m\` or \`1h\`.
 - **Schedules** are a duration, or a cron expression of 5 fields (or 6, with seconds first) in \`schedules.timezone\`.
-- **Environment**: any option can be set there, and is taken from there first. Its name is \`SONIC2MQTT_\` and the path in
-  capitals, levels joined by two underscores: \`${variableOf('mqtt.url')}\`, \`${variableOf('schedules.sonics')}\`. With the
-  required ones set there, no file is needed. Lists are written as in YAML, \`[Home, Office]\`, or with commas alone.
-- **Secrets** can stand in files of their own (Docker secrets): the option of the same name with \`_file\` behind it takes
-  the path. The password of the account is read again from its file when the cloud rejects it; that of the broker,
-  and its certificates, at each connection. Secrets are
+- **Environment**: variables override the file. The name is \`SONIC2MQTT_\` and the path in capitals, with two underscores
+  between levels: \`${variableOf('mqtt.url')}\`, \`${variableOf('schedules.sonics')}\`. If all required options are variables,
+  you need no file. Write a list as in YAML, \`[Home, Office]\`, or with commas only.
+- **Secrets** can be read from files (Docker secrets). Add \`_file\` to the name of the option and give the path. sonic2mqtt reads
+  the account's password again when the cloud rejects it. It reads the broker's password and certificates at each
+  connection. The secrets are
   ${secretPaths.map(code).join(',\n  ')}.
-- **Paths** in the file begin in its folder; in variables they begin in the folder in which sonic2mqtt is started.
+- **Paths** in the file are relative to the folder of the file. Paths in variables are relative to the working directory.
 - **Proxy**: if \`HTTPS_PROXY\` or \`HTTP_PROXY\` is set, requests to the cloud go through that HTTP proxy (\`CONNECT\`).
   \`NO_PROXY\` lists hosts that need no proxy.`,
-    'The least that works:',
+    'Minimal configuration:',
     codeBlock(
       'yaml',
       `cloud:
-  base_url: https://api.example.com
   email: me@example.com
   password: secret
 mqtt:

@@ -22,7 +22,6 @@ const row = (key: string, path: string, label: string): AppOption => ({ key, pat
 
 /** THE OPTIONS OF THE APP, in the order of its form. Home Assistant knows no sections in a form that people like. */
 export const appOptions: readonly AppOption[] = [
-  row('cloud_url', 'cloud.base_url', 'Cloud address'),
   row('email', 'cloud.email', 'E-mail'),
   row('password', 'cloud.password', 'Password'),
   row('properties', 'filters.properties', 'Properties'),
@@ -55,6 +54,7 @@ export const appOptions: readonly AppOption[] = [
   row('stale_after', 'stale_after', 'Stale after'),
   row('valve_confirm_timeout', 'valve.confirm_timeout', 'Valve confirmation'),
   row('valve_confirm_interval', 'valve.confirm_interval', 'Valve confirmation interval'),
+  row('cloud_url', 'cloud.base_url', 'Cloud address'),
   row('request_timeout', 'cloud.request_timeout', 'Request timeout'),
   row('max_concurrency', 'cloud.max_concurrency', 'Requests at the same time'),
   row('max_requests_per_minute', 'cloud.max_requests_per_minute', 'Requests per minute'),

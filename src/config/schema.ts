@@ -35,7 +35,7 @@ const hidden = { writeOnly: true } as const;
 /** THE CONFIGURATION: every option, its default as one would write it, and what it is for. */
 export const configSchema = section({
   cloud: section({
-    base_url: serviceUrl.describe('Address of the cloud service'),
+    base_url: serviceUrl.prefault('https://api.watergate.ai').describe('Address of the cloud service'),
     email: email.describe('E-mail address of the account'),
     password: secret.meta({ description: 'Password of the account', ...hidden }),
     password_file: secretFile('password of the account'),

@@ -23,7 +23,6 @@ const exampleFile = new URL('../../config.example.yaml', import.meta.url);
 const example = readFileSync(exampleFile, 'utf8');
 
 const requiredEnv = {
-  SONIC2MQTT_CLOUD__BASE_URL: 'https://api.example.com',
   SONIC2MQTT_CLOUD__EMAIL: 'me@example.com',
   SONIC2MQTT_CLOUD__PASSWORD: 'secret',
   SONIC2MQTT_MQTT__URL: 'mqtt://localhost:1883',
@@ -37,7 +36,7 @@ describe('the defaults', () => {
   it('are those that users were promised', () => {
     expect(load(required.join('\n')).config).toEqual({
       cloud: {
-        base_url: 'https://api.example.com',
+        base_url: 'https://api.watergate.ai',
         email: 'me@example.com',
         password: 'secret',
         password_file: null,

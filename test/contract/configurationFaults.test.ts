@@ -311,7 +311,6 @@ describe('a fault in the file is named with its path, its line and what would be
     const yaml = 'log: { level: loud }\ncloud:\n  email: 5\nmqtt:\n  url: x\n  ulr: y\n';
     expect(problems(yaml, { SONIC2MQTT_LOG_LEVEL: 'info' })).toEqual([
       'log.level (line 1): must be one of trace, debug, info, warn, error; got "loud"',
-      'cloud.base_url (line 2): is required',
       'cloud.password (line 2): is required (or cloud.password_file)',
       'cloud.email (line 3): must be an e-mail address; got 5',
       'mqtt.url (line 5): must be a URL that begins with mqtt://, mqtts://, ws:// or wss://; got "x"',

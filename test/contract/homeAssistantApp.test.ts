@@ -109,7 +109,7 @@ describe('config.yaml of the app', () => {
   });
 
   it('requires what the program requires, and offers its defaults', () => {
-    expect(keys.filter(isRequired)).toEqual(['cloud_url', 'email', 'password']);
+    expect(keys.filter(isRequired)).toEqual(['email', 'password']);
     const { config } = load({ ...app.options, ...samples });
     const { config: usual } = load(samples);
     expect(config).toEqual(usual);

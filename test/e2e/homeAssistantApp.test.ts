@@ -151,9 +151,9 @@ describe('the app', () => {
         .map((line) => line.trim()),
     ).toEqual([
       'The configuration cannot be used:',
-      'cloud_url (Cloud address): must be a URL that begins with https:// or http://; got "api.example.com"',
       'email (E-mail): is required',
       'poll_incidents (Update incidents): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "soon"',
+      'cloud_url (Cloud address): must be a URL that begins with https:// or http://; got "api.example.com"',
       'routes (Routes): read_sonik: unknown operation; did you mean read_sonic?',
       'controls_valves: unknown option; did you mean control_valves?',
     ]);

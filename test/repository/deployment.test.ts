@@ -119,14 +119,12 @@ describe('compose.yaml', () => {
         writeFileSync(join(folder, secret), 'secret');
         return [name, join(folder, secret)];
       }
-      const values: Record<string, string> = {
-        CLOUD_URL: 'https://api.example.com',
-        CLOUD_EMAIL: 'me@example.com',
-      };
-      return [name, value.replace(/^\$\{(\w+):\?[^}]+\}$/, (_, variable) => values[variable] ?? '')];
+      const values: Record<string, string> = { CLOUD_EMAIL: 'me@example.com' };
+      const required = value.replace(/^\$\{(\w+):\?[^}]+\}$/, (_, variable) => values[variable] ?? '');
+      return [name, required.replace(/^\$\{\w+:-([^}]+)\}$/, '$1')];
     });
     const { config } = loadConfig({ env: Object.fromEntries(given), cwd: folder });
-    expect(config.cloud).toMatchObject({ base_url: 'https://api.example.com', email: 'me@example.com' });
+    expect(config.cloud).toMatchObject({ base_url: 'https://api.watergate.ai', email: 'me@example.com' });
     expect(config.mqtt).toMatchObject({ url: 'mqtt://mosquitto:1883', username: 'sonic2mqtt' });
   });
 });

@@ -5,7 +5,7 @@ import { ConfigError } from '../../src/config/problems.ts';
 
 /** The required values, in two lines. */
 export const required = [
-  'cloud: { base_url: https://api.example.com, email: me@example.com, password: secret }',
+  'cloud: { email: me@example.com, password: secret }',
   'mqtt: { url: "mqtt://localhost:1883" }',
 ];
 
