@@ -82,7 +82,7 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a message is as old as the last ping that was answered',
     file: 'src/broker/pings.ts',
-    text: 'this.#unanswered.shift() ?? this.#sentAfter',
+    text: 'ping?.sentAt ?? this.#sentAfter',
     replacement: 'this.#clock.monotonic()',
     tests: ['test/unit/broker/messageAge.test.ts'],
   },

@@ -10,7 +10,6 @@ import { describeError, describeSilentEnd, takenOverMessage } from './errorMessa
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
 import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
-import { matchesAny } from './topicFilter.ts';
 
 /** The events of a connection. */
 export interface ConnectionEvents {
@@ -29,17 +28,6 @@ const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 
 /** A connection that lasts as long is no part of a series: the next wait is short again, and the log says it is back. */
 const lastingMs = reconnect.longestMs;
-
-/** So many retained messages a broker sends of one subscription even to a slow reader: Mosquitto as it comes. */
-const mostSurelySent = 1_000;
-
-/** How long reading what the broker keeps may take. */
-export interface ReadingTime {
-  /** It is over once nothing came for so long. */
-  readonly quietMs: number;
-  /** For one subscription. */
-  readonly longestMs: number;
-}
 
 /**
  * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
@@ -61,9 +49,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
-  /** Whether a topic is among the subscriptions that last as long as a connection. */
-  readonly #isSubscribed: (topic: string) => boolean;
-  #scan: ((message: BrokerMessage) => void) | null = null;
   #published = 0;
   #trouble: string | null = null;
   #running: Promise<void> = Promise.resolve();
@@ -82,10 +67,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
-    this.#isSubscribed = matchesAny([
-      ...options.subscriptions,
-      ...(options.will ? [options.will.topic] : []),
-    ]);
     const [url = ''] = options.urls;
     this.#hasOneAddress = options.urls.length === 1;
     const isKnown = this.#hasOneAddress && !options.find;
@@ -126,54 +107,17 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * What the broker keeps under the filters, as far as it shows within the time: read until no more of it comes,
-   * whatever others publish meanwhile. At QoS 0, because a default Mosquitto drops all but a thousand messages of a
-   * QoS 1 subscription. At QoS 0 it drops what it cannot write at once beyond a thousand, so where as many came each
-   * filter is read again by itself. Resolves to whether that may be all: false where one filter alone found as many.
+   * Hands over what the broker keeps under the filters, of which none may be subscribed to otherwise. `onRead` is called
+   * once most brokers have sent all, and says whether that may be all; what comes later is handed over until it resolves.
+   * Throws BrokerAway, or the refusal of a filter, before that.
    */
   async readRetained(
     filters: readonly string[],
-    time: ReadingTime,
     found: (message: BrokerMessage) => void,
-  ): Promise<boolean> {
-    if ((await this.#readAtOnce(filters, time, found)) < mostSurelySent) return true;
-    if (filters.length === 1) return false;
-    let isAll = true;
-    for (const filter of filters) {
-      if ((await this.#readAtOnce([filter], time, found)) >= mostSurelySent) isAll = false;
-    }
-    return isAll;
-  }
-
-  /** Resolves to how many retained messages came. */
-  async #readAtOnce(
-    filters: readonly string[],
-    time: ReadingTime,
-    found: (message: BrokerMessage) => void,
-  ): Promise<number> {
-    const link = this.#link;
-    if (!link) throw new NotConnectedError();
-    const until = this.#clock.monotonic() + time.longestMs;
-    let heardAt = this.#clock.monotonic();
-    let count = 0;
-    this.#scan = (message) => {
-      if (message.isRetained) {
-        heardAt = this.#clock.monotonic();
-        count += 1;
-      }
-      found(message);
-    };
-    try {
-      await link.subscribe(filters, { nl: true });
-      while (this.#clock.monotonic() < Math.min(until, heardAt + time.quietMs)) {
-        await sleep(this.#clock, Math.min(50, time.quietMs), this.#stopping.signal);
-        if (!link.isLive) throw new NotConnectedError();
-      }
-    } finally {
-      this.#scan = null;
-      if (link.isLive) link.unsubscribe(filters);
-    }
-    return count;
+    onRead: (isAll: boolean) => void = () => undefined,
+  ): Promise<void> {
+    if (!this.#link) throw new NotConnectedError();
+    await this.#link.readRetained(filters, found, onRead);
   }
 
   /** Publishes the last words, if the broker is there to hear them, and disconnects; within two seconds at most. */
@@ -248,7 +192,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       else cancelSaying = this.#clock.after(lastingMs, () => this.#sayConnected(url, version));
       this.emit('connected');
     });
-    session.on('message', (message) => this.#take(message));
+    session.on('message', (message) => this.#handle(message));
     const ended = await session.ended;
     cancelSaying();
     return { ...ended, reason: this.#reasonOf(ended, url, version) };
@@ -286,15 +230,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     };
   }
 
-  #take(message: BrokerMessage): void {
-    const isScanned = this.#scan !== null && !this.#isSubscribed(message.topic);
-    if (isScanned) this.#scan?.(message);
-    // What comes live may be overheard at the same time.
-    if (!isScanned || !message.isRetained) this.#tell(message);
-  }
-
   /** The will that the broker still keeps is an old one; what comes live is said of this connection. */
-  #tell(message: BrokerMessage): void {
+  #handle(message: BrokerMessage): void {
     const { will } = this.#options;
     if (message.topic !== will?.topic) this.emit('message', message);
     else if (message.payload === will.payload && !message.isRetained) this.emit('presumedDead');

@@ -16,6 +16,7 @@ import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } fro
 import { NotConnectedError } from './notConnectedError.ts';
 import { Pings } from './pings.ts';
 import { PublishQueue } from './publishQueue.ts';
+import { matchesAny } from './topicFilter.ts';
 
 /** How a connection ended, or why there was none. */
 export interface SessionEnd {
@@ -49,6 +50,15 @@ const refusedVersionCodes = new Set([1, 132]);
 /** How a socket says that the broker has closed the connection. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
+/** So many retained messages a broker sends of one subscription even to a slow reader: Mosquitto as it comes. */
+const mostSurelySent = 1_000;
+
+/** A broker that has sent nothing of what it keeps by its answer to a ping may do so in the background, a little later. */
+const quietMs = 300;
+
+/** What comes later than the answer to the ping is taken as long as there are no longer gaps: aedes takes up to 1.3 s. */
+const lateMs = 1_500;
+
 /** The number of packet ids, for a broker that names no limit. */
 const mostInFlight = 65_535;
 
@@ -77,6 +87,12 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #largestPacket = Number.POSITIVE_INFINITY;
   /** Retained messages may come with the answer to the subscription; they are told once it is taken in. */
   readonly #early: BrokerMessage[] = [];
+  /** Whether a topic is among the subscriptions that last as long as the connection. */
+  readonly #isSubscribed: (topic: string) => boolean;
+  /** Takes what comes of other subscriptions while what is retained is read. */
+  #reader: ((message: BrokerMessage) => void) | null = null;
+  /** The last reading, which the next one waits for. */
+  #reading: Promise<unknown> = Promise.resolve();
   /** 1 at each packet id that a message has had. */
   readonly #takenIds = new Uint8Array(mostInFlight + 1);
   readonly #cancelGreeting: () => void;
@@ -94,6 +110,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#clock = clock;
     this.#signal = signal;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
+    const { subscriptions, will } = options;
+    this.#isSubscribed = matchesAny([...subscriptions, ...(will ? [will.topic] : [])]);
     // The client's own limit ends with any answer, even a torn one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => this.#giveUp(silentMessage));
     signal.addEventListener('abort', this.#onStop, { once: true });
@@ -141,7 +159,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
    * At QoS 0, which with a clean session is hardly less: of more, a broker sends some, keeps the rest until these are
    * acknowledged, and answers pings meanwhile, so that a message could be older than it seems. It also sends none twice.
    */
-  async subscribe(
+  async #subscribe(
     filters: readonly string[],
     flags: SubscriptionFlags = {},
     optional: readonly string[] = [],
@@ -179,9 +197,70 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     });
   }
 
-  /** Wants no more of what is below these filters. */
-  unsubscribe(filters: readonly string[]): void {
-    this.#client.unsubscribe([...filters]);
+  /**
+   * Hands over what the broker keeps under the filters. Each filter is read by itself, at QoS 0, since a default Mosquitto
+   * drops what it cannot write at once beyond a thousand messages. It ends with the answer to a ping that was sent behind
+   * the subscription: most brokers send all before. Then `onRead` is told whether that may be all: not where one filter
+   * found a thousand. What comes later is still handed over, until the reading resolves.
+   */
+  readRetained(
+    filters: readonly string[],
+    found: (message: BrokerMessage) => void,
+    onRead: (isAll: boolean) => void,
+  ): Promise<void> {
+    const reading = this.#reading.then(() => this.#read(filters, found, onRead));
+    this.#reading = reading.catch(() => undefined);
+    return reading;
+  }
+
+  async #read(
+    filters: readonly string[],
+    found: (message: BrokerMessage) => void,
+    onRead: (isAll: boolean) => void,
+  ): Promise<void> {
+    let count = 0;
+    let heardAt = Number.NEGATIVE_INFINITY;
+    const untilQuiet = async (forMs: number) => {
+      heardAt = this.#clock.monotonic();
+      for (let leftMs = forMs; leftMs > 0; leftMs = heardAt + forMs - this.#clock.monotonic()) {
+        await sleep(this.#clock, leftMs, this.#signal);
+        if (!this.isLive) throw new NotConnectedError();
+      }
+    };
+    this.#reader = (message) => {
+      if (message.isRetained) {
+        heardAt = this.#clock.monotonic();
+        count += 1;
+      }
+      found(message);
+    };
+    try {
+      let isAll = true;
+      for (const filter of filters) {
+        const before = count;
+        await Promise.all([this.#subscribe([filter], { nl: true }), this.#pingAnswered()]);
+        if (count - before >= mostSurelySent) isAll = false;
+      }
+      if (count === 0) await untilQuiet(quietMs);
+      onRead(isAll);
+      await untilQuiet(lateMs).catch(() => undefined);
+    } finally {
+      this.#reader = null;
+      if (this.isLive) this.#client.unsubscribe([...filters]);
+    }
+  }
+
+  /** Resolves once the broker has answered all that was sent so far; throws BrokerAway. */
+  #pingAnswered(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (!this.isLive) throw new NotConnectedError();
+      const onClose = () => reject(new NotConnectedError());
+      this.#client.once('close', onClose);
+      this.#pings.ask(() => {
+        this.#client.off('close', onClose);
+        resolve();
+      });
+    });
   }
 
   /** Says goodbye unless an acknowledgement is owed, within half a second, and hangs up. */
@@ -207,7 +286,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     // Whoever may not read its own topics goes without: commands come all the same.
     const ownTopics = [...(will ? [will.topic] : []), ...overheard];
     // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
-    this.subscribe(subscriptions, { rap: true }, ownTopics).then(
+    this.#subscribe(subscriptions, { rap: true }, ownTopics).then(
       () => this.#subscribed(properties.receiveMaximum),
       (error) => this.#giveUp(describeError(error)),
     );
@@ -235,8 +314,14 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   #heard(message: BrokerMessage): void {
     if (this.#reason !== null) return;
-    if (this.#connectedAt === null) this.#early.push(message);
-    else this.emit('message', message);
+    if (this.#connectedAt === null) {
+      this.#early.push(message);
+      return;
+    }
+    const isRead = this.#reader !== null && !this.#isSubscribed(message.topic);
+    if (isRead) this.#reader?.(message);
+    // What comes live may be overheard at the same time.
+    if (!isRead || !message.isRetained) this.emit('message', message);
   }
 
   #failed(error: Error & { code?: unknown }): void {

@@ -10,8 +10,8 @@ export class Pings {
   readonly #client: MqttClient;
   readonly #everyMs: number;
   readonly #clock: Clock;
-  /** When the pings were sent that have no answer yet, oldest first. */
-  readonly #unanswered: number[] = [];
+  /** The pings that have no answer yet, oldest first. */
+  readonly #unanswered: { readonly sentAt: number; onAnswer?: () => void }[] = [];
   #sentAfter: number;
   #isStopped = false;
   #cancel: () => void = () => {};
@@ -23,10 +23,13 @@ export class Pings {
     this.#sentAfter = clock.monotonic();
     // The library sends pings of its own, which are answered in the same order.
     client.on('packetsend', ({ cmd }: Packet) => {
-      if (cmd === 'pingreq') this.#unanswered.push(clock.monotonic());
+      if (cmd === 'pingreq') this.#unanswered.push({ sentAt: clock.monotonic() });
     });
     client.on('packetreceive', ({ cmd }: Packet) => {
-      if (cmd === 'pingresp') this.#sentAfter = this.#unanswered.shift() ?? this.#sentAfter;
+      if (cmd !== 'pingresp') return;
+      const ping = this.#unanswered.shift();
+      this.#sentAfter = ping?.sentAt ?? this.#sentAfter;
+      ping?.onAnswer?.();
     });
   }
 
@@ -39,6 +42,13 @@ export class Pings {
   start(): void {
     this.#sentAfter = this.#clock.monotonic();
     this.#pingLater();
+  }
+
+  /** Pings the broker now, and calls back once it has answered all that was sent before; never if the connection ends. */
+  ask(onAnswer: () => void): void {
+    this.#client.sendPing();
+    const ping = this.#unanswered.at(-1);
+    if (ping) ping.onAnswer = onAnswer;
   }
 
   /** Sends no more pings. */

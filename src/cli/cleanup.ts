@@ -9,9 +9,6 @@ import { devicesNamedIn } from '../publishing/cleanup.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { setUp } from './setup.ts';
 
-/** Slow brokers need a moment before they start to send what they keep. */
-const patience = { quietMs: 1_000, longestMs: 60_000 };
-
 /** Readings in a row that find nothing but what was deleted before: a cluster may need a moment, but not more of them. */
 const mostInVain = 2;
 
@@ -87,7 +84,7 @@ async function deleteUnder(
 ): Promise<readonly string[]> {
   for (let inVain = 0; ; ) {
     const found = new Set<string>();
-    await connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
+    await connection.readRetained(filters, ({ topic, payload, isRetained }) => {
       if (isRetained && payload !== '' && note(topic, payload, kept, topics)) found.add(topic);
     });
     const own = [...found].filter(isOwn);
@@ -111,7 +108,7 @@ async function runningBridges(
 ): Promise<string[]> {
   const running = new Set<string>();
   const filter = topics.ofBridge(isOneOfSeveral ? topics.bridgeName : '+', 'state');
-  await connection.readRetained([filter], patience, ({ topic, payload }) => {
+  await connection.readRetained([filter], ({ topic, payload }) => {
     if (payload === 'online' && topics.bridgeNamed(topic) !== null) running.add(topic);
   });
   return [...running];

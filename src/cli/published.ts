@@ -8,9 +8,6 @@ import { pollNames } from '../polling/pollStatus.ts';
 import { type CloudDeviceKind, cloudKinds } from '../store/changes.ts';
 import type { StandIns } from './standIns.ts';
 
-/** Where much happens it is never quiet. */
-const patience = { quietMs: 500, longestMs: 5_000 };
-
 /** What a bridge has retained on the broker: what it says of itself, and the records that it shows. */
 export interface Published {
   readonly state: string | null;
@@ -25,7 +22,7 @@ export async function readPublished(connection: Connection, topics: Topics): Pro
   const found = new Map<string, string>();
   const own = ['state', 'cloud', 'info', 'health'].map((path) => topics.bridge(path));
   const filters = [...own, ...cloudKinds.map((kind) => topics.device(kind, '+'))];
-  await connection.readRetained(filters, patience, ({ topic, payload }) => found.set(topic, payload));
+  await connection.readRetained(filters, ({ topic, payload }) => found.set(topic, payload));
   const records = [...found].flatMap(([topic, payload]) => {
     const { kind, path } = topics.parse(topic) ?? {};
     const known = cloudKinds.find((each) => each === kind);

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { type FoundDiscovery, readDiscovery, statesPath, type Topics } from '../homeassistant/topics.ts';
@@ -14,9 +15,6 @@ import { cloudKinds } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { IncidentEvents } from './incidentEvents.ts';
 import type { DeviceKey, Publisher } from './publisher.ts';
-
-// Brokers send what they keep at once; the longest time is for a slow one with tens of thousands.
-const patience = { quietMs: 300, longestMs: 10_000 };
 
 /** The nodes of a cluster may take so long to tell one another what they keep. */
 const againMs = 120_000;
@@ -110,14 +108,25 @@ export class Cleanup {
   }
 
   async #scanOnce(): Promise<void> {
-    const { connection, topics, shard, publisher, clock, log } = this.#parts;
+    const { connection, topics, shard, clock, log } = this.#parts;
     if (this.#isStopped || clock.monotonic() < this.#pausedUntil) return;
     const found = new RetainedScan(topics, shard);
     const filters = [topics.discoveryFilter, ...topics.stateFilters, ...topics.bridgeFilters];
+    const taken = new Set<string>();
+    let isScanned = false;
+    let isMore = false;
+    const note = (topic: string, payload: string) => {
+      found.note(topic, payload);
+      isMore = isScanned;
+    };
     try {
-      this.#isComplete = await this.#read(filters, (topic, payload) => found.note(topic, payload));
-      this.#failures = 0;
-      this.#take(found);
+      await this.#read(filters, note, (isAll) => {
+        this.#failures = 0;
+        this.#isComplete = isAll;
+        isScanned = true;
+        this.#take(found, taken);
+      });
+      if (isMore) this.#take(found, taken);
     } catch (error) {
       // The next connection scans; but a broker that refuses it goes without.
       this.#failures = connection.isConnected ? maxFailures : this.#failures + 1;
@@ -127,26 +136,42 @@ export class Cleanup {
       log[isSaid ? 'debug' : 'warn'](
         `What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`,
       );
+      this.#sweep();
     }
+  }
+
+  /** Takes what was found and not taken yet, so that nothing is deleted twice. */
+  #take(found: RetainedScan, taken: Set<string>): void {
+    const { state, publisher, incidentEvents, retained } = this.#parts;
+    for (const [topic, { componentIds }] of found.discoveries()) {
+      if (!taken.has(topic)) publisher.foundDiscovery(topic, componentIds);
+      taken.add(topic);
+    }
+    for (const topic of found.states()) {
+      if (!taken.has(topic)) retained.found(topic);
+      taken.add(topic);
+    }
+    for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
+    incidentEvents.takeOver(found.incidentsOfOthers());
+    for (const device of found.leftBehind()) this.#leave(device);
+    this.#sweep();
+  }
+
+  #sweep(): void {
+    const { publisher } = this.#parts;
     this.#resolveScanned();
     if (publisher.isShowingDevices) publisher.sweepAgain();
   }
 
-  #take(found: RetainedScan): void {
-    const { state, publisher, incidentEvents, retained } = this.#parts;
-    for (const [topic, { componentIds }] of found.discoveries()) {
-      publisher.foundDiscovery(topic, componentIds);
-    }
-    for (const topic of found.states()) retained.found(topic);
-    for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
-    incidentEvents.takeOver(found.incidentsOfOthers());
-    for (const device of found.leftBehind()) this.#leave(device);
-  }
-
-  #read(filters: readonly string[], found: (topic: string, payload: string) => void): Promise<boolean> {
-    return this.#parts.connection.readRetained(filters, patience, ({ topic, payload, isRetained }) => {
+  #read(
+    filters: readonly string[],
+    found: (topic: string, payload: string) => void,
+    onRead?: (isAll: boolean) => void,
+  ): Promise<void> {
+    const hand = ({ topic, payload, isRetained }: BrokerMessage) => {
       if (isRetained && payload !== '') found(topic, payload);
-    });
+    };
+    return this.#parts.connection.readRetained(filters, hand, onRead);
   }
 
   #leave(device: DeviceKey): void {

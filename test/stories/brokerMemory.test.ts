@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
-import { Home, minuteMs } from './home.ts';
+import { Home, minuteMs, secondMs } from './home.ts';
 
 async function startHome(): Promise<Home> {
   const home = new Home({ cloud: { sonics: 2 } });
@@ -42,6 +42,37 @@ describe('a broker', () => {
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
     home.machine.kill();
   });
+
+  it.each([
+    ['all that it keeps', () => true],
+    ['what it keeps of valves', (topic: string) => topic.includes('/sonic/')],
+  ])(
+    'that sends %s only after its answer to the ping loses nothing, and keeps nothing stale',
+    async (_, isLate) => {
+      const home = new Home({ isWired: true, cloud: { sonics: 2 } });
+      await home.start();
+      await home.pass(5 * minuteMs);
+      const before = pictureOf(home);
+      await home.stop();
+      const stale = ['', '/availability', '/usage'].map((path) => `sonic2mqtt/sonic/gone${path}`);
+      for (const topic of stale) home.broker.publish(topic, '{}', true);
+      home.wire.play({
+        fromBroker: (packet, way) => {
+          if (packet.cmd !== 'publish' || !packet.retain || !isLate(packet.topic)) return false;
+          home.time.after(1_000, () => way.toBridge(packet));
+          return true;
+        },
+      });
+      const from = home.messages.length;
+      await home.start();
+      await home.pass(10 * secondMs);
+      const deleted = home.messages.slice(from).filter(({ payload }) => payload === '');
+      expect(deleted.map(({ topic }) => topic).toSorted()).toEqual(stale);
+      await home.pass(5 * minuteMs);
+      expectWhole(home, before);
+      await home.stop();
+    },
+  );
 
   it('that keeps what others have written there shows the truth again, and what is theirs stays', async () => {
     const home = await startHome();
