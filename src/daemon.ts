@@ -79,7 +79,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const retained = new Retained(connection, log);
 
   const selection = config.filters.properties;
-  const store = new Store({ selection, shard, memory: state, staleAfterMs, clock });
+  const store = new Store({ selection, shard, memory: state, clock });
   const base = { topics, state, client, connection, store, clock, random, log };
   const { schedules } = config;
   const poller = new Poller({

@@ -86,7 +86,7 @@ function exampleUsage(world: World, sonicId: string): Usage {
     const { daily } = world.usage(sonicId, { year, month: number });
     record = withReading(record, { month, daily, presentMonth, readAt: world.now });
   }
-  const { days, ...usage } = usageOn(day, present(record), false);
+  const { days, ...usage } = usageOn(day, present(record));
   // Two months of days tell no more than three days do.
   return { ...usage, days: Object.fromEntries(Object.entries(days).slice(-3)) };
 }
@@ -95,5 +95,5 @@ function examplePressureTests(world: World, sonicId: string): PressureTestDays {
   const timezone = world.timezoneOf(world.propertyOf(sonicId));
   world.addPressureTest(sonicId, { source: 'schedule' });
   const tests = testsByDay(world.pressureTestsOf(sonicId), timezone);
-  return pressureTestsOn(dayAt(world.now, timezone).date, tests, false);
+  return pressureTestsOn(dayAt(world.now, timezone).date, tests);
 }

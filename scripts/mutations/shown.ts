@@ -79,15 +79,15 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'one list without a device removes none',
     file: 'src/store/table.ts',
-    text: 'constructor(maxAgeMs: number, maxMisses = 2) {',
-    replacement: 'constructor(maxAgeMs: number, maxMisses = 1) {',
+    text: 'constructor(maxMisses = 2) {',
+    replacement: 'constructor(maxMisses = 1) {',
     tests: storeTests,
   },
   {
     promise: 'absences that were interrupted do not count',
     file: 'src/store/table.ts',
-    text: '    entry.misses = 0;\n    entry.isStale = false;',
-    replacement: '    entry.isStale = false;',
+    text: '    entry.misses = 0;\n    if (',
+    replacement: '    if (',
     tests: storeTests,
   },
   {

@@ -13,8 +13,13 @@ export interface PressureTestDays {
 
 const daysShown = 60;
 
-/** The days to show on a date; old readings say nothing of today. */
-export function pressureTestsOn(date: string, { by_day }: PressureTests, isOld: boolean): PressureTestDays {
+/** What old readings say: nothing of today. */
+export function withoutToday(tests: PressureTestDays): PressureTestDays {
+  return { ...tests, todayCount: null };
+}
+
+/** The days to show on a date. */
+export function pressureTestsOn(date: string, { by_day }: PressureTests): PressureTestDays {
   const tests = Object.entries(by_day)
     .filter(([, ofDay]) => ofDay.length > 0)
     .map(([day, ofDay]): [string, string[]] => [day, ofDay.map(({ id }) => id)])
@@ -22,7 +27,7 @@ export function pressureTestsOn(date: string, { by_day }: PressureTests, isOld: 
   const days = Object.fromEntries(tests.filter(([day]) => day > dateAfter(date, -daysShown)));
   return {
     lastDay: tests.at(-1)?.[0] ?? null,
-    todayCount: isOld ? null : (days[date]?.length ?? 0),
+    todayCount: days[date]?.length ?? 0,
     days,
   };
 }

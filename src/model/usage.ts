@@ -212,13 +212,18 @@ function mlThrough({ frozenMl, months }: UsageRecord, last: string): number {
   return frozenMl + sum(days);
 }
 
-/** The usage to show on a day. Old readings say nothing of today, but the sum stands. */
-export function usageOn(day: Day, record: UsageRecord, isOld: boolean): Usage {
+/** What old readings say: nothing of the present, but the sum stands. */
+export function withoutPresent(usage: Usage): Usage {
+  return { ...usage, todayL: null, yesterdayL: null, monthL: null };
+}
+
+/** The usage to show on a day. */
+export function usageOn(day: Day, record: UsageRecord): Usage {
   const presentMonth = monthOf(day.date);
   const previous = monthAfter(presentMonth, -1);
   const { months, frozenMl, isWhole, changedAt } = record;
   // A month that has just begun has no water yet, and the cloud sends its days once it has.
-  const isKnown = !isOld && (presentMonth in months || previous in months);
+  const isKnown = presentMonth in months || previous in months;
   const dayBefore = dateAfter(day.date, -1);
   const totalMl = Object.values(months).reduce((total, days) => total + sum(days), frozenMl);
   const dayStart = new Date(day.startedAt).toISOString();

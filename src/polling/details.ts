@@ -5,7 +5,6 @@ import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import type { Store } from '../store/store.ts';
-import { Ages } from './ages.ts';
 import { type DeviceQuery, deviceConcurrency, fetchPerDevice } from './perDevice.ts';
 import { mergeProblems, type PollProblem, type PollStatuses, toProblem } from './pollStatus.ts';
 
@@ -13,8 +12,6 @@ export interface DetailsOptions {
   readonly client: CloudClient;
   readonly store: Store;
   readonly statuses: PollStatuses;
-  /** How long a hub that cannot be read keeps its last values, in ms. */
-  readonly hubMaxAgeMs: number;
   /** Cancels what is in progress. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -26,7 +23,6 @@ export class Details {
   readonly #options: DetailsOptions;
   readonly #client: CloudClient;
   readonly #store: Store;
-  readonly #hubAges = new Ages();
   /** Reads hubs and categories, unless that is in progress; resolves after that and never rejects. */
   readonly hubsAndCategories = singleFlight(async () => {
     const ends = await Promise.allSettled([this.#readCategories(), this.#readHubs()]);
@@ -89,32 +85,24 @@ export class Details {
   async #readHubs(): Promise<void> {
     const store = this.#store;
     const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
-    // A hub that is not read any more must not keep its last values.
-    for (const id of this.#hubAges.keepOnly(ids)) store.missedHub(id);
-    const { clock, signal } = this.#options;
-    const failure = await fetchPerDevice(ids, this.#hubQuery(), { client: this.#client, clock, signal });
+    const { clock, signal, statuses } = this.#options;
+    const startedAt = clock.monotonic();
+    const options = { client: this.#client, clock, signal };
+    const failure = await fetchPerDevice(ids, this.#hubQuery(), options).finally(() =>
+      store.markStale('hubs', statuses.staleBefore('properties', startedAt)),
+    );
     if (failure) this.#logFailure('hubs', failure.error);
   }
 
   #hubQuery(): DeviceQuery {
-    const { clock, signal, statuses, hubMaxAgeMs } = this.#options;
+    const { signal } = this.#options;
     return {
       operation: 'read_hub',
-      read: async (id) => {
-        const at = clock.monotonic();
+      read: async (id, sentAt) => {
         const call = { operation: 'read_hub', params: { hub_id: id } } as const;
-        this.#store.setHub(id, await this.#client.call(call, { signal }));
-        this.#hubAges.read(id, at);
+        this.#store.setHub(id, await this.#client.call(call, { signal }), sentAt);
       },
-      onNone: (id) => this.#store.setHub(id, null),
-      onFailed: (id, at) => {
-        const isTooOld = this.#hubAges.missed(
-          id,
-          Math.min(at, statuses.agesUntil('properties')),
-          hubMaxAgeMs,
-        );
-        if (isTooOld) this.#store.missedHub(id);
-      },
+      onNone: (id, sentAt) => this.#store.setHub(id, null, sentAt),
       onUnavailable: () => this.#store.dropHubs(),
     };
   }

@@ -16,12 +16,10 @@ const maxDevicesWithoutGap = 20;
 /** A request that is sent for each device by itself; times are ms of the monotonic clock. */
 export interface DeviceQuery {
   readonly operation: OperationName;
-  /** Reads one device and stores the answer. */
-  readonly read: (id: string) => Promise<void>;
-  /** The cloud has no such data for this device. */
-  readonly onNone: (id: string, at: number) => void;
-  /** The device could not be read. */
-  readonly onFailed: (id: string, at: number) => void;
+  /** Reads one device and stores the answer to a request that is sent at that time. */
+  readonly read: (id: string, sentAt: number) => Promise<void>;
+  /** The cloud has no such data for this device, by a request that was sent at that time. */
+  readonly onNone: (id: string, sentAt: number) => void;
   /** The cloud does not offer the operation. */
   readonly onUnavailable: () => void;
 }
@@ -49,7 +47,7 @@ export interface PartialFailure {
  */
 export async function fetchPerDevice(
   ids: readonly string[],
-  { operation, read, onNone, onFailed, onUnavailable }: DeviceQuery,
+  { operation, read, onNone, onUnavailable }: DeviceQuery,
   { client, onProgress = () => {}, withinMs = 0, clock, signal }: FetchOptions,
 ): Promise<PartialFailure | null> {
   const wanted = ids.length;
@@ -63,17 +61,14 @@ export async function fetchPerDevice(
     const waitMs = nextAt - clock.monotonic();
     nextAt += gapMs;
     if (waitMs > 0) await sleep(clock, waitMs, signal).catch(() => {});
-    const at = clock.monotonic();
+    const sentAt = clock.monotonic();
     try {
-      if (!signal.aborted) await read(id);
+      if (!signal.aborted) await read(id, sentAt);
     } catch (error) {
       if (isMissing(error)) {
         missing.push(error);
-        onNone(id, at);
-      } else {
-        failures.push(error);
-        onFailed(id, at);
-      }
+        onNone(id, sentAt);
+      } else failures.push(error);
     }
     onProgress();
   });

@@ -130,15 +130,15 @@ export function freshUntil(records: StatusByPoll): number {
 }
 
 /**
- * Up to which time, in ms of the monotonic clock, the data of this poll ages: as long as the cloud answers the poll that
- * decides about freshness. While the cloud is unreachable everything is unavailable, and no value changes.
+ * Up to which time, in ms of the monotonic clock, data ages: as long as the cloud answers the poll that decides about
+ * freshness. While the cloud is unreachable everything is unavailable, and no value changes.
  */
-export function agesUntil(slice: PollName, records: StatusByPoll): number {
+export function agesUntil(records: StatusByPoll): number {
   const judged = judgedSlice(records);
   if (judged === null) return Number.POSITIVE_INFINITY;
   const { failure, answeredAt } = records[judged];
   const isAnswering = failure === null || failure.kind === 'incomplete';
-  return slice !== judged && isAnswering ? answeredAt : Number.NEGATIVE_INFINITY;
+  return isAnswering ? answeredAt : Number.NEGATIVE_INFINITY;
 }
 
 /** How much of a poll's first run is done. */
@@ -215,9 +215,9 @@ export class PollStatuses {
     return this.#schedules[slice].periodMs;
   }
 
-  /** Up to which time, in ms of the monotonic clock, the data of a poll ages; see the function. */
-  agesUntil(slice: PollName): number {
-    return agesUntil(slice, this.#records);
+  /** By a run that was sent at that time: what the poll read before is stale, in ms of the monotonic clock. */
+  staleBefore(slice: PollName, sentAt: number): number {
+    return Math.min(sentAt, agesUntil(this.#records)) - this.maxAgeMs(slice);
   }
 
   /** Records the progress of a first run. */
@@ -233,7 +233,7 @@ export class PollStatuses {
   /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
   get isCloudAnswering(): boolean {
     const isDeciding = vitalPolls.some((slice) => this.#running.has(slice));
-    return !isDeciding && this.agesUntil('telemetry') > Number.NEGATIVE_INFINITY;
+    return !isDeciding && agesUntil(this.#records) > Number.NEGATIVE_INFINITY;
   }
 
   /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */

@@ -131,7 +131,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       const isNews = event === 'incident_opened' || event === 'incident_closed';
       if (isNews && this.#areListsRead) this.readValvesSoon();
     });
-    this.#details = new Details({ ...parts, hubMaxAgeMs: options.staleAfterMs });
+    this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts, log);
     this.#usage = new UsagePoll(parts, state);
     this.#pressureTests = new PressureTestPoll(parts, log);
@@ -217,7 +217,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     // Without a list of sonics there is nothing to ask for.
     if (isSonicPoll(slice) && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(slice);
-    if (slice === 'telemetry' || isAging(slice)) this.#store.setMaxAge(slice, statuses.maxAgeMs(slice));
     this.#store.setAging(statuses.isCloudAnswering);
     let failure: PollFailure | null;
     try {
@@ -230,9 +229,9 @@ export class Poller extends EventEmitter<PollerEvents> {
     statuses.end(slice, startedAt, failure);
     if (failure?.isInDoubt) this.#log.debug(`Reading ${slice} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
-    if (!isRead && isAging(slice)) {
-      this.#store.missed(slice, Math.min(startedAt, statuses.agesUntil(slice)));
-    } else if (isRead && !isSonicPoll(slice)) this.#onReached();
+    // Measured values age by themselves.
+    if (slice !== 'telemetry') this.#store.markStale(slice, statuses.staleBefore(slice, startedAt));
+    if (isRead && !isSonicPoll(slice)) this.#onReached();
     if (this.#areListsRead && statuses.records[slice].failure === null) {
       if (before.failure?.kind === 'unavailable') this.#runFailed(slice);
       if (slice === 'sonics' && before.lastSuccessAt === null) {
@@ -283,9 +282,4 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#usage.refresh();
     this.#pressureTests.refresh();
   }
-}
-
-/** Whether the records of a poll grow stale when it misses them. */
-function isAging(slice: PollName): slice is 'signals' | 'sonics' | 'incidents' {
-  return slice === 'signals' || slice === 'sonics' || slice === 'incidents';
 }

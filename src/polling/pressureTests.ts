@@ -2,7 +2,6 @@ import { sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { pressureTestsOn } from '../model/pressureTests.ts';
 import type { PressureTests } from '../model/records.ts';
-import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
 import { incomplete, type PollFailure } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
@@ -14,7 +13,6 @@ const newTestWaitsMs = [500, 2_000, 5_000, 10_000, 30_000];
 export class PressureTestPoll {
   readonly #parts: SonicPollParts;
   readonly #log: Log;
-  readonly #ages = new Ages();
   readonly #tests = new Map<string, PressureTests>();
 
   constructor(parts: SonicPollParts, log: Log) {
@@ -35,27 +33,24 @@ export class PressureTestPoll {
 
   /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
   refresh(): void {
-    const present = new Set(this.#parts.store.ids('sonic'));
-    for (const id of this.#tests.keys()) {
-      if (present.has(id)) this.#update(id);
-      else {
-        this.#tests.delete(id);
-        this.#ages.forget(id);
-      }
+    for (const [id, tests] of this.#tests) {
+      const readAt = this.#parts.store.pressureTests.readAt(id);
+      if (readAt === undefined) this.#tests.delete(id);
+      else this.#update(id, tests, readAt);
     }
   }
 
   /** Reads the tests of a sonic a few times, until one shows that was just started; never rejects. */
   async readNewTest(sonicId: string): Promise<void> {
     const { client, store, signal, clock } = this.#parts;
-    const shown = () => Object.values(store.sonicView(sonicId)?.pressureTests?.days ?? {}).flat();
+    const shown = () => Object.values(store.pressureTests.of(sonicId)?.days ?? {}).flat();
     const known = new Set(shown());
     for (const waitMs of newTestWaitsMs) {
       try {
         await sleep(clock, waitMs, signal);
         const isOffered = client.availability('read_pressure_tests') === 'available';
         if (!isOffered || clockProblem(this.#parts) || store.sonicView(sonicId) === null) return;
-        await this.#read(sonicId);
+        await this.#read(sonicId, clock.monotonic());
       } catch (error) {
         if (signal.aborted) return;
         this.#log.debug({ device: sonicId }, `A new pressure test could not be read: ${String(error)}`);
@@ -68,34 +63,25 @@ export class PressureTestPoll {
     const { store } = this.#parts;
     return {
       operation: 'read_pressure_tests',
-      read: (id) => this.#read(id),
-      // A sonic that has had tests keeps them.
-      onNone: (id, at) => {
-        if (this.#tests.has(id)) this.#failed(id, at);
-        else store.setPressureTests(id, null);
+      read: (id, sentAt) => this.#read(id, sentAt),
+      onNone: (id, sentAt) => {
+        // A sonic that has had tests keeps them.
+        if (!this.#tests.has(id)) store.setPressureTests(id, null, sentAt);
       },
-      onFailed: (id, at) => this.#failed(id, at),
       onUnavailable: () => store.dropPressureTests(),
     };
   }
 
-  async #read(sonicId: string): Promise<void> {
-    const { client, signal, clock } = this.#parts;
+  async #read(sonicId: string, sentAt: number): Promise<void> {
+    const { client, signal } = this.#parts;
     const call = { operation: 'read_pressure_tests', params: { thing_id: sonicId } } as const;
-    this.#tests.set(sonicId, await client.call(call, { signal }));
-    this.#ages.read(sonicId, clock.monotonic());
-    this.#update(sonicId);
+    const tests = await client.call(call, { signal });
+    this.#tests.set(sonicId, tests);
+    this.#update(sonicId, tests, sentAt);
   }
 
-  #failed(sonicId: string, at: number): void {
-    if (this.#ages.missed(sonicId, at, this.#parts.statuses.maxAgeMs('pressure_tests')))
-      this.#update(sonicId);
-  }
-
-  #update(sonicId: string): void {
+  #update(sonicId: string, tests: PressureTests, sentAt: number): void {
     const { store, days } = this.#parts;
-    const tests = this.#tests.get(sonicId);
-    if (!tests) return;
-    store.setPressureTests(sonicId, pressureTestsOn(days.of(sonicId).date, tests, this.#ages.isOld(sonicId)));
+    store.setPressureTests(sonicId, pressureTestsOn(days.of(sonicId).date, tests), sentAt);
   }
 }

@@ -33,20 +33,14 @@ export async function querySonics(
   query: DeviceQuery,
   onProgress: () => void,
 ): Promise<PollProblem | null> {
-  const onFailed: DeviceQuery['onFailed'] = (id, at) =>
-    query.onFailed(id, Math.min(at, statuses.agesUntil(slice)));
-  const failure = await fetchPerDevice(
-    sonicIds,
-    { ...query, onFailed },
-    {
-      client,
-      onProgress,
-      // The last sonic is read well before the first is due again, even if as many Wi-Fi sonics follow.
-      withinMs: 0.4 * statuses.periodMs(slice),
-      clock,
-      signal,
-    },
-  );
+  const failure = await fetchPerDevice(sonicIds, query, {
+    client,
+    onProgress,
+    // The last sonic is read well before the first is due again, even if as many Wi-Fi sonics follow.
+    withinMs: 0.4 * statuses.periodMs(slice),
+    clock,
+    signal,
+  });
   if (failure === null) return null;
   const { message, key } = toProblem(failure.error);
   return { message: `${failure.failed} of ${failure.wanted} sonics: ${message}`, key };
@@ -55,7 +49,7 @@ export async function querySonics(
 /** The sonics with those first of which nothing is known yet. */
 export function unknownFirst(store: Store, key: 'usage' | 'pressureTests'): string[] {
   const ids = store.ids('sonic');
-  const unknown = new Set(ids.filter((id) => store.sonicView(id)?.[key] === undefined));
+  const unknown = new Set(ids.filter((id) => store[key].of(id) === undefined));
   return [...unknown, ...ids.filter((id) => !unknown.has(id))];
 }
 

@@ -50,19 +50,18 @@ export class TelemetryPoll {
   }
 
   #query(isWifi: boolean): DeviceQuery {
-    const { client, store, signal } = this.#parts;
+    const { client, store, statuses, signal } = this.#parts;
     const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
     return {
       operation,
       read: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
         const telemetry = await client.call(call, { signal });
-        const isCurrent = store.setTelemetry(id, telemetry, measurementAgeMs(telemetry, client.cloudNow));
+        const ageMs = measurementAgeMs(telemetry, client.cloudNow);
+        const isCurrent = store.setTelemetry(id, telemetry, ageMs, statuses.maxAgeMs('telemetry'));
         this.#logSilence(id, telemetry, isCurrent);
       },
-      onNone: (id) => void store.setTelemetry(id, null, 0),
-      // The last values age by themselves.
-      onFailed: () => {},
+      onNone: (id) => void store.setTelemetry(id, null),
       onUnavailable: () => store.dropTelemetry(isWifi),
     };
   }

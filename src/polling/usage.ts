@@ -1,15 +1,11 @@
 import { CloudError } from '../cloud/errors.ts';
-import { type Day, isFirstOfMonth, monthOf } from '../model/calendar.ts';
+import { isFirstOfMonth, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
-import { monthsDue, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
+import { monthsDue, usageOn, withReading } from '../model/usage.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { Ages } from './ages.ts';
 import type { DeviceQuery } from './perDevice.ts';
 import { incomplete, type PollFailure } from './pollStatus.ts';
 import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
-
-/** What the shown usage of a sonic is computed from: its record, the day, whether it is old, whether it is on disk. */
-type Basis = readonly [UsageRecord, Day, boolean, boolean];
 
 /** The usage of a sonic that is gone is kept for so long, in case it comes back. */
 const keptForMs = 90 * 86_400_000;
@@ -28,14 +24,14 @@ interface MonthsRead {
 export class UsagePoll {
   readonly #parts: SonicPollParts;
   readonly #state: StateFile;
-  readonly #ages = new Ages();
   readonly #read = new Map<string, MonthsRead>();
-  /** What the stored usage of each sonic was computed from: most of the time nothing of it has changed. */
-  readonly #bases = new Map<string, Basis>();
 
   constructor(parts: SonicPollParts, state: StateFile) {
     this.#parts = parts;
     this.#state = state;
+    // What an earlier run has read may still be current.
+    const { store, statuses, clock } = parts;
+    store.markStale('usage', clock.monotonic() - statuses.maxAgeMs('usage'));
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
@@ -43,8 +39,8 @@ export class UsagePoll {
     const { store, statuses } = this.#parts;
     const clock = clockProblem(this.#parts);
     if (clock) return { kind: 'unreadable', ...clock };
-    this.refresh();
     const ids = unknownFirst(store, 'usage');
+    for (const id of ids) if (store.usage.of(id) === undefined) this.#update(id);
     let read = 0;
     const onProgress = () => statuses.recordProgress('usage', ++read, ids.length);
     return incomplete(await querySonics(this.#parts, 'usage', ids, this.#query(), onProgress));
@@ -61,13 +57,11 @@ export class UsagePoll {
     const { store } = this.#parts;
     return {
       operation: 'read_daily_usage',
-      read: (id) => this.#readMonths(id),
-      // A sonic that has had usage keeps it.
-      onNone: (id, at) => {
-        if (this.#state.usageOf(id)) this.#failed(id, at);
-        else store.setUsage(id, null);
+      read: (id, sentAt) => this.#readMonths(id, sentAt),
+      onNone: (id, sentAt) => {
+        // A sonic that has had usage keeps it.
+        if (!this.#state.usageOf(id)) store.setUsage(id, null, sentAt);
       },
-      onFailed: (id, at) => this.#failed(id, at),
       onUnavailable: () => store.dropUsage(),
     };
   }
@@ -76,7 +70,7 @@ export class UsagePoll {
    * Reads the months of a sonic that are due. A month that the cloud does not have counts as no water; if the cloud has
    * none of them, this rejects with the cloud's error, as with any other failure. What was read is kept.
    */
-  async #readMonths(sonicId: string): Promise<void> {
+  async #readMonths(sonicId: string, sentAt: number): Promise<void> {
     const { date } = this.#parts.days.of(sonicId);
     const presentMonth = monthOf(date);
     const read = this.#read.get(sonicId) ?? { previousReadOn: null, months: new Set(), presentMonth: null };
@@ -93,7 +87,7 @@ export class UsagePoll {
         if (month === presentMonth) read.presentMonth = month;
       } catch (error) {
         if (!(error instanceof CloudError && isAboutOneMonth(error))) {
-          this.#keep(sonicId, answers, presentMonth, read);
+          this.#keep(sonicId, answers, presentMonth, read, sentAt);
           throw error;
         }
         failures.push(error);
@@ -105,7 +99,7 @@ export class UsagePoll {
     const isEmptyMonth = isPreviousRead && !hasWater && read.presentMonth !== presentMonth;
     if (unknown.length === due.length && !isEmptyMonth) throw failures[0];
     for (const month of unknown) answers.set(month, []);
-    this.#keep(sonicId, answers, presentMonth, read);
+    this.#keep(sonicId, answers, presentMonth, read, sentAt);
     const failure = failures.find(({ kind }) => kind !== 'notFound');
     if (failure) throw failure;
     read.previousReadOn = date;
@@ -124,6 +118,7 @@ export class UsagePoll {
     answers: ReadonlyMap<string, DailyUsage['daily']>,
     presentMonth: string,
     { months: readMonths }: MonthsRead,
+    sentAt: number,
   ): void {
     const { days, clock } = this.#parts;
     const before = this.#state.usageOf(sonicId);
@@ -139,40 +134,20 @@ export class UsagePoll {
       (key) => before?.[key] !== record[key],
     );
     this.#state.recordUsage(sonicId, record, hasChanged);
-    if (answers.has(presentMonth)) this.#ages.read(sonicId, clock.monotonic());
-    this.#update(sonicId);
+    if (answers.has(presentMonth)) this.#update(sonicId, sentAt);
+    else this.#update(sonicId);
   }
 
-  #failed(sonicId: string, at: number): void {
-    this.#recallAge(sonicId);
-    if (this.#ages.missed(sonicId, at, this.#parts.statuses.maxAgeMs('usage'))) this.#update(sonicId);
-  }
-
-  #update(sonicId: string): void {
-    const { store, days } = this.#parts;
+  /** Stores what is kept of a sonic as of now; `sentAt` is when its present month was requested, unless that was before. */
+  #update(sonicId: string, sentAt?: number): void {
+    const { store, days, clock } = this.#parts;
     const record = this.#state.usageOf(sonicId);
     if (!record) return;
-    this.#recallAge(sonicId);
+    const usage = usageOn(days.of(sonicId), record);
     // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
-    const isLasting = this.#state.remembersUsage(sonicId);
-    const basis: Basis = [record, days.of(sonicId), this.#ages.isOld(sonicId), isLasting];
-    const before = this.#bases.get(sonicId);
-    const isStored = store.sonicView(sonicId)?.usage !== undefined;
-    if (isStored && basis.every((each, index) => each === before?.[index])) return;
-    this.#bases.set(sonicId, basis);
-    const [, day, isOld] = basis;
-    const usage = usageOn(day, record, isOld);
-    store.setUsage(sonicId, isLasting ? usage : { ...usage, totalL: null });
-  }
-
-  /** What an earlier run has read may still be current. */
-  #recallAge(sonicId: string): void {
-    const { statuses, clock } = this.#parts;
-    const record = this.#state.usageOf(sonicId);
-    if (!record || this.#ages.isRead(sonicId)) return;
-    const now = clock.monotonic();
-    this.#ages.read(sonicId, now - Math.max(0, clock.now() - record.readAt));
-    this.#ages.missed(sonicId, now, statuses.maxAgeMs('usage'));
+    const shown = this.#state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
+    const ageMs = Math.max(0, clock.now() - record.readAt);
+    store.setUsage(sonicId, shown, sentAt ?? store.usage.readAt(sonicId) ?? clock.monotonic() - ageMs);
   }
 
   #forgetGone(): void {
@@ -181,9 +156,7 @@ export class UsagePoll {
     for (const [sonicId, { readAt }] of this.#state.usageRecords()) {
       if (present.has(sonicId) || clock.now() - readAt <= keptForMs) continue;
       this.#state.forgetUsage(sonicId);
-      this.#ages.forget(sonicId);
       this.#read.delete(sonicId);
-      this.#bases.delete(sonicId);
     }
   }
 }

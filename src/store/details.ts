@@ -5,11 +5,17 @@ import { Table } from './table.ts';
 /** What the cloud tells of each device by a request of its own, where it offers that at all. */
 export class DetailTable<T extends object> {
   /** Null: the cloud has none of that device. */
-  readonly #table = new Table<T | null>(Number.POSITIVE_INFINITY);
+  readonly #table = new Table<T | null>();
+  /** What is still known by a record that is stale. */
+  readonly #whenStale: (record: T) => T | undefined;
   #isOffered = true;
 
+  constructor(whenStale: (record: T) => T | undefined = (record) => record) {
+    this.#whenStale = whenStale;
+  }
+
   /** Takes in what was requested at that time; says whether it shows anything new. */
-  set(id: string, record: T | null, sentAt = 0): boolean {
+  set(id: string, record: T | null, sentAt: number): boolean {
     return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
   }
 
@@ -27,7 +33,18 @@ export class DetailTable<T extends object> {
 
   /** Null where the cloud has none, undefined as long as that is not known. */
   of(id: string): T | null | undefined {
-    return this.#isOffered ? this.#table.get(id) : null;
+    const record = this.#isOffered ? this.#table.get(id) : null;
+    return record && this.#table.isStale(id) ? this.#whenStale(record) : record;
+  }
+
+  /** When it was requested last. */
+  readAt(id: string): number | undefined {
+    return this.#table.readAt(id);
+  }
+
+  /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
+  markStale(readBefore: number): string[] {
+    return this.#table.markStale(readBefore);
   }
 
   /** The cloud does not offer any; says whether that is news. */

@@ -35,7 +35,7 @@ interface Place {
  */
 export class OpenIncidents {
   /** A list that is complete closes what it is without: what it misses was read by itself before. */
-  readonly #table: Table<Incident>;
+  readonly #table = new Table<Incident>(1);
   readonly #places = new Map<string, Place>();
   readonly #devices: DeviceTables;
   readonly #topology: Topology;
@@ -49,21 +49,19 @@ export class OpenIncidents {
   /** What decides about more than the incidents themselves, as it was when all was marked last. */
   #decisive = '';
 
-  constructor(devices: DeviceTables, topology: Topology, changes: Changes, maxAgeMs: number) {
+  constructor(devices: DeviceTables, topology: Topology, changes: Changes) {
     this.#devices = devices;
     this.#topology = topology;
     this.#changes = changes;
-    this.#table = new Table(maxAgeMs, 1);
   }
 
   /** Takes in the open ones; one that a complete list is without is closed, as is one that any lists as such. */
   replaceAll(reading: Reading<Incident>): void {
-    const { records, isComplete, startedAt } = reading;
+    const { records, startedAt } = reading;
     for (const record of records) {
       if (!isOpen(record) && !this.#table.isOlder(record.id, startedAt)) this.#close(record);
     }
     this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
-    if (!isComplete) this.#table.ageTo(startedAt);
   }
 
   /** Takes in the answer to a change, heard at that time; says whether that was news. */
@@ -73,13 +71,9 @@ export class OpenIncidents {
     return change !== null;
   }
 
-  /** Notes a poll sent at that time that failed. */
-  ageTo(sentAt: number): void {
-    this.#table.ageTo(sentAt);
-  }
-
-  set maxAgeMs(maxAgeMs: number) {
-    this.#table.maxAgeMs = maxAgeMs;
+  /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
+  markStale(readBefore: number): string[] {
+    return this.#table.markStale(readBefore);
   }
 
   /**

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
-import type { PressureTestDays } from '../model/pressureTests.ts';
+import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
 import type {
   ApplianceCategories,
   HubDetail,
@@ -16,7 +16,7 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
-import type { Usage } from '../model/usage.ts';
+import { type Usage, withoutPresent } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { Changes, type CloudDeviceKind, cloudKinds, type Dirty, type PlannedKind } from './changes.ts';
 import { DetailTable, TelemetryTable } from './details.ts';
@@ -40,8 +40,6 @@ export interface StoreOptions {
   readonly selection: readonly string[];
   /** Which part of the properties is this bridge's; all unless given. */
   readonly shard?: Shard;
-  /** How old a record may be when a poll misses it, in ms, unless `setMaxAge` says otherwise. */
-  readonly staleAfterMs: number;
   /** Keeps what the cloud accepted and does not show; not over a restart unless given. */
   readonly memory?: AcceptedMemory;
   readonly clock: Clock;
@@ -61,8 +59,16 @@ interface StoreEvents {
   readonly incident: [IncidentEvent];
 }
 
-/** Lists whose records grow stale when their polls miss them. */
-type AgingList = 'signals' | 'sonics' | 'incidents';
+/** What grows stale when its polls miss it, each with what shows it. */
+const staleShownOn = {
+  properties: 'property',
+  signals: 'signal',
+  sonics: 'sonic',
+  incidents: 'incident',
+  hubs: 'signal',
+  usage: 'sonic',
+  pressure_tests: 'sonic',
+} as const satisfies Record<string, PlannedKind>;
 
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
@@ -84,10 +90,10 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   readonly valves = new Valves();
   readonly settings = new DetailTable<PropertySettings>();
   readonly notifications = new DetailTable<NotificationSettings>();
-  readonly hubs = new DetailTable<HubDetail>();
+  readonly hubs = new DetailTable<HubDetail>(() => undefined);
   readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
-  readonly usage = new DetailTable<Usage>();
-  readonly pressureTests = new DetailTable<PressureTestDays>();
+  readonly usage = new DetailTable<Usage>(withoutPresent);
+  readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
   /** By sonic, the pressure test that this bridge has started last. */
   readonly pressureTestJobs = new Map<string, string>();
   signalList: 'unread' | 'refused' | 'read' = 'unread';
@@ -105,23 +111,20 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   };
   /** Kinds of which it is known what there is, so that what comes now is new. */
   readonly #settledKinds = new Set<CloudDeviceKind>();
-  #telemetryMaxAgeMs: number;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
   #isPlacing = false;
   #isDecided = false;
   #deviceEvents: DeviceEvent[] = [];
 
-  constructor({ selection, shard = wholeAccount, staleAfterMs, memory, clock }: StoreOptions) {
+  constructor({ selection, shard = wholeAccount, memory, clock }: StoreOptions) {
     super();
     this.#clock = clock;
     this.#memory = memory;
-    this.#telemetryMaxAgeMs = staleAfterMs;
-    const table = <T extends object>() => new Table<T>(staleAfterMs);
-    this.devices = { property: table<Property>(), signal: table<Signal>(), sonic: table<Sonic>() };
+    this.devices = { property: new Table(), signal: new Table(), sonic: new Table() };
     this.filter = new PropertyFilter(selection);
     this.topology = new Topology(this.devices, this.filter, shard);
-    this.incidents = new OpenIncidents(this.devices, this.topology, this.#changes, staleAfterMs);
+    this.incidents = new OpenIncidents(this.devices, this.topology, this.#changes);
   }
 
   // ---- lists --------------------------------------------------------------------------------------------------
@@ -146,7 +149,6 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   /** Takes in the signals. */
   replaceSignals(reading: Reading<Signal>): void {
     this.#record('signal', this.devices.signal.replaceAll(reading));
-    if (!reading.isComplete) this.#age('signal', reading.startedAt);
     if (this.devices.signal.isComplete || this.signalList === 'refused') this.#setSignalList('read');
     this.#settle();
   }
@@ -168,8 +170,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     hub: Reading<Sonic>,
     wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
   ): void {
-    const { isComplete } = this.#recordSonics(hub, wifi);
-    if (!isComplete) this.#age('sonic', hub.startedAt);
+    this.#recordSonics(hub, wifi);
     this.#settle();
   }
 
@@ -180,23 +181,14 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     this.#settle();
   }
 
-  /** Notes that a list could not be read by a poll that was sent at that time: what is too old is stale from now on. */
-  missed(list: AgingList, sentAt: number): void {
-    if (list === 'signals') this.#age('signal', sentAt);
-    else if (list === 'sonics') this.#age('sonic', sentAt);
-    else {
-      this.incidents.ageTo(sentAt);
-      this.#isPlacing = true;
-    }
+  /** Notes that what was read before that time is too old to be the present. */
+  markStale(what: keyof typeof staleShownOn, readBefore: number): void {
+    const { property: properties, signal: signals, sonic: sonics } = this.devices;
+    const { incidents, hubs, usage, pressureTests: pressure_tests } = this;
+    const tables = { properties, signals, sonics, incidents, hubs, usage, pressure_tests };
+    for (const id of tables[what].markStale(readBefore)) this.touch(staleShownOn[what], id);
+    if (what === 'incidents') this.#isPlacing = true;
     this.#settle();
-  }
-
-  /** How old a record of a list, or a measurement, may be when a poll misses it, in ms. */
-  setMaxAge(list: AgingList | 'telemetry', maxAgeMs: number): void {
-    if (list === 'signals') this.devices.signal.maxAgeMs = maxAgeMs;
-    else if (list === 'sonics') this.devices.sonic.maxAgeMs = maxAgeMs;
-    else if (list === 'incidents') this.incidents.maxAgeMs = maxAgeMs;
-    else this.#telemetryMaxAgeMs = maxAgeMs;
   }
 
   // ---- one by one ---------------------------------------------------------------------------------------------
@@ -228,14 +220,9 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     this.#shows('property', id, isNews.includes(true));
   }
 
-  /** Takes in what the cloud says of a signal as a hub; null, it has none. */
-  setHub(signalId: string, hub: HubDetail | null): void {
-    this.#shows('signal', signalId, this.hubs.set(signalId, hub));
-  }
-
-  /** Forgets what it said: it could not be read, and what is old must not pass for the present. */
-  missedHub(signalId: string): void {
-    this.#shows('signal', signalId, this.hubs.forget(signalId));
+  /** Takes in what the cloud says of a signal as a hub, requested at that time; null, it has none. */
+  setHub(signalId: string, hub: HubDetail | null, sentAt: number): void {
+    this.#shows('signal', signalId, this.hubs.set(signalId, hub, sentAt));
   }
 
   /** Forgets all hubs: the cloud does not offer them. */
@@ -245,13 +232,13 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
 
   /**
    * Takes in a sonic's telemetry as it is read now, measured so long ago, in ms; null, the cloud has none. Its values are
-   * shown unless they were measured too long ago; says whether they are.
+   * shown for so long, unless they were measured too long ago; says whether they are.
    */
-  setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs: number): boolean {
+  setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): boolean {
     if (!this.#isShown('sonic', sonicId)) return false;
     const table = this.#telemetry(this.topology.isWifi(sonicId));
     const now = this.#clock.monotonic();
-    const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, this.#telemetryMaxAgeMs);
+    const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     this.#shows('sonic', sonicId, isNews);
     return isPresent;
   }
@@ -271,10 +258,10 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     if (isAging) this.#expireTelemetry();
   }
 
-  /** Shows a sonic's water usage; null, the cloud has none. */
-  setUsage(sonicId: string, usage: Usage | null): void {
+  /** Shows a sonic's water usage as it was requested at that time; null, the cloud has none. */
+  setUsage(sonicId: string, usage: Usage | null, sentAt: number): void {
     if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.usage.set(sonicId, usage));
+    this.#shows('sonic', sonicId, this.usage.set(sonicId, usage, sentAt));
   }
 
   /** Shows no usage: the cloud does not offer it. */
@@ -282,10 +269,10 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     this.#showAll('sonic', this.usage.drop());
   }
 
-  /** Shows a sonic's pressure tests; null, the cloud has none. */
-  setPressureTests(sonicId: string, tests: PressureTestDays | null): void {
+  /** Shows a sonic's pressure tests as they were requested at that time; null, the cloud has none. */
+  setPressureTests(sonicId: string, tests: PressureTestDays | null, sentAt: number): void {
     if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.pressureTests.set(sonicId, tests));
+    this.#shows('sonic', sonicId, this.pressureTests.set(sonicId, tests, sentAt));
   }
 
   /** Shows no pressure tests: the cloud does not offer them. */
@@ -537,10 +524,6 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     this.#cancelExpiry = this.#clock.after(leftMs, () => this.#expireTelemetry());
   }
 
-  #age(kind: 'signal' | 'sonic', sentAt: number): void {
-    for (const id of this.devices[kind].ageTo(sentAt)) this.touch(kind, id);
-  }
-
   #recordProperties(changes: readonly Change<Property>[]): void {
     this.topology.propertiesChanged();
     this.#record('property', changes);
@@ -549,7 +532,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** Takes in both lists of sonics as one. An id in both is one device, the hub's. */
-  #recordSonics(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): Reading<Sonic> {
+  #recordSonics(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): void {
     const ofHub = new Set(hub.records.map(({ id }) => id));
     // Where the hub's list is incomplete, one that was in it is taken to be there still.
     const isOfHub = (id: string) =>
@@ -560,8 +543,8 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
       ...own.filter(({ id }) => this.topology.setWifi(id, true)).map(({ id }) => id),
     ];
     const isComplete = hub.isComplete && wifi.isComplete;
-    const reading = { ...hub, records: [...hub.records, ...own], isComplete };
-    this.#record('sonic', this.devices.sonic.replaceAll(reading));
+    const records = [...hub.records, ...own];
+    this.#record('sonic', this.devices.sonic.replaceAll({ ...hub, records, isComplete }));
     for (const id of moved) {
       // What it measures is asked for elsewhere from now on.
       for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
@@ -570,7 +553,6 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     }
     // That nothing is new is news where a command is awaited.
     for (const id of this.valves.awaited) this.#noteValve(id);
-    return reading;
   }
 
   /** Notes what the record that stands now says of the valve. */

@@ -23,28 +23,24 @@ interface Entry<T> {
   readAt: number;
   /** How many complete lists in a row were without it. */
   misses: number;
-  isStale: boolean;
 }
 
 /**
  * What is known of one kind of record. Of two readings the one that was sent later wins, whichever comes first. A record
- * that did not change keeps its identity, so that nothing is planned for it. It is stale once a poll that missed it was
- * sent longer after its last reading than `maxAgeMs`: polls that fail change no value as long as no poll was due to bring
- * a newer one.
+ * that did not change keeps its identity, so that nothing is planned for it. It is stale once the polls say that its last
+ * reading was too long ago: while the cloud is away they say nothing, and no value changes.
  */
 export class Table<T extends object | null> {
-  /** How old a record may be when a poll misses it, in ms. */
-  maxAgeMs: number;
   readonly #maxMisses: number;
   readonly #entries = new Map<string, Entry<T>>();
   /** When the cloud last answered a change of a record, be the record here or not: what was read before knows less. */
   readonly #changedAt = new Map<string, number>();
   #completeAt: number | null = null;
-  #isStale = false;
+  /** What was read before that time is stale. */
+  #staleBefore = Number.NEGATIVE_INFINITY;
 
   /** A record that so many complete lists in a row are without is gone. */
-  constructor(maxAgeMs: number, maxMisses = 2) {
-    this.maxAgeMs = maxAgeMs;
+  constructor(maxMisses = 2) {
     this.#maxMisses = maxMisses;
   }
 
@@ -53,15 +49,17 @@ export class Table<T extends object | null> {
     const entry = this.#entries.get(id);
     if (this.isOlder(id, readAt)) return null;
     if (!entry) {
-      this.#entries.set(id, { record, readAt, misses: 0, isStale: false });
+      this.#entries.set(id, { record, readAt, misses: 0 });
       return { id, before: undefined, after: record };
     }
-    const { record: before, isStale } = entry;
+    const { record: before } = entry;
+    const wasStale = this.isStale(id);
     entry.readAt = readAt;
     entry.misses = 0;
-    entry.isStale = false;
     if (!isSame(before, record)) entry.record = record;
-    return entry.record === before && !isStale ? null : { id, before, after: entry.record };
+    return entry.record === before && this.isStale(id) === wasStale
+      ? null
+      : { id, before, after: entry.record };
   }
 
   /** Takes in a list; what complete lists are without is removed. */
@@ -74,7 +72,6 @@ export class Table<T extends object | null> {
     }
     if (!isComplete) return changes;
     this.#completeAt = startedAt;
-    this.#isStale = false;
     const listed = new Set(records.map(({ id }) => id));
     for (const [id, entry] of this.#entries) {
       if (listed.has(id)) entry.misses = 0;
@@ -112,17 +109,11 @@ export class Table<T extends object | null> {
     return entry ? [{ id, before: entry.record, after: undefined }] : [];
   }
 
-  /** Notes a poll sent at that time that failed or was incomplete; the ids of those that are stale from now on. */
-  ageTo(sentAt: number): string[] {
-    const isOld = (readAt: number) => sentAt - readAt > this.maxAgeMs;
-    if (this.#completeAt !== null && isOld(this.#completeAt)) this.#isStale = true;
-    const stale: string[] = [];
-    for (const [id, entry] of this.#entries) {
-      if (entry.isStale || !isOld(entry.readAt)) continue;
-      entry.isStale = true;
-      stale.push(id);
-    }
-    return stale;
+  /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
+  markStale(readBefore: number): string[] {
+    const fresh = this.ids.filter((id) => !this.isStale(id));
+    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
+    return fresh.filter((id) => this.isStale(id));
   }
 
   get(id: string | null): T | undefined {
@@ -144,9 +135,10 @@ export class Table<T extends object | null> {
     return sentAt < Math.max(this.readAt(id) ?? never, this.#changedAt.get(id) ?? never);
   }
 
-  /** Whether polls have missed the record for so long that it is no present state. */
+  /** Whether the record was read so long ago that it is no present state. */
   isStale(id: string): boolean {
-    return this.#entries.get(id)?.isStale ?? false;
+    const entry = this.#entries.get(id);
+    return entry !== undefined && entry.readAt < this.#staleBefore;
   }
 
   get ids(): string[] {
@@ -168,7 +160,7 @@ export class Table<T extends object | null> {
 
   /** Whether it was read completely, and not too long ago. */
   get isListFresh(): boolean {
-    return this.#completeAt !== null && !this.#isStale;
+    return this.#completeAt !== null && this.#completeAt >= this.#staleBefore;
   }
 }
 

@@ -43,7 +43,7 @@ export async function startCommands(
   const requestTimeoutMs = 1_000;
   const session = { token: 'kept', since: clock.now() };
   const { client, stub } = await startBench(handler, { session, requestTimeoutMs, clock, ...options });
-  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
+  const store = new Store({ selection: [], clock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setOwnedSignals('property-1', ['signal-1'], true);

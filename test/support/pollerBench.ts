@@ -37,7 +37,7 @@ export async function startPoller(
 ) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startBench(handler, { session, routes });
-  const store = new Store({ selection, shard, staleAfterMs: 300_000, clock });
+  const store = new Store({ selection, shard, clock });
   const account = { baseUrl: stub.url, email: stubEmail };
   const state = new StateFile(temporaryFolder(), account, logLines('error').log);
   await state.open();

@@ -67,7 +67,7 @@ export async function startPolling(
   const cloud = new CountingCloud(offer, () => clock.now());
   const lines = logLines('info');
   const { log } = lines;
-  const store = new Store({ selection: [], staleAfterMs, clock });
+  const store = new Store({ selection: [], clock });
   const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
   await state.open();
   onTestFinished(() => state.close());

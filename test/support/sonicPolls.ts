@@ -40,9 +40,17 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     signal: new AbortController().signal,
     clock,
   };
-  /** Data ages only while the cloud answers: it has just listed the sonics. */
-  const cloudAnswers = () => statuses.end('sonics', clock.monotonic(), null);
-  return { parts, cloudAnswers };
+  /** A poll as the poller runs it. Data ages only while the cloud answers: it has just listed the sonics. */
+  const run = async (slice: 'usage' | 'pressure_tests', poll: () => Promise<unknown>) => {
+    const startedAt = clock.monotonic();
+    statuses.end('sonics', startedAt, null);
+    try {
+      await poll();
+    } finally {
+      store.markStale(slice, statuses.staleBefore(slice, startedAt));
+    }
+  };
+  return { parts, run };
 }
 
 /** The month, YYYY-MM, that the query of a request for daily usage names. */

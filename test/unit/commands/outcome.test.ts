@@ -12,7 +12,7 @@ import { logLines } from '../../support/logLines.ts';
 import { aProperty, topics } from '../../support/views.ts';
 
 function startOutcomes() {
-  const store = new Store({ selection: [], staleAfterMs: 300_000, clock: new FakeClock() });
+  const store = new Store({ selection: [], clock: new FakeClock() });
   store.replaceProperties({ records: [aProperty()], isComplete: true, startedAt: 0 });
   const events = new EventEmitter<CommandEvents>();
   const lines = logLines();

@@ -40,7 +40,7 @@ const action = (incident_id: string, word: string): Call => ({
 async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startBench(handler, { session, requestTimeoutMs });
-  const store = new Store({ selection: [], staleAfterMs: 300_000, clock: systemClock });
+  const store = new Store({ selection: [], clock: systemClock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setPropertyDetails('property-1', someSettings(), someNotifications(), 0);

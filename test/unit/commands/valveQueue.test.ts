@@ -39,7 +39,7 @@ interface Sent {
 function startQueue() {
   const clock = new FakeClock();
   clock.advance(1_000_000);
-  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
+  const store = new Store({ selection: [], clock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setOwnedSignals('property-1', ['signal-1'], true);

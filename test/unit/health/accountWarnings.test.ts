@@ -6,7 +6,7 @@ import { aProperty } from '../../support/views.ts';
 
 it('says which names in the filter are of no property, once all properties are known, and which are old', () => {
   const selection = ['Home', 'Nowhere'];
-  const store = new Store({ selection, staleAfterMs: 100, clock: new FakeClock(0) });
+  const store = new Store({ selection, clock: new FakeClock(0) });
   const list = (name: string, isComplete: boolean) => {
     store.replaceProperties({ records: [aProperty({ id: 'home', name })], isComplete, startedAt: 0 });
   };

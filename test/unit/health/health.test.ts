@@ -210,23 +210,16 @@ describe('freshness', () => {
   const never = Number.NEGATIVE_INFINITY;
   const always = Number.POSITIVE_INFINITY;
   it.each([
-    ['incidents', {}, 900],
-    ['telemetry', {}, 900],
-    ['usage', {}, 900],
-    ['pressure_tests', { sonics: bad('unavailable') }, never],
-    ['signals', { sonics: bad('incomplete') }, 900],
-    ['signals', { sonics: bad('unavailable') }, never],
-    ['incidents', { sonics: bad('auth') }, never],
-    ['sonics', {}, never],
-    ['sonics', { sonics: bad('forbidden') }, 900],
-    ['incidents', { sonics: bad('forbidden') }, never],
-    ['sonics', { sonics: bad('forbidden'), incidents: bad('forbidden') }, always],
-  ] as const)(
-    'of %s alone is lost only as long as the cloud was there: %j, %s',
-    (slice, changes, expected) => {
-      expect(agesUntil(slice, withSlices(changes).slices)).toBe(expected);
-    },
-  );
+    [{}, 900],
+    [{ sonics: bad('incomplete') }, 900],
+    [{ sonics: bad('unavailable') }, never],
+    [{ sonics: bad('auth') }, never],
+    [{ sonics: bad('forbidden') }, 900],
+    [{ sonics: bad('forbidden'), incidents: bad('unavailable') }, never],
+    [{ sonics: bad('forbidden'), incidents: bad('forbidden') }, always],
+  ] as const)('is lost only as long as the cloud was there: %j, %s', (changes, expected) => {
+    expect(agesUntil(withSlices(changes).slices)).toBe(expected);
+  });
 
   it('has not begun before the first poll', () => {
     expect(freshUntil(withSlices({ sonics: neverPolled }).slices)).toBe(Number.NEGATIVE_INFINITY);

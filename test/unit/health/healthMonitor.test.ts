@@ -27,7 +27,7 @@ async function startMonitor(notes: object) {
   const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
   await state.open();
   onTestFinished(() => state.close());
-  const store = new Store({ selection: [], staleAfterMs: 1_000, clock });
+  const store = new Store({ selection: [], clock });
   const records = Object.fromEntries(pollNames.map((slice) => [slice, good])) as Record<PollName, PollStatus>;
   const connection = Object.assign(new EventEmitter(), { isConnected: true, trouble: 'refused' });
   const poller = Object.assign(new EventEmitter(), {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pressureTestsOn } from '../../../src/model/pressureTests.ts';
+import { pressureTestsOn, withoutToday } from '../../../src/model/pressureTests.ts';
 
 const tests = (...ids: string[]) => ids.map((id) => ({ id }));
 
@@ -13,7 +13,7 @@ describe('pressure tests', () => {
   };
 
   it('are shown for the last 60 days, sorted, without the days that had none', () => {
-    const { days } = pressureTestsOn('2026-11-20', { by_day }, false);
+    const { days } = pressureTestsOn('2026-11-20', { by_day });
     expect(Object.entries(days)).toEqual([
       ['2026-09-22', ['a']],
       ['2026-11-19', ['b']],
@@ -22,23 +22,23 @@ describe('pressure tests', () => {
   });
 
   it('have a last day, and a count of today that is zero after midnight', () => {
-    expect(pressureTestsOn('2026-11-20', { by_day }, false)).toMatchObject({
+    expect(pressureTestsOn('2026-11-20', { by_day })).toMatchObject({
       lastDay: '2026-11-20',
       todayCount: 2,
     });
-    expect(pressureTestsOn('2026-11-22', { by_day }, false)).toMatchObject({
+    expect(pressureTestsOn('2026-11-22', { by_day })).toMatchObject({
       lastDay: '2026-11-20',
       todayCount: 0,
     });
   });
 
   it('have a last day that may be long ago, and none where there was none', () => {
-    expect(pressureTestsOn('2028-01-01', { by_day }, false)).toEqual({
+    expect(pressureTestsOn('2028-01-01', { by_day })).toEqual({
       lastDay: '2026-11-20',
       todayCount: 0,
       days: {},
     });
-    expect(pressureTestsOn('2028-01-01', { by_day: {} }, false)).toEqual({
+    expect(pressureTestsOn('2028-01-01', { by_day: {} })).toEqual({
       lastDay: null,
       todayCount: 0,
       days: {},
@@ -46,7 +46,7 @@ describe('pressure tests', () => {
   });
 
   it('do not tell of today what is too old', () => {
-    expect(pressureTestsOn('2026-11-20', { by_day }, true)).toMatchObject({
+    expect(withoutToday(pressureTestsOn('2026-11-20', { by_day }))).toMatchObject({
       lastDay: '2026-11-20',
       todayCount: null,
     });

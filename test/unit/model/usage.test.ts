@@ -6,6 +6,7 @@ import {
   recordFromShown,
   type UsageRecord,
   usageOn,
+  withoutPresent,
   withReading,
 } from '../../../src/model/usage.ts';
 
@@ -24,8 +25,7 @@ function read(record: UsageRecord | null, at: string, ...months: readonly (reado
   return after;
 }
 
-const shown = (record: UsageRecord, at: string, isOld = false) =>
-  usageOn(dayAt(Date.parse(at), 'UTC'), record, isOld);
+const shown = (record: UsageRecord, at: string) => usageOn(dayAt(Date.parse(at), 'UTC'), record);
 
 const november = { '2026-11-19': 100.5, '2026-11-20': 7.25 };
 const october = { '2026-10-01': 1, '2026-10-31': 30 };
@@ -183,7 +183,7 @@ describe('usage', () => {
   });
 
   it('that is too old is not shown as the present, but its sum and its days stand', () => {
-    expect(shown(both(), '2026-11-20T14:00:00Z', true)).toMatchObject({
+    expect(withoutPresent(shown(both(), '2026-11-20T14:00:00Z'))).toMatchObject({
       todayL: null,
       yesterdayL: null,
       monthL: null,
@@ -289,7 +289,7 @@ describe('a record that was kept', () => {
 describe('a record of what another bridge has shown', () => {
   const day = { date: '2026-11-20', startedAt: '2026-11-20T00:00:00+00:00', timezone: 'UTC' };
   const payload = (record: UsageRecord) => {
-    const { totalL, days, lastReset, updatedAt } = usageOn(day, record, false);
+    const { totalL, days, lastReset, updatedAt } = usageOn(day, record);
     return { total: totalL, days, last_reset: lastReset, updated_at: updatedAt };
   };
 
@@ -297,15 +297,15 @@ describe('a record of what another bridge has shown', () => {
     const shown = payload({ ...both(), frozenMl: 5_000_000 });
     const adopted = recordFromShown(shown);
     expect(adopted).toMatchObject({ isWhole: false });
-    const whole = usageOn(day, { ...(adopted as UsageRecord), isWhole: true }, false);
+    const whole = usageOn(day, { ...(adopted as UsageRecord), isWhole: true });
     expect(whole).toMatchObject({ totalL: shown.total, days: shown.days });
   });
 
   it('is put together with what was read since: the longer memory counts', () => {
     const adopted = recordFromShown(payload({ ...both(), frozenMl: 5_000_000 })) as UsageRecord;
     const merged = mergedRecords(both(), adopted);
-    expect(usageOn(day, merged, false).totalL).toBe(
-      (usageOn(day, both(), false).totalL ?? 0) + 5_000 - both().frozenMl / 1_000,
+    expect(usageOn(day, merged).totalL).toBe(
+      (usageOn(day, both()).totalL ?? 0) + 5_000 - both().frozenMl / 1_000,
     );
   });
 

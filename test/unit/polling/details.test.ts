@@ -20,7 +20,7 @@ async function furnish(clock: FakeClock) {
     },
     { session: { token: 'kept', since: Date.now() } },
   );
-  const store = new Store({ selection: [], staleAfterMs: maxAgeMs, clock });
+  const store = new Store({ selection: [], clock });
   const reading = { startedAt: 0, isComplete: true };
   store.replaceProperties({ ...reading, records: [aProperty({ id: 'house' })] });
   store.replaceSignals({ ...reading, records: [aSignal({ id: 'hub' })] });
@@ -36,7 +36,6 @@ async function furnish(clock: FakeClock) {
     client,
     store,
     statuses,
-    hubMaxAgeMs: maxAgeMs,
     signal,
     clock,
     log: logLines('error').log,
@@ -69,10 +68,12 @@ describe('the status of a hub that cannot be read', () => {
 });
 
 it('the status of a hub is nobody’s guess once its signal is in no property: it is not asked for any more', async () => {
-  const { store, read, shown } = await furnish(new FakeClock());
+  const clock = new FakeClock();
+  const { store, read, shown } = await furnish(clock);
   await read(true);
   expect(shown()).toMatchObject({ id: 'home' });
   for (let list = 0; list < 2; list++) store.setOwnedSignals('house', [], true);
+  clock.advance(maxAgeMs + 1);
   await read(true);
   expect(shown()).toBeUndefined();
   store.setOwnedSignals('house', ['hub'], true);

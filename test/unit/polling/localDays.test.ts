@@ -12,7 +12,7 @@ const hourMs = 3_600_000;
 /** Watches the midnights of sonics in properties with these time zones; records in UTC when another day began. */
 function watch(timezones: string[], clock: FakeClock) {
   const newDays: string[] = [];
-  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
+  const store = new Store({ selection: [], clock });
   const account = { baseUrl: 'x', email: 'y' };
   const days = new LocalDays(
     store,

@@ -27,7 +27,7 @@ const shown = () => store.sonicView(id)?.pressureTests;
 beforeEach(() => {
   clock = new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
   touched = 0;
-  store = new Store({ selection: [], staleAfterMs: 300_000, clock });
+  store = new Store({ selection: [], clock });
   store.on('change', () => touched++);
   const at = { isComplete: true, startedAt: 0 };
   store.replaceProperties({ records: [aProperty()], ...at });
@@ -37,7 +37,7 @@ beforeEach(() => {
   store.replaceSonics({ records: [aSonic()], ...at });
   state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
   failure = null;
-  const { parts, cloudAnswers } = sonicPollParts({
+  const { parts, run } = sonicPollParts({
     store,
     state,
     answers: {
@@ -53,10 +53,7 @@ beforeEach(() => {
     clock,
   });
   pressureTests = new PressureTestPoll(parts, logLines('error').log);
-  read = () => {
-    cloudAnswers();
-    return pressureTests.poll().catch(() => {});
-  };
+  read = () => run('pressure_tests', () => pressureTests.poll()).catch(() => {});
 });
 
 describe('the pressure tests of a sonic', () => {

@@ -42,7 +42,7 @@ const aDeed: fc.Arbitrary<{ list?: Sonic[]; deed: Deed }> = fc.oneof(
   fc.tuple(anId, fc.constantFrom('open' as const, 'close' as const)).map(([id, action]) => ({
     deed: (store: Store, _: unknown, at: number) => store.noteAccepted(id, action, at),
   })),
-  fc.constant({ deed: (store: Store, _: unknown, at: number) => store.missed('sonics', at) }),
+  fc.constant({ deed: (store: Store, _: unknown, at: number) => store.markStale('sonics', at - 20) }),
   fc.constantFrom('Home', 'Barn').map((name) => ({
     deed: (store: Store, _: unknown, at: number) =>
       store.replaceProperties(reading([aProperty({ id: 'home', name })], at)),
@@ -68,7 +68,7 @@ function eventsOf(store: Store, deed: () => unknown): object[] {
 }
 
 function furnished(selection: readonly string[]): Store {
-  const store = new Store({ selection, staleAfterMs: 20, clock: new FakeClock(0) });
+  const store = new Store({ selection, clock: new FakeClock(0) });
   store.replaceProperties(reading([aProperty({ id: 'home', name: 'Home' })], 0));
   store.setOwnedSignals('home', ['hub', 'far'], true);
   store.replaceSignals(reading([aSignal({ id: 'hub' }), aSignal({ id: 'far' })], 0));

@@ -74,7 +74,7 @@ async function answer(month: string): Promise<DailyUsage> {
 
 /** Starts a bridge on the folder, as after a restart, after which not all may be readable at once. */
 async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
-  const store = new Store({ selection: [], staleAfterMs: 5 * minuteMs, clock });
+  const store = new Store({ selection: [], clock });
   // Its own clock stands still: the disk is a real one, for which no time passes.
   const account = { baseUrl: 'x', email: 'y' };
   const state = new StateFile(directory, account, logLines('error').log, new FakeClock(), unlocked);
@@ -86,7 +86,7 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
   if (unread !== 'ownership') store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  const { parts, cloudAnswers } = sonicPollParts({
+  const { parts, run } = sonicPollParts({
     store,
     state,
     answers: {
@@ -105,8 +105,7 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
     state,
     read: async () => {
       asked = [];
-      cloudAnswers();
-      await usage.poll();
+      await run('usage', () => usage.poll());
     },
     shown: () => sonicUsage(store),
   };

@@ -67,7 +67,7 @@ class Household {
 
 /** A run of the bridge on the folder. */
 async function startOn(directory: string, clock: FakeClock, answer: (month: string) => Promise<DailyUsage>) {
-  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
+  const store = new Store({ selection: [], clock });
   // Its own clock stands still: it writes when it is told to.
   const state = new StateFile(
     directory,
@@ -81,7 +81,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
   store.setOwnedSignals('property-1', ['signal-1'], true);
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  const { parts, cloudAnswers } = sonicPollParts({
+  const { parts, run } = sonicPollParts({
     store,
     state,
     answers: {
@@ -93,8 +93,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
   });
   const usage = new UsagePoll(parts, state);
   const read = async () => {
-    cloudAnswers();
-    await usage.poll();
+    await run('usage', () => usage.poll());
   };
   const setTimezone = (timezone: string) => {
     store.setPropertyDetails('property-1', someSettings({ timezone }), null, clock.monotonic());

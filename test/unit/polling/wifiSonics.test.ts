@@ -5,7 +5,6 @@ import type { Reading } from '../../../src/store/table.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { anIncident, aProperty, aSignal, aSonic, someSettings, someTelemetry } from '../../support/views.ts';
 
-const staleAfterMs = 100;
 let time = 0;
 const complete = <T>(records: readonly T[]): Reading<T> => ({ records, isComplete: true, startedAt: time++ });
 const incomplete = <T>(records: readonly T[]): Reading<T> => ({ ...complete(records), isComplete: false });
@@ -17,7 +16,7 @@ const inProperty = (id: string, property_id: unknown): Sonic =>
 
 /** A store that knows a home with a hub, a sonic on it, and what is given as Wi-Fi sonics. */
 function storeWith(wifi: readonly Sonic[], selection: readonly string[] = []): Store {
-  const store = new Store({ selection, staleAfterMs, clock: new FakeClock(0) });
+  const store = new Store({ selection, clock: new FakeClock(0) });
   store.replaceProperties(complete([aProperty({ id: 'home' }), aProperty({ id: 'farm' })]));
   store.setPropertyDetails('farm', someSettings({ timezone: 'Asia/Tokyo' }), null, time++);
   store.setOwnedSignals('home', ['hub'], true);
@@ -63,15 +62,13 @@ describe('the two lists of sonics', () => {
     const store = storeWith([barn]);
     store.replaceSonics(complete([kitchen]), incomplete([]));
     expect(store.sonicView('barn')).toMatchObject({ isUnread: false, valve: 'open' });
-    time += staleAfterMs;
-    store.replaceSonics(complete([kitchen]), incomplete([]));
+    store.markStale('sonics', time - 2);
     expect(store.sonicView('barn')?.isUnread).toBe(true);
     expect(store.sonicView('kitchen')?.isUnread).toBe(false);
   });
 
   it('show the one at once while the other is being read, and take nothing for missed', () => {
     const store = storeWith([barn]);
-    time += 2 * staleAfterMs;
     const reading = complete([{ ...kitchen, valve_state: 'closed' }]);
     store.addSonics(reading);
     expect(store.sonicView('kitchen')?.valve).toBe('closed');

@@ -37,6 +37,6 @@ describe('settings that the cloud refuses to show', () => {
   it('are none of any once the cloud offers none', () => {
     const { table } = tableWith(settings);
     expect([table.drop(), table.drop()]).toEqual([true, false]);
-    expect([table.of('home'), table.of('shop'), table.set('home', settings)]).toEqual([null, null, false]);
+    expect([table.of('home'), table.of('shop'), table.set('home', settings, 0)]).toEqual([null, null, false]);
   });
 });

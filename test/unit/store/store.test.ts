@@ -74,7 +74,7 @@ function eventsOf(deed: () => unknown): object[] {
 /** A store that knows nothing yet. */
 function empty(selection: readonly string[] = []): void {
   clock = new FakeClock(0);
-  store = new Store({ selection, staleAfterMs, clock });
+  store = new Store({ selection, clock });
   changes = 0;
   store.on('change', () => {
     changes += 1;
@@ -135,7 +135,7 @@ describe('the store', () => {
   it('marks nothing of a device that no list has brought yet: it would be taken for gone', () => {
     store.setOwnedSignals('home', ['hub', 'unread'], true);
     store.takeDirty();
-    store.setHub('unread', { id: 'unread', status: 'online' } as HubDetail);
+    store.setHub('unread', { id: 'unread', status: 'online' } as HubDetail, 0);
     expect(store.takeDirty().signal).toEqual(new Set());
     const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
     store.replaceSonics(complete(rest));
@@ -221,19 +221,14 @@ describe('the store', () => {
 
   it('takes a sonic for unread that incomplete readings have missed for too long, until one brings it', () => {
     const startedAt = time;
-    const without = (at: number) => ({
-      records: [sonic('bath', 'hub')],
-      isComplete: false,
-      startedAt: startedAt + at,
-    });
-    store.replaceSonics(without(50));
+    store.replaceSonics(incomplete([sonic('bath', 'hub')]));
     expect(store.sonicView('kitchen')?.isUnread).toBe(false);
     store.takeDirty();
-    store.replaceSonics(without(200));
+    store.markStale('sonics', startedAt);
     expect(store.sonicView('kitchen')).toMatchObject({ isUnread: true, valve: 'open' });
     expect(store.sonicView('bath')?.isUnread).toBe(false);
     expect(store.takeDirty().sonic).toEqual(new Set(['kitchen', 'shed']));
-    store.setSonic(sonic('kitchen', 'hub'), startedAt + 210);
+    store.setSonic(sonic('kitchen', 'hub'), startedAt + 1);
     expect(store.sonicView('kitchen')?.isUnread).toBe(false);
     expect(store.takeDirty().sonic).toContain('kitchen');
   });
@@ -329,7 +324,7 @@ describe('the store', () => {
 
     it('show until they are too old, and then only when they were made, without another poll', () => {
       store.setAging(true);
-      expect(store.setTelemetry('kitchen', telemetry, 0)).toBe(true);
+      expect(store.setTelemetry('kitchen', telemetry, 0, staleAfterMs)).toBe(true);
       // It arms its timer with the end of a poll.
       store.setAging(true);
       clock.advance(staleAfterMs);
@@ -340,9 +335,9 @@ describe('the store', () => {
     });
 
     it('count from when they were measured', () => {
-      expect(store.setTelemetry('kitchen', telemetry, 180_001)).toBe(false);
+      expect(store.setTelemetry('kitchen', telemetry, 180_001, staleAfterMs)).toBe(false);
       expect(shown()).toEqual({ ...telemetry, ...none });
-      expect(store.setTelemetry('kitchen', telemetry, 179_950)).toBe(true);
+      expect(store.setTelemetry('kitchen', telemetry, 179_950, staleAfterMs)).toBe(true);
       store.setAging(true);
       clock.advance(50);
       expect(shown()).toEqual(telemetry);
@@ -351,7 +346,7 @@ describe('the store', () => {
     });
 
     it('stay while the cloud does not answer', () => {
-      store.setTelemetry('kitchen', telemetry, 0);
+      store.setTelemetry('kitchen', telemetry, 0, staleAfterMs);
       store.setAging(true);
       store.setAging(false);
       clock.advance(10 * staleAfterMs);
@@ -361,10 +356,10 @@ describe('the store', () => {
     });
 
     it('are null where the cloud has none, unless it has told any', () => {
-      store.setTelemetry('kitchen', telemetry, 0);
-      store.setTelemetry('kitchen', null, 0);
+      store.setTelemetry('kitchen', telemetry, 0, staleAfterMs);
+      store.setTelemetry('kitchen', null);
       expect([shown(), shown('bath')]).toEqual([telemetry, undefined]);
-      store.setTelemetry('bath', null, 0);
+      store.setTelemetry('bath', null);
       expect(shown('bath')).toBeNull();
     });
   });
@@ -374,9 +369,9 @@ describe('the store', () => {
     (slice) => {
       const isUnread = () =>
         slice === 'signals' ? store.signalView('hub')?.isUnread : store.sonicView('kitchen')?.isUnread;
-      store.missed(slice, time);
+      store.markStale(slice, time - staleAfterMs);
       expect(isUnread()).toBe(false);
-      store.missed(slice, time + staleAfterMs);
+      store.markStale(slice, time);
       expect(isUnread()).toBe(true);
       if (slice === 'signals') store.replaceSignals(complete([signal('hub')]));
       else store.replaceSonics(complete([sonic('kitchen', 'hub')]));
@@ -528,9 +523,9 @@ describe('incidents in the store', () => {
     store.replaceIncidents(complete([]));
     expect(areKnown()).toBe(true);
     expect(store.takeDirty().sonic).toContain('bath');
-    store.missed('incidents', time - 1 + staleAfterMs);
+    store.markStale('incidents', time - 1);
     expect(areKnown()).toBe(true);
-    store.missed('incidents', time + staleAfterMs);
+    store.markStale('incidents', time);
     expect(areKnown()).toBe(false);
     expect(store.takeDirty().sonic).toContain('bath');
     store.replaceIncidents(complete([]));

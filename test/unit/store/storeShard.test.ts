@@ -36,7 +36,7 @@ const sonics = [
 const signals = ['hub', 'far', answeredHere, answeredThere].map((id) => aSignal({ id }));
 const atSonic = (id: string, sonic: string) => anIncident({ id, sonic_id: sonic, signal_id: null });
 const newStore = (selection: readonly string[] = []) =>
-  new Store({ selection, shard: { index: 0, count }, staleAfterMs: 100, clock: new FakeClock() });
+  new Store({ selection, shard: { index: 0, count }, clock: new FakeClock() });
 
 /** The store of the first of two bridges; each has a property with a signal and a sonic, and two signals are in none. */
 function furnish(selection: readonly string[] = []): void {
@@ -205,7 +205,7 @@ describe('the store of one of several bridges', () => {
 
 describe('the store of a bridge that is alone', () => {
   it('answers for everything and leaves nothing to others', () => {
-    store = new Store({ selection: [ours], staleAfterMs: 100, clock: new FakeClock() });
+    store = new Store({ selection: [ours], clock: new FakeClock() });
     store.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
     store.setOwnedSignals(ours, ['hub'], true);
     store.replaceSonics(complete(sonics));

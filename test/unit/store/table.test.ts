@@ -29,7 +29,7 @@ describe('a table', () => {
   it('shows of each record the reading that was sent last, in whatever order they come', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(aReading, aSingle)), (readings) => {
-        const table = new Table<Valve>(100, Number.POSITIVE_INFINITY);
+        const table = new Table<Valve>(Number.POSITIVE_INFINITY);
         const newest = new Map<string, { at: number; states: string[] }>();
         for (const each of readings) {
           if (isSingle(each)) table.upsert(each.single.id, each.single, each.startedAt);
@@ -52,7 +52,7 @@ describe('a table', () => {
   it('tells just what is different, so that who follows its changes has the same', () => {
     fc.assert(
       fc.property(fc.array(aReading), (readings) => {
-        const table = new Table<Valve>(100);
+        const table = new Table<Valve>();
         const follower = new Map<string, Valve>();
         for (const reading of readings) {
           for (const { id, before, after } of table.replaceAll(reading) as Change<Valve>[]) {
@@ -68,7 +68,7 @@ describe('a table', () => {
   });
 
   it('removes what two complete lists in a row are without, and nothing else', () => {
-    const table = new Table<Valve>(100);
+    const table = new Table<Valve>();
     table.replaceAll(complete(1, kitchen, bath));
     expect(table.replaceAll(complete(2, bath))).toEqual([]);
     expect(table.replaceAll({ ...complete(3, bath), isComplete: false })).toEqual([]);
@@ -80,14 +80,14 @@ describe('a table', () => {
   });
 
   it('is not without a record that a list of before does not have', () => {
-    const table = new Table<Valve>(100, 1);
+    const table = new Table<Valve>(1);
     table.upsert('kitchen', kitchen, 5);
     expect(table.replaceAll(complete(4))).toEqual([]);
     expect(table.replaceAll(complete(6))).toHaveLength(1);
   });
 
   it('takes the answer to a change for newer than what was sent before it, and not for a reading', () => {
-    const table = new Table<Valve>(100);
+    const table = new Table<Valve>();
     table.upsert('kitchen', kitchen, 1);
     expect(table.change('kitchen', { id: 'other', state: 'closed', name: null }, 5)).toMatchObject({
       after: { id: 'kitchen', state: 'closed' },
@@ -98,7 +98,7 @@ describe('a table', () => {
   });
 
   it('does not take up again by an older list what a change has removed', () => {
-    const table = new Table<Valve>(100, 1);
+    const table = new Table<Valve>(1);
     table.upsert('kitchen', kitchen, 1);
     table.change('kitchen', { state: 'closed' }, 5);
     table.remove('kitchen');
@@ -106,18 +106,19 @@ describe('a table', () => {
     expect(table.replaceAll(complete(6, kitchen))).toHaveLength(1);
   });
 
-  it('is stale where polls miss a record for too long, until one brings it', () => {
-    const table = new Table<Valve>(100);
+  it('is stale where a record was read too long ago, until a reading that is newer brings it', () => {
+    const table = new Table<Valve>();
     table.replaceAll(complete(0, kitchen, bath));
-    expect([table.ageTo(100), table.isListFresh]).toEqual([[], true]);
+    expect([table.markStale(0), table.isListFresh]).toEqual([[], true]);
     table.upsert('bath', bath, 50);
-    expect([table.ageTo(101), table.isListFresh]).toEqual([['kitchen'], false]);
+    expect([table.markStale(1), table.isListFresh]).toEqual([['kitchen'], false]);
     expect([table.isStale('kitchen'), table.isStale('bath'), table.get('kitchen')]).toEqual([
       true,
       false,
       kitchen,
     ]);
-    expect(table.ageTo(102)).toEqual([]);
+    expect(table.markStale(2)).toEqual([]);
+    expect([table.upsert('kitchen', { ...kitchen }, 0), table.isStale('kitchen')]).toEqual([null, true]);
     expect(table.upsert('kitchen', { ...kitchen }, 110)).toEqual({
       id: 'kitchen',
       before: kitchen,

@@ -20,7 +20,7 @@ async function start(settings: Partial<PropertySettings> | null | undefined, han
   const answer: StubHandler =
     handler ?? (({ body }) => ({ json: { ...someSettings(settings ?? {}), ...(body as object) } }));
   const { client, stub } = await startBench(answer, { session });
-  const store = new Store({ selection: [], staleAfterMs: 300_000, clock });
+  const store = new Store({ selection: [], clock });
   const records = [aProperty({ id: 'one' }), aProperty({ id: 'two' })];
   store.replaceProperties({ records, isComplete: true, startedAt: 0 });
   /** As the properties' poll reads them. */
