@@ -2,9 +2,8 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
+import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
 import { takeReply } from '../commands/updates.ts';
-import type { PropertyView } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
@@ -17,10 +16,10 @@ export interface RegistrationOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long it waits where commands have used up the budget. */
+/** How long to wait while commands have used up the budget, in ms. */
 const budgetWaitMs = 5_000;
 
-/** What is changed again and again after this many times, somebody else wants so: it is left to them until the next start. */
+/** If the address was changed again so often, somebody else wants another: it is left to them until the next start. */
 const maxTimes = 3;
 
 /** Puts the webhook's address into the settings of each property that has another, whenever these were read. */
@@ -31,17 +30,19 @@ export class WebhookRegistration {
   readonly #options: RegistrationOptions;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** How often each property was given the address. */
+  /** How often each property was given the address; infinity for those that are left alone. */
   readonly #times = new Map<string, number>();
-  /** Properties whose settings cannot be changed, or are left to others. */
-  readonly #left = new Set<string>();
   /** Looks at the settings of all properties, one after the other; never rejects. */
   readonly look = singleFlight(async () => {
+    const { signal } = this.#options;
     for (const id of this.#store.ids('property')) {
-      await this.#untilAffordable();
-      if (this.#options.signal.aborted || !this.#isOffered) return;
-      const view = this.#store.propertyView(id);
-      if (view && this.#isWanting(id, view)) await this.#register(id);
+      // Commands must not wait for the registration in a large account.
+      while (this.#client.traffic().isUsedUp && !signal.aborted) {
+        await sleep(this.#clock, budgetWaitMs, signal).catch(() => {});
+      }
+      const isOffered = this.#client.availability('update_property_settings') === 'available';
+      if (signal.aborted || !isOffered) return;
+      await this.#register(id);
     }
   });
 
@@ -55,10 +56,10 @@ export class WebhookRegistration {
   ) {
     this.#client = client;
     this.#store = store;
+    this.#poller = poller;
     this.#options = options;
     this.#clock = clock;
     this.#log = log;
-    this.#poller = poller;
   }
 
   /** From now on looks at the settings whenever they were read. */
@@ -68,33 +69,18 @@ export class WebhookRegistration {
     });
   }
 
-  get #isOffered(): boolean {
-    return this.#client.availability('update_property_settings') === 'available';
-  }
-
-  /** Somebody's command must not be kept waiting by those of a large account. */
-  async #untilAffordable(): Promise<void> {
-    const { signal } = this.#options;
-    while (this.#client.traffic().isUsedUp && !signal.aborted) {
-      await sleep(this.#clock, budgetWaitMs, signal).catch(() => {});
-    }
-  }
-
-  #isWanting(id: string, view: PropertyView): boolean {
-    // What cannot be read is a guest's, and cannot be changed either.
-    if (!view.settings || this.#left.has(id)) return false;
-    return view.settings.webhook_enabled === false || !this.#isOurs(shownUrlOf(view));
-  }
-
   async #register(id: string): Promise<void> {
-    const label = this.#store.label('property', id);
-    const before = shownUrlOf(this.#store.propertyView(id));
+    const settings = this.#store.propertyView(id)?.settings;
+    // Settings that cannot be read are a guest's, who cannot change them either.
+    if (!settings || (settings.webhook_enabled !== false && this.#isOurs(settings.webhook_url))) return;
     const times = this.#times.get(id) ?? 0;
-    if (times >= maxTimes) {
-      this.#left.add(id);
+    if (times > maxTimes) return;
+    this.#times.set(id, times + 1);
+    const label = this.#store.label('property', id);
+    if (times === maxTimes) {
       this.#log.warn(
         { device: id },
-        `Webhook: that of ${label} is changed again and again by others: it is left as it is`,
+        `Webhook of ${label}: overwritten repeatedly by another client. Giving up`,
       );
       return;
     }
@@ -103,33 +89,36 @@ export class WebhookRegistration {
     const call = { operation: 'update_property_settings', params: { property_id: id }, body } as const;
     try {
       const reply = await this.#client.call(call, { signal });
-      this.#times.set(id, times + 1);
       // As the cloud would show it: the topics are no place for a secret.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
       takeReply(this.#store, shownCall, reply, this.#clock.monotonic());
-      if (before !== null && before !== '' && !this.#isOurs(before)) {
-        this.#log.warn(
-          { device: id },
-          `Webhook: ${label} had another, at ${originOf(before)}; http.webhook.public_url has taken its place`,
-        );
-      } else this.#log.info({ device: id }, `Webhook: registered for ${label}`);
+      this.#logSuccess(id, label, settings.webhook_url ?? '');
     } catch (error) {
-      if (signal.aborted) return;
-      this.#noteFailure(id, label, error);
+      if (!signal.aborted) this.#logFailure(id, label, error);
+      const isRejected = error instanceof CloudError && permanentKinds.includes(error.kind);
+      this.#times.set(id, isRejected ? Number.POSITIVE_INFINITY : times);
     }
   }
 
-  /** What is refused is not asked again; all else is, with the next reading of the properties. */
-  #noteFailure(id: string, label: string, error: unknown): void {
-    if (!(error instanceof CloudError)) {
-      this.#log.error({ err: error, device: id }, `Webhook: registering it for ${label} went wrong`);
+  #logSuccess(id: string, label: string, before: string): void {
+    if (before === '' || this.#isOurs(before)) {
+      this.#log.info({ device: id }, `Webhook registered for ${label}`);
       return;
     }
-    const isRefused = ['forbidden', 'rejected', 'notFound', 'unsupported'].includes(error.kind);
-    if (isRefused) this.#left.add(id);
-    const ending = isRefused ? 'it is not registered there' : 'it is tried again';
-    const { operation } = error;
-    this.#log.warn({ device: id, operation }, `Webhook: ${label}: ${error.message}; ${ending}`);
+    // No more of somebody's address than where it leads: the rest may be secret.
+    const origin = URL.canParse(before) ? new URL(before).origin : 'another address';
+    this.#log.warn({ device: id }, `Webhook of ${label} replaced: ${origin} gets no more calls`);
+  }
+
+  #logFailure(id: string, label: string, error: unknown): void {
+    if (!(error instanceof CloudError)) {
+      this.#log.error({ err: error, device: id }, `Registering the webhook for ${label} went wrong`);
+      return;
+    }
+    const { operation, message, kind } = error;
+    const words = `Cannot register the webhook for ${label}: ${message}`;
+    const isPermanent = permanentKinds.includes(kind);
+    this.#log.warn({ device: id, operation }, isPermanent ? words : `${words}. Trying again later`);
   }
 
   #isOurs(shown: string | null): boolean {
@@ -138,18 +127,11 @@ export class WebhookRegistration {
   }
 }
 
-/** The address that the cloud shows, or that it has accepted and does not show; null where neither is known. */
-function shownUrlOf(view: PropertyView | null): string | null {
-  return view?.settings?.webhook_url ?? null;
-}
+/** Trying again would fail again. */
+const permanentKinds: readonly CloudErrorKind[] = ['forbidden', 'rejected', 'notFound', 'unsupported'];
 
 /** The cloud may write it in another way: the host in small letters, a slash at its end. */
 function bareOf(address: string): string {
   const { href } = URL.canParse(address) ? new URL(address) : { href: address };
   return href.replace(/\/+$/, '');
-}
-
-/** Of somebody's address no more than where it leads: the rest may be secret. */
-function originOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).origin : 'an address that is none';
 }
