@@ -184,7 +184,7 @@ export class Requests {
     const { store } = this.#parts;
     if (!store.topology.isShared) return null;
     const id = valveOf(call);
-    if (!store.isWhole && !store.sonicView(id)) {
+    if (!store.isComplete && !store.sonicView(id)) {
       const words =
         'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
       return rejection('cloud_unavailable', words);

@@ -113,7 +113,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     if (kind === 'incident') {
       const incident = store.incidents.get(id);
       if (incident) this.#dispatch(message, target, parseIncidentCommand(incident, message.payload, control));
-      else if (store.isCertain && isSafeId(id)) void this.#actOnClosedIncident(message, target);
+      else if (store.isResolved && isSafeId(id)) void this.#actOnClosedIncident(message, target);
       else this.#refuse(message.topic, this.#unknownTarget(target));
       return;
     }
@@ -187,7 +187,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
   }
 
   #unknownTarget({ kind, id }: Target): string {
-    const yet = this.#parts.store.isCertain
+    const yet = this.#parts.store.isResolved
       ? ''
       : ' as far as is known: the cloud could not be read completely yet';
     return `there is no ${kind} ${id.slice(0, 80)}${yet}`;

@@ -165,7 +165,7 @@ export class ValveQueue {
     const isOver = () => signal.aborted || this.#confirming.get(id) !== command;
     const acceptedAt = clock.monotonic();
     const until = acceptedAt + confirmTimeoutMs;
-    store.noteAccepted(id, action, acceptedAt);
+    store.commandAccepted(id, action, acceptedAt);
     this.#confirming.set(id, command);
     while (clock.monotonic() < until) {
       // A sonic that is not shown, since the filters hide it, is only read here.
@@ -211,7 +211,7 @@ export class ValveQueue {
   /** From here on the cloud's word stands. */
   #stopConfirming(id: string): void {
     this.#confirming.delete(id);
-    this.#parts.store.forgetAccepted(id);
+    this.#parts.store.commandSettled(id);
   }
 
   #end({ message, onEnd }: Command, result: ValveResult): void {

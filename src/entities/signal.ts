@@ -13,7 +13,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
-    value: ({ signal, isUnread }) => (isUnread ? null : isConnected(signal.cloud_connection)),
+    value: ({ signal, isStale }) => (isStale ? null : isConnected(signal.cloud_connection)),
   },
   openIncidents,
   incidentEvent,

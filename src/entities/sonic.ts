@@ -261,7 +261,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
-    value: ({ sonic, isUnread }) => (isUnread ? null : isConnected(sonic.radio_connection)),
+    value: ({ sonic, isStale }) => (isStale ? null : isConnected(sonic.radio_connection)),
   },
   {
     // Positive in practice, so it is not dBm, and its unit is unknown (cloud facts 3).

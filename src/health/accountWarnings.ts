@@ -9,7 +9,7 @@ const mostNamed = 5;
 
 /** Why there is no valve to show, in words; null where there is one, or that is not known. */
 export function emptyAccountWarning(store: Store, isAsked: boolean): string | null {
-  if (!store.isWhole) return null;
+  if (!store.isComplete) return null;
   const { properties, signals, sonics } = store.counts();
   if (properties === 0) {
     if (store.filter.isOn && !store.filter.isMatched) {
@@ -18,7 +18,7 @@ export function emptyAccountWarning(store: Store, isAsked: boolean): string | nu
     return store.topology.otherPropertyIds.length > 0 ? null : 'the account has no property';
   }
   if (sonics > 0) return null;
-  if (!store.isCertain) return wordsOfUnsaid(store, isAsked);
+  if (!store.isResolved) return wordsOfUnsaid(store, isAsked);
   const words =
     signals === 0
       ? 'the account has a property, but no signal (hub) in it'
@@ -28,7 +28,7 @@ export function emptyAccountWarning(store: Store, isAsked: boolean): string | nu
 
 /** Which alerts are unknown, as nobody knows where an open incident is; said once the lists were read that may have its device. */
 export function unassignedWarnings(store: Store): string[] {
-  const incidents = store.isWhole ? store.incidents.deviceless : [];
+  const incidents = store.isComplete ? store.incidents.deviceless : [];
   const names = new Set(incidents.map((incident) => incidentName(incident) ?? unknownIncident));
   return [...names].map(
     (name) =>
@@ -55,7 +55,7 @@ export function accountWarnings(store: Store, isAsked: boolean): string[] {
   const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
   const bare = bareIds.map((id) => nameOf(store, id));
   const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
-  const others = store.isWhole && properties === 0 ? topology.otherPropertyIds.length : 0;
+  const others = store.isComplete && properties === 0 ? topology.otherPropertyIds.length : 0;
   return [
     wordsOfUnsaid(store, isAsked),
     others > 0 && `no property is this bridge's: the account's ${others} go to others by shard`,

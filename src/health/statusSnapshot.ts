@@ -76,7 +76,7 @@ export function statusSnapshot(
     }),
     emptiness: emptyAccountWarning(store, records.properties.lastSuccessAt !== null),
     progress,
-    isWhole: store.isCertain,
+    isWhole: store.isResolved,
     properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
     signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
     sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),

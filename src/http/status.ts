@@ -284,10 +284,10 @@ function isSonic(device: Device): device is SonicView {
   return device.kind === 'sonic';
 }
 
-function shownHub({ signal, isUnread }: SignalView, isFresh: boolean): ShownHub {
+function shownHub({ signal, isStale }: SignalView, isFresh: boolean): ShownHub {
   return {
     name: nameOf(signal),
-    isConnected: isUnread || !isFresh ? null : isConnected(signal.cloud_connection),
+    isConnected: isStale || !isFresh ? null : isConnected(signal.cloud_connection),
   };
 }
 
@@ -309,7 +309,7 @@ function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['r
 }
 
 function doubtOf(view: SonicView, isFresh: boolean): ShownSonic['doubt'] {
-  if (!isFresh || view.isUnread) return 'old';
+  if (!isFresh || view.isStale) return 'old';
   const isReachable = isSonicReachable(view);
   if (isReachable === undefined) return 'unsure';
   return isReachable ? null : 'unreachable';

@@ -33,7 +33,7 @@ export interface SonicView extends WithIncidents {
   readonly isSignalFlap: boolean;
   readonly propertyId: string | null;
   /** Whether the cloud's lists have missed it for so long that its values are old. */
-  readonly isUnread: boolean;
+  readonly isStale: boolean;
   readonly valve: Valve | null;
   /** Seconds from the last confirmed command to its confirmation; null before the first. */
   readonly travelTimeS: number | null;
@@ -53,7 +53,7 @@ export interface SignalView extends WithIncidents {
   readonly propertyId: string | null;
   /** Whether its link is said to be down by a single reading, which may be a flap. */
   readonly isFlap: boolean;
-  readonly isUnread: boolean;
+  readonly isStale: boolean;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly hub: HubDetail | null | undefined;
 }
@@ -111,8 +111,8 @@ function isUp(link: string | null, isFlap: boolean): boolean {
 }
 
 /** Whether the signal is reachable: its cloud link is up, and what is known of it is not old. */
-export function isSignalReachable({ signal, isFlap, isUnread }: SignalView): boolean {
-  return !isUnread && isUp(signal.cloud_connection, isFlap);
+export function isSignalReachable({ signal, isFlap, isStale }: SignalView): boolean {
+  return !isStale && isUp(signal.cloud_connection, isFlap);
 }
 
 /**
@@ -121,8 +121,8 @@ export function isSignalReachable({ signal, isFlap, isUnread }: SignalView): boo
  * not tell of one.
  */
 export function isSonicReachable(view: SonicView): boolean | undefined {
-  const { sonic, isWifi, signal, isUnread, isFlap, isSignalFlap, isSignalMissing } = view;
+  const { sonic, isWifi, signal, isStale, isFlap, isSignalFlap, isSignalMissing } = view;
   const hasNoRadio = isWifi && sonic.radio_connection === null;
-  if (isUnread || !(hasNoRadio || isUp(sonic.radio_connection, isFlap)) || isSignalMissing) return false;
+  if (isStale || !(hasNoRadio || isUp(sonic.radio_connection, isFlap)) || isSignalMissing) return false;
   return signal ? isUp(signal.cloud_connection, isSignalFlap) : signal === null || undefined;
 }

@@ -47,7 +47,7 @@ export class FirstReading {
   }
 
   #sayFound(): void {
-    if (this.#isFoundSaid || !this.#areListsRead || !this.#store.isCertain) return;
+    if (this.#isFoundSaid || !this.#areListsRead || !this.#store.isResolved) return;
     this.#isFoundSaid = true;
     const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
     this.#log.info(

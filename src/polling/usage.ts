@@ -50,7 +50,7 @@ export class UsagePoll {
   refresh(): void {
     const { store } = this.#parts;
     for (const id of store.ids('sonic')) this.#update(id);
-    if (store.isCertain) this.#forgetGone();
+    if (store.isResolved) this.#forgetGone();
   }
 
   #query(): DeviceQuery {

@@ -61,7 +61,7 @@ export class Cleanup {
   /** Whether the last scan may have found everything. */
   #isComplete = true;
   #isStopped = false;
-  #wasCertain = false;
+  #wasResolved = false;
   #cancelAgain: () => void = () => {};
   /** Devices of other bridges that have named this one, by the topic of their discovery message. */
   readonly #left = new Map<string, DeviceKey>();
@@ -85,8 +85,8 @@ export class Cleanup {
     });
     // What was left alone as long as nobody knew whether it is wanted may be stale.
     poller.on('ended', () => {
-      if (this.#wasCertain || !store.isCertain) return;
-      this.#wasCertain = true;
+      if (this.#wasResolved || !store.isResolved) return;
+      this.#wasResolved = true;
       if (publisher.isShowingDevices) this.#scanSoon();
     });
     publisher.on('left', (device) => this.#leave(device));

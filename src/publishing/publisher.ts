@@ -275,7 +275,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       this.#publishBridge();
       if (!this.#areDevicesReady) continue;
       // What comes while this pass is under way is not published with it, and must not be swept after it.
-      const isWhole = this.#store.isWhole;
+      const { isComplete } = this.#store;
       await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.settle();
       this.#publishOnline();
@@ -283,7 +283,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       this.emit('published');
       this.#retryRefused();
       const isSweepDue = this.#isSweepDue && this.#maySweep;
-      if (isSweepDue && isWhole && !this.#isAllWanted) await this.#sweep();
+      if (isSweepDue && isComplete && !this.#isAllWanted) await this.#sweep();
     }
   }
 

@@ -343,7 +343,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
    * Notes that the cloud accepted a command at that time; shown as its movement until a reading that was sent since then
    * says anything new.
    */
-  noteAccepted(sonicId: string, action: ValveAction, at: number): void {
+  commandAccepted(sonicId: string, action: ValveAction, at: number): void {
     const sonic = this.#isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
     if (!sonic) return;
     this.valves.accept(sonic, action, at);
@@ -351,7 +351,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** Notes that a command is awaited no more: the cloud's word stands. */
-  forgetAccepted(sonicId: string): void {
+  commandSettled(sonicId: string): void {
     this.#shows('sonic', sonicId, this.valves.forgetAccepted(sonicId));
   }
 
@@ -411,14 +411,14 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** Whether each list was once read completely, so that what is not in the store is not in the cloud. */
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     const { property, signal, sonic } = this.devices;
     return [property, signal, sonic, this.incidents].every(({ isComplete }) => isComplete);
   }
 
   /** Whether it is also known where everything is, so that what is not shown is not wanted. */
-  get isCertain(): boolean {
-    return this.isWhole && this.topology.isComplete;
+  get isResolved(): boolean {
+    return this.isComplete && this.topology.isComplete;
   }
 
   /** Whether the account has what is not shown here, and this bridge leaves it to another one, or may have to. */

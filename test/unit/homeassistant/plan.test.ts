@@ -109,7 +109,7 @@ describe('the messages of a sonic', () => {
   });
 
   it('say that it is offline, and nothing of its link, when it could not be read for too long', () => {
-    const view = sonicView({ isUnread: true });
+    const view = sonicView({ isStale: true });
     expect(planned(view)['/availability']).toBe('offline');
     expect(entityStates(view, context)['radio_connection']).toBeNull();
   });
@@ -131,7 +131,7 @@ describe('the messages of a signal', () => {
   });
 
   it('say that it is offline when it could not be read for too long', () => {
-    const view = signalView({ isUnread: true });
+    const view = signalView({ isStale: true });
     expect(planned(view)['/availability']).toBe('offline');
     expect(entityStates(view, context)['cloud_connection']).toBeNull();
   });

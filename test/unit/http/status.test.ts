@@ -67,7 +67,7 @@ describe('a valve', () => {
 
   it('is not known at present while the cloud is away, or does not list it any more, and has its age', () => {
     const outage = shown({ valve: 'closed' }, { readiness: { cloud: away, broker: up } });
-    const unread = shown({ valve: 'closed', isUnread: true });
+    const unread = shown({ valve: 'closed', isStale: true });
     for (const { sonic, valves } of [outage, unread]) {
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
       expect(valves).toEqual({ ...noValve, unknown: 1 });
@@ -249,6 +249,6 @@ describe('the document', () => {
     expect(hub({ signal: aSignal({ cloud_connection: 'disconnected' }) })).toMatchObject({
       isConnected: false,
     });
-    expect(hub({ isUnread: true })).toMatchObject({ isConnected: null });
+    expect(hub({ isStale: true })).toMatchObject({ isConnected: null });
   });
 });

@@ -20,7 +20,7 @@ it.each([
 ])('a signal whose cloud link is %s is reachable: %s', (link, expected) => {
   const view = signalView({ signal: aSignal({ cloud_connection: link }) });
   expect(isSignalReachable(view)).toBe(expected);
-  expect(isSignalReachable({ ...view, isUnread: true })).toBe(false);
+  expect(isSignalReachable({ ...view, isStale: true })).toBe(false);
   // A single reading does not count, but one that says nothing.
   expect(isSignalReachable({ ...view, isFlap: true })).toBe(link !== null);
 });
@@ -45,7 +45,7 @@ describe('a sonic is reachable', () => {
     expect(isSonicReachable(sonicView({ signal: undefined }))).toBeUndefined();
     const sonic = aSonic({ radio_connection: 'disconnected' });
     expect(isSonicReachable(sonicView({ sonic, signal: undefined }))).toBe(false);
-    expect(isSonicReachable(sonicView({ signal: undefined, isUnread: true }))).toBe(false);
+    expect(isSonicReachable(sonicView({ signal: undefined, isStale: true }))).toBe(false);
   });
 
   it('although a single reading says that a link is down, as it may be a flap', () => {
@@ -68,7 +68,7 @@ describe('a sonic is reachable', () => {
 
   it('by its radio link alone where it has no signal, or the cloud lists none to this user', () => {
     expect(isSonicReachable(sonicView({ signal: null }))).toBe(true);
-    expect(isSonicReachable(sonicView({ signal: null, isUnread: true }))).toBe(false);
+    expect(isSonicReachable(sonicView({ signal: null, isStale: true }))).toBe(false);
     const sonic = aSonic({ radio_connection: 'disconnected' });
     expect(isSonicReachable(sonicView({ sonic, signal: null }))).toBe(false);
   });

@@ -283,12 +283,12 @@ describe('a list that fails', () => {
       answer = () => resolve(list());
     });
     await failToReadSignals();
-    expect(store.signalView('hub')?.isUnread).toBe(false);
+    expect(store.signalView('hub')?.isStale).toBe(false);
     answer();
     const hasAnswered = () => poller.statuses.records.sonics.answeredAt > 2 * 3_600_000;
     await waitFor(hasAnswered, { what: 'the cloud to answer' });
     await failToReadSignals();
-    expect(store.signalView('hub')?.isUnread).toBe(true);
+    expect(store.signalView('hub')?.isStale).toBe(true);
   });
 });
 
@@ -317,7 +317,7 @@ describe('the sonics without a hub', () => {
     async (status) => {
       const { store, poller, client } = await startWith({ status });
       expect(store.ids('sonic')).toEqual(['kitchen']);
-      expect(store.isWhole).toBe(true);
+      expect(store.isComplete).toBe(true);
       expect(poller.statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
       expect(client.availability('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
     },
@@ -351,7 +351,7 @@ describe('the sonics without a hub', () => {
     expect(failure?.message).toMatch(/^Wi-Fi sonics: .*422/);
     expect(lastSuccessAt).not.toBeNull();
     expect(store.ids('sonic')).toEqual(['kitchen']);
-    expect(store.isWhole).toBe(false);
+    expect(store.isComplete).toBe(false);
   });
 
   it('do not hold up the others while the cloud leaves their list unanswered', async () => {
@@ -365,7 +365,7 @@ describe('the sonics without a hub', () => {
     valve = 'closed';
     poller.refresh();
     await waitFor(() => store.sonicView('kitchen')?.valve === 'closed', { what: 'the closed valve' });
-    expect(store.sonicView('barn')).toMatchObject({ valve: 'open', isUnread: false });
+    expect(store.sonicView('barn')).toMatchObject({ valve: 'open', isStale: false });
   });
 
   it('have their telemetry from their own route', async () => {

@@ -40,7 +40,7 @@ const aDeed: fc.Arbitrary<{ list?: Sonic[]; deed: Deed }> = fc.oneof(
     deed: (store: Store, _: unknown, at: number) => store.setChangedSonic(sonic.id, sonic, at),
   })),
   fc.tuple(anId, fc.constantFrom('open' as const, 'close' as const)).map(([id, action]) => ({
-    deed: (store: Store, _: unknown, at: number) => store.noteAccepted(id, action, at),
+    deed: (store: Store, _: unknown, at: number) => store.commandAccepted(id, action, at),
   })),
   fc.constant({ deed: (store: Store, _: unknown, at: number) => store.markStale('sonics', at - 20) }),
   fc.constantFrom('Home', 'Barn').map((name) => ({

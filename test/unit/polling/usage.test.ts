@@ -458,7 +458,7 @@ describe('what is kept', () => {
     const at = () => ({ isComplete: true, startedAt: clock.monotonic() });
     store.replaceIncidents({ records: [], ...at() });
     for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
-    expect(store.isWhole).toBe(true);
+    expect(store.isComplete).toBe(true);
     clock.advance(90 * dayMs);
     usage.refresh();
     expect(state.usageOf(id)).not.toBeNull();

@@ -161,15 +161,15 @@ describe('the store', () => {
   });
 
   it('is whole once each list was read completely', () => {
-    expect(store.isWhole).toBe(true);
+    expect(store.isComplete).toBe(true);
     empty();
     store.replaceProperties(complete([]));
     store.replaceSignals(complete([]));
     store.replaceSonics(incomplete([]));
     store.replaceIncidents(complete([]));
-    expect(store.isWhole).toBe(false);
+    expect(store.isComplete).toBe(false);
     store.replaceSonics(complete([]));
-    expect(store.isWhole).toBe(true);
+    expect(store.isComplete).toBe(true);
   });
 
   it('does not let a list that was begun earlier overwrite a sonic that was read since', () => {
@@ -195,7 +195,7 @@ describe('the store', () => {
 
   it('takes no more than the name from the answer to a renaming: where the valve is, is read', () => {
     const readAt = store.devices.sonic.readAt('kitchen');
-    store.noteAccepted('kitchen', 'close', time++);
+    store.commandAccepted('kitchen', 'close', time++);
     const renamed = { ...sonic('kitchen', 'hub', 'closed'), name: 'Attic', radio_connection: 'disconnected' };
     store.setChangedSonic('kitchen', renamed, time++);
     expect(store.sonicView('kitchen')).toMatchObject({
@@ -222,20 +222,20 @@ describe('the store', () => {
   it('takes a sonic for unread that incomplete readings have missed for too long, until one brings it', () => {
     const startedAt = time;
     store.replaceSonics(incomplete([sonic('bath', 'hub')]));
-    expect(store.sonicView('kitchen')?.isUnread).toBe(false);
+    expect(store.sonicView('kitchen')?.isStale).toBe(false);
     store.takeDirty();
     store.markStale('sonics', startedAt);
-    expect(store.sonicView('kitchen')).toMatchObject({ isUnread: true, valve: 'open' });
-    expect(store.sonicView('bath')?.isUnread).toBe(false);
+    expect(store.sonicView('kitchen')).toMatchObject({ isStale: true, valve: 'open' });
+    expect(store.sonicView('bath')?.isStale).toBe(false);
     expect(store.takeDirty().sonic).toEqual(new Set(['kitchen', 'shed']));
     store.setSonic(sonic('kitchen', 'hub'), startedAt + 1);
-    expect(store.sonicView('kitchen')?.isUnread).toBe(false);
+    expect(store.sonicView('kitchen')?.isStale).toBe(false);
     expect(store.takeDirty().sonic).toContain('kitchen');
   });
 
   it('shows the movement of an accepted command until the cloud says anything new', () => {
     const again = () => store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'open')]));
-    store.noteAccepted('kitchen', 'close', time++);
+    store.commandAccepted('kitchen', 'close', time++);
     again();
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
     store.setSonic(sonic('kitchen', 'hub', 'faulty'), time++);
@@ -247,7 +247,7 @@ describe('the store', () => {
   it('shows the cloud’s own words when it said something new before it answered the command', () => {
     const says = (state: string) => store.replaceSonics(incomplete([sonic('kitchen', 'hub', state)]));
     says('requested_closed');
-    store.noteAccepted('kitchen', 'close', time++);
+    store.commandAccepted('kitchen', 'close', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
     says('open');
     expect(store.sonicView('kitchen')?.valve).toBe('open');
@@ -256,7 +256,7 @@ describe('the store', () => {
   it('does not take what was begun to be read before a command for the cloud’s word on it', () => {
     const startedAt = time++;
     store.setSonic(sonic('bath', 'hub', 'opening'), startedAt);
-    store.noteAccepted('bath', 'close', time++);
+    store.commandAccepted('bath', 'close', time++);
     const list = { records: [sonic('bath', 'hub', 'open')], isComplete: false, startedAt };
     store.replaceSonics(list);
     expect(store.sonicView('bath')?.valve).toBe('closing');
@@ -273,9 +273,9 @@ describe('the store', () => {
     const startedAt = time++;
     const records = [sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')];
     store.replaceSonics({ records, isComplete: true, startedAt });
-    store.noteAccepted('kitchen', 'close', time++);
-    store.noteAccepted('kitchen', 'open', time++);
-    store.noteAccepted('kitchen', 'open', time++);
+    store.commandAccepted('kitchen', 'close', time++);
+    store.commandAccepted('kitchen', 'open', time++);
+    store.commandAccepted('kitchen', 'open', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('opening');
     store.replaceSonics({ records: again(records), isComplete: true, startedAt });
     expect(store.sonicView('kitchen')?.valve).toBe('opening');
@@ -284,8 +284,8 @@ describe('the store', () => {
   });
 
   it('says that a valve is shown otherwise once the same record ends a command', () => {
-    store.noteAccepted('kitchen', 'close', time++);
-    store.noteAccepted('kitchen', 'open', time++);
+    store.commandAccepted('kitchen', 'close', time++);
+    store.commandAccepted('kitchen', 'open', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('opening');
     store.takeDirty();
     store.setSonic(sonic('kitchen', 'hub', 'open'), time++);
@@ -294,9 +294,9 @@ describe('the store', () => {
   });
 
   it('never shows closed because of a command alone', () => {
-    store.noteAccepted('kitchen', 'close', time++);
+    store.commandAccepted('kitchen', 'close', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
-    store.forgetAccepted('kitchen');
+    store.commandSettled('kitchen');
     expect(store.sonicView('kitchen')?.valve).toBe('open');
   });
 
@@ -367,15 +367,15 @@ describe('the store', () => {
   it.each(['signals', 'sonics'] as const)(
     'counts %s as unread that nobody could read for too long',
     (slice) => {
-      const isUnread = () =>
-        slice === 'signals' ? store.signalView('hub')?.isUnread : store.sonicView('kitchen')?.isUnread;
+      const isStale = () =>
+        slice === 'signals' ? store.signalView('hub')?.isStale : store.sonicView('kitchen')?.isStale;
       store.markStale(slice, time - staleAfterMs);
-      expect(isUnread()).toBe(false);
+      expect(isStale()).toBe(false);
       store.markStale(slice, time);
-      expect(isUnread()).toBe(true);
+      expect(isStale()).toBe(true);
       if (slice === 'signals') store.replaceSignals(complete([signal('hub')]));
       else store.replaceSonics(complete([sonic('kitchen', 'hub')]));
-      expect(isUnread()).toBe(false);
+      expect(isStale()).toBe(false);
     },
   );
 
@@ -690,7 +690,7 @@ describe('a selection of properties', () => {
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
-    expect([store.isWhole, store.isCertain]).toEqual([true, false]);
+    expect([store.isComplete, store.isResolved]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
     expect([store.isLeftToOthers('sonic', 'gone'), store.isLeftToOthers('incident', 'gone')]).toEqual([
@@ -698,7 +698,7 @@ describe('a selection of properties', () => {
       false,
     ]);
     store.setOwnedSignals('home', ['hub'], true);
-    expect(store.isCertain).toBe(true);
+    expect(store.isResolved).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
     expect(store.isLeftToOthers('sonic', 'shed')).toBe(false);
