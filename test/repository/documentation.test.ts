@@ -87,6 +87,19 @@ describe('the documents', () => {
     }
   });
 
+  it('are where Home Assistant and the forms for issues link to them', () => {
+    const elsewhere = ['home-assistant-app', '.github/ISSUE_TEMPLATE'].flatMap((folder) =>
+      readdirSync(join(project, folder))
+        .filter((name) => /\.(md|yml)$/.test(name))
+        .map((name) => read(`${folder}/${name}`)),
+    );
+    const links = elsewhere.flatMap((text) => [
+      ...text.matchAll(/https:\/\/github\.com\/sonic2mqtt\/sonic2mqtt\/blob\/main\/([^)\s]+)/g),
+    ]);
+    expect(links.length).toBeGreaterThan(1);
+    for (const [, path = ''] of links) expect(existsSync(join(project, path)), path).toBe(true);
+  });
+
   it('lead to tests that are there, as the scripts of package.json do', () => {
     const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts;
     const named = Object.values(scripts).flatMap((script) => script.match(/(?<=\s)test\/\S+/g) ?? []);

@@ -106,7 +106,8 @@ describe('the folder of the app', () => {
 
   it('has the changelog of the project, and pages that link to nothing that Home Assistant does not have', () => {
     expect(realpathSync(join(folder, 'CHANGELOG.md'))).toBe(realpathSync(join(project, 'CHANGELOG.md')));
-    for (const page of ['README.md', 'DOCS.md']) expect(read(page)).not.toMatch(/\]\((?!https:)/);
+    for (const page of ['README.md', 'DOCS.md', 'CHANGELOG.md'])
+      expect(read(page)).not.toMatch(/\]\((?!https:)/);
     for (const key of ['mqtt_url', 'http', 'routes']) expect(read('DOCS.md')).toContain(`\`${key}\``);
     const named = [...read('DOCS.md').matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, key]) => key);
     expect(keys).toEqual(expect.arrayContaining(named));
