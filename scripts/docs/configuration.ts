@@ -70,10 +70,12 @@ export function configurationPage(): string {
   return [
     generatedNote,
     '# Configuration',
-    `One YAML file, by default \`config.yaml\` in the working directory; \`--config FILE\` or \`SONIC2MQTT_CONFIG\` names
-another. [config.example.yaml](../../config.example.yaml) is a file to start from. \`sonic2mqtt check\` tests your
-configuration. \`sonic2mqtt schema\` prints a JSON Schema for your editor. All errors are reported together, each with its line
-number.`,
+    `The configuration is one YAML file, by default \`config.yaml\` in the working directory.
+\`--config FILE\` or \`SONIC2MQTT_CONFIG\` names another file.
+
+Start with [config.example.yaml](../../config.example.yaml), and test your file with \`sonic2mqtt check\`.
+All errors are reported together, each with its line number.
+\`sonic2mqtt schema\` prints a JSON Schema for your editor.`,
     `- **Durations** are \`500ms\`, \`30s\`, \`5m\` or \`1h\`.
 - **Schedules** are a duration, or a cron expression of 5 fields (or 6, with seconds first) in \`schedules.timezone\`.
 - **Environment**: variables override the file. The name is \`SONIC2MQTT_\` and the path in capitals, with two underscores

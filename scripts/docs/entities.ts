@@ -47,20 +47,17 @@ export function entitiesPage(): string {
   return [
     generatedNote,
     '# Entities in Home Assistant',
-    `Each sonic, signal and property is a device, linked to the one it hangs on, and the bridge is a device too. A device is
-announced with one retained message (device-based discovery; Home Assistant 2024.12 or newer).`,
-    `- The **key** never changes: the unique id is \`sonic2mqtt_{id}_{key}\`, for the bridge \`sonic2mqtt_bridge_{key}\`.
-- Home Assistant makes the **entity id** from the names of device and entity: the sensor "Water flow" of the sonic
-  "Kitchen" is \`sensor.kitchen_water_flow\`, and its valve is \`valve.kitchen\`. You can rename both there.
-- **Enabled** *no* means that the entity is off by default: enable it in its settings. *Hidden* means that it works, and is not
-  on dashboards that Home Assistant makes by itself: another entity shows nearly the same. Home Assistant applies both only when
-  it first sees an entity. Before 2026 it hides nothing.
-- **Needs** says what must work, or the entity is unavailable: the *bridge* itself, fresh data from the *cloud*, and the
-  *link* of the device (a sonic's radio and its signal's connection to the cloud). A lost cloud changes no value.
-- Every \`incident_…\` sensor is on while an incident of that type is open, with the record as its attributes. The
-  \`incident\` event fires once for each incident that opens.
-- Flow, pressure, temperature and the automatic shut-off limits exist where the cloud offers them. What \`control\` in
-  the [configuration](options.md#control) forbids has no entity.`,
+    `Each valve (*sonic*), hub (*signal*) and property is a device, and sonic2mqtt itself is one too (*bridge*).
+A valve is linked to its hub, and a hub to its property.
+Home Assistant 2024.12 or newer is required (device-based discovery).`,
+    `- The **key** never changes. The unique ID is \`sonic2mqtt_{id}_{key}\`, and \`sonic2mqtt_bridge_{key}\` for the bridge.
+- Home Assistant builds the **entity ID** from the names of the device and the entity. The sensor "Water flow" of the valve "Kitchen" is \`sensor.kitchen_water_flow\`, and the valve is \`valve.kitchen\`. You can rename both.
+- **Enabled** *no*: the entity is off by default. Turn it on in its settings.
+- **Enabled** *hidden*: the entity works, but automatic dashboards do not show it. Home Assistant applies this since 2026, and only to new entities.
+- **Needs** lists what must work, otherwise the entity is unavailable: the *bridge*, fresh data from the *cloud*, and the *link* of the device. The link of a valve is its connection to the hub, and the hub's connection to the cloud.
+- An \`incident_…\` sensor is on while an incident of this type is open. Its attributes are the record. The \`incident\` event fires once for each new incident.
+- Flow, pressure, temperature and the limits of the automatic shut-off exist if the cloud offers them.
+- An entity does not exist if [\`control\`](options.md#control) forbids it.`,
     ...sections,
   ].join('\n\n');
 }

@@ -69,7 +69,7 @@ export function counterpartTable(): string {
     if (!row) throw new Error(`docs/reference/migration.md: no ${kind} has an entity ${key}`);
     const here = `${row.name ?? '*the name of the device*'} (${row.component})`;
     const differences = [differs, row.isDisabledByDefault && 'off by default'].filter((each) => each);
-    return [`${there} (${platform})`, kind, here, code(key), differences.join('; ')];
+    return [`${there} (${platform})`, kind, here, code(key), differences.join(', ')];
   });
   return table(['There', 'Device', 'Here', 'Key', 'What differs'], rows);
 }

@@ -20,87 +20,91 @@ const typesHeading = 'Types of incidents';
 
 /** The groups of the page, in its order, with what a reader must know of each. */
 const groups = {
-  Session: `The bridge signs in by itself; these are for \`sonic2mqtt call\` only.`,
-  Incidents: `An incident says in \`possible_actions\` which actions it takes.`,
+  Session: 'Only for `sonic2mqtt call`. The bridge signs in by itself.',
+  Incidents: '`possible_actions` of an incident lists its actions.',
   Properties: '',
-  Signals: 'A signal is a hub; operations that want a `hub_id` take the id of a signal.',
-  Sonics: `A sonic is a motorised main valve. The answer to a valve command is that it was accepted; the valve takes up to a
-minute, and its record says what has become of it.`,
-  Things: 'A thing is taken to be a sonic: its id is the id of the sonic.',
+  Signals: 'A signal is a hub. `hub_id` is the ID of a signal.',
+  Sonics:
+    'A sonic is a motorised valve. The cloud answers a valve command when it accepts it. The valve needs up to a minute, then its record shows the new state.',
+  Things: 'A thing is a sonic. `thing_id` is the ID of the sonic.',
   Account: '',
 } as const;
 type Group = keyof typeof groups;
 
 /** What each operation does and answers, in words. */
 const words: Readonly<Record<OperationName, readonly [Group, string, string]>> = {
-  sign_in: ['Session', 'signs in', 'the token and the user'],
-  refresh_token: ['Session', 'exchanges the token for a new one; the old one ends', 'the token and the user'],
-  validate_token: ['Session', 'asks whether the token is still good', 'the token and the user'],
+  sign_in: ['Session', 'signs in', 'token and user'],
+  refresh_token: ['Session', 'Replaces the token. The old one ends', 'token and user'],
+  validate_token: ['Session', 'Checks the token', 'token and user'],
   sign_out: ['Session', 'ends the session', '`success`, or nothing'],
 
-  list_incidents: ['Incidents', 'lists incidents', 'a page of incidents'],
-  read_incident: ['Incidents', 'reads an incident', 'the incident'],
-  act_on_incident: ['Incidents', 'resolves, snoozes or reopens an incident', 'the incident'],
-  list_property_incidents: ['Incidents', 'lists the incidents of a property', 'a page of incidents'],
-  act_on_property_incident: ['Incidents', 'does the same, as the app asks for it', '`status`, or nothing'],
+  list_incidents: ['Incidents', 'lists incidents', 'page of incidents'],
+  read_incident: ['Incidents', 'reads an incident', 'incident'],
+  act_on_incident: ['Incidents', 'resolves, snoozes or reopens an incident', 'incident'],
+  list_property_incidents: ['Incidents', 'lists the incidents of a property', 'page of incidents'],
+  act_on_property_incident: ['Incidents', 'Does the same, with the route of the app', '`status`, or nothing'],
 
-  list_properties: ['Properties', 'lists properties', 'a page of properties'],
-  read_property: ['Properties', 'reads a property', 'the property'],
-  update_property: ['Properties', 'changes a property', 'the property'],
-  patch_property: ['Properties', 'changes a property', 'the property'],
-  read_notification_settings: ['Properties', 'reads what is notified of', 'the notification settings'],
-  update_notification_settings: ['Properties', 'changes what is notified of', 'the notification settings'],
-  read_property_settings: ['Properties', 'reads the settings', 'the settings'],
-  update_property_settings: ['Properties', 'changes settings', 'the settings'],
+  list_properties: ['Properties', 'lists properties', 'page of properties'],
+  read_property: ['Properties', 'reads a property', 'property'],
+  update_property: ['Properties', 'changes a property', 'property'],
+  patch_property: ['Properties', 'changes a property', 'property'],
+  read_notification_settings: ['Properties', 'Reads the notification settings', 'notification settings'],
+  update_notification_settings: ['Properties', 'Changes the notification settings', 'notification settings'],
+  read_property_settings: ['Properties', 'reads the settings', 'settings'],
+  update_property_settings: ['Properties', 'changes settings', 'settings'],
   create_property: ['Properties', 'creates a property', '`id` and `name`'],
-  update_customer_property: ['Properties', 'changes a property, as the app asks for it', '`id` and `name`'],
+  update_customer_property: [
+    'Properties',
+    'Changes a property, with the route of the app',
+    '`id` and `name`',
+  ],
   update_property_configuration: [
     'Properties',
-    'switches leak protection on or off',
+    'Turns leak protection on or off',
     '`leak_protection_enabled`',
   ],
-  update_customer_notifications: [
-    'Properties',
-    'switches notifications of the app on or off',
-    '`push_enabled`',
+  update_customer_notifications: ['Properties', 'Turns notifications of the app on or off', '`push_enabled`'],
+
+  list_property_signals: ['Signals', 'Lists the hubs of a property', 'page of hubs'],
+  list_signals: ['Signals', 'Lists hubs', 'page of hubs'],
+  read_signal: ['Signals', 'Reads a hub', 'hub'],
+  update_signal: ['Signals', 'Renames a hub', 'hub'],
+  patch_signal: ['Signals', 'Renames a hub', 'hub'],
+  read_hub: ['Signals', 'Reads the state of a hub', '`id`, `serial_no` and `status`'],
+
+  list_signal_sonics: ['Sonics', 'Lists the valves of a hub', 'page of valves'],
+  list_sonics: ['Sonics', 'Lists valves', 'page of valves'],
+  read_sonic: ['Sonics', 'Reads a valve', 'valve'],
+  update_sonic: ['Sonics', 'Renames a valve', 'valve'],
+  patch_sonic: ['Sonics', 'Renames a valve', 'valve'],
+  command_valve: ['Sonics', 'Moves the valve', '`status`, or nothing'],
+  read_telemetry: ['Sonics', 'reads flow, pressure and temperature', 'ml/min, mbar and °C, with the time'],
+  list_wifi_sonics: ['Sonics', 'Lists the Wi-Fi valves', 'page of valves'],
+  read_wifi_sonic: ['Sonics', 'Reads a Wi-Fi valve', 'valve'],
+  update_wifi_sonic: ['Sonics', 'Renames a Wi-Fi valve', 'valve'],
+  patch_wifi_sonic: ['Sonics', 'Renames a Wi-Fi valve', 'valve'],
+  command_wifi_valve: ['Sonics', 'Moves a Wi-Fi valve', '`status`, or nothing'],
+  read_wifi_telemetry: [
+    'Sonics',
+    'Reads flow, pressure and temperature of a Wi-Fi valve',
+    'as `read_telemetry`',
   ],
 
-  list_property_signals: ['Signals', 'lists the signals of a property', 'a page of signals'],
-  list_signals: ['Signals', 'lists signals', 'a page of signals'],
-  read_signal: ['Signals', 'reads a signal', 'the signal'],
-  update_signal: ['Signals', 'renames a signal', 'the signal'],
-  patch_signal: ['Signals', 'renames a signal', 'the signal'],
-  read_hub: ['Signals', 'reads a signal as a hub', '`id`, `serial_no` and `status`'],
-
-  list_signal_sonics: ['Sonics', 'lists the sonics of a signal', 'a page of sonics'],
-  list_sonics: ['Sonics', 'lists sonics', 'a page of sonics'],
-  read_sonic: ['Sonics', 'reads a sonic', 'the sonic'],
-  update_sonic: ['Sonics', 'renames a sonic', 'the sonic'],
-  patch_sonic: ['Sonics', 'renames a sonic', 'the sonic'],
-  command_valve: ['Sonics', 'moves the valve', '`status`, or nothing'],
-  read_telemetry: ['Sonics', 'reads flow, pressure and temperature', 'ml/min, mbar and °C, with the time'],
-  list_wifi_sonics: ['Sonics', 'lists sonics that need no signal', 'a page of sonics'],
-  read_wifi_sonic: ['Sonics', 'reads one of them', 'the sonic'],
-  update_wifi_sonic: ['Sonics', 'renames one of them', 'the sonic'],
-  patch_wifi_sonic: ['Sonics', 'renames one of them', 'the sonic'],
-  command_wifi_valve: ['Sonics', 'moves its valve', '`status`, or nothing'],
-  read_wifi_telemetry: ['Sonics', 'reads its flow, pressure and temperature', 'as `read_telemetry`'],
-
-  change_thing_state: ['Things', 'moves the valve, as the app asks for it', '`status`, or nothing'],
+  change_thing_state: ['Things', 'Moves the valve, with the route of the app', '`status`, or nothing'],
   start_pressure_test: ['Things', 'starts a pressure test', '`job_id`'],
-  read_pressure_tests: ['Things', 'reads its pressure tests', '`by_day`: their ids under each date'],
+  read_pressure_tests: ['Things', 'reads the pressure tests', '`by_day`: the IDs for each date'],
   read_daily_usage: [
     'Things',
-    'reads the water of each day of a month',
+    'reads the water use of each day of a month',
     '`daily`: `date` and `liters` of each day',
   ],
 
-  read_user: ['Account', 'reads a user', 'the user'],
-  update_user: ['Account', 'changes a user', 'the user'],
-  create_invitation: ['Account', 'invites somebody to a property', '`invitation_id`'],
+  read_user: ['Account', 'reads a user', 'user'],
+  update_user: ['Account', 'changes a user', 'user'],
+  create_invitation: ['Account', 'Invites a person to a property', '`invitation_id`'],
   read_appliance_categories: [
     'Account',
-    'reads the kinds of appliances',
+    'Reads the kinds of appliances',
     '`categories`: `id` and `name` of each',
   ],
 };
@@ -120,22 +124,20 @@ export function operationsPage(): string {
   return [
     generatedNote,
     '# Operations of the cloud',
-    `What the bridge knows of the cloud. The names are those that \`cloud.routes\` in the
-[configuration](options.md#cloud) takes, where a cloud differs: another route for a name, or \`null\` to do without.
-\`bridge/info\` says of each whether it is \`available\`, \`unavailable\` (the cloud has no such route) or \`off\`.`,
-    '## Ask for one',
+    `You can call each of these operations over MQTT or on the command line.
+[\`cloud.routes\`](options.md#cloud) changes the route of an operation, or turns it off with \`null\`.
+\`bridge/info\` shows if an operation is \`available\`, \`unavailable\` (the cloud has no such route) or \`off\`.`,
+    '## Call an operation',
     howToAsk(),
-    '## All of them',
-    `- **No.** is the number in the cloud's interface document.
-- **Known from** says who has shown the route: the interface document, the vendor's or a library's own publications, or
-  nobody (assumed).
-- **Repeated** says whether a request is sent again after a failure. What changes something is not, unless the cloud
-  plainly did not act on it: the connection was refused, or the answer was 401 or 429.
-- **Changes** names the option that must be on before MQTT may ask for it.`,
+    '## All operations',
+    `- **No.** is the number in the interface document of the cloud.
+- **Known from** is the source of the route. An assumed route was never published.
+- **Repeated** shows if a request is sent again after a failure. A change is repeated only if the cloud cannot have acted on it: the connection was refused, or the answer was 401 or 429.
+- **Changes** names the option that must be on for MQTT.`,
     overview(),
     ...Object.keys(groups).flatMap((group) => groupSection(group as Group)),
     `## ${typesHeading}`,
-    `${incidentTypes.map(code).join(', ')}. The cloud may come to know more; a query takes these.`,
+    `${incidentTypes.map(code).join(', ')}. The cloud can add more. A query accepts these.`,
   ].join('\n\n');
 }
 
@@ -151,8 +153,10 @@ function howToAsk(): string {
     transaction: '42',
   };
   return [
-    `On the command line, \`sonic2mqtt call\` takes parameters and query fields as options and the body as JSON, and prints the
-answer; \`--all-pages\` reads a whole list. No option of \`control\` limits it.`,
+    `On the command line, \`sonic2mqtt call\` accepts parameters and query fields as options, and the body as JSON.
+It prints the answer.
+\`--all-pages\` reads a complete list.
+\`control\` does not limit it.`,
     codeBlock(
       'sh',
       [
@@ -160,13 +164,13 @@ answer; \`--all-pages\` reads a whole list. No option of \`control\` limits it.`
         `sonic2mqtt call ${change.operation} --incident-id ${params.incident_id} --body '${JSON.stringify(body)}'`,
       ].join('\n'),
     ),
-    `Over MQTT, what is published to \`sonic2mqtt/bridge/request/${change.operation}\`, for example`,
+    `Over MQTT, publish a request to \`sonic2mqtt/bridge/request/${change.operation}\`:`,
     codeBlock('json', json(request)),
-    `is answered on \`sonic2mqtt/bridge/response/${change.operation}\`, or on the response topic of the request (MQTT 5):`,
+    `The answer arrives on \`sonic2mqtt/bridge/response/${change.operation}\`, or on the response topic of the request (MQTT 5):`,
     codeBlock('json', json(answer)),
-    `\`params\`, \`query\` and \`body\` hold what the tables below name; whatever they do not name is refused with a suggestion,
-and nothing is sent. A page is an object with the records in \`data\`, and \`page_number\`, \`page_size\`, \`total_entries\` and
-\`total_pages\`. Answers keep the fields that the bridge does not know.`,
+    `\`params\`, \`query\` and \`body\` contain the fields of the tables below.
+Other fields are rejected with a suggestion, and nothing is sent.
+A page is an object with the records in \`data\`, and with \`page_number\`, \`page_size\`, \`total_entries\` and \`total_pages\`.`,
   ].join('\n\n');
 }
 
@@ -193,14 +197,15 @@ function groupSection(group: Group): string[] {
   const members = operationNames.filter((name) => words[name][0] === group);
   const rows = members.map((name) => {
     const [, does, answers] = words[name];
-    return [code(name), does, takenBy(name, members), answers];
+    return [code(name), sentenceCase(does), takenBy(name, members), sentenceCase(answers)];
   });
   const text = groups[group];
-  return [
-    `## ${group}`,
-    ...(text ? [text] : []),
-    table(['Operation', 'What it does', 'Takes', 'Answers'], rows),
-  ];
+  return [`## ${group}`, ...(text ? [text] : []), table(['Operation', 'Effect', 'Accepts', 'Returns'], rows)];
+}
+
+/** With a capital letter at the beginning. */
+function sentenceCase(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Parameters, query and body of an operation, a line each. */
@@ -228,7 +233,7 @@ function fieldWords({ fields, isOpen }: Fields): string {
     byTaking.set(takes, [...(byTaking.get(takes) ?? []), code(field.name)]);
   }
   const said = [...byTaking].map(([takes, names]) => `${names.join(', ')} (${takes})`);
-  return [...said, ...(isOpen ? ['and any other field'] : [])].join('; ');
+  return [...said, ...(isOpen ? ['any other field'] : [])].join('<br>');
 }
 
 function takesWords({ takes, choices }: Field): string {

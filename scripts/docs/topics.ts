@@ -18,42 +18,42 @@ const base = 'sonic2mqtt';
 
 /** What is retained, by topic below the base topic: `{id}` stands for an id. */
 const retainedWords: Readonly<Record<string, string>> = {
-  'bridge/state': '`online` or `offline`; `offline` is the last will',
+  'bridge/state': '`online` or `offline`. `offline` is the last will',
   'bridge/cloud':
-    '`online` or `offline`: whether the data of the cloud is fresh (`stale_after`); after a start `online` only once all devices were published',
+    '`online` while the data of the cloud is fresh (`stale_after`), otherwise `offline`. After a start, `online` only when all devices are published',
   'bridge/health':
-    'how the bridge fares: `status` is `ok`, `degraded`, `cloud_unreachable` or `auth_failed`, and `reason` says why; published when the status or the outcome of a schedule changes',
+    '`status` is `ok`, `degraded`, `cloud_unreachable` or `auth_failed`, and `reason` explains it. Published when the status or the result of a schedule changes',
   'bridge/info':
-    'version, figures (renewed every minute), the operations of the cloud, and the configuration without secrets',
+    'Version, counts (updated every minute), the operations of the cloud, and the configuration without secrets',
   'bridge/incidents':
-    'the open incidents that name no known device, where the account has several properties, newest first, at most 50; with one property they are at that property',
+    'Open incidents that name no known device, if the account has several properties. Newest first, at most 50. With one property, they are at that property',
   'sonic/{id}':
-    'the record of the cloud, with `property_id`, `valve` (`open`, `opening`, `closing`, `closed` or null) and `valve_travel_time_s`: the seconds from the last command to its confirmation, null before the first since the start',
+    'Record of the cloud, with `property_id` and `valve` (`open`, `opening`, `closing`, `closed` or null). `valve_travel_time_s` is the time from the last command to its confirmation in seconds, and null before the first command after a start',
   'sonic/{id}/availability':
-    '`online` or `offline`: its radio link and the connection of its signal; `offline` from the second reading in a row that says that a link is down, or the first that says nothing of it, until one that says `connected`; also `offline` while the cloud’s lists have missed it for longer than `stale_after`',
+    '`online` or `offline`, for its radio connection and the cloud connection of its hub. `offline` after two reads in a row that report a broken connection, or one that reports none, until a read reports `connected`. Also `offline` if the lists of the cloud lack the valve for longer than `stale_after`',
   'sonic/{id}/telemetry':
-    'flow, pressure and temperature, if the cloud offers them, and when the valve measured them (`probed_at`); the values are null if they were measured longer ago than `stale_after` (or two periods of `schedules.telemetry`, or three minutes, whichever is longest)',
+    'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). The values are null if the measurement is older than `stale_after`, two periods of `schedules.telemetry` and three minutes',
   'sonic/{id}/usage':
-    'the water that ran through it, in litres, where the cloud tells: `today`, `yesterday` and `month` by the calendar of the property, whose day began at `last_reset`; `total` is the sum since the first day read, which follows corrections of past days up and down, and is null until this month and last were read once and while `data_dir` cannot be used; `days` are this month and last; `updated_at` is when the figures last changed',
+    'Water use in litres, if the cloud offers it. `today`, `yesterday` and `month` follow the calendar of the property, whose day began at `last_reset`. `total` is the sum since the first day read, and follows corrections of past days. It is null until this month and last month were read once, and while `data_dir` cannot be used. `days` are this month and last month. `updated_at` is the time of the last change',
   'sonic/{id}/pressure_tests':
-    'its pressure tests, where the cloud tells: `last_day` with a test, `today_count`, the ids of the tests of the last 60 days by date, and `job_id` of the last test that the bridge has started',
+    'Pressure tests, if the cloud offers them: `last_day` with a test, `today_count`, and the IDs of the last 60 days by date. `job_id` is the last test that sonic2mqtt started',
   'sonic/{id}/incidents':
-    'its open incidents: the newest of each type, or null; types beyond the known twenty are added; `open_count` is null while not all open incidents could be read, or one names no known device',
+    'Open incidents: the newest of each type, or null. Unknown types are added to the known twenty. `open_count` is null if not all open incidents could be read, or if one names no known device',
   'signal/{id}':
-    'the record of the cloud, with `property_id` and `hub_status`, which is null where the cloud does not tell',
-  'signal/{id}/availability': '`online` or `offline`: its connection to the cloud',
-  'signal/{id}/incidents': 'as for a sonic: the incidents of this signal that name no known sonic',
-  'property/{id}': 'the record of the cloud',
+    'Record of the cloud, with `property_id` and `hub_status`, which is null if the cloud does not report it',
+  'signal/{id}/availability': '`online` or `offline`, for its connection to the cloud',
+  'signal/{id}/incidents': 'As for a valve: the incidents of this hub that name no known valve',
+  'property/{id}': 'Record of the cloud',
   'property/{id}/settings':
-    'its settings; `webhook_url` is the address that the cloud accepted last, where it shows none',
-  'property/{id}/notifications': 'its notification settings',
+    'Settings. If the cloud shows no `webhook_url`, this is the address that it accepted last',
+  'property/{id}/notifications': 'Notification settings',
   'property/{id}/leak_protection':
-    '`ON` or `OFF`: what the cloud accepted last, which it does not show itself; not there before the first',
-  'property/{id}/push': 'likewise',
+    '`ON` or `OFF`: the value that the cloud accepted last, because it does not show this setting. Missing until the first one',
+  'property/{id}/push': 'The same, for push messages',
   'property/{id}/incidents':
-    'the open incidents of everything in it, newest first, at most 50; `open_count` is null also while the cloud does not say which signals are in the property',
+    'Open incidents of all its devices, newest first, at most 50. `open_count` is also null if the cloud does not report the hubs of the property',
   'incident/{id}':
-    'the record while the incident is open; deleted once it is not, or once its device is shown no more',
+    'Record of an open incident. Deleted when the incident closes, or when its device is no longer shown',
 };
 
 /** A topic that the bridge publishes below the base topic, and what it may say: a word, or an object for JSON. */
@@ -161,13 +161,13 @@ function passingTopics(): readonly PublishedTopic[] {
     {
       topic: 'bridge/event',
       words:
-        'one message for each happening: `event` is `device_added`, `device_removed`, `incident_opened`, `incident_changed`, `incident_closed`, `command`, `cloud_online`, `cloud_offline` or `auth_failed`, followed by the fields of what it is about',
+        'One message for each event: `event` is `device_added`, `device_removed`, `incident_opened`, `incident_changed`, `incident_closed`, `command`, `cloud_online`, `cloud_offline` or `auth_failed`, followed by the fields of the record',
       example: { event: 'incident_opened', at: exampleTime, ...incident },
     },
     {
       topic: 'sonic/{id}/incident',
       words:
-        'once for each incident that opens, and never again after a restart; `signal/{id}/incident` likewise',
+        'Once for each incident that opens, and never again after a restart. `signal/{id}/incident` is the same for hubs',
       example: { event_type: eventTypeOf(incident), ...incident },
     },
   ];
@@ -180,9 +180,9 @@ interface CommandTopic {
   readonly words: string;
 }
 
-const action = '`resolve`, `snooze` or another action that is offered';
-const anyName = 'the name';
-const fields = 'a JSON object of several fields';
+const action = '`resolve`, `snooze` or another possible action';
+const anyName = 'Name';
+const fields = 'JSON object of several fields';
 const field = '`ON` or `OFF`, `true` or `false`, a number, or text';
 const onOff = '`ON` or `OFF`';
 
@@ -190,35 +190,32 @@ const onOff = '`ON` or `OFF`';
 const commandWords: Readonly<Record<string, readonly [payload: string, words: string]>> = {
   'sonic/{id}/valve/set': [
     '`OPEN` or `CLOSE`, in any case, or `{"action":"open"}` and no other key',
-    'moves the valve',
+    'Moves the valve',
   ],
-  'sonic/{id}/pressure_test/start': ['anything', 'starts a pressure test'],
+  'sonic/{id}/pressure_test/start': ['Anything', 'Starts a pressure test'],
   'sonic/{id}/incidents/action': [
     action,
-    'does it to each open incident that offers it; `resolve` is whichever of `resolve` and `dismiss` is offered',
+    'Applies the action to each open incident that offers it. `resolve` also means `dismiss`, if only that is offered',
   ],
-  'sonic/{id}/name/set': [anyName, 'renames the sonic'],
-  'signal/{id}/incidents/action': [action, 'likewise, for the incidents of the signal'],
-  'signal/{id}/name/set': [anyName, 'renames the signal'],
-  'property/{id}/incidents/action': [action, 'likewise, for everything in the property'],
-  'property/{id}/name/set': [anyName, 'renames the property'],
-  'property/{id}/active/set': [onOff, 'makes the property active or not'],
-  'property/{id}/set': [fields, 'changes the record of the property'],
-  'property/{id}/settings/{field}/set': [field, 'changes one setting'],
-  'property/{id}/settings/set': [fields, 'changes several settings, all or none'],
-  'property/{id}/notifications/{field}/set': [field, 'changes one notification setting'],
-  'property/{id}/notifications/set': [fields, 'changes several notification settings, all or none'],
-  'property/{id}/leak_protection/set': [onOff, 'switches leak protection on or off'],
-  'property/{id}/push/set': [onOff, 'switches push messages on or off'],
+  'sonic/{id}/name/set': [anyName, 'Renames the valve'],
+  'signal/{id}/incidents/action': [action, 'The same, for the incidents of the hub'],
+  'signal/{id}/name/set': [anyName, 'Renames the hub'],
+  'property/{id}/incidents/action': [action, 'The same, for all devices of the property'],
+  'property/{id}/name/set': [anyName, 'Renames the property'],
+  'property/{id}/active/set': [onOff, 'Activates or deactivates the property'],
+  'property/{id}/set': [fields, 'Changes the record of the property'],
+  'property/{id}/settings/{field}/set': [field, 'Changes one setting'],
+  'property/{id}/settings/set': [fields, 'Changes several settings, all or none'],
+  'property/{id}/notifications/{field}/set': [field, 'Changes one notification setting'],
+  'property/{id}/notifications/set': [fields, 'Changes several notification settings, all or none'],
+  'property/{id}/leak_protection/set': [onOff, 'Turns leak protection on or off'],
+  'property/{id}/push/set': [onOff, 'Turns push messages on or off'],
   'incident/{id}/action': [
-    'an action that the incident offers',
-    'does it to this incident; a closed one is read first, and offers `reopen`',
+    'An action that the incident offers',
+    'Applies the action to this incident. A closed incident is read first, and offers `reopen`',
   ],
-  'bridge/refresh': ['anything', 'polls everything now'],
-  'bridge/log_level/set': [
-    settableLogLevels.map(code).join(', '),
-    'sets the level of the log until the next start',
-  ],
+  'bridge/refresh': ['Anything', 'Reads everything now'],
+  'bridge/log_level/set': [settableLogLevels.map(code).join(', '), 'Sets the log level until the next start'],
 };
 
 /** Every topic that takes commands. */
@@ -238,7 +235,7 @@ export function commandTopics(): readonly CommandTopic[] {
 
 const remarks: Readonly<Record<string, string>> = {
   'bridge/info':
-    'Shortened: there are more operations, and the rest of the configuration. `instance_id` is another with each start.',
+    'Shortened: the real message has all operations and the complete configuration. `instance_id` is new with each start.',
 };
 
 /** Plain words need no example. */
@@ -269,36 +266,49 @@ export function topicsPage(): string {
   return [
     generatedNote,
     '# Topics',
-    `All topics are below \`mqtt.base_topic\`, \`${base}\` unless set otherwise, and the tables leave that out. Payloads are
-JSON in UTF-8 unless they are a plain word. In JSON every key is always there, null when unknown. Records keep the fields
-and the names that the cloud gives them, also those that the bridge does not know. \`{id}\` is an id of the cloud.`,
+    `The tables leave out the beginning of each topic, \`mqtt.base_topic\`, which is \`${base}\` by default.
+A *sonic* is a valve, and a *signal* is a hub.
+\`{id}\` is an ID of the cloud.
+
+- Payloads are plain words, or JSON in UTF-8.
+- In JSON, every key is always present. An unknown value is null.
+- Records have all fields of the cloud, with the names that the cloud uses.`,
     '## Retained state',
-    `Published at QoS 1 when it changes, when the bridge connects to the broker, and when Home Assistant starts; a quiet
-poll publishes nothing. What is gone from the cloud loses its topics after two complete readings without it.`,
+    `Published at QoS 1 after a change, after each connection to the broker, and when Home Assistant starts.
+A device that the cloud no longer lists loses its topics after two complete reads.`,
     topicTable(retained),
-    '## Happenings',
+    '## Events',
     'Not retained.',
     topicTable(passing),
     '## Commands',
-    `Sent without the retain flag: a retained command is refused, as it would be carried out again at each restart.`,
+    `Send commands without the retain flag. Retained commands are rejected, because they would be repeated at each restart.`,
     table(
-      ['Topic', 'Payload', 'What it does'],
+      ['Topic', 'Payload', 'Effect'],
       commandTopics().map(({ topic, payload, words }) => [code(topic), payload, words]),
     ),
-    `The outcome of each command is one \`command\` event on \`bridge/event\`:`,
+    `The result of each command is one \`command\` event on \`bridge/event\`:`,
     codeBlock('json', json(outcome)),
-    `\`status\` is \`ok\` (the cloud accepted it), \`error\`, \`refused\` (it was not sent) or \`superseded\` (a newer command for
-the same valve came before it was sent); \`reason\` says in words why, where it is not \`ok\`, and \`http_status\` is what the
-cloud answered, if it did. A valve that has not done as it was told within \`valve.confirm_timeout\` gives a second event,
-\`error\` with the reason \`not_confirmed\`.`,
+    `| \`status\` | Meaning |
+| --- | --- |
+| \`ok\` | The cloud accepted the command |
+| \`error\` | The command failed |
+| \`refused\` | sonic2mqtt rejected the command, and did not send it |
+| \`superseded\` | A newer command for the same valve arrived before this one was sent |
+
+\`reason\` explains each status except \`ok\`.
+\`http_status\` is the answer of the cloud, if there was one.
+If a valve does not move within \`valve.confirm_timeout\`, a second event follows: \`error\`, with the reason \`not_confirmed\`.`,
     ...requestsSection,
     '## Home Assistant',
-    `One retained message for each device, \`homeassistant/device/sonic2mqtt_{id}/config\` (\`sonic2mqtt_bridge\` for the bridge),
-announces its [entities](entities.md); \`homeassistant.discovery_prefix\` sets its beginning. The states of the entities
-are together in \`{device}/${statesPath}\`, in the words that Home Assistant takes. Both are between the bridge and Home
-Assistant and may change with any version: flows and scripts read the topics above.`,
+    `Each device has one retained message with its [entities](entities.md): \`homeassistant/device/sonic2mqtt_{id}/config\`.
+The ID of sonic2mqtt itself is \`bridge\`.
+\`homeassistant.discovery_prefix\` changes the beginning.
+The states of all entities of a device are in \`{device}/${statesPath}\`.
+
+Both can change with any version.
+In flows and scripts, use the topics above.`,
     '## Examples',
-    'As the simulated cloud of `sonic2mqtt demo` makes them.',
+    'These examples come from the simulated cloud of `sonic2mqtt demo`.',
     ...[...retained, ...passing].flatMap(exampleSection),
   ].join('\n\n');
 }

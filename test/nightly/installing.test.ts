@@ -15,7 +15,8 @@ async function startHome() {
   const { simulator, broker, watcher } = await startHouse({ isStarted: false, cloud });
   const machine = startMachine({
     typed: {
-      'https://api.example.com': simulator.url,
+      // Compose reads the address of the cloud from there as well.
+      'CLOUD_EMAIL=me@example.com': `CLOUD_URL=${simulator.url}\\nCLOUD_EMAIL=${demoCredentials.email}`,
       'https://api.watergate.ai': simulator.url,
       'me@example.com': demoCredentials.email,
       'password: "secret"': `password: "${demoCredentials.password}"`,
