@@ -93,6 +93,8 @@ export class Home {
   strike: Strike = () => null;
   /** Told each connection to the broker as it begins. */
   onLinked: () => void = () => {};
+  /** Told each message that the broker took. */
+  onTaken: (message: TakenMessage) => void = () => {};
   readonly #place: Place;
   readonly #worldClock: Clock;
   readonly propertyId: string;
@@ -122,7 +124,11 @@ export class Home {
     });
     this.broker = new VirtualBroker(time, seededRandom(1), {
       handedOver: () => {},
-      taken: (topic, payload, retain) => this.messages.push({ at: time.now, topic, payload, retain }),
+      taken: (topic, payload, retain) => {
+        const message = { at: time.now, topic, payload, retain };
+        this.messages.push(message);
+        this.onTaken(message);
+      },
       delivered: () => {},
       linked: (isLinked) => {
         if (!isLinked) return;

@@ -25,10 +25,10 @@ const iso = (seconds: number | null | undefined): Shown =>
 const tenth = (litres: number) => Math.round(litres * 10) / 10;
 
 /** The open incidents that the world has somewhere. */
-export const openIncidents = ({ world }: Place, isAt: (incident: Incident) => boolean) =>
+const openIncidents = ({ world }: Place, isAt: (incident: Incident) => boolean) =>
   [...world.incidents.values()].filter((incident) => incident.open && isAt(incident));
 /** At that sonic. */
-export const atSonic = (id: string) => (incident: Incident) => incident.sonic_id === id;
+const atSonic = (id: string) => (incident: Incident) => incident.sonic_id === id;
 const atSignalAlone =
   ({ world, id }: Place) =>
   (incident: Incident) =>
@@ -89,7 +89,7 @@ const flags = [
 type Flag = Extract<keyof NonNullable<ReturnType<typeof notifications>>, (typeof flags)[number]>;
 
 /** What each entity has to show, by component id. */
-export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>>> = {
+const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>>> = {
   bridge: {
     binary_sensor_cloud: () => 'ON',
     binary_sensor_unassigned_incidents: () => 'OFF',
