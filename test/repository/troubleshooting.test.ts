@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readSpoken } from '../support/spokenLines.ts';
@@ -31,6 +31,10 @@ const quotes = explained
   .flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)])
   .map(([, quote = '']) => quote);
 
+/** What a text is with anything in the place of each `…`. */
+const likeOf = (text: string) =>
+  new RegExp(`^${text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll('…', '.+')}$`);
+
 describe('the page on troubleshooting', () => {
   it('explains every line that the log can have, and every reason that is given', () => {
     const missing = [...lines]
@@ -50,6 +54,22 @@ describe('the page on troubleshooting', () => {
     const headings = [...problems.matchAll(/^### `(.*)`$/gm)].map(([, quote = '']) => quote);
     expect(headings.length).toBeGreaterThan(5);
     expect(headings.filter((heading) => ![...texts].some((text) => text.startsWith(heading)))).toEqual([]);
+  });
+
+  it('is not the only page that quotes messages as they are', () => {
+    const pages = readdirSync(`${project}docs`).filter((name) => name.endsWith('.md'));
+    const quoted = pages.flatMap((name) => [
+      ...readFileSync(`${project}docs/${name}`, 'utf8').matchAll(
+        /`(?!OK )([A-Z][^`\n]* [^`\n]*)`|^ *INFO: (.*)$/gm,
+      ),
+    ]);
+    const said = [...texts].filter((text) => /^[A-Z]/.test(text));
+    const isSaid = (quote: string) =>
+      said.some((text) => text.startsWith(quote.replace(/ ?…$/, '')) || likeOf(text).test(quote));
+    const wrong = quoted.map(([, code, line]) => code ?? line ?? '').filter((quote) => !isSaid(quote));
+    expect(quoted.length).toBeGreaterThan(10);
+    // That is Home Assistant's own.
+    expect(wrong.filter((quote) => !quote.startsWith('Cannot rename statistic_id'))).toEqual([]);
   });
 
   it('explains each line once', () => {
