@@ -40,6 +40,9 @@ export interface HealthReport {
   readonly notes: readonly string[];
 }
 
+/** Why the data of the cloud is unavailable if nothing has failed. */
+export const staleReason = 'no fresh data from the cloud';
+
 /** More is not read by anybody. */
 const mostProblemsShown = 10;
 

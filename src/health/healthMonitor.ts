@@ -21,6 +21,7 @@ import {
   type HealthReport,
   healthFingerprint,
   healthPayload,
+  staleReason,
 } from './health.ts';
 import type { OtherBridges } from './otherBridges.ts';
 
@@ -182,7 +183,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
     if (!isFresh) {
-      this.#log.warn('The cloud has said nothing new for too long: values are shown as unavailable');
+      this.#log.warn('No fresh data from the cloud. Entities are now unavailable');
     }
     if (isFresh) this.emit('event', 'cloud_online', { reason: null });
     else this.emit('event', 'cloud_offline', { reason: this.#staleReason() });
@@ -193,7 +194,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #staleReason(): string {
     const { status, cloudReason: reason } = this.#report ?? {};
     const isOutage = status === 'cloud_unreachable' || status === 'auth_failed';
-    return (isOutage && reason) || 'the cloud has said nothing new for too long';
+    return (isOutage && reason) || staleReason;
   }
 
   /**

@@ -1,94 +1,70 @@
-import type { HealthStatus } from '../model/devices.ts';
+import type { Connection } from '../broker/connection.ts';
+import { isJudged, pollNames, type StatusByPoll, vitalPolls, wasPolled } from '../polling/pollStatus.ts';
+import { staleReason } from './health.ts';
+import type { HealthMonitor } from './healthMonitor.ts';
 
 /** One of the two sides of the bridge. */
 export interface ComponentStatus {
   /** Whether it has worked, and what it brought or was given is the present. */
   readonly isWorking: boolean;
   /**
-   * How the side is at this moment. `connecting`: it has neither worked nor failed since the start. `loading`: it
-   * answers, and not everything was read or published yet for the first time.
+   * How it is at this moment. `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and
+   * not everything was read or published yet for the first time.
    */
   readonly status: 'connecting' | 'loading' | 'up' | 'down';
-  /** Why it is not up, in words; null if it is, or if there is nothing to say. */
+  /** Why it is not up, in words; null if it is. */
   readonly reason: string | null;
   /** Wall clock, ms, when it last worked; null while it works, and if it never did. */
   readonly workedAt: number | null;
 }
 
-/** How the two sides of the bridge fare. */
+/** The two sides of the bridge. */
 export interface Readiness {
   readonly cloud: ComponentStatus;
   readonly broker: ComponentStatus;
 }
 
-/** What is looked at. */
-export interface ReadinessInputs {
-  readonly cloud: {
-    readonly isFresh: boolean;
-    /** What the monitor says; null before it does. */
-    readonly status: HealthStatus | null;
-    readonly reason: string | null;
-    /** Whether anything was read or failed to be read. */
-    readonly isTried: boolean;
-    /** Whether the list that decides whether data is fresh was read or failed to be read. */
-    readonly isJudged: boolean;
-    /** Wall clock, ms, of the last good reading. */
-    readonly readAt: number | null;
-  };
-  readonly broker: {
-    readonly isConnected: boolean;
-    /** Why the last attempt failed; null before the first one did. */
-    readonly trouble: string | null;
-    /** Wall clock, ms, when the last connection ended; null before that. */
-    readonly lostAt: number | null;
-    /** Whether the devices were ever published, and whether that has begun. */
-    readonly isShown: boolean;
-    readonly isShowing: boolean;
-  };
-}
-
-/** Judges the signs. */
-export function evaluateReadiness({ cloud, broker }: ReadinessInputs): Readiness {
-  return { cloud: cloudHalf(cloud), broker: brokerHalf(broker) };
-}
-
-function cloudHalf({
-  isFresh,
-  status,
-  reason,
-  isTried,
-  isJudged,
-  readAt,
-}: ReadinessInputs['cloud']): ComponentStatus {
-  // Data stays fresh for a while after the cloud has gone.
-  if (status === 'cloud_unreachable' || status === 'auth_failed' || (isJudged && !isFresh)) {
-    const words = reason ?? 'the cloud has said nothing new for too long';
-    return { isWorking: isFresh, status: 'down', reason: words, workedAt: readAt };
-  }
-  if (isFresh) return up;
-  const [stage, words] = isTried
-    ? (['loading', 'Connected, reading the account for the first time'] as const)
-    : (['connecting', 'the cloud has not answered yet'] as const);
-  return { isWorking: false, status: stage, reason: reason ?? words, workedAt: null };
-}
-
-function brokerHalf({
-  isConnected,
-  trouble,
-  lostAt,
-  isShown,
-  isShowing,
-}: ReadinessInputs['broker']): ComponentStatus {
-  if (isConnected && isShown) return up;
-  if (isConnected) {
-    const words = isShowing
-      ? 'Connected, publishing devices …'
-      : 'Connected, waiting for data from the cloud';
-    return { isWorking: false, status: 'loading', reason: words, workedAt: null };
-  }
-  const isTried = trouble !== null || lostAt !== null;
-  const reason = trouble ?? 'not connected to the MQTT broker yet';
-  return { isWorking: false, status: isTried ? 'down' : 'connecting', reason, workedAt: lostAt };
+/** Whether publishing the devices has begun, and whether it was done. */
+export interface PublishingProgress {
+  readonly isShowingDevices: boolean;
+  readonly hasShownDevices: boolean;
 }
 
 const up: ComponentStatus = { isWorking: true, status: 'up', reason: null, workedAt: null };
+const starting = (status: 'connecting' | 'loading', reason: string): ComponentStatus => {
+  return { isWorking: false, status, reason, workedAt: null };
+};
+
+/** How the cloud is doing. */
+export function cloudReadiness(
+  { isCloudFresh, status, cloudReason }: Pick<HealthMonitor, 'isCloudFresh' | 'status' | 'cloudReason'>,
+  records: StatusByPoll,
+): ComponentStatus {
+  // Data stays fresh for a while after the cloud has gone.
+  const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
+  if (isAway || (isJudged(records) && !isCloudFresh)) {
+    const readAt = Math.max(...vitalPolls.map((poll) => records[poll].lastSuccessAt ?? 0));
+    const reason = cloudReason ?? staleReason;
+    return { isWorking: isCloudFresh, status: 'down', reason, workedAt: readAt || null };
+  }
+  if (isCloudFresh) return up;
+  return pollNames.some((poll) => wasPolled(records[poll]))
+    ? starting('loading', cloudReason ?? 'Connected, reading the account for the first time')
+    : starting('connecting', cloudReason ?? 'no answer from the cloud yet');
+}
+
+/** How the broker is doing; `lostAt` is when the last connection ended. */
+export function brokerReadiness(
+  { isConnected, trouble }: Pick<Connection, 'isConnected' | 'trouble'>,
+  lostAt: number | null,
+  { isShowingDevices, hasShownDevices }: PublishingProgress,
+): ComponentStatus {
+  if (isConnected && hasShownDevices) return up;
+  if (isConnected && isShowingDevices) return starting('loading', 'Connected, publishing devices …');
+  if (isConnected) return starting('loading', 'Connected, waiting for data from the cloud');
+  const reason = trouble ?? 'not connected to the MQTT broker';
+  const isTried = trouble !== null || lostAt !== null;
+  return isTried
+    ? { isWorking: false, status: 'down', reason, workedAt: lostAt }
+    : starting('connecting', reason);
+}

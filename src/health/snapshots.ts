@@ -4,12 +4,11 @@ import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { CommandRouter } from '../commands/router.ts';
 import type { Poller } from '../polling/poller.ts';
-import { isJudged, pollNames, vitalPolls, wasPolled } from '../polling/pollStatus.ts';
+import { isSonicPoll, type PollName, pollNames, type StatusByPoll } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
+import { emptyAccountWarning } from './accountWarnings.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
-import type { MetricsSnapshot } from './metricsSnapshot.ts';
-import { evaluateReadiness, type Readiness } from './readiness.ts';
-import { type StatusSnapshot, statusSnapshot } from './statusSnapshot.ts';
+import { brokerReadiness, cloudReadiness, type PublishingProgress, type Readiness } from './readiness.ts';
 
 /** What the snapshots are taken of. */
 export interface SnapshotParts {
@@ -20,11 +19,17 @@ export interface SnapshotParts {
   readonly poller: Poller;
   readonly health: HealthMonitor;
   readonly commands: CommandRouter;
-  readonly publisher: { readonly isShowingDevices: boolean; readonly hasShownDevices: boolean };
+  readonly publisher: PublishingProgress;
   readonly clock: Clock;
 }
 
-/** What HTTP shows of the bridge, gathered when somebody asks for it. */
+/** Everything that the status page shows. */
+export type StatusSnapshot = ReturnType<Snapshots['status']>;
+
+/** Everything that the metrics tell; counts begin with the process. */
+export type MetricsSnapshot = ReturnType<Snapshots['metrics']>;
+
+/** What HTTP shows of the bridge, gathered when somebody asks for it. Times are ms of the wall clock. */
 export class Snapshots {
   readonly #parts: SnapshotParts;
 
@@ -35,29 +40,14 @@ export class Snapshots {
   /** How the two sides of the bridge are doing. */
   readiness(): Readiness {
     const { connection, poller, health, publisher } = this.#parts;
-    const { records } = poller.statuses;
-    const readAt = Math.max(...vitalPolls.map((poll) => records[poll].lastSuccessAt ?? 0));
-    return evaluateReadiness({
-      cloud: {
-        isFresh: health.isCloudFresh,
-        status: health.status,
-        reason: health.cloudReason,
-        isTried: pollNames.some((poll) => wasPolled(records[poll])),
-        isJudged: isJudged(records),
-        readAt: readAt || null,
-      },
-      broker: {
-        isConnected: connection.isConnected,
-        trouble: connection.trouble,
-        lostAt: health.brokerLostAt,
-        isShown: publisher.hasShownDevices,
-        isShowing: publisher.isShowingDevices,
-      },
-    });
+    return {
+      cloud: cloudReadiness(health, poller.statuses.records),
+      broker: brokerReadiness(connection, health.brokerLostAt, publisher),
+    };
   }
 
-  /** What the bridge can tell in numbers. */
-  metrics(): MetricsSnapshot {
+  /** The figures. */
+  metrics() {
     const { client, connection, retained, store, poller, commands } = this.#parts;
     const { open_incidents: openIncidents, ...devices } = store.counts();
     const { statuses } = poller;
@@ -78,16 +68,58 @@ export class Snapshots {
     };
   }
 
-  /** All that the bridge knows. */
-  status(): StatusSnapshot {
+  /** The bridge itself, the polls and the account. */
+  status() {
     const { store, poller, health, clock } = this.#parts;
+    const { records, progress } = poller.statuses;
     const { startedAt, status, reason } = health;
-    return statusSnapshot(
-      { startedAt, status, reason, readiness: this.readiness() },
-      poller.statuses.records,
-      poller.statuses.progress,
-      store,
-      clock.now() - clock.monotonic(),
-    );
+    const counts = store.counts();
+    const found: Partial<Record<PollName, number>> = { ...counts, incidents: counts.open_incidents };
+    const aheadMs = clock.now() - clock.monotonic();
+    return {
+      startedAt,
+      status,
+      reason,
+      readiness: this.readiness(),
+      polls: pollNames.map((slice) => {
+        const { lastSuccessAt, failure, consecutiveFailures } = records[slice];
+        const isFirst = progress.some((each) => each.slice === slice);
+        return {
+          slice,
+          lastSuccessAt,
+          failure: failure?.message ?? null,
+          failures: consecutiveFailures,
+          /** Whether the first reading goes on, and has not failed. */
+          isPending: isFirst && isUnhindered(slice, records),
+          /** Null if it is asked for valve by valve. */
+          records: found[slice] ?? null,
+        };
+      }),
+      /** Why there is nothing to show, in words; null if there is something, or that is not known. */
+      emptiness: emptyAccountWarning(store, records.properties.lastSuccessAt !== null),
+      /** How far the first reading is; empty once everything was read. */
+      progress,
+      /** Whether every list was once read completely, and it is known what of it is to be shown. */
+      isWhole: store.isResolved,
+      properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
+      signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
+      sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),
+      incidents: store.ids('incident').flatMap((id) => store.incidents.get(id) ?? []),
+      /** Whether no other incident is open. */
+      areIncidentsKnown: store.incidents.areKnown,
+      incidentsReadAt: records.incidents.lastSuccessAt,
+      /** When a sonic was last read; null if it never was. */
+      readAt: (sonicId: string): number | null => {
+        const at = store.devices.sonic.readAt(sonicId);
+        return at === undefined ? null : at + aheadMs;
+      },
+    };
   }
+}
+
+/** Whether nothing stands in the way of the reading: nothing is asked for valve by valve before the valves are known. */
+function isUnhindered(slice: PollName, records: StatusByPoll): boolean {
+  const { sonics } = records;
+  const isBarred = isSonicPoll(slice) && sonics.failure !== null && sonics.lastSuccessAt === null;
+  return records[slice].failure === null && !isBarred;
 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
-import type { StatusSnapshot } from '../health/statusSnapshot.ts';
+import type { StatusSnapshot } from '../health/snapshots.ts';
 import { commonHeaders, sendJson } from './httpServer.ts';
-import { pageNearest, statusOf } from './status.ts';
+import { statusPages } from './status.ts';
 
 /** How the page is kept up to date. */
 const usualLimits = {
@@ -42,8 +42,8 @@ export class LiveStatus {
   readonly #limits: typeof usualLimits;
   readonly #readers = new Set<Reader>();
   #cancelLook: () => void = () => {};
-  #snapshot: StatusSnapshot | null = null;
-  /** Of the snapshot, the pages that somebody has asked for. */
+  #pages: ReturnType<typeof statusPages> | null = null;
+  /** The pages that somebody has asked for. */
   readonly #texts = new Map<number, string>();
 
   constructor(
@@ -106,21 +106,19 @@ export class LiveStatus {
   }
 
   #text(wantedPage: number): string {
-    const snapshot = this.#look();
-    const { number } = pageNearest(snapshot, wantedPage);
-    const text = this.#texts.get(number) ?? JSON.stringify(statusOf(snapshot, this.#hide, number));
+    this.#pages ??= this.#look();
+    const number = this.#pages.nearest(wantedPage);
+    const text = this.#texts.get(number) ?? JSON.stringify(this.#pages.page(number));
     this.#texts.set(number, text);
     return text;
   }
 
-  #look(): StatusSnapshot {
-    if (this.#snapshot) return this.#snapshot;
-    this.#snapshot = this.#gather();
+  #look(): ReturnType<typeof statusPages> {
     this.#clock.after(keptMs, () => {
-      this.#snapshot = null;
+      this.#pages = null;
       this.#texts.clear();
     });
-    return this.#snapshot;
+    return statusPages(this.#gather(), this.#hide);
   }
 
   #withTime(text: string): string {

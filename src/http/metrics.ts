@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../base/version.ts';
-import type { MetricsSnapshot, ScheduleFigures } from '../health/metricsSnapshot.ts';
+import type { MetricsSnapshot } from '../health/snapshots.ts';
 import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 
 /** What the metrics are read from. */
@@ -31,7 +31,11 @@ const by = (label: string, values: Readonly<Record<string, number | null>>, labe
   );
 
 /** Zero means none only once they were read. */
-const known = (count: number, kind: ScheduleFigures['slice'], { schedules }: MetricsSnapshot) =>
+const known = (
+  count: number,
+  kind: MetricsSnapshot['schedules'][number]['slice'],
+  { schedules }: MetricsSnapshot,
+) =>
   count > 0 || schedules.some(({ slice, lastSuccessAt }) => slice === kind && lastSuccessAt !== null)
     ? count
     : null;

@@ -1,7 +1,7 @@
 import { version } from '../base/version.ts';
 import { incidentName } from '../entities/incidents.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
-import type { StatusSnapshot } from '../health/statusSnapshot.ts';
+import type { StatusSnapshot } from '../health/snapshots.ts';
 import {
   isConnected,
   isSonicReachable,
@@ -20,10 +20,10 @@ import { type ShownUsage, usageOf } from './usage.ts';
 export const devicesAPage = 100;
 
 /** More incidents are counted and not named. */
-const mostIncidents = 50;
+const maxIncidents = 50;
 
 /** Names are of any length in the cloud. */
-const mostCharacters = 120;
+const maxNameLength = 120;
 
 /** A valve, and what is measured beside it. What nobody knows is null. */
 export interface ShownSonic {
@@ -119,42 +119,48 @@ interface ShownHalf {
 
 type Device = SignalView | SonicView;
 
-/** A property and all that is in it, its hubs first. */
+/** A property, or null for what is in none that is known, and what is in it, its hubs first. */
 interface Household {
-  readonly id: string | null;
-  readonly name: string | null;
-  readonly incidents: Pick<ShownProperty, 'openIncidents' | 'areIncidentsKnown' | 'incidentsReadAt'>;
+  readonly view: PropertyView | null;
   readonly devices: readonly Device[];
 }
 
-/** The page that there is nearest to the wanted one, and how many there are. */
-export function pageNearest(overview: StatusSnapshot, wantedPage: number): StatusDocument['page'] {
-  const of = Math.max(1, Math.ceil(layoutOf(overview).lines.length / devicesAPage));
-  return { number: Math.min(of, Math.max(1, Math.floor(wantedPage) || 1)), of };
+/** Lays the status out on pages: the nearest that there is to a number, and what is on it. */
+export function statusPages(snapshot: StatusSnapshot, hide: (text: string) => string) {
+  const lines = householdsOf(snapshot).flatMap((household): { household: Household; device?: Device }[] =>
+    // A property with nothing in it takes a line too.
+    household.devices.length === 0
+      ? [{ household }]
+      : household.devices.map((device) => ({ household, device })),
+  );
+  const of = Math.max(1, Math.ceil(lines.length / devicesAPage));
+  const common = commonPart(snapshot, hide);
+  return {
+    nearest: (wanted: number) => Math.min(of, Math.max(1, Math.floor(wanted) || 1)),
+    page(number: number): StatusDocument {
+      const onPage = new Map<Household, Device[]>();
+      for (const { household, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
+        const shown = onPage.get(household) ?? [];
+        onPage.set(household, device ? [...shown, device] : shown);
+      }
+      const properties = [...onPage].map(([household, shown]) => shownProperty(household, shown, snapshot));
+      return { ...common, page: { number, of }, properties };
+    },
+  };
 }
 
-/** Writes the document of one page; one that there is not is the nearest that there is. */
-export function statusOf(
-  overview: StatusSnapshot,
+/** What is the same on all pages. */
+function commonPart(
+  snapshot: StatusSnapshot,
   hide: (text: string) => string,
-  wantedPage = 1,
-): StatusDocument {
-  const { startedAt, status, reason, readiness, polls, progress } = overview;
+): Omit<StatusDocument, 'page' | 'properties'> {
+  const { startedAt, status, reason, readiness, polls, progress, isWhole, incidents } = snapshot;
   const words = (text: string | null) => (text === null ? null : hide(text));
   const half = ({ status: stage, reason: why, workedAt }: ComponentStatus) => ({
-    ...{ status: stage, reason: words(why), workedAt },
+    status: stage,
+    reason: words(why),
+    workedAt,
   });
-  const { lines, valves } = layoutOf(overview);
-  const page = pageNearest(overview, wantedPage);
-  const onPage = new Map<Household, Device[]>();
-  for (const [household, device] of lines.slice(
-    (page.number - 1) * devicesAPage,
-    page.number * devicesAPage,
-  )) {
-    const shown = onPage.get(household) ?? [];
-    if (device) shown.push(device);
-    onPage.set(household, shown);
-  }
   return {
     version,
     startedAt,
@@ -162,47 +168,20 @@ export function statusOf(
     cloud: half(readiness.cloud),
     broker: half(readiness.broker),
     isLoading: readiness.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
-    isWhole: overview.isWhole,
-    emptiness: words(overview.emptiness),
-    valves,
+    isWhole,
+    emptiness: words(snapshot.emptiness),
+    valves: countValves(snapshot),
     incidents: {
-      areKnown: isPresent(overview) && overview.areIncidentsKnown,
-      readAt: overview.incidentsReadAt,
-      inAll: overview.incidents.length,
-      newest: newestFirst(overview.incidents)
-        .slice(0, mostIncidents)
-        .map((incident) => shownIncident(incident, overview)),
+      areKnown: isPresent(snapshot) && snapshot.areIncidentsKnown,
+      readAt: snapshot.incidentsReadAt,
+      inAll: incidents.length,
+      newest: newestFirst(incidents)
+        .slice(0, maxIncidents)
+        .map((incident) => shownIncident(incident, snapshot)),
     },
-    page,
-    properties: [...onPage].map(([household, shown]) => shownProperty(household, shown, overview)),
     progress,
     polls: polls.map((poll) => ({ ...poll, failure: words(poll.failure) })),
   };
-}
-
-/** What is the same for all pages. */
-interface Layout {
-  /** A property with nothing in it takes a line too. */
-  readonly lines: readonly (readonly [Household, Device | null])[];
-  readonly valves: StatusDocument['valves'];
-}
-
-/** Several pages of thousands of sonics are looked at at a time. */
-const layouts = new WeakMap<StatusSnapshot, Layout>();
-
-function layoutOf(overview: StatusSnapshot): Layout {
-  const known = layouts.get(overview);
-  if (known) return known;
-  const layout: Layout = {
-    lines: householdsOf(overview).flatMap((household): [Household, Device | null][] =>
-      household.devices.length === 0
-        ? [[household, null]]
-        : household.devices.map((device) => [household, device]),
-    ),
-    valves: counted(overview.sonics, isPresent(overview)),
-  };
-  layouts.set(overview, layout);
-  return layout;
 }
 
 /** Whether what was read is not too old: nothing is, before the cloud has failed. */
@@ -211,43 +190,27 @@ function isPresent({ readiness: { cloud } }: StatusSnapshot): boolean {
 }
 
 /** By name, as people look for them; what is in no known property comes last. */
-function householdsOf(overview: StatusSnapshot): Household[] {
-  const { properties, signals, sonics } = overview;
-  const inside = new Map<string | null, Device[]>();
-  const known = new Set(properties.map(({ property }) => property.id));
-  for (const device of [...signals, ...sonics]) {
-    const home = device.propertyId !== null && known.has(device.propertyId) ? device.propertyId : null;
-    const neighbours = inside.get(home);
-    if (neighbours) neighbours.push(device);
-    else inside.set(home, [device]);
-  }
-  const devicesIn = (id: string | null) => (inside.get(id) ?? []).toSorted(hubsFirst);
-  const homes = properties.map(
-    (view): Household => ({
-      id: view.property.id,
-      name: nameOf(view.property),
-      incidents: incidentsIn(view, overview),
-      devices: devicesIn(view.property.id),
-    }),
-  );
-  homes.sort((one, other) => byName(one.name ?? '', other.name ?? ''));
-  const homeless = devicesIn(null);
-  return homeless.length === 0
+function householdsOf({ properties, signals, sonics }: StatusSnapshot): Household[] {
+  const inside = new Map<string | null, Device[]>(properties.map(({ property }) => [property.id, []]));
+  const unassigned: Device[] = [];
+  for (const device of [...signals, ...sonics]) (inside.get(device.propertyId) ?? unassigned).push(device);
+  const homes = properties
+    .toSorted((one, other) => byName(nameOf(one.property), nameOf(other.property)))
+    .map((view) => ({ view, devices: (inside.get(view.property.id) ?? []).toSorted(hubsFirst) }));
+  return unassigned.length === 0
     ? homes
-    : [...homes, { id: null, name: null, incidents: noIncidents, devices: homeless }];
+    : [...homes, { view: null, devices: unassigned.toSorted(hubsFirst) }];
 }
 
-const noIncidents: Household['incidents'] = {
-  ...{ openIncidents: null, areIncidentsKnown: false, incidentsReadAt: null },
-};
-
 /** An outage takes nothing back of what was known before it. */
-function incidentsIn(view: PropertyView, overview: StatusSnapshot): Household['incidents'] {
-  const { incidentsReadAt, readiness } = overview;
-  if (incidentsReadAt === null) return noIncidents;
+function incidentsIn(view: PropertyView | null, snapshot: StatusSnapshot) {
+  const { incidentsReadAt, readiness } = snapshot;
+  if (view === null || incidentsReadAt === null) {
+    return { openIncidents: null, areIncidentsKnown: false, incidentsReadAt: null };
+  }
   return {
     openIncidents: view.incidents.length,
-    areIncidentsKnown: isPresent(overview) && openCount(view) !== null,
+    areIncidentsKnown: isPresent(snapshot) && openCount(view) !== null,
     incidentsReadAt: readiness.cloud.status === 'down' ? incidentsReadAt : null,
   };
 }
@@ -258,25 +221,25 @@ function hubsFirst(one: Device, other: Device): number {
 }
 
 function shownProperty(
-  { id, name, incidents, devices }: Household,
+  { view, devices }: Household,
   shown: readonly Device[],
-  overview: StatusSnapshot,
+  snapshot: StatusSnapshot,
 ): ShownProperty {
-  const isFresh = isPresent(overview);
+  const isFresh = isPresent(snapshot);
   const sonics = devices.filter(isSonic);
   const shownSonics = shown.filter(isSonic);
-  // What is in no known property has no water in common.
-  const metered = id === null ? shownSonics.map((sonic) => [sonic]) : [sonics];
+  const usage = view
+    ? [usageOf(null, sonics)]
+    : // What is in no known property has no water in common.
+      shownSonics.map((each) => usageOf(nameOf(each.sonic), [each]));
   return {
-    name,
-    ...incidents,
+    name: view && nameOf(view.property),
+    ...incidentsIn(view, snapshot),
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
-    sonics: shownSonics.map((view) => shownSonic(view, isFresh, overview.readAt)),
+    sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt)),
     hubsInAll: devices.length - sonics.length,
     sonicsInAll: sonics.length,
-    usage: metered.flatMap(
-      (together) => usageOf(id === null ? nameOf(together[0]?.sonic) : null, together) ?? [],
-    ),
+    usage: usage.filter((each) => each !== null),
   };
 }
 
@@ -315,17 +278,17 @@ function doubtOf(view: SonicView, isFresh: boolean): ShownSonic['doubt'] {
   return isReachable ? null : 'unreachable';
 }
 
-function counted(sonics: readonly SonicView[], isFresh: boolean): StatusDocument['valves'] {
+function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {
   const counts = { open: 0, opening: 0, closing: 0, closed: 0, unknown: 0 };
-  for (const view of sonics) {
-    const valve = doubtOf(view, isFresh) === null ? view.valve : null;
-    counts[valve ?? 'unknown'] += 1;
+  for (const view of snapshot.sonics) {
+    const isSure = doubtOf(view, isPresent(snapshot)) === null;
+    counts[(isSure && view.valve) || 'unknown'] += 1;
   }
   return counts;
 }
 
-function shownIncident(incident: Incident, overview: StatusSnapshot): ShownIncident {
-  const { sonics, signals, properties } = overview;
+function shownIncident(incident: Incident, snapshot: StatusSnapshot): ShownIncident {
+  const { sonics, signals, properties } = snapshot;
   const { sonic_id: sonicId, signal_id: signalId, severity, detected_at: since, type } = incident;
   const sonic = sonics.find((view) => view.sonic.id === sonicId);
   const signal = signals.find((view) => view.signal.id === signalId);
@@ -350,7 +313,7 @@ function nameOf(record: { readonly name: string | null } | undefined): string {
 }
 
 function shortened(text: string | null): string | null {
-  return text !== null && text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;
+  return text !== null && text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text;
 }
 
 const order = new Intl.Collator('en', { numeric: true });

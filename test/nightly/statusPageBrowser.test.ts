@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Snapshots } from '../../src/health/snapshots.ts';
-import type { StatusSnapshot } from '../../src/health/statusSnapshot.ts';
+import type { Snapshots, StatusSnapshot } from '../../src/health/snapshots.ts';
 import { createRoutes } from '../../src/http/routes.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
 import { readEvents } from '../support/eventStream.ts';

@@ -1,64 +1,102 @@
 import { describe, expect, it } from 'vitest';
-import { evaluateReadiness, type ReadinessInputs } from '../../../src/health/readiness.ts';
+import { brokerReadiness, cloudReadiness } from '../../../src/health/readiness.ts';
+import {
+  neverPolled,
+  type PollStatus,
+  pollNames,
+  type StatusByPoll,
+} from '../../../src/polling/pollStatus.ts';
 
-const good: ReadinessInputs = {
-  cloud: { isFresh: true, status: 'ok', reason: null, isTried: true, isJudged: true, readAt: 5_000 },
-  broker: { isConnected: true, trouble: null, lostAt: null, isShown: true, isShowing: true },
-};
-const untried = { isFresh: false, status: null, isTried: false, isJudged: false, readAt: null };
-const old = { isFresh: false, status: 'degraded' } as const;
-const none = { isConnected: false, isShown: false, isShowing: false };
+const polls = (changes: Partial<Record<keyof StatusByPoll, Partial<PollStatus>>> = {}) =>
+  Object.fromEntries(
+    pollNames.map((name) => [name, { ...neverPolled, ...changes[name] }]),
+  ) as unknown as StatusByPoll;
+const failure = { kind: 'unavailable', message: '503', key: '503' } as const;
+const read = polls({ properties: { lastSuccessAt: 1 }, sonics: { lastSuccessAt: 5_000 } });
+const started = polls({ properties: { lastSuccessAt: 1 } });
+const failed = polls({ sonics: { failure } });
 
 const works = { isWorking: true, status: 'up', reason: null, workedAt: null };
 
-describe('the two sides of the bridge', () => {
-  it('work while the data is fresh, and the broker has what is known', () => {
-    expect(evaluateReadiness(good)).toEqual({ cloud: works, broker: works });
-  });
-
-  it.each<[string, Partial<ReadinessInputs['cloud']>, string, string, number | null]>([
-    ['nothing has answered', untried, 'connecting', 'the cloud has not answered yet', null],
+describe('the cloud', () => {
+  it.each([
+    ['works while the data is fresh', true, 'ok', null, read, works],
+    ['works with a note', true, 'ok', 'a note', read, works],
     [
-      'the first lists came',
-      { ...untried, isTried: true },
-      'loading',
-      'Connected, reading the account for the first time',
-      null,
+      'is connecting before any answer',
+      ...([false, null, null, polls()] as const),
+      { isWorking: false, status: 'connecting', reason: 'no answer from the cloud yet', workedAt: null },
     ],
-    ['data is old', { ...old, reason: 'sonics: 503' }, 'down', 'sonics: 503', 5_000],
-    ['it is silent', old, 'down', 'the cloud has said nothing new for too long', 5_000],
     [
-      'it was never there',
-      { ...untried, isTried: true, status: 'cloud_unreachable', reason: 'no such host' },
-      ...(['down', 'no such host', null] as const),
+      'is loading once a list came',
+      ...([false, null, null, started] as const),
+      {
+        isWorking: false,
+        status: 'loading',
+        reason: 'Connected, reading the account for the first time',
+        workedAt: null,
+      },
     ],
-  ])('of the cloud is said how it is and why, where %s', (_, changes, status, reason, workedAt) => {
-    const { cloud, broker } = evaluateReadiness({ ...good, cloud: { ...good.cloud, ...changes } });
-    expect(cloud).toEqual({ isWorking: false, status, reason, workedAt });
-    expect(broker).toEqual(works);
-  });
-
-  it('count the data of a cloud that has just gone as fresh, and the cloud as down', () => {
-    const { cloud } = evaluateReadiness({
-      ...good,
-      cloud: { ...good.cloud, status: 'cloud_unreachable', reason: '503' },
-    });
-    expect(cloud).toEqual({ isWorking: true, status: 'down', reason: '503', workedAt: 5_000 });
-  });
-
-  it.each<[string, Partial<ReadinessInputs['broker']>, string, string, number | null]>([
-    ['it was not tried', none, 'connecting', 'not connected to the MQTT broker yet', null],
-    ['it was never there', { ...none, trouble: 'refused' }, 'down', 'refused', null],
-    ['it has gone', { isConnected: false, trouble: 'refused', lostAt: 7_000 }, 'down', 'refused', 7_000],
     [
-      'nothing is known',
-      { isShown: false, isShowing: false },
-      ...(['loading', 'Connected, waiting for data from the cloud', null] as const),
+      'is down when data is old, and says why',
+      ...([false, 'degraded', 'sonics: 503', read] as const),
+      { isWorking: false, status: 'down', reason: 'sonics: 503', workedAt: 5_000 },
     ],
-    ['the devices are on their way', { isShown: false }, 'loading', 'Connected, publishing devices …', null],
-  ])('of the broker is said how it is and why, where %s', (_, changes, status, reason, workedAt) => {
-    const { cloud, broker } = evaluateReadiness({ ...good, broker: { ...good.broker, ...changes } });
-    expect(broker).toEqual({ isWorking: false, status, reason, workedAt });
-    expect(cloud).toEqual(works);
+    [
+      'is down when data is old, whatever the reason',
+      ...([false, 'ok', null, read] as const),
+      { isWorking: false, status: 'down', reason: 'no fresh data from the cloud', workedAt: 5_000 },
+    ],
+    [
+      'is down if it was never there',
+      ...([false, 'cloud_unreachable', 'no such host', failed] as const),
+      { isWorking: false, status: 'down', reason: 'no such host', workedAt: null },
+    ],
+    [
+      'is down while its data is still fresh',
+      ...([true, 'cloud_unreachable', '503', read] as const),
+      { isWorking: true, status: 'down', reason: '503', workedAt: 5_000 },
+    ],
+  ] as const)('%s', (_, isCloudFresh, status, cloudReason, records, expected) => {
+    expect(cloudReadiness({ isCloudFresh, status, cloudReason }, records)).toEqual(expected);
+  });
+});
+
+describe('the broker', () => {
+  it.each([
+    ['works once the devices are there', true, null, null, true, true, works],
+    [
+      'is connecting before the first attempt has ended',
+      ...([false, null, null, false, false] as const),
+      { isWorking: false, status: 'connecting', reason: 'not connected to the MQTT broker', workedAt: null },
+    ],
+    [
+      'is down if it was never there',
+      ...([false, 'refused', null, false, false] as const),
+      { isWorking: false, status: 'down', reason: 'refused', workedAt: null },
+    ],
+    [
+      'is down when the connection has ended',
+      ...([false, 'refused', 7_000, true, true] as const),
+      { isWorking: false, status: 'down', reason: 'refused', workedAt: 7_000 },
+    ],
+    [
+      'is loading while nothing is known',
+      ...([true, null, null, false, false] as const),
+      {
+        isWorking: false,
+        status: 'loading',
+        reason: 'Connected, waiting for data from the cloud',
+        workedAt: null,
+      },
+    ],
+    [
+      'is loading while the devices are on their way',
+      ...([true, null, null, true, false] as const),
+      { isWorking: false, status: 'loading', reason: 'Connected, publishing devices …', workedAt: null },
+    ],
+  ] as const)('%s', (_, isConnected, trouble, lostAt, isShowingDevices, hasShownDevices, expected) => {
+    const progress = { isShowingDevices, hasShownDevices };
+    expect(brokerReadiness({ isConnected, trouble }, lostAt, progress)).toEqual(expected);
   });
 });

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
-import type { StatusSnapshot } from '../../../src/health/statusSnapshot.ts';
+import type { StatusSnapshot } from '../../../src/health/snapshots.ts';
 import { LiveStatus } from '../../../src/http/liveStatus.ts';
 import { devicesAPage } from '../../../src/http/status.ts';
 import { readEvents } from '../../support/eventStream.ts';
@@ -14,33 +14,33 @@ import { waitFor } from '../../support/waitFor.ts';
 const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
 const limits = { readers: 2, lookMs: 20, beatMs: 300 };
 
-/** A page with two hundred valves whose reason can be changed, and which counts how often it was looked at. */
+/** Two pages of valves whose reason can be changed, and which counts how often it was looked at. */
 async function start(clock: Clock = systemClock) {
-  const bridge = { reason: 'at first', looks: 0, documents: 0, disconnected: 0 };
+  const bridge = { reason: 'at first', looks: 0, rows: 0, disconnected: 0 };
   const gather = (): StatusSnapshot => {
     bridge.looks += 1;
     return {
       startedAt: 0,
       status: 'ok',
       reason: bridge.reason,
-      readiness: { cloud: up, broker: { ...up, reason: 'once a document' } },
+      readiness: { cloud: up, broker: up },
       progress: [],
       polls: [],
       emptiness: null,
       isWhole: true,
       properties: [],
       signals: [],
-      sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView()),
+      sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView({ isStale: true })),
       incidents: [],
       areIncidentsKnown: true,
       incidentsReadAt: null,
-      readAt: () => null,
+      readAt: () => {
+        bridge.rows += 1;
+        return null;
+      },
     };
   };
-  const hide = (text: string) => {
-    if (text === 'once a document') bridge.documents += 1;
-    return text;
-  };
+  const hide = (text: string) => text;
   const live = new LiveStatus(gather, hide, clock, limits);
   const methods = ['GET'];
   const pageOf = ({ searchParams }: URL) => Number(searchParams.get('page') ?? 1);
@@ -83,7 +83,7 @@ it('A page is written once for all who ask in that moment, and so is one that th
   const answers = await Promise.all(pages.map((page) => httpRequest(`${url}/status.json?page=${page}`)));
   const shown = answers.map(({ text }) => JSON.parse(text).status.page.number);
   expect(shown).toEqual([1, 1, 1, 2, 2, 2, 1, 2, 1]);
-  expect([bridge.looks, bridge.documents]).toEqual([1, 2]);
+  expect([bridge.looks, bridge.rows]).toEqual([1, devicesAPage + 1]);
 });
 
 it('The time of the bridge comes with it', async () => {
@@ -119,7 +119,7 @@ describe('a live page', () => {
     const { bridge, url, reasons } = await start();
     const streams = [await readEvents(`${url}/events`), await readEvents(`${url}/events`)];
     await waitFor(() => streams.every((stream) => reasons(stream).length === 1), { what: 'both' });
-    expect([bridge.looks, bridge.documents]).toEqual([1, 1]);
+    expect([bridge.looks, bridge.rows]).toEqual([1, devicesAPage]);
   });
 
   it('costs nothing once it is closed: no timer, and no look', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { MetricsSnapshot } from '../../../src/health/metricsSnapshot.ts';
+import type { MetricsSnapshot } from '../../../src/health/snapshots.ts';
 import { metricRows, metricsText } from '../../../src/http/metrics.ts';
 
 const figures: MetricsSnapshot = {

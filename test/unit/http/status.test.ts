@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StatusSnapshot } from '../../../src/health/statusSnapshot.ts';
-import { devicesAPage, statusOf } from '../../../src/http/status.ts';
+import type { StatusSnapshot } from '../../../src/health/snapshots.ts';
+import { devicesAPage, statusPages } from '../../../src/http/status.ts';
 import type { SonicView } from '../../../src/model/devices.ts';
 import {
   anIncident,
@@ -39,8 +39,10 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
   };
 }
 
-const status = (changes: Partial<StatusSnapshot> = {}, page?: number) =>
-  statusOf(overview(changes), (text) => text.replaceAll('hush', '[hidden]'), page);
+function status(changes: Partial<StatusSnapshot> = {}, page = 1) {
+  const pages = statusPages(overview(changes), (text) => text.replaceAll('hush', '[hidden]'));
+  return pages.page(pages.nearest(page));
+}
 
 /** The only valve of a house in which this sonic is the only one. */
 function shown(changes: Partial<SonicView>, others: Partial<StatusSnapshot> = {}) {
