@@ -13,9 +13,9 @@ const pages = [
 ];
 
 /** The pages to look something up; messages are quoted and explained as the program changes. */
-const references = readdirSync(`${project}docs/reference`)
-  .filter((name) => name !== 'messages.md')
-  .map((name) => `docs/reference/${name}`);
+const references = ['docs/reference', 'docs/internals']
+  .flatMap((folder) => readdirSync(`${project}${folder}`).map((name) => `${folder}/${name}`))
+  .filter((page) => page !== 'docs/reference/messages.md');
 
 /** Words with a plainer one beside them. A page may name the vendor's words once, in italics: valve (*sonic*). */
 const words: readonly (readonly [RegExp, string])[] = [
