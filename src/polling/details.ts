@@ -103,7 +103,7 @@ export class Details {
         this.#store.setHub(id, await this.#client.call(call, { signal }), sentAt);
       },
       onNone: (id, sentAt) => this.#store.setHub(id, null, sentAt),
-      onUnavailable: () => this.#store.dropHubs(),
+      onUnavailable: () => this.#store.drop('hubs'),
     };
   }
 

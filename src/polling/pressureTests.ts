@@ -68,7 +68,7 @@ export class PressureTestPoll {
         // A sonic that has had tests keeps them.
         if (!this.#tests.has(id)) store.setPressureTests(id, null, sentAt);
       },
-      onUnavailable: () => store.dropPressureTests(),
+      onUnavailable: () => store.drop('pressureTests'),
     };
   }
 

@@ -62,7 +62,7 @@ export class UsagePoll {
         // A sonic that has had usage keeps it.
         if (!this.#state.usageOf(id)) store.setUsage(id, null, sentAt);
       },
-      onUnavailable: () => store.dropUsage(),
+      onUnavailable: () => store.drop('usage'),
     };
   }
 

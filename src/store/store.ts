@@ -113,9 +113,11 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   readonly #settledKinds = new Set<CloudDeviceKind>();
   #isAging = false;
   #cancelExpiry: () => void = () => {};
-  #isPlacing = false;
-  #isDecided = false;
-  #deviceEvents: DeviceEvent[] = [];
+  /** Whether any device may be elsewhere than it was when they were placed last, or shown no more. */
+  #mayDevicesMove = false;
+  #mayIncidentsMove = false;
+  /** What is gone since then, by kind and id. */
+  readonly #gone = new Map<string, Property | Signal | Sonic>();
 
   constructor({ selection, shard = wholeAccount, memory, clock }: StoreOptions) {
     super();
@@ -139,11 +141,12 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   /** Takes in which signals a property has; says whether that was news. */
   setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
     const wasSurveyed = this.topology.isSurveyed(propertyId);
-    const moved = this.topology.setSignals(propertyId, signalIds, isComplete);
-    if (this.topology.isSurveyed(propertyId) !== wasSurveyed) this.touch('property', propertyId);
-    for (const id of moved) this.#placeSignal(id);
+    const isNews = this.topology.setSignals(propertyId, signalIds, isComplete);
+    const isSurveyNew = this.topology.isSurveyed(propertyId) !== wasSurveyed;
+    if (isSurveyNew) this.touch('property', propertyId);
+    this.#mayDevicesMove ||= isNews || isSurveyNew;
     this.#settle();
-    return moved.length > 0;
+    return isNews;
   }
 
   /** Takes in the signals. */
@@ -177,7 +180,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   /** Takes in the open incidents; one that a complete reading does not list is closed. */
   replaceIncidents(reading: Reading<Incident>): void {
     this.incidents.replaceAll(reading);
-    this.#isPlacing = true;
+    this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -187,7 +190,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     const { incidents, hubs, usage, pressureTests: pressure_tests } = this;
     const tables = { properties, signals, sonics, incidents, hubs, usage, pressure_tests };
     for (const id of tables[what].markStale(readBefore)) this.touch(staleShownOn[what], id);
-    if (what === 'incidents') this.#isPlacing = true;
+    if (what === 'incidents') this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -225,11 +228,6 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     this.#shows('signal', signalId, this.hubs.set(signalId, hub, sentAt));
   }
 
-  /** Forgets all hubs: the cloud does not offer them. */
-  dropHubs(): void {
-    this.#showAll('signal', this.hubs.drop());
-  }
-
   /**
    * Takes in a sonic's telemetry as it is read now, measured so long ago, in ms; null, the cloud has none. Its values are
    * shown for so long, unless they were measured too long ago; says whether they are.
@@ -264,20 +262,15 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     this.#shows('sonic', sonicId, this.usage.set(sonicId, usage, sentAt));
   }
 
-  /** Shows no usage: the cloud does not offer it. */
-  dropUsage(): void {
-    this.#showAll('sonic', this.usage.drop());
-  }
-
   /** Shows a sonic's pressure tests as they were requested at that time; null, the cloud has none. */
   setPressureTests(sonicId: string, tests: PressureTestDays | null, sentAt: number): void {
     if (!this.#isShown('sonic', sonicId)) return;
     this.#shows('sonic', sonicId, this.pressureTests.set(sonicId, tests, sentAt));
   }
 
-  /** Shows no pressure tests: the cloud does not offer them. */
-  dropPressureTests(): void {
-    this.#showAll('sonic', this.pressureTests.drop());
+  /** Shows none of these: the cloud does not offer them. */
+  drop(details: 'hubs' | 'usage' | 'pressureTests'): void {
+    this.#showAll(details === 'hubs' ? 'signal' : 'sonic', this[details].drop());
   }
 
   /** Takes in the categories of appliances; null, the cloud has none. */
@@ -325,7 +318,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   setIncident(id: string, answer: Incident, at: number): void {
-    if (this.incidents.change(id, answer, at)) this.#isPlacing = true;
+    if (this.incidents.change(id, answer, at)) this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -467,28 +460,47 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
 
   /** Tells what was stored, once all of it is. */
   #settle(): void {
-    this.#placeUndecided();
-    const events = this.#placeIncidents();
+    const deviceEvents = this.#placeDevices();
+    const incidentEvents = this.#placeIncidents();
     for (const kind of cloudKinds) {
       if (this.devices[kind].isComplete) this.#settledKinds.add(kind);
     }
-    for (const event of this.#deviceEvents.splice(0)) this.emit('device', event);
-    for (const event of events) this.emit('incident', event);
+    for (const event of deviceEvents) this.emit('device', event);
+    for (const event of incidentEvents) this.emit('incident', event);
     if (this.#changes.wasMarked()) this.emit('change');
   }
 
-  /** What is in no property is shown, or not, once it is known where everything is. */
-  #placeUndecided(): void {
-    if (this.#isDecided || !this.topology.isDecided) return;
-    this.#isDecided = true;
-    for (const kind of ['signal', 'sonic'] as const) {
-      for (const id of this.devices[kind].ids) this.#place(kind, id);
+  /** Finds out which devices are shown, and in which property each of them is. */
+  #placeDevices(): readonly DeviceEvent[] {
+    if (!this.#mayDevicesMove) return [];
+    this.#mayDevicesMove = false;
+    const events: DeviceEvent[] = [];
+    for (const kind of cloudKinds) {
+      const shown = this.#shown[kind];
+      for (const id of new Set([...shown.keys(), ...this.devices[kind].ids])) {
+        const isShown = this.topology.isShown(kind, id);
+        const wasShown = shown.has(id);
+        const propertyId = isShown ? this.topology.propertyOf(kind, id) : null;
+        if (isShown === wasShown && propertyId === (shown.get(id) ?? null)) continue;
+        this.#mayIncidentsMove = true;
+        this.#changes.mark(kind, id);
+        if (isShown) shown.set(id, propertyId);
+        else shown.delete(id);
+        if (isShown === wasShown) continue;
+        if (!isShown) this.#forgetShown(kind, id);
+        const record = this.devices[kind].get(id) ?? this.#gone.get(`${kind}/${id}`);
+        if (record && (wasShown || this.#settledKinds.has(kind))) {
+          events.push({ event: isShown ? 'device_added' : 'device_removed', kind, record });
+        }
+      }
     }
+    this.#gone.clear();
+    return events;
   }
 
   #placeIncidents(): readonly IncidentEvent[] {
-    if (!this.#isPlacing) return [];
-    this.#isPlacing = false;
+    if (!this.#mayIncidentsMove) return [];
+    this.#mayIncidentsMove = false;
     const { events, isAllAffected } = this.incidents.place();
     if (isAllAffected) this.touchAll();
     return events;
@@ -516,7 +528,8 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   #expireTelemetry(): void {
     const now = this.#clock.monotonic();
     const tables = Object.values(this.telemetry);
-    for (const id of tables.flatMap((table) => table.expire(now))) this.#shows('sonic', id);
+    for (const id of tables.flatMap((table) => table.expire(now))) this.touch('sonic', id);
+    this.#settle();
     const nextAt = Math.min(...tables.map(({ nextExpiryAt }) => nextExpiryAt));
     this.#cancelExpiry();
     if (!this.#isAging || nextAt === Number.POSITIVE_INFINITY) return;
@@ -526,9 +539,8 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
 
   #recordProperties(changes: readonly Change<Property>[]): void {
     this.topology.propertiesChanged();
+    this.#mayDevicesMove = true;
     this.#record('property', changes);
-    // Another name may have changed what the filter selects.
-    for (const id of this.devices.property.ids) this.#place('property', id);
   }
 
   /** Takes in both lists of sonics as one. An id in both is one device, the hub's. */
@@ -548,7 +560,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     for (const id of moved) {
       // What it measures is asked for elsewhere from now on.
       for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
-      this.#place('sonic', id);
+      this.#mayDevicesMove = true;
       this.touch('sonic', id);
     }
     // That nothing is new is news where a command is awaited.
@@ -568,12 +580,12 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     for (const { id, before, after } of changes) {
       if (kind === 'sonic') this.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
       if (kind === 'sonic') this.#noteValve(id);
-      this.#place(kind, id, before);
+      this.#mayDevicesMove = true;
       this.touch(kind, id);
-      if (!after) this.#forget(kind, id);
+      if (before && !after) this.#forget(kind, id, before);
       // What hangs on a signal shows its link.
       if (kind === 'signal') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
-      if (!before || !after) this.#isPlacing = true;
+      if (!before || !after) this.#mayIncidentsMove = true;
     }
   }
 
@@ -589,39 +601,6 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
       this.touch(kind, id);
       if (kind === 'signal') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
     }
-  }
-
-  #placeSignal(id: string): void {
-    this.#place('signal', id);
-    this.touch('signal', id);
-    for (const sonicId of this.topology.sonicsOn(id)) this.#place('sonic', sonicId);
-    this.#isPlacing = true;
-  }
-
-  /** Finds out whether a device is shown, and in which property it is; `before` is the record of one that may be gone. */
-  #place(kind: CloudDeviceKind, id: string, before?: Property | Signal | Sonic): void {
-    const shown = this.#shown[kind];
-    const isShown = this.topology.isShown(kind, id);
-    const wasShown = shown.has(id);
-    const propertyId = isShown ? this.topology.propertyOf(kind, id) : null;
-    if (isShown === wasShown && propertyId === (shown.get(id) ?? null)) return;
-    this.#isPlacing = true;
-    if (isShown) shown.set(id, propertyId);
-    else shown.delete(id);
-    this.#changes.mark(kind, id);
-    if (isShown === wasShown) return;
-    const record = this.devices[kind].get(id) ?? before;
-    if (!isShown) this.#forgetShown(kind, id);
-    if (record && (wasShown || this.#settledKinds.has(kind))) {
-      this.#deviceEvents.push({ event: isShown ? 'device_added' : 'device_removed', kind, record });
-    }
-    if (kind === 'property') this.#placeIn(id);
-  }
-
-  /** A property is shown, or is so no more, and all that is in it. */
-  #placeIn(propertyId: string): void {
-    for (const id of this.topology.signalsIn(propertyId)) this.#placeSignal(id);
-    for (const id of this.topology.wifiSonicsIn(propertyId)) this.#place('sonic', id);
   }
 
   /** Forgets what was read of a device that is shown no more: it is not read again. */
@@ -641,11 +620,10 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** Forgets where a device was that is gone. */
-  #forget(kind: CloudDeviceKind, id: string): void {
-    if (kind === 'property') {
-      for (const signalId of this.topology.forgetProperty(id)) this.#placeSignal(signalId);
-      for (const sonicId of this.topology.wifiSonicsIn(id)) this.#place('sonic', sonicId);
-    } else this.flaps[kind].forget(id);
+  #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
+    this.#gone.set(`${kind}/${id}`, record);
+    if (kind === 'property') this.topology.forgetProperty(id);
+    else this.flaps[kind].forget(id);
     if (kind === 'sonic') this.topology.setWifi(id, false);
   }
 }

@@ -52,18 +52,18 @@ export class Topology {
     this.#isDecided ||= this.isComplete;
   }
 
-  /** Takes in the signals that a property lists; the ids of those that are in another property now, or in none. */
-  setSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): string[] {
+  /** Takes in the signals that a property lists; says whether any is in another property now, or in none. */
+  setSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
     const list = this.#lists.get(propertyId) ?? new Map<string, number>();
     this.#lists.set(propertyId, list);
-    const moved: string[] = [];
+    let hasMoved = false;
     for (const id of signalIds) {
       // One that two properties list stays in the one that came by it later, lest it move with each poll.
       const isTaken = !list.has(id) || !this.#owners.has(id);
       list.set(id, 0);
-      if (isTaken && this.#setOwner(id, propertyId)) moved.push(id);
+      if (isTaken && this.#setOwner(id, propertyId)) hasMoved = true;
     }
-    if (!isComplete) return moved;
+    if (!isComplete) return hasMoved;
     this.#surveyed.add(propertyId);
     this.#isDecided ||= this.isComplete;
     const listed = new Set(signalIds);
@@ -73,18 +73,16 @@ export class Topology {
       const other = this.#lister(id);
       if (misses + 1 < maxMisses && other === null) continue;
       list.delete(id);
-      if (this.#owners.get(id) === propertyId && this.#setOwner(id, other)) moved.push(id);
+      if (this.#owners.get(id) === propertyId && this.#setOwner(id, other)) hasMoved = true;
     }
-    return moved;
+    return hasMoved;
   }
 
-  /** Forgets a property that is gone; the ids of the signals that were in it. */
-  forgetProperty(propertyId: string): string[] {
+  /** Forgets a property that is gone. */
+  forgetProperty(propertyId: string): void {
     this.#lists.delete(propertyId);
     this.#surveyed.delete(propertyId);
-    const left = [...this.#owners].filter(([, owner]) => owner === propertyId).map(([id]) => id);
-    for (const id of left) this.#setOwner(id, this.#lister(id));
-    return left;
+    for (const [id, owner] of this.#owners) if (owner === propertyId) this.#setOwner(id, this.#lister(id));
   }
 
   /** Notes on which signal a sonic was and is. */
@@ -143,14 +141,6 @@ export class Topology {
     return this.#wifi.has(sonicId);
   }
 
-  /** The sonics without a signal that are in a property, or will be once it is known. */
-  wifiSonicsIn(propertyId: string): string[] {
-    return [...this.#wifi].filter((id) => {
-      const sonic = this.#devices.sonic.get(id);
-      return sonic !== undefined && namedProperty(sonic) === propertyId;
-    });
-  }
-
   /** Whether it was once known of everything in which property it is, as far as that decides what is shown. */
   get isDecided(): boolean {
     return this.isWholeAccount || this.#isDecided;
@@ -159,7 +149,7 @@ export class Topology {
   /** Whether a property is known to have no signal, and no sonic that needs none. */
   isWithoutDevices(propertyId: string): boolean {
     const isBare = this.#surveyed.has(propertyId) && this.#lists.get(propertyId)?.size === 0;
-    return isBare && this.wifiSonicsIn(propertyId).length === 0;
+    return isBare && ![...this.#wifi].some((id) => this.propertyOf('sonic', id) === propertyId);
   }
 
   /** Whether all signals of a property are known. */
