@@ -1,0 +1,438 @@
+import { describe, expect, it } from 'vitest';
+import type { DeviceKind } from '../../src/model/devices.ts';
+import { placeOf, untruths } from './entityTruths.ts';
+import { type Entity, FakeHomeAssistant } from './fakeHomeAssistant.ts';
+import { Home, type HomeOptions, hourMs, minuteMs, type Sections } from './home.ts';
+import { moveSignal, moveSonic, orphanSignal, propertyOf } from './moves.ts';
+
+const schedules = { usage: '1m', pressure_tests: '1m', signals: '1m', properties: '1m' };
+const idPattern = /[0-9a-f]{8}-[0-9a-f-]{27}/;
+const identifier = (id: string | null | undefined) => `sonic2mqtt_${id}`;
+
+/** Two properties with three signals and four sonics, and a Home Assistant that was there before the bridge. */
+class ShownHome extends Home {
+  readonly homeAssistant = new FakeHomeAssistant(this);
+
+  constructor({ cloud, config }: HomeOptions = {}) {
+    super({
+      cloud: { properties: 2, signals: 3, sonics: 4, ...cloud },
+      // Nobody uses water here, so no sonic measures anything after the start.
+      config: { schedules, stale_after: '24h', ...config },
+    });
+    for (const id of this.world.incidents.ids) this.world.closeIncident(id);
+  }
+
+  /** Restarts the bridge with this filter. */
+  async restartWith(properties: readonly string[], changes: Sections = {}): Promise<void> {
+    await this.stop();
+    await this.startWith({ schedules, stale_after: '24h', filters: { properties }, ...changes });
+  }
+
+  get entityCount(): number {
+    return this.homeAssistant.entities().length;
+  }
+
+  happened(event: string): readonly string[] {
+    return this.events(event).map(({ kind, id }) => `${kind} ${id}`);
+  }
+
+  openIncidentsAt(propertyId: string): number {
+    return this.json(`property/${propertyId}/incidents`).open_count;
+  }
+
+  /** Of the shown properties: each device's parent and name, and its property if its record has that. */
+  devicesOf(shown: readonly string[]): Record<string, object> {
+    const { world } = this;
+    const isShown = ({ id }: { readonly id: string }) => shown.includes(propertyOf(world, id) ?? '');
+    const rows = [
+      { id: 'bridge', parent: undefined, name: 'sonic2mqtt', property: undefined },
+      ...[...world.properties.values()]
+        .filter(({ id }) => shown.includes(id))
+        .map(({ id, name }) => ({ id, name, parent: 'bridge', property: undefined })),
+      ...[...world.signals.values()].filter(isShown).map(({ id, name }) => ({
+        id,
+        name,
+        parent: propertyOf(world, id),
+        property: propertyOf(world, id),
+      })),
+      ...[...world.sonics.values()]
+        .filter(isShown)
+        .map(({ id, name, signal_id }) => ({ id, name, parent: signal_id, property: propertyOf(world, id) })),
+    ];
+    return Object.fromEntries(
+      rows.map(({ id, name, parent, property }) => [
+        identifier(id),
+        { name, property, parent: parent && identifier(parent) },
+      ]),
+    );
+  }
+
+  get devicesShown(): Record<string, object> {
+    const rows = [...this.homeAssistant.devices].map(([device, { about }]) => {
+      const id = device.slice('sonic2mqtt_'.length);
+      const [path] = ['signal', 'sonic'].map((kind) => `${kind}/${id}`).filter((each) => this.text(each));
+      const property = path && this.json(path).property_id;
+      return [device, { name: about['name'], property, parent: about['via_device'] }];
+    });
+    return Object.fromEntries(rows);
+  }
+
+  /** Lets everything be read, and holds that exactly these properties are shown, with all that is in them. */
+  async expectShown(shown: readonly string[] = this.world.properties.ids): Promise<void> {
+    await this.pass(3 * minuteMs);
+    const wanted = this.devicesOf(shown);
+    expect(this.devicesShown).toEqual(wanted);
+    const wrong = () => untruths(this, this.homeAssistant.entities());
+    // Water runs while it is read. What is wrong says more than a wait in vain.
+    await this.until(() => wrong().length === 0, 'the truth', 2 * minuteMs).catch(() => undefined);
+    expect(wrong()).toEqual([]);
+    const strangers = [...this.broker.retained.keys()].filter((topic) => {
+      const id = idPattern.exec(topic)?.[0];
+      return id !== undefined && !topic.startsWith('sonic2mqtt/incident/') && !(identifier(id) in wanted);
+    });
+    expect(strangers).toEqual([]);
+    expect(this.homeAssistant.complaints).toEqual([]);
+  }
+}
+
+describe('a house in which things come, move and go', () => {
+  it('shows what is new below what it belongs to, and calls things what the cloud calls them', async () => {
+    const home = new ShownHome();
+    const { world } = home;
+    await home.start();
+    await home.expectShown();
+    expect(home.homeAssistant.devices.size).toBe(1 + 2 + 3 + 4);
+
+    const property = world.addProperty();
+    const signal = world.addSignal(property.id);
+    const sonics = [world.addSonic(signal.id), world.addSonic(home.signalId)];
+    await home.expectShown();
+    expect(home.happened('device_added').toSorted()).toEqual(
+      [`property ${property.id}`, `signal ${signal.id}`, ...sonics.map(({ id }) => `sonic ${id}`)].toSorted(),
+    );
+
+    const entities = home.entityCount;
+    for (const records of [world.properties, world.signals, world.sonics]) {
+      const [id = ''] = records.ids;
+      records.change(id, { name: `Renamed ${id.slice(0, 4)}` });
+    }
+    await home.expectShown();
+    expect(home.entityCount).toBe(entities);
+    home.machine.kill();
+  });
+
+  it('follows a signal to another property and back, and a sonic to another signal, as they are', async () => {
+    const home = new ShownHome();
+    const { world } = home;
+    await home.start();
+    const entities = home.entityCount;
+    const [to = '', from = ''] = world.properties.ids;
+    const [signal = ''] = world.signalIdsOf(from);
+    const [inSignal = ''] = world.sonicIdsOf(signal);
+    const incident = world.openIncident({ type: 'low_battery_level', sonicId: inSignal });
+    await home.expectShown();
+    expect([home.openIncidentsAt(from), home.openIncidentsAt(to)]).toEqual([1, 0]);
+    for (const [property, other] of [
+      [to, from],
+      [from, to],
+    ] as const) {
+      moveSignal(world, signal, property);
+      await home.expectShown();
+      expect(propertyOf(world, signal)).toBe(property);
+      expect([home.openIncidentsAt(property), home.openIncidentsAt(other)]).toEqual([1, 0]);
+    }
+    const [there = ''] = world.signalIdsOf(to);
+    moveSonic(world, inSignal, there);
+    await home.expectShown();
+    expect([home.openIncidentsAt(to), home.openIncidentsAt(from)]).toEqual([1, 0]);
+    world.closeIncident(incident.id);
+
+    // From now on its link to the cloud is that of its new signal.
+    const isAvailable = () => home.entity(inSignal, 'valve_valve').isAvailable;
+    for (const [id, isReached] of [
+      [signal, true],
+      [there, false],
+    ] as const) {
+      world.signals.change(id, { cloud_connection: 'disconnected' });
+      await home.pass(2 * minuteMs);
+      expect(home.entity(id, 'binary_sensor_cloud_connection').state).toBe('OFF');
+      expect(isAvailable()).toBe(isReached);
+      world.signals.change(id, { cloud_connection: 'connected' });
+    }
+    await home.expectShown();
+    expect(home.entityCount).toBe(entities);
+    expect(home.happened('device_removed')).toEqual([]);
+    expect(home.happened('device_added')).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('forgets what two complete readings have missed, with all its topics; its open incident stays', async () => {
+    const home = new ShownHome();
+    const { world, homeAssistant, sonicId: sonic, signalId: signal } = home;
+    await home.start();
+    const incident = world.openIncident({ type: 'low_battery_level', sonicId: sonic });
+    await home.pass(2 * minuteMs);
+    expect(home.entity(sonic, 'sensor_open_incidents').state).toBe(1);
+    const before = home.asked('list_sonics').length;
+    world.removeSonic(sonic);
+    await home.until(() => !homeAssistant.devices.has(identifier(sonic)), 'the sonic to go');
+    expect(home.asked('list_sonics').length).toBeGreaterThanOrEqual(before + 2);
+    await home.expectShown();
+    // Nobody has closed it: it is an incident of its signal now.
+    expect(home.entity(signal, 'sensor_open_incidents').state).toBe(1);
+    world.closeIncident(incident.id);
+
+    const bare = world.addSignal();
+    await home.expectShown();
+    orphanSignal(world, bare.id);
+    world.signals.delete(bare.id);
+    await home.expectShown();
+    expect(home.happened('device_removed')).toEqual([`sonic ${sonic}`, `signal ${bare.id}`]);
+
+    const [left = '', ...kept] = world.properties.ids;
+    const gone = [
+      `property ${left}`,
+      ...world.signalIdsOf(left).map((id) => `signal ${id}`),
+      ...world.thingIdsOf(left).map((id) => `sonic ${id}`),
+    ];
+    world.leaveProperty(left);
+    await home.expectShown(kept);
+    expect(home.happened('device_removed').slice(2).toSorted()).toEqual(gone.toSorted());
+    home.machine.kill();
+  });
+});
+
+describe('a selection of properties', () => {
+  it('by name or id shows no other, and what is taken there or away comes and goes', async () => {
+    const home = new ShownHome();
+    const { world, homeAssistant } = home;
+    const [chosen = '', other = ''] = world.properties.ids;
+    await home.start();
+    await home.expectShown();
+    await home.restartWith([world.properties.get(chosen)?.name ?? '']);
+    await home.expectShown([chosen]);
+
+    const [signal = ''] = world.signalIdsOf(other);
+    for (const property of [chosen, other]) {
+      moveSignal(world, signal, property);
+      await home.expectShown([chosen]);
+      expect(homeAssistant.devices.has(identifier(signal))).toBe(property === chosen);
+    }
+    await home.restartWith([other]);
+    await home.expectShown([other]);
+    home.machine.kill();
+  });
+
+  it('by a name that is changed from Home Assistant shows the property all the same, and says so in time', async () => {
+    const home = new ShownHome();
+    const { world, homeAssistant } = home;
+    const [chosen = ''] = world.properties.ids;
+    const before = world.properties.get(chosen)?.name ?? '';
+    await home.start();
+    await home.restartWith([before]);
+    await home.expectShown([chosen]);
+    const shown = home.messages.length;
+
+    homeAssistant.use(chosen, 'text_name', 'Cottage');
+    await home.pass(5 * minuteMs);
+    expect(home.devicesShown).toEqual(home.devicesOf([chosen]));
+    expect(homeAssistant.devices.get(identifier(chosen))?.about['name']).toBe('Cottage');
+    const words = `filters.properties: the account has no property ${before} any more: before the next start write its new name there, Cottage, or its id`;
+    expect(home.linesFrom(0)).toContain(`warn: Not all is well: ${words}`);
+
+    await home.restartWith([before]);
+    await home.pass(10 * minuteMs);
+    expect(home.json('bridge/health').reason).toContain(
+      'no property of the account is selected by filters.properties',
+    );
+    await home.restartWith(['Cottage']);
+    await home.expectShown([chosen]);
+    const deleted = home.messages.slice(shown).filter(({ payload }) => payload === '');
+    expect(deleted.map(({ topic }) => topic)).toEqual([]);
+    home.machine.kill();
+  });
+
+  it('deletes nothing, and announces nothing twice, while the cloud does not say what is in them', async () => {
+    const home = new ShownHome();
+    const { world, homeAssistant } = home;
+    const [chosen = ''] = world.properties.ids;
+    const [sonic = ''] = world.sonicIdsOf(world.signalIdsOf(chosen)[0] ?? '');
+    const told = (id: string) => home.events('incident_opened').filter((event) => event['id'] === id).length;
+    await home.start();
+    await home.restartWith([chosen]);
+    const leak = world.openIncident({ type: 'high_volume_alert', sonicId: sonic });
+    await home.expectShown([chosen]);
+    expect(told(leak.id)).toBe(1);
+
+    home.strike = ({ operation }) =>
+      operation === 'list_property_signals' ? { status: 403, headers: {}, text: '' } : null;
+    const gone = `sonic2mqtt/sonic/${chosen.replace(/^./, 'f')}`;
+    home.broker.retained.set(gone, '{}');
+    const from = home.messages.length;
+    await home.restartWith([chosen], { stale_after: '5m' });
+    await home.pass(hourMs);
+    // What is in no list of the account is deleted, and nothing else.
+    const deleted = home.messages.slice(from).filter(({ payload }) => payload === '');
+    expect(deleted.map(({ topic }) => topic)).toEqual([gone]);
+    expect(home.text(`sonic/${sonic}/availability`)).toBe('offline');
+    const name = world.properties.get(chosen)?.name;
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining(`the cloud does not say which signals (hubs) are in ${name}`),
+    });
+
+    home.strike = () => null;
+    await home.restartWith([chosen]);
+    const next = world.openIncident({ type: 'long_flow_alert', sonicId: sonic });
+    await home.expectShown([chosen]);
+    expect([told(leak.id), told(next.id)]).toEqual([1, 1]);
+    expect(homeAssistant.devices.has(identifier(sonic))).toBe(true);
+    home.machine.kill();
+  });
+});
+
+/** What an entity stands or falls with, besides the bridge. */
+type Rests = 'bridge' | 'cloud' | 'device';
+
+/** Of signals and sonics: connectivity and incidents must tell of the very link that is down. */
+const restingOnCloud: Readonly<Record<'signal' | 'sonic', RegExp>> = {
+  signal:
+    /^(binary_sensor_cloud_connection|binary_sensor_incident_cloud_disconnection|event_incident|sensor_open_incidents)$/,
+  sonic:
+    /^(binary_sensor_radio_connection|binary_sensor_incident_\w+|event_incident|sensor_open_incidents|button_(resolve|snooze)_incidents)$/,
+};
+
+function restsOn(kind: DeviceKind, id: string): Rests {
+  if (kind === 'bridge') return 'bridge';
+  // A property has no link of its own.
+  if (kind === 'property') return 'cloud';
+  return restingOnCloud[kind].test(id) ? 'cloud' : 'device';
+}
+
+/** What is up: the bridge, the cloud, and which devices. */
+interface Weather {
+  readonly isBridgeUp?: boolean;
+  readonly isCloudUp?: boolean;
+  /** Ids of signals and sonics out of reach. */
+  readonly lost?: readonly string[];
+}
+
+describe('what Home Assistant can use', () => {
+  async function startWeather() {
+    // One device on each page, so that one alone can be missed.
+    const home = new ShownHome({
+      cloud: { properties: 1, signals: 2, sonics: 4, pageSize: 1 },
+      config: { stale_after: '5m' },
+    });
+    const { homeAssistant } = home;
+    await home.start();
+    const isRight = ({ device, id, isAvailable }: Entity, weather: Weather) => {
+      const { isBridgeUp = true, isCloudUp = true, lost = [] } = weather;
+      const place = placeOf(home, device);
+      const rests = restsOn(place.kind, id);
+      const isUp = rests === 'bridge' || (isCloudUp && (rests === 'cloud' || !lost.includes(place.id)));
+      return isAvailable === (isBridgeUp && isUp);
+    };
+    /** Lets it be noticed, and holds that exactly what it allows is available. */
+    const expectWeather = async (weather: Weather) => {
+      await home.pass(10 * minuteMs);
+      const astray = homeAssistant.entities().filter((entity) => !isRight(entity, weather));
+      expect(astray.map(({ device, id, isAvailable }) => ({ device, id, isAvailable }))).toEqual([]);
+      expect(homeAssistant.complaints).toEqual([]);
+    };
+    return { home, homeAssistant, expectWeather };
+  }
+
+  it('is not what a signal or a sonic without its link measures or does, and nobody says that it moved', async () => {
+    const { home, homeAssistant, expectWeather } = await startWeather();
+    const { world, signalId: signal } = home;
+    await expectWeather({});
+    // Each kind of device has entities of each kind that it can have; else this would show little.
+    const kinds = homeAssistant.entities().map(({ device, id }) => {
+      const { kind } = placeOf(home, device);
+      return `${kind} ${restsOn(kind, id)}`;
+    });
+    expect([...new Set(kinds)].toSorted()).toEqual([
+      'bridge bridge',
+      'property cloud',
+      'signal cloud',
+      'signal device',
+      'sonic cloud',
+      'sonic device',
+    ]);
+
+    const behind = world.sonicIdsOf(signal);
+    expect(behind).toHaveLength(2);
+    world.dropCloud(signal);
+    await expectWeather({ lost: [signal, ...behind] });
+    expect(home.entity(signal, 'binary_sensor_cloud_connection').state).toBe('OFF');
+    expect(home.entity(signal, 'binary_sensor_incident_cloud_disconnection').state).toBe('ON');
+    for (const id of behind) {
+      expect(home.entity(id, 'binary_sensor_radio_connection').state).toBe('ON');
+      expect(home.entity(id, 'valve_valve').state).toBe('open');
+      expect(() => homeAssistant.use(id, 'valve_valve', 'close')).toThrow('unavailable');
+    }
+    const [sonic = '', other = ''] = behind;
+    world.dropRadio(sonic);
+    await expectWeather({ lost: [signal, sonic, other] });
+    world.connectCloud(signal);
+    await expectWeather({ lost: [sonic] });
+    expect(home.entity(signal, 'binary_sensor_cloud_connection').state).toBe('ON');
+    expect(home.entity(signal, 'binary_sensor_incident_cloud_disconnection').state).toBe('OFF');
+    expect(home.entity(sonic, 'binary_sensor_radio_connection').state).toBe('OFF');
+    expect(home.entity(sonic, 'binary_sensor_incident_radio_disconnection').state).toBe('ON');
+    // The buttons for its incidents are of use now more than ever.
+    homeAssistant.use(sonic, 'button_resolve_incidents');
+    await home.pass(minuteMs);
+    expect(home.entity(sonic, 'binary_sensor_incident_radio_disconnection').state).toBe('OFF');
+    world.connectRadio(sonic);
+    await expectWeather({});
+    home.machine.kill();
+  });
+
+  it.each(['list_sonics', 'list_signals'] as const)(
+    'is not a device of which the cloud has told nothing for too long: a page of %s',
+    async (operation) => {
+      const { home, expectWeather } = await startWeather();
+      const { world } = home;
+      const [, missed = ''] = operation === 'list_sonics' ? world.sonics.ids : world.signals.ids;
+      home.strike = ({ operation: asked, target }) =>
+        asked === operation && target.includes('page=2') ? 'error-500' : null;
+      await expectWeather({ lost: [missed] });
+      expect(home.text('bridge/cloud')).toBe('online');
+      // It may well be connected: nobody knows.
+      if (operation === 'list_signals') {
+        expect(home.entity(missed, 'binary_sensor_cloud_connection').state).toBeNull();
+      }
+      home.strike = () => null;
+      await expectWeather({});
+      home.machine.kill();
+    },
+  );
+
+  it('is only what is the bridge’s own once the cloud is lost, and nothing at all once the bridge is', async () => {
+    const { home, homeAssistant, expectWeather } = await startWeather();
+    const states = () =>
+      new Map(homeAssistant.entities().map(({ device, id, state }) => [`${device} ${id}`, state]));
+    await expectWeather({});
+    const before = states();
+    home.strike = () => 'error-503';
+    await expectWeather({ isCloudUp: false });
+    expect(home.entity('bridge', 'binary_sensor_cloud').state).toBe('OFF');
+    expect(home.entity('bridge', 'sensor_status').state).toBe('cloud_unreachable');
+    const after = states();
+    const changed = [...before.keys()].filter((key) => before.get(key) !== after.get(key));
+    expect(changed.filter((key) => !key.startsWith('sonic2mqtt_bridge '))).toEqual([]);
+    home.strike = () => null;
+    await home.pass(hourMs);
+    await expectWeather({});
+    expect(home.entity('bridge', 'sensor_status').state).toBe('ok');
+
+    home.machine.kill();
+    await expectWeather({ isBridgeUp: false });
+    await home.start();
+    await expectWeather({});
+    await home.stop();
+    await expectWeather({ isBridgeUp: false });
+  });
+});
