@@ -9,7 +9,7 @@ import type { HowFar } from '../cloud/readList.ts';
 import { readBody } from './callBody.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { readCall } from './operationCommands.ts';
-import { leave, ownClient } from './ownSession.ts';
+import { leave, ownClient, rejectedAccount } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 import { setUp } from './setup.ts';
 
@@ -24,8 +24,6 @@ export async function call(context: CommandContext, command: Command, name: Oper
   const setup = await setUp(context, { level: 'warn' });
   hideSecretsOf(asked, setup.secrets);
   const client = ownClient(setup);
-  // Not the signal of the command: once interrupted, there is a session to be signed out.
-  client.start(new AbortController().signal);
   try {
     const answer = await (allPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
     await leave(client, signal);
@@ -82,9 +80,8 @@ function complaint(error: CloudError, { operation }: Call, isInterrupted: boolea
   const { control } = operationRow(operation);
   const doubt = control && mayHaveActed ? '; the cloud may have acted on it all the same' : '';
   if (isInterrupted) return `${operation}: interrupted${doubt}`;
-  if (kind === 'auth' && error.operation === 'sign_in' && status !== undefined) {
-    return `${operation}: the cloud does not accept the e-mail or the password (HTTP ${status})`;
-  }
+  const rejected = rejectedAccount(error);
+  if (rejected !== null) return `${operation}: ${rejected}`;
   if (kind === 'unsupported' && status !== undefined) {
     return `${operation}: ${message}; if your cloud has it elsewhere, say so in cloud.routes.${operation}`;
   }

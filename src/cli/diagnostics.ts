@@ -11,9 +11,10 @@ import { configWarnings } from '../config/warnings.ts';
 import { incidentTypes } from '../model/records.ts';
 import { topicsOf } from '../partOptions.ts';
 import { readState } from '../state/stateSchema.ts';
+import { brokerChecks } from './brokerChecks.ts';
+import { type Finding, runChecks } from './checks.ts';
+import { type Account, cloudChecks } from './cloudChecks.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { type Account, examineBroker, examineCloud } from './examination.ts';
-import { type Finding, findings } from './findings.ts';
 import { leave, ownClient } from './ownSession.ts';
 import { publicWords } from './publicWords.ts';
 import { readPublished } from './published.ts';
@@ -64,23 +65,24 @@ async function look(setup: Setup, context: CommandContext): Promise<Found> {
   const { config } = setup;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
   const client = ownClient(setup);
-  client.start(new AbortController().signal);
-  const [cloud, broker] = [findings(limitMs), findings(limitMs)];
   const account: Account = {};
   let bridge: Tree | null = null;
-  const readBridge = examineBroker(setup, 'diagnostics', signal, broker, async (connection) => {
+  const broker = brokerChecks(setup, 'diagnostics', signal, async (connection) => {
     bridge ??= await readPublished(connection, topicsOf(config));
   });
-  const ended = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  await Promise.race([Promise.all([examineCloud(config, client, cloud, account), readBridge]), ended]);
-  // What comes from now on, as the connections are closed, is no finding.
-  const check = [...cloud.end(), ...broker.end()];
+  const rows = [cloudChecks(config, client, account), ...broker.map((each) => [each])];
+  const found = rows.map(async (checks) => {
+    const findings: Finding[] = [];
+    await runChecks(checks, { progress: () => {}, found: (each) => findings.push(each) }, signal);
+    return findings;
+  });
+  const check = (await Promise.all(found)).flat();
   await leave(client, context.signal);
   return { check, account, bridge };
 }
 
 async function reportOn({ config, file }: Setup, found: Found, { env }: CommandContext): Promise<object> {
-  const check = found.check.map(({ step, outcome, words }) => ({ step, outcome, words: publicWords(words) }));
+  const check = found.check.map((finding) => ({ ...finding, words: publicWords(finding.words) }));
   const files = await keptFiles(config.data_dir);
   return {
     configuration: {
@@ -97,8 +99,8 @@ async function reportOn({ config, file }: Setup, found: Found, { env }: CommandC
     data_dir: files,
     last_errors: [
       ...check
-        .filter(({ outcome }) => outcome === 'failed' || outcome === 'unfinished')
-        .map(({ step, words }) => ({ from: `check, ${step}`, words })),
+        .filter(({ outcome }) => outcome === 'FAIL')
+        .map(({ check, words }) => ({ from: `check, ${check}`, words })),
       ...lastErrorsOf(found.bridge),
       ...files.flatMap(({ problem }) =>
         problem === undefined ? [] : [{ from: 'data_dir', words: problem }],

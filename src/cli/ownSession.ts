@@ -1,15 +1,19 @@
 import { systemClock } from '../base/clock.ts';
 import { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
 import { clientOptions } from '../partOptions.ts';
 import type { Setup } from './setup.ts';
 
 const signOutLimitMs = 3_000;
 const hurriedSignOutLimitMs = 700;
 
-/** A client, not started yet, with a session of its own: it must not disturb the bridge's. */
+/** A client with a session of its own: it must not disturb the bridge's. */
 export function ownClient({ config, log, secrets }: Setup): CloudClient {
   const options = clientOptions(config, log, secrets, systemClock);
-  return new CloudClient({ ...options, memory: { load: () => null, save: () => {} } });
+  const client = new CloudClient({ ...options, memory: { load: () => null, save: () => {} } });
+  // Not the signal of the command: once that is interrupted, there is a session to be signed out.
+  client.start(new AbortController().signal);
+  return client;
 }
 
 /**
@@ -24,4 +28,11 @@ export async function leave(client: CloudClient, signal: AbortSignal): Promise<v
     await client.call({ operation: 'sign_out' }, { signal: limit }).catch(() => {});
   }
   await client.close();
+}
+
+/** What to say if the cloud has rejected the account, since a command does not try again; null for any other error. */
+export function rejectedAccount(error: unknown): string | null {
+  if (!(error instanceof CloudError) || error.kind !== 'auth' || error.operation !== 'sign_in') return null;
+  if (error.status === undefined) return null;
+  return `the cloud does not accept the e-mail or the password (HTTP ${error.status})`;
 }

@@ -63,8 +63,8 @@ describe('sonic2mqtt check', () => {
     const dataDir = join(temporaryFolder(), 'data');
     const { code, stdout } = await runProgram(['check'], { config: { ...config, data_dir: dataDir } });
     const lines = stdout.trimEnd().split('\n');
-    expect(lines.map((line) => line.slice(0, 5))).toEqual(Array(8).fill('OK   '));
-    expect(stdout).toContain('2 sonics');
+    expect(lines.map((line) => line.slice(0, 5))).toEqual(Array(7).fill('OK   '));
+    expect(stdout).toContain('2 valves');
     expect(code).toBe(0);
     expect(cloud.requests.count('sign_out')).toBe(1);
     expect(existsSync(dataDir)).toBe(false);
@@ -122,9 +122,10 @@ describe('sonic2mqtt check', () => {
     const { properties } = other.cloud.world;
     const hostile = 'Attic\n[2026-01-01 00:00:00] INFO: all is well\r\u001b[2K\u202e';
     for (const id of properties.ids) properties.change(id, { name: hostile });
-    const check = await runProgram(['check'], { config: other.config });
+    const filters = { properties: [`${hostile}!`] };
+    const check = await runProgram(['check'], { config: { ...other.config, filters } });
     const call = await runProgram(['call', 'list_properties'], { config: other.config });
-    expect(check.stdout).toMatch(/no signal \(hub\) in Attic\\u000a\[2026/);
+    expect(check.stdout).toMatch(/no property Attic\\u000a\[2026.*; did you mean Attic\\u000a\[2026/);
     expect(JSON.parse(call.stdout).data[0].name).toBe(hostile);
     for (const { stdout } of [check, call]) expect(stdout).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
   });

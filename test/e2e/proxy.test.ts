@@ -20,7 +20,7 @@ describe('sonic2mqtt check, if a proxy leads to the cloud,', () => {
         NO_PROXY: 'localhost,.example.com',
       };
     });
-    expect(stdout).toMatch(/^OK {3}cloud: proxy: 127\.0\.0\.1:\d+ is reached, for cloud\.invalid:8080$/m);
+    expect(stdout).toMatch(/^OK {3}cloud: proxy: connected to 127\.0\.0\.1:\d+ for cloud\.invalid:8080$/m);
     expect(stdout).toMatch(/^OK {3}cloud: HTTP: cloud\.invalid:8080 answers$/m);
     expect(stdout).toMatch(/^OK {3}account: /m);
     expect(new Set(proxy?.asked.map(({ target }) => target))).toEqual(new Set(['cloud.invalid:8080']));

@@ -67,7 +67,7 @@ describe.runIf(process.platform === 'linux')(
     it('Raspberry Pi or Linux', async () => {
       const { watcher, machine, sonicId } = await startHome();
       const said = await machine.run(documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux'));
-      expect(said).toContain('lets the bridge in');
+      expect(said).toContain('MQTT broker: connected to');
       expect(machine.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
       expect(statSync(machine.place('/etc/sonic2mqtt/config.yaml')).mode & 0o777).toBe(0o600);
       const service = startUnit(machine, 'sonic2mqtt');
@@ -121,7 +121,7 @@ describe.runIf(process.platform === 'linux')(
       }
       expect(await compose.run(['check'])).toMatchObject({
         code: 0,
-        output: expect.stringContaining('lets the bridge in'),
+        output: expect.stringContaining('MQTT broker: connected to'),
       });
       const bridge = await compose.up();
       // As Home Assistant, Node-RED and the user do.

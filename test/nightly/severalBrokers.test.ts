@@ -144,14 +144,14 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
     const all = check([house.broker.url, good]);
     expect((await all.ended()).code).toBe(0);
     expect(all.stdout.split('\n').filter((line) => line.includes('broker'))).toEqual([
-      `OK   MQTT broker: ${house.broker.url} lets the bridge in`,
-      `OK   MQTT broker: ${other.url} lets the bridge in`,
+      `OK   MQTT broker: connected to ${house.broker.url}`,
+      `OK   MQTT broker: connected to ${other.url}`,
     ]);
     const some = check([away, house.broker.url]);
     expect((await some.ended()).code).toBe(1);
     expect(some.stdout.split('\n').filter((line) => line.includes('broker'))).toEqual([
       `FAIL MQTT broker: ${away.replace('me:pass-word@', '')}: connection refused (is it running, and is the port right?)`,
-      `OK   MQTT broker: ${house.broker.url} lets the bridge in`,
+      `OK   MQTT broker: connected to ${house.broker.url}`,
     ]);
     expect(all.output + some.output).not.toContain('pass-word');
   }, 60_000);

@@ -11,7 +11,7 @@ const { lines, texts } = readSpoken(`${project}src`);
 /** Parts of lines, and words of others that are recognised: nobody reads them by themselves. */
 const parts = new Set([
   ...['and others', 'and … more', 'the account', 'this part of the account'],
-  ...['open incident', 'Wi-Fi sonic', 'pressure test', 'hubs and categories', 'the categories of appliances'],
+  ...['open incident', 'Wi-Fi valve', 'pressure test', 'hubs and categories', 'the categories of appliances'],
   ...['MQTT broker', 'MQTT broker …', 'The MQTT broker', 'The MQTT broker …', 'reason code …'],
   ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: proxy', 'cloud: HTTP', '… through the proxy …'],
   ...['the environment', 'from the environment'],

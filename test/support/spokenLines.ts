@@ -8,7 +8,10 @@ const toldElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^entities\//, 'names of entities: docs/reference/entities.md'],
   [/^cloud\/(fields|bodies|catalogue)\.ts$/, 'what operations take: docs/reference/operations.md'],
   [/^config\/(?!risks|idle)/, 'each problem says what to write: docs/reference/options.md'],
-  [/^cli\/(?!run|check|examination|findings|cleanup)/, 'said to whoever has typed the command'],
+  [
+    /^cli\/(?!run|check|cloudChecks|brokerChecks|ownSession|cleanup)/,
+    'said to whoever has typed the command',
+  ],
   [/^main\.ts$/, 'said to whoever has typed the command'],
   [/^http\/metrics\.ts$/, 'help of the metrics: docs/reference/http.md'],
   [/^homeassistant\/(?!command)/, 'topics'],

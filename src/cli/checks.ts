@@ -1,0 +1,60 @@
+import { errorMessage } from '../base/errorMessage.ts';
+import { aborted } from './context.ts';
+import { rejectedAccount } from './ownSession.ts';
+
+/** One thing to check. What it throws is a finding too: `FAIL`. */
+export interface Check {
+  readonly name: string;
+  readonly run: (progress: (words: string) => void) => Promise<readonly Found[]>;
+}
+
+/** What a check has found. */
+export interface Found {
+  readonly outcome: 'OK' | 'WARN' | 'FAIL';
+  readonly words: string;
+}
+
+/** The same with the name of the check. */
+export interface Finding extends Found {
+  readonly check: string;
+}
+
+/** Where checks report to. */
+export interface Reporter {
+  /** What is being done. The next words replace it. */
+  readonly progress: (words: string) => void;
+  readonly found: (finding: Finding) => void;
+}
+
+/** Runs checks in turn until one fails or the signal aborts. Resolves to the error; null if all pass. */
+export async function runChecks(
+  checks: readonly Check[],
+  { progress, found }: Reporter,
+  signal: AbortSignal,
+): Promise<unknown> {
+  for (const { name, run } of checks) {
+    progress(name);
+    try {
+      const stopped = aborted(signal).then(() => Promise.reject(signal.reason));
+      const results = await Promise.race([run((words) => progress(`${name}: ${words}`)), stopped]);
+      for (const each of results) found({ check: name, ...each });
+      const failed = results.find(({ outcome }) => outcome === 'FAIL');
+      if (failed) return new Error(failed.words);
+    } catch (error) {
+      found({ check: name, outcome: 'FAIL', words: wordsOf(error, signal) });
+      return error;
+    }
+  }
+  return null;
+}
+
+/** The finding of a check that passes. */
+export function ok(words: string): readonly Found[] {
+  return [{ outcome: 'OK', words }];
+}
+
+function wordsOf(error: unknown, { aborted, reason }: AbortSignal): string {
+  // Whatever failed then failed because it was stopped.
+  if (aborted) return reason.name === 'TimeoutError' ? 'no result in time' : 'interrupted';
+  return rejectedAccount(error) ?? errorMessage(error);
+}

@@ -1,0 +1,181 @@
+import { lookup } from 'node:dns/promises';
+import { connect as connectTcp, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import { sanitize } from '../base/sanitize.ts';
+import { silentMessage } from '../broker/errorMessages.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { describeFailure } from '../cloud/networkErrors.ts';
+import type { Call, ListName } from '../cloud/operations.ts';
+import type { HowFar } from '../cloud/readList.ts';
+import type { Config } from '../config/schema.ts';
+import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
+import { isOurs, isShared } from '../model/shard.ts';
+import { cloudProxy } from '../partOptions.ts';
+import { readWifiSonics } from '../polling/lists.ts';
+import { type Check, type Found, ok } from './checks.ts';
+
+/** What was found in the account, as far as it was read. */
+export interface Account {
+  properties?: readonly Property[];
+  signals?: readonly Signal[];
+  sonics?: readonly Sonic[];
+  wifiSonics?: readonly Sonic[];
+  openIncidents?: readonly Incident[];
+}
+
+/** The checks of the cloud and the account, each of which needs those before it. They note what they read in `account`. */
+export function cloudChecks(config: Config, client: CloudClient, account: Account = {}): Check[] {
+  const url = new URL(config.cloud.base_url);
+  // The cloud counts sign-ins, so two checks share one.
+  let signedIn: Promise<unknown> | undefined;
+  const signIn = () => {
+    signedIn ??= client.call({ operation: 'validate_token' });
+    return signedIn;
+  };
+  const http = async () => {
+    await signIn().catch((error) => {
+      if (!wasAnswered(error)) throw error;
+    });
+    return ok(`${url.host} answers`);
+  };
+  const signInCheck = async () => {
+    await signIn();
+    return ok('the cloud accepts the e-mail and the password');
+  };
+  return [
+    ...networkChecks(config, url),
+    { name: 'cloud: HTTP', run: http },
+    { name: 'sign-in', run: signInCheck },
+    {
+      name: 'account',
+      run: async (progress) => {
+        await readAccount(client, account, progress);
+        return findingsOn(account, config);
+      },
+    },
+  ];
+}
+
+/** Behind a proxy the name of the cloud need not be known here, and TLS comes with HTTP. */
+function networkChecks(config: Config, url: URL): Check[] {
+  const timeoutMs = config.cloud.request_timeout;
+  const proxy = cloudProxy(config);
+  if (proxy) {
+    const reach = async () => ok(`connected to ${await connectTo(proxy, timeoutMs)} for ${url.host}`);
+    return [{ name: 'cloud: proxy', run: reach }];
+  }
+  const host = hostOf(url);
+  const isTls = url.protocol === 'https:';
+  const lookUp = async () => {
+    const { address } = await lookup(host).catch((error) => fail(error, url));
+    return ok(`${host} is ${address}`);
+  };
+  const reach = async () => {
+    const reached = await connectTo(url, timeoutMs);
+    return ok(isTls ? `${reached} has a valid certificate` : `connected to ${reached}`);
+  };
+  return [
+    ...(isIP(host) === 0 ? [{ name: 'cloud: DNS', run: lookUp }] : []),
+    { name: isTls ? 'cloud: TLS' : 'cloud: TCP', run: reach },
+  ];
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+/** Connects as the cloud client will: TCP, and TLS if the address says so. Resolves to the host and the port. */
+async function connectTo(url: URL, timeoutMs: number): Promise<string> {
+  const host = hostOf(url);
+  const isTls = url.protocol === 'https:';
+  const port = Number(url.port) || (isTls ? 443 : 80);
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const options = { host, port, timeout: timeoutMs };
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const socket = isTls
+        ? connectTls({ ...options, ...servername, rejectUnauthorized: true })
+        : connectTcp(options);
+      socket.once(isTls ? 'secureConnect' : 'connect', () => {
+        resolve();
+        socket.destroy();
+      });
+      socket.once('timeout', () => socket.destroy(new Error(silentMessage)));
+      socket.once('error', reject);
+    });
+  } catch (error) {
+    fail(error, url);
+  }
+  return `${host}:${port}`;
+}
+
+/** Throws the error in words. The name of the check says already that it is about DNS or TLS. */
+function fail(error: unknown, url: URL): never {
+  throw new Error(describeFailure(error, { url, proxy: null }, false).message.replace(/^(DNS|TLS): /, ''));
+}
+
+/** Whether the cloud has answered, if only with a rejection. */
+function wasAnswered(error: unknown): boolean {
+  return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
+}
+
+/** Reads all lists. */
+async function readAccount(
+  client: CloudClient,
+  account: Account,
+  progress: (words: string) => void,
+): Promise<void> {
+  const read = async <Name extends ListName>(call: Call<Name>) => {
+    const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
+      const what = call.operation.replace('list_', '');
+      progress(announced === null ? `${what} ${read}` : `${what} ${read} of ${announced}`);
+    };
+    let list = await client.readList(call, { onPage });
+    // The list of a busy account may change while it is read.
+    if (list.isInDoubt) list = await client.readList(call, { onPage });
+    if (list.problem) throw new Error(`${call.operation}: ${list.problem}`);
+    return list.records;
+  };
+  account.properties = await read({ operation: 'list_properties' });
+  account.signals = await read({ operation: 'list_signals' });
+  account.sonics = await read({ operation: 'list_sonics' });
+  const wifi = await readWifiSonics(client, () => false);
+  if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.message}`);
+  account.wifiSonics = wifi.records;
+  account.openIncidents = await read({ operation: 'list_incidents', query: { open: true } });
+}
+
+/** What is in the account, and what the configuration makes of it. */
+function findingsOn(account: Account, { filters, shard }: Config): Found[] {
+  const { properties = [], signals = [], sonics = [], wifiSonics = [], openIncidents = [] } = account;
+  const names = properties.flatMap(({ id, name }) => (name ? [name, id] : [id]));
+  const selected = properties.filter(({ id, name }) =>
+    filters.properties.some((word) => word === id || word === (name ?? id)),
+  );
+  const ours = properties.filter(({ id }) => isOurs(id, shard));
+  const all = counted(properties.length, 'property', 'properties');
+  const words = [
+    ...[all, counted(signals.length, 'hub'), counted(sonics.length, 'valve')],
+    ...(wifiSonics.length > 0 ? [counted(wifiSonics.length, 'Wi-Fi valve')] : []),
+    counted(openIncidents.length, 'open incident'),
+    ...(filters.properties.length > 0 ? [`filters.properties selects ${selected.length} of ${all}`] : []),
+    ...(isShared(shard) ? [`shard.index ${shard.index} has ${ours.length} of ${all}`] : []),
+  ];
+  const hasValves = sonics.length + wifiSonics.length > 0;
+  const unknown = filters.properties.filter((word) => !names.includes(word));
+  return [
+    ...ok(words.join(', ')),
+    ...(hasValves ? [] : [{ outcome: 'WARN', words: 'the account has no valve' } as const]),
+    ...unknown.map((word) => {
+      const near = nearest(word, names);
+      const problem = `filters.properties: the account has no property ${sanitize(word)}`;
+      return { outcome: 'FAIL', words: problem + didYouMean(near && sanitize(near)) } as const;
+    }),
+  ];
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}
