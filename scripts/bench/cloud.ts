@@ -13,6 +13,8 @@ export interface CloudOptions {
   readonly seed: number;
   /** Whether anything happens by itself. */
   readonly isAlive: boolean;
+  /** How much later it answers. */
+  readonly latencyMs?: number;
 }
 
 /** A request, when it came. */
@@ -37,7 +39,7 @@ export interface Traffic {
 
 const sonicsPerProperty = 4;
 
-const { sonics, seed, isAlive }: CloudOptions = JSON.parse(process.argv[2] ?? '');
+const { sonics, seed, isAlive, latencyMs = 0 }: CloudOptions = JSON.parse(process.argv[2] ?? '');
 const homes = Math.max(1, Math.ceil(sonics / sonicsPerProperty));
 const simulator = new Simulator({
   seed,
@@ -46,6 +48,7 @@ const simulator = new Simulator({
   properties: homes,
   signals: homes,
   quiet: !isAlive,
+  faults: latencyMs > 0 ? [{ kind: 'latency', value: latencyMs }] : [],
 });
 const random = seededRandom(seed + 1);
 

@@ -18,6 +18,7 @@ function startBench(...args: readonly string[]) {
 /** Every figure that a case is to come to, whatever its value; of eight sonics in two homes. */
 const expected: Readonly<Record<string, readonly string[]>> = {
   start: ['first sonic', 'first sonic, raw loop bundled'],
+  distant: ['first sonic', 'last sonic'],
   refresh: ['wall', 'wall to the last answer', 'CPU', 'CPU of the cloud'],
   again: ['nothing changed', 'every sonic changed'].flatMap((what) =>
     ['wall', 'CPU', 'messages'].map((measured) => `${what}, ${measured}`),
