@@ -5,7 +5,7 @@ import { probeBroker } from '../broker/probeBroker.ts';
 import { brokerAddresses } from '../config/schema.ts';
 import { brokerOptions } from '../partOptions.ts';
 import { type Check, ok } from './checks.ts';
-import { portProblem } from './machineChecks.ts';
+import { portProblem } from './ports.ts';
 import type { Setup } from './setup.ts';
 
 /** A check of each address of the broker. With `work`, it also does that there. */

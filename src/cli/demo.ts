@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sleep, systemClock } from '../base/clock.ts';
@@ -10,6 +9,7 @@ import { Daemon } from '../daemon.ts';
 import type { ShownSonic, StatusDocument } from '../http/status.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
+import { tryPort } from './ports.ts';
 
 const usualPort = 1883;
 const usualHttpPort = 8099;
@@ -83,29 +83,12 @@ function inWords({ name, valve, flowLMin }: ShownSonic): string {
   return `${name} ${valve ?? 'unknown'}${flow}`;
 }
 
-/** The wanted port, or the usual one, or any other if that is taken; throws in words if the wanted one is taken. */
-async function freePort(option: string, wanted: number | undefined, usual: number): Promise<number> {
-  try {
-    return await tried(wanted ?? usual);
-  } catch (error) {
-    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    if (!isTaken) throw error;
-    if (wanted !== undefined)
-      throw new Error(`Port ${wanted} is in use by another program. Choose another with --${option}.`);
-    return tried(0);
-  }
-}
-
-/** The port once it was listened on, any for 0; throws the listener's error. */
-async function tried(port: number): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+/** The wanted port, or the usual one, or any other if that is taken. Throws if the wanted port is taken. */
+function freePort(option: string, wanted: number | undefined, usual: number): Promise<number> {
+  if (wanted === undefined) return tryPort('127.0.0.1', usual).catch(() => tryPort('127.0.0.1', 0));
+  return tryPort('127.0.0.1', wanted).catch(({ message }: Error) => {
+    throw new Error(`The demo cannot start: ${message}. Choose another port with --${option}.`);
   });
-  const { port: found } = server.address() as AddressInfo;
-  await new Promise<void>((closed) => server.close(() => closed()));
-  return found;
 }
 
 function welcome(port: number, httpPort: number, sonicId: string, name: string): string {

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { listenProblem } from '../base/listenProblem.ts';
 import type { Config } from '../config/schema.ts';
 import { describeDiskError, systemDisk } from '../state/disk.ts';
 import { type Check, type Found, ok } from './checks.ts';
+import { portProblem } from './ports.ts';
 
 /** A bridge that runs here answers at once. */
 const answerMs = 2_000;
@@ -40,15 +39,6 @@ async function checkPort(host: string, port: number): Promise<readonly Found[]> 
   if (problem === null) return ok(`${host}:${port} is free`);
   if (await isBridgeAt(host, port)) return ok(`${host}:${port} is in use by the running bridge`);
   throw new Error(problem);
-}
-
-/** Why nothing could listen at this address of the machine; null if something could. */
-export function portProblem(host: string, port: number): Promise<string | null> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error) => resolve(listenProblem(error, host, port)));
-    server.listen(port, host, () => server.close(() => resolve(null)));
-  });
 }
 
 async function isBridgeAt(host: string, port: number): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { listenProblem } from '../base/listenProblem.ts';
 import { type Fault, faultGrammar, faultUsage, parseFault } from '../simulator/faults.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
@@ -48,8 +49,9 @@ export async function simulate(
     command.error('--sonics needs at least one signal');
   }
   const simulator = new Simulator({ ...options, ...(fault && { faults: fault }) });
-  await simulator.start().catch((error: NodeJS.ErrnoException) => {
-    throw new Error(complaint(error, options.port));
+  await simulator.start().catch((error: unknown) => {
+    const problem = listenProblem(error, '127.0.0.1', options.port ?? 0);
+    throw new Error(`The simulated cloud cannot start: ${problem}. Choose another port with --port.`);
   });
   const { email = demoCredentials.email, password = demoCredentials.password } = options;
   const { properties, signals, sonics, wifiSonics } = simulator.world;
@@ -62,10 +64,4 @@ export async function simulate(
   await aborted(signal);
   await simulator.stop();
   return exitStatus.done;
-}
-
-function complaint({ code, message }: NodeJS.ErrnoException, port: number | undefined): string {
-  if (code === 'EADDRINUSE') return `Port ${port} is in use by another program. Choose another with --port.`;
-  if (code === 'EACCES') return `Port ${port} needs more rights. Choose one above 1023 with --port.`;
-  return `The simulated cloud cannot listen: ${message}`;
 }

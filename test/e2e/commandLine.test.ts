@@ -209,7 +209,7 @@ describe('sonic2mqtt demo', () => {
     expect(status.valves).toMatchObject({ closed: 1 });
     expect(await runProgram(['demo', '--port', String(port)])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`Port ${port} is in use`),
+      stderr: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
     });
     // npm passes on the Ctrl+C of a terminal as a second signal.
     demo.signal('SIGINT');

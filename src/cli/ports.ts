@@ -1,0 +1,22 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { listenProblem } from '../base/listenProblem.ts';
+
+/** Listens at an address of this machine for a moment. Resolves to the port, any free one for 0; rejects in words. */
+export function tryPort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error) => reject(new Error(listenProblem(error, host, port))));
+    server.listen(port, host, () => {
+      const { port: found } = server.address() as AddressInfo;
+      server.close(() => resolve(found));
+    });
+  });
+}
+
+/** Why nothing could listen at this address of the machine; null if something could. */
+export function portProblem(host: string, port: number): Promise<string | null> {
+  return tryPort(host, port).then(
+    () => null,
+    ({ message }: Error) => message,
+  );
+}
