@@ -9,15 +9,15 @@ import { devicesNamedIn } from '../publishing/cleanup.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { setUp } from './setup.ts';
 
-/** Readings in a row that find nothing but what was deleted before: a cluster may need a moment, but not more of them. */
-const mostInVain = 2;
+/** Readings in a row that find only what was deleted before. A cluster may need a moment, but no more of them. */
+const maxInVain = 2;
 
-/** What bridges of one base topic have retained on the broker, as far as it was read. */
+/** A retained message that a bridge of this base topic has published. */
 interface Kept {
-  /** Topics of bridges, devices and incidents, with the devices that an incident there names. */
-  readonly states: Map<string, readonly (string | null)[]>;
-  /** Discovery messages, with the bridge that made each. */
-  readonly makers: Map<string, string>;
+  /** The bridge that made a discovery message or a message about itself; null for devices and incidents. */
+  readonly maker: string | null;
+  /** The device, or the devices that an incident names. */
+  readonly devices: readonly (string | null)[];
 }
 
 /**
@@ -40,17 +40,39 @@ export async function cleanup(
       );
       return exitStatus.failed;
     }
-    const kept: Kept = { states: new Map(), makers: new Map() };
-    const isOwn = (topic: string) => !isOneOfSeveral || isMade(topic, kept, topics);
+    const kept = new Map<string, Kept>();
+    const isOwn = (topic: string) => !isOneOfSeveral || isOfBridge(topics.bridgeName, topic, kept, topics);
     const retained = new Retained(connection, log);
     const deleted = new Set<string>();
-    const left: string[] = [];
+    // A broker may show only a part at a time, so it reads until it finds nothing, or nothing that can be deleted.
+    const deleteUnder = async (filters: readonly string[]): Promise<readonly string[]> => {
+      for (let inVain = 0; ; ) {
+        const found = new Set<string>();
+        await connection.readRetained(filters, ({ topic, payload, isRetained }) => {
+          const message = isRetained && payload !== '' ? readKept(topic, payload, topics) : null;
+          if (message === null) return;
+          kept.set(topic, message);
+          found.add(topic);
+        });
+        const own = [...found].filter(isOwn);
+        inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
+        if (own.length === 0 || inVain > maxInVain) return own;
+        for (const topic of own) {
+          await retained.room();
+          retained.found(topic);
+          retained.clear(topic);
+          deleted.add(topic);
+        }
+        await retained.settle();
+      }
+    };
     // Devices first: Home Assistant removes them before their states go.
-    for (const filters of [[topics.discoveryFilter], stateFilters(topics)]) {
-      left.push(...(await deleteUnder(connection, filters, { topics, kept, isOwn, retained, deleted })));
-    }
+    const left = [
+      ...(await deleteUnder([topics.discoveryFilter])),
+      ...(await deleteUnder(stateFilters(topics))),
+    ];
     for (const topic of left) deleted.delete(topic);
-    const others = [...kept.makers.keys(), ...kept.states.keys()].filter((topic) => !isOwn(topic));
+    const others = [...kept.keys()].filter((topic) => !isOwn(topic));
     const rest = isOneOfSeveral ? [`${others.length} that are not of ${topics.bridgeName} stay`] : [];
     context.print([`Deleted ${counted(deleted.size)}`, ...rest].join('; '));
     if (left.length === 0) return exitStatus.done;
@@ -63,41 +85,6 @@ export async function cleanup(
   // Why there is no connection is the error's to tell; it is not tried again until it works.
   const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), signal: context.signal };
   return probeBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll);
-}
-
-interface Cleaning {
-  readonly topics: Topics;
-  readonly kept: Kept;
-  readonly isOwn: (topic: string) => boolean;
-  readonly retained: Retained;
-  readonly deleted: Set<string>;
-}
-
-/**
- * Deletes what is found under the filters again and again, since a broker may show only a part at a time. Resolves to
- * what is still there; nothing, once a reading finds nothing.
- */
-async function deleteUnder(
-  connection: Connection,
-  filters: readonly string[],
-  { topics, kept, isOwn, retained, deleted }: Cleaning,
-): Promise<readonly string[]> {
-  for (let inVain = 0; ; ) {
-    const found = new Set<string>();
-    await connection.readRetained(filters, ({ topic, payload, isRetained }) => {
-      if (isRetained && payload !== '' && note(topic, payload, kept, topics)) found.add(topic);
-    });
-    const own = [...found].filter(isOwn);
-    inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
-    if (own.length === 0 || inVain > mostInVain) return own;
-    for (const topic of own) {
-      await retained.room();
-      retained.found(topic);
-      retained.clear(topic);
-      deleted.add(topic);
-    }
-    await retained.settle();
-  }
 }
 
 /** Where bridges say that they are running: of several only this one counts. */
@@ -120,29 +107,25 @@ function stateFilters({ base, bridgeName, bridgeFilters }: Topics): string[] {
   return [...kinds.map((kind) => `${base}/${kind}/#`), ...bridgeFilters];
 }
 
-/** Keeps in mind what a bridge has retained; false for what others have, be it a bridge whose base topic is below. */
-function note(topic: string, payload: string, kept: Kept, topics: Topics): boolean {
+/** Reads a retained message of a bridge; null for others, also of a bridge whose base topic is below this one. */
+function readKept(topic: string, payload: string, topics: Topics): Kept | null {
   if (!topic.startsWith(`${topics.base}/`)) {
-    const maker = readDiscovery(topics, payload)?.maker;
-    if (maker) kept.makers.set(topic, maker);
-    return maker !== undefined;
+    const discovery = readDiscovery(topics, payload);
+    return discovery && { maker: discovery.maker, devices: [] };
   }
+  const maker = topics.bridgeNamed(topic);
+  if (maker !== null) return { maker, devices: [] };
   const target = topics.parse(topic);
-  if (target === null && topics.bridgeNamed(topic) === null) return false;
-  kept.states.set(topic, target?.kind === 'incident' ? devicesNamedIn(payload) : []);
-  return true;
+  if (target === null) return null;
+  return { maker, devices: target.kind === 'incident' ? devicesNamedIn(payload) : [target.id] };
 }
 
-/** Whether this bridge has made it, be it its own, a device's that it has announced, or an incident's of such a device. */
-function isMade(topic: string, { states, makers }: Kept, topics: Topics): boolean {
-  const maker = makers.get(topic) ?? topics.bridgeNamed(topic);
-  if (maker !== null) return maker === topics.bridgeName;
-  const { kind, id = null } = topics.parse(topic) ?? {};
-  const devices = kind === 'incident' ? (states.get(topic) ?? []) : [id];
-  // One topic for whatever has the id.
-  return devices.some(
-    (each) => each !== null && makers.get(topics.discovery('sonic', each)) === topics.bridgeName,
-  );
+/** Whether a message is about this bridge, or about a device that this bridge has announced. */
+function isOfBridge(bridge: string, topic: string, kept: ReadonlyMap<string, Kept>, topics: Topics): boolean {
+  const { maker = null, devices = [] } = kept.get(topic) ?? {};
+  if (maker !== null) return maker === bridge;
+  // The discovery topic is the same for each kind of device.
+  return devices.some((id) => id !== null && kept.get(topics.discovery('sonic', id))?.maker === bridge);
 }
 
 function counted(messages: number): string {

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { version } from '../../src/base/version.ts';
+import { topicsUnder } from '../../src/homeassistant/topics.ts';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
 import { httpRequest } from '../support/httpRequest.ts';
@@ -176,6 +177,35 @@ describe('sonic2mqtt cleanup', () => {
     expect(code).toBe(0);
     const after = await watchTopics(bridge.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
     expect([...after.last.keys()].toSorted()).toEqual(kept.toSorted());
+  });
+
+  it('of one of several bridges leaves what another has announced', async () => {
+    const message = (name: string) =>
+      JSON.stringify({ availability: [{ topic: `sonic2mqtt/${name}/state` }], components: {} });
+    const { discovery } = topicsUnder('sonic2mqtt', 'homeassistant');
+    const own = {
+      [discovery('sonic', 'mine')]: message('bridge_0'),
+      'sonic2mqtt/sonic/mine': '{}',
+      'sonic2mqtt/incident/a': '{"sonic_id":"mine"}',
+      'sonic2mqtt/bridge_0/state': 'offline',
+    };
+    const others = {
+      [discovery('sonic', 'theirs')]: message('bridge_1'),
+      'sonic2mqtt/sonic/theirs': '{}',
+      'sonic2mqtt/incident/b': '{"sonic_id":"theirs"}',
+      'sonic2mqtt/bridge_1/state': 'online',
+    };
+    for (const [topic, payload] of Object.entries({ ...own, ...others }))
+      await mqtt.publish(topic, payload, { retain: true });
+    const { code, stdout } = await runProgram(['cleanup'], {
+      config: { ...config, shard: { index: 0, count: 2 } },
+    });
+    expect(stdout).toBe('Deleted 4 retained messages; 4 that are not of bridge_0 stay\n');
+    expect(code).toBe(0);
+    const after = await watchTopics(bridge.broker.url, ['#']);
+    for (const topic of Object.keys(others)) expect(after.last.get(topic)).not.toBeUndefined();
+    for (const topic of Object.keys(own)) expect(after.last.get(topic)).toBeUndefined();
+    for (const topic of Object.keys(others)) await mqtt.publish(topic, '', { retain: true });
   });
 
   it.runIf(mosquittoAvailable())(
