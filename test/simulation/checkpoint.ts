@@ -14,6 +14,9 @@ const ownKeys = new Set([
   ...['water_today', 'water_month', 'water_total'],
 ]);
 
+/** What a bridge learns of a new day with its next poll, which may be a quarter of an hour or an hour away. */
+const keysOfDay = ['water_yesterday', 'last_reset', 'pressure_tests_today', 'today_count'];
+
 /**
  * After a quiet time the broker must hold just what a bridge that starts fresh, with an empty broker, makes of the same
  * cloud; and what the truth is known of must be true.
@@ -40,7 +43,7 @@ export async function checkPicture(place: Place, watch: Watch, trace: (line: str
 
   watch.counted('what is retained is what a fresh bridge makes of the cloud');
   const isYoung = isDayYoung(place);
-  const ignored = new Set([...ownKeys, ...(isYoung ? ['water_yesterday'] : [])]);
+  const ignored = new Set([...ownKeys, ...(isYoung ? keysOfDay : [])]);
   for (const [topic, payload] of reference.retained) {
     if (ownTopics.test(topic)) continue;
     const shown = broker.retained.get(topic);
