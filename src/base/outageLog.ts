@@ -31,10 +31,10 @@ export class OutageLog {
     this.#since ??= now;
     this.#failures += 1;
     if (!this.#gists.has(gist)) {
-      this.#log.warn(`${this.#what}: ${reason}. Trying again until it works`);
+      this.#log.warn(`${this.#what}: ${reason}. Retrying`);
     } else if (now - this.#saidAt >= summaryEveryMs) {
       const awayFor = describeDuration(now - this.#since);
-      this.#log.warn(`${this.#what}: away for ${awayFor}, ${this.#failures} attempts: ${reason}`);
+      this.#log.warn(`${this.#what}: offline for ${awayFor}, ${this.#failures} attempts: ${reason}`);
     } else {
       this.#log.debug(`${this.#what}: ${reason}`);
       return;
@@ -47,7 +47,7 @@ export class OutageLog {
   recovered(): void {
     if (this.#since === null) return;
     const awayFor = describeDuration(this.#clock.monotonic() - this.#since);
-    this.#log.info(`${this.#what}: back after ${awayFor} (${this.#failures} failed attempts)`);
+    this.#log.info(`${this.#what}: works again after ${awayFor} (${this.#failures} failed attempts)`);
     this.#since = null;
     this.#failures = 0;
     this.#gists.clear();

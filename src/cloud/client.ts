@@ -386,7 +386,7 @@ export class CloudClient {
     let used: string | null = null;
     const token = () => {
       used = this.#session.token;
-      if (used === null) throw new CloudError('auth', name, 'there is no session', { mayHaveActed: false });
+      if (used === null) throw new CloudError('auth', name, 'not signed in', { mayHaveActed: false });
       return used;
     };
     let response = await this.#transmit(job, token);
@@ -449,7 +449,9 @@ export class CloudClient {
     const now = this.#clock.monotonic();
     if (this.#queue.pausedMs() === 0) {
       const isNews = now - this.#saidPauseAt >= sayPauseEveryMs;
-      this.#options.log[isNews ? 'warn' : 'debug'](`The cloud asks to wait ${describeDuration(pauseMs)}`);
+      this.#options.log[isNews ? 'warn' : 'debug'](
+        `The cloud limits requests. Waiting ${describeDuration(pauseMs)}`,
+      );
       if (isNews) this.#saidPauseAt = now;
     }
     this.#queue.pausePolls(pauseMs);
@@ -496,7 +498,7 @@ export class CloudClient {
     const { method, path } = routeOf(name, this.#options.routes);
     this.#options.log.info(
       { operation: name },
-      `The cloud does not offer ${name}: ${status} for ${method} ${path}. It is not asked again until the next start; if your cloud has it elsewhere, say so in cloud.routes.${name}`,
+      `The cloud does not offer ${name} (${status} for ${method} ${path}). It is not used until the next start. If the path differs, set cloud.routes.${name}`,
     );
   }
 }
@@ -526,7 +528,7 @@ function toCloudError(name: OperationName, error: unknown): unknown {
   }
   if (error instanceof GivenUp) {
     const { timedOut } = error;
-    const words = timedOut ? 'timed out before the cloud could be asked' : error.message;
+    const words = timedOut ? 'timed out before the request was sent' : error.message;
     return new CloudError('unavailable', name, words, { timedOut, mayHaveActed: false, cause: error });
   }
   return error;

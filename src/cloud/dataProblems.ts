@@ -79,9 +79,11 @@ export class DataProblems {
   #logOnce(level: DataProblem['level'], words: string): void {
     if (this.#logged.has(words) || this.#logged.size >= maxLogged) return;
     this.#logged.add(words);
-    this.#log[level](`The cloud's data is odd: ${words}`);
+    this.#log[level](`Unexpected data from the cloud: ${words}`);
     if (this.#logged.size === maxLogged) {
-      this.#log.warn(`The cloud's data was odd in ${maxLogged} ways; further ones are not logged`);
+      this.#log.warn(
+        `More than ${maxLogged} kinds of unexpected data from the cloud. Further ones are not logged`,
+      );
     }
   }
 }

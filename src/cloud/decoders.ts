@@ -237,7 +237,10 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
     }
     const { issues } = first.error;
     const notices = new Map(
-      issues.map(({ path: [field], message }) => [field, `${String(field)} is not as promised (${message})`]),
+      issues.map(({ path: [field], message }) => [
+        field,
+        `${String(field)} has an unexpected value (${message})`,
+      ]),
     );
     const second = schema.safeParse(mend(value, issues));
     if (second.success) return { ok: true, value: second.data, notices: [...notices.values()] };
@@ -278,7 +281,7 @@ function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decode
     if (!entries) return { ok: false, reason: `it has no ${field}`, unsafeId: false };
     const { good, notices } = entries;
     if (isEmpty(good) && !isEmpty(held?.[field])) {
-      return { ok: false, reason: `nothing in its ${field} is as promised`, unsafeId: false };
+      return { ok: false, reason: `its ${field} cannot be read`, unsafeId: false };
     }
     return { ok: true, value: { ...held, [field]: good } as T, notices };
   };
@@ -295,7 +298,7 @@ function readEntries(what: string, schema: z.ZodType, value: unknown): Entries {
     return read.success ? [read.data] : [];
   });
   const bad = value.length - good.length;
-  return { good, notices: bad === 0 ? [] : [`a ${what} is left out: it is not as promised`] };
+  return { good, notices: bad === 0 ? [] : [`a ${what} was skipped: unexpected format`] };
 }
 
 function readTestsByDay(value: unknown): Entries {
@@ -305,7 +308,7 @@ function readTestsByDay(value: unknown): Entries {
   for (const [date, tests] of Object.entries(value)) {
     const entries = day.safeParse(date).success ? readEntries('pressure test', pressureTest, tests) : null;
     if (entries) days.push([date, entries.good]);
-    notices.push(...(entries?.notices ?? ['a day is left out: it is not as promised']));
+    notices.push(...(entries?.notices ?? ['a day was skipped: unexpected format']));
   }
   return { good: Object.fromEntries(days), notices: [...new Set(notices)] };
 }

@@ -39,7 +39,7 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
   404: ['notFound', 'not found'],
   // Of this vendor it means a missing membership (cloud facts 6).
   405: ['forbidden', 'not allowed'],
-  408: ['unavailable', 'it waited too long for the request'],
+  408: ['unavailable', 'request timeout'],
   409: ['rejected', 'conflict'],
   412: ['rejected', 'a condition is not met'],
   422: ['rejected', 'the values are not accepted'],
@@ -64,8 +64,7 @@ export function checkStatus(
     return new CloudError('unreadable', name, `${gist} to ${target}`, { status, gist });
   }
   const [kind, meaning] =
-    meanings[status] ??
-    (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'the cloud is in trouble']);
+    meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
   const words = `the cloud answered ${status} (${meaning})`;
   const said = messageOf(textOf(answer), hide);
   return new CloudError(kind, name, said ? `${words}: ${said}` : words, {
@@ -116,11 +115,11 @@ export function readAnswer(
   }
   if (reply.kind === 'page') {
     const page = readPage(reply.decode, body, report);
-    if (typeof page === 'string') throw unreadable('is not as promised', page);
+    if (typeof page === 'string') throw unreadable('has an unexpected format', page);
     return page;
   }
   const read = reply.decode(body);
-  if (!read.ok) throw unreadable('is not as promised', hide(read.reason));
+  if (!read.ok) throw unreadable('has an unexpected format', hide(read.reason));
   for (const notice of read.notices) report('info', notice);
   return { reply: read.value, sent: body };
 }
@@ -163,7 +162,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
       for (const notice of read.notices) report('info', notice);
     } else {
       if (!read.unsafeId) nameless++;
-      report('warn', `a record is left out: ${read.reason}`);
+      report('warn', `a record was skipped: ${read.reason}`);
     }
   }
   const { data, page_number, page_size, total_entries, total_pages } = envelope.value;

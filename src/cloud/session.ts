@@ -112,7 +112,7 @@ export class Session {
   async replace(refused: string | null): Promise<void> {
     if (this.token !== null && this.token !== refused) return;
     if (this.token !== null && this.#clock.monotonic() < this.#noRenewalBefore) {
-      throw this.#authError('the cloud refuses even a session that it has just given');
+      throw this.#authError('the cloud rejects a new session');
     }
     await this.#renew();
   }
@@ -163,7 +163,7 @@ export class Session {
     const leftMs = (this.#pause?.until ?? 0) - this.#clock.monotonic();
     if (this.#pause && leftMs > 0) {
       const { kind, message, gist, status } = this.#pause.error;
-      const words = `${message}; the cloud asks to wait another ${describeDuration(leftMs)}`;
+      const words = `${message}. The cloud asks for a wait of ${describeDuration(leftMs)}`;
       const details = { status, gist, retryAfterMs: leftMs, mayHaveActed: false };
       throw new CloudError(kind, 'sign_in', words, details);
     }
@@ -245,7 +245,7 @@ export class Session {
     const next =
       nextAttemptAt === null || !this.#options.onPasswordChange
         ? ''
-        : `; next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or as soon as a password file changes`;
+        : `. Next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or when the password file changes`;
     return new CloudError('auth', 'sign_in', words + next, { status, gist: words, mayHaveActed: false });
   }
 

@@ -21,7 +21,7 @@ export interface MessageProblem {
 const maxBytes = 65_536;
 
 const tooOld =
-  'the message may be older than cloud.request_timeout: the link to the broker stalled, or the bridge was stopped. Nothing was changed. Send it again if you still want it';
+  'the message may be older than cloud.request_timeout, because the connection to the broker stalled. Nothing was changed. Send it again';
 
 /** Why a message is no command and no request, whatever it says; null for one that may be read. */
 export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {

@@ -69,9 +69,9 @@ export interface CommandParts extends CommandTimes {
 /** Reasons that several parts give. */
 export const reasons = {
   retained:
-    'a retained command would be carried out again at each restart: send it without the retain flag, and delete the retained one with an empty retained message',
-  stopping: 'the bridge is stopping: it was not sent',
-  unanswered: 'the bridge was stopped before the cloud answered; it may still be carried out',
+    'the command was sent with the retain flag. Send it without retain, and clear the stored one (mosquitto_pub -r -n -t TOPIC)',
+  stopping: 'sonic2mqtt is stopping. The command was not sent',
+  unanswered: 'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
 } as const;
 
 /** How commands to valves can end; one that the cloud accepted and the valve did not follow ends twice. */

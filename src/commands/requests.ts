@@ -122,7 +122,7 @@ export class Requests {
     if (failure) this.#fail(request, failure);
     else if (isValveCall(request.call)) void this.#moveValve(request, request.call);
     else if (this.#running >= maxRunning && this.#waiting.length >= maxWaiting) {
-      const words = `${maxRunning} requests are under way and ${maxWaiting} wait already`;
+      const words = `${maxRunning} requests are running and ${maxWaiting} are waiting. Try again later`;
       this.#fail(request, rejection('rate_limited', words));
     } else {
       this.#waiting.push(request);
@@ -140,7 +140,7 @@ export class Requests {
       return rejection('unknown_operation', `there is no operation ${shown}${guess}`);
     }
     if (operationRow(name).session) {
-      return rejection('not_permitted', "not permitted: the session is the bridge's own");
+      return rejection('not_permitted', 'not permitted: sonic2mqtt manages its session itself');
     }
     const forbidden = missingPermissionFor(call, control);
     if (forbidden !== null) return rejection('not_permitted', permissionMessage(forbidden));
@@ -162,7 +162,7 @@ export class Requests {
   async #moveValve(request: Request, call: ValveCall): Promise<void> {
     const failure =
       this.#valveRequests >= maxValveRequests
-        ? rejection('rate_limited', `${maxValveRequests} requests for valves are under way already`)
+        ? rejection('rate_limited', `${maxValveRequests} requests for valves are running. Try again later`)
         : (this.#otherMover(call) ?? this.#usedUpBudget());
     if (failure) {
       this.#fail(request, failure);
@@ -186,21 +186,18 @@ export class Requests {
     const id = valveOf(call);
     if (!store.isComplete && !store.sonicView(id)) {
       const words =
-        'it is not known yet which bridge moves this valve: the cloud could not be read completely yet';
+        'sonic2mqtt does not know yet which bridge moves this valve. The cloud was not read completely yet';
       return rejection('cloud_unavailable', words);
     }
     const mover = store.topology.otherMover(id);
     if (mover === null) return null;
-    return rejection(
-      'invalid_request',
-      `only ${mover} moves the valve of sonic ${id}: send the request to it`,
-    );
+    return rejection('invalid_request', `${mover} moves this valve (${id}). Send the request to that bridge`);
   }
 
   /** Why a change has to wait; null where the budget has room for it. */
   #usedUpBudget(): Failure | null {
     if (!this.#parts.client.traffic().isUsedUp) return null;
-    return rejection('rate_limited', 'cloud.max_requests_per_minute is used up; try again in a while');
+    return rejection('rate_limited', 'cloud.max_requests_per_minute is used up. Try again later');
   }
 
   async #drain(): Promise<void> {
@@ -240,7 +237,7 @@ export class Requests {
       return { ...rejection('cloud_unavailable', 'the bridge was stopped'), isTried: true };
     }
     if (timeoutMs > 0) return isChange ? this.#usedUpBudget() : null;
-    const words = 'timeout: the requests before it took too long; it was not sent';
+    const words = 'timeout: earlier requests took too long. This one was not sent';
     return this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true };
   }
 
@@ -250,7 +247,7 @@ export class Requests {
     if (isChange || pollWaitMs === 0) return null;
     const words =
       limitedUntil === null
-        ? 'cloud.max_requests_per_minute left no room for it in its time'
+        ? 'timeout: cloud.max_requests_per_minute is used up'
         : `the cloud asks to wait another ${describeDuration(pollWaitMs)}`;
     return rejection('rate_limited', words);
   }
@@ -342,8 +339,8 @@ export function encodeResponse(response: Response, transaction: string | null, m
   const payload = encode({ status, data });
   const bytes = Buffer.byteLength(payload);
   if (bytes <= maxBytes) return payload;
-  const hint = isPage ? '; ask for its pages one by one with "query":{"page":…}' : '';
-  const message = `the operation was done, but its answer is too large${hint}`;
+  const hint = isPage ? '. Read it page by page with "query":{"page":…}' : '';
+  const message = `the operation succeeded, but its answer is too large${hint}`;
   return encode({ status, data: null, truncated: true, bytes, limit: maxBytes, message });
 }
 

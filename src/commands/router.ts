@@ -158,7 +158,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
       return;
     }
     if (this.#incidentReads >= maxIncidentReads) {
-      this.#refuse(topic, `${maxIncidentReads} closed incidents are being read already`);
+      this.#refuse(topic, `${maxIncidentReads} closed incidents are already being read. Try again later`);
       return;
     }
     this.#incidentReads += 1;
@@ -187,9 +187,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
   }
 
   #unknownTarget({ kind, id }: Target): string {
-    const yet = this.#parts.store.isResolved
-      ? ''
-      : ' as far as is known: the cloud could not be read completely yet';
+    const yet = this.#parts.store.isResolved ? '' : '. The cloud was not read completely yet';
     return `there is no ${kind} ${id.slice(0, 80)}${yet}`;
   }
 

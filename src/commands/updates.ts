@@ -70,7 +70,7 @@ export class Updates {
     const fields = fieldsOf(calls);
     const before = waiting.get(fields);
     if (!before && waiting.size >= maxWaiting) {
-      const reason = `${maxWaiting} commands are waiting for this one's turn already`;
+      const reason = `${maxWaiting} commands for this device are already waiting`;
       this.#outcomes.record(topic, 'refused', reason, null);
       return;
     }
@@ -136,7 +136,7 @@ export class Updates {
     const { operation, body } = call as Call & { readonly body?: object };
     const timeoutMs = timeLeftMs(sentAfter, this.#parts);
     if (timeoutMs === null) {
-      return { reason: 'timeout: what came before it took too long; it was not sent', httpStatus: null };
+      return { reason: 'timeout: earlier commands took too long. This one was not sent', httpStatus: null };
     }
     // Not the values: an address may hold a secret.
     const fields = Object.keys(body ?? {}).join(', ');

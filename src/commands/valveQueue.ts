@@ -120,7 +120,7 @@ export class ValveQueue {
     if (signal.aborted || timeoutMs === null) {
       const words = signal.aborted
         ? reasons.stopping
-        : 'timeout: the command before it took too long; it was not sent';
+        : 'timeout: the previous command took too long. This one was not sent';
       const details = { timedOut: !signal.aborted, mayHaveActed: false };
       const error = new CloudError('unavailable', call.operation, words, details);
       this.#end(command, { status: 'error', httpStatus: null, error });

@@ -7,14 +7,18 @@ export function configWarnings({ cloud, mqtt }: Config): string[] {
   const { enabled, host, username } = mqtt.embedded;
   const warnings = [];
   if (protocol === 'http:' && !isLoopback(hostname)) {
-    warnings.push('cloud.base_url is http: anybody on the way can read the password and command the valves');
+    warnings.push(
+      'cloud.base_url uses http. Anyone on the network can read your password and control your valves. Use https',
+    );
   }
   if (!mqtt.reject_unauthorized) {
-    warnings.push('mqtt.reject_unauthorized is false: anybody on the way can read and command the valves');
+    warnings.push(
+      'mqtt.reject_unauthorized is false. Anyone on the network could control your valves. Set mqtt.ca_file instead',
+    );
   }
   if (enabled && username === null && !isLoopback(host)) {
     warnings.push(
-      `mqtt.embedded listens on ${host} without a username: anybody in the network can read and command the valves`,
+      `mqtt.embedded listens on ${host} without a username. Anyone on the network can control your valves. Set a username and a password`,
     );
   }
   return warnings;

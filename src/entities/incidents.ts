@@ -154,7 +154,7 @@ function actOnAll(
   return {
     refusal: areIncidentsKnown
       ? 'there is no open incident'
-      : 'there is no open incident as far as is known: the cloud could not be read completely yet',
+      : 'there is no open incident. The cloud was not read completely yet',
   };
 }
 

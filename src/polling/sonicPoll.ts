@@ -59,7 +59,7 @@ export function clockProblem({ client, clock }: SonicPollParts): PollProblem | n
   if (!isWrong) return null;
   const date = new Date(clock.now()).toISOString().slice(0, 10);
   return {
-    message: `the clock of this machine says ${date}, so no day can be asked for`,
-    key: 'the clock of this machine is wrong',
+    message: `the clock of this computer is wrong (${date}). Water usage cannot be read`,
+    key: 'the clock of this computer is wrong',
   };
 }

@@ -72,14 +72,14 @@ export class TelemetryPoll {
     const sonic = this.#parts.store.label('sonic', id);
     if (isCurrent) {
       this.#silent.delete(id);
-      this.#log.info({ device: id }, `Valve ${sonic} is measuring again`);
+      this.#log.info({ device: id }, `Valve ${sonic} sends measurements again`);
       return;
     }
     this.#silent.add(id);
     const since = measurementOf(telemetry).probedAt ?? telemetry.probed_at;
     this.#log.warn(
       { device: id },
-      `Valve ${sonic} does not measure: its last values are from ${since}. Flow, pressure and temperature are unknown. Check its battery and its hub.`,
+      `Valve ${sonic} sends no new measurements. The last ones are from ${since}. Flow, pressure and temperature are unknown. Check its battery and its hub.`,
     );
   }
 }

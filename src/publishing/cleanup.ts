@@ -134,7 +134,7 @@ export class Cleanup {
       const isSaid = this.#pausedUntil > Number.NEGATIVE_INFINITY;
       this.#pausedUntil = clock.monotonic() + pauseMs;
       log[isSaid ? 'debug' : 'warn'](
-        `What the broker keeps cannot be read, so nothing stale is deleted: ${String(error)}`,
+        `Cannot read the retained messages of the broker. Old devices are not removed: ${String(error)}`,
       );
       this.#sweep();
     }
@@ -207,7 +207,7 @@ export class Cleanup {
       if (kind === 'property' || !naming.has(topic) || store.view(kind, id)) continue;
       await connection.publish(topics.below(kind, id, 'availability'), 'offline', { retain: true });
       log.warn(
-        `${kind} ${id} belongs to another bridge now, which does not show it: it is shown as unavailable`,
+        `${kind} ${id} belongs to another bridge that does not publish it. The device is now unavailable`,
       );
     }
   }

@@ -194,7 +194,7 @@ export class IncidentEvents {
     } catch (error) {
       if (error instanceof NotConnectedError && !error.wasSent) this.#takeBack(id);
       else {
-        const words = `Incident may not have reached the broker: ${this.#describe(incident)}: ${String(error)}`;
+        const words = `Incident may be missing on the broker: ${this.#describe(incident)}: ${String(error)}`;
         log.warn({ incident: id, device: device.id, topic }, words);
       }
     }

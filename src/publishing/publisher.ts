@@ -231,7 +231,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #onMessage({ topic, payload }: BrokerMessage): void {
     const { statusTopic, random } = this.#parts;
     if (topic !== statusTopic || payload !== 'online') return;
-    this.#log.info('Home Assistant has started: publishing everything again');
+    this.#log.info('Home Assistant has started. Publishing all devices');
     this.#homeAssistantStartedAt = this.#clock.monotonic();
     this.#cancelBirth();
     this.#cancelBirth = this.#clock.after(birthJitterMs * random(), () => this.publishAll());
@@ -461,7 +461,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const left = new Set(this.#retained.unknownTopics());
     const deleted = stale.filter((topic) => !left.has(topic)).length;
     if (deleted === 0) return;
-    this.#log.info(`Deleted ${deleted} retained messages of what is no longer there`);
+    this.#log.info(`Deleted ${deleted} retained messages of removed devices`);
     this.emit('swept');
   }
 

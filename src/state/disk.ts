@@ -28,7 +28,7 @@ export const systemDisk: Disk = {
       try {
         await file.writeFile(text);
         const { size } = await file.stat();
-        if (size !== Buffer.byteLength(text)) throw new Error('the disk took only a part of the file');
+        if (size !== Buffer.byteLength(text)) throw new Error('the disk stored only a part of the file');
         await file.sync();
       } finally {
         await file.close();

@@ -312,7 +312,7 @@ export class StateFile {
       this.#log.debug(`${this.#directory} cannot be locked: ${describeDiskError(error)}`);
       return;
     }
-    if (this.#unlock === null) throw new Error('another sonic2mqtt uses it: each needs its own');
+    if (this.#unlock === null) throw new Error('another sonic2mqtt uses the same folder. Give each its own');
   }
 
   /**
@@ -338,12 +338,13 @@ export class StateFile {
   #noteProblem(reason: string | null): void {
     const wasProblem = this.#problem !== null;
     this.#problem =
-      reason && `the data directory cannot be used, so nothing new is remembered over a restart (${reason})`;
+      reason &&
+      `cannot write to the folder (${reason}). Usage totals and the session will be lost on restart`;
     if (this.#problem !== null) {
       this.#isDirty = true;
       this.#saveIn(retryDelayMs);
       if (!wasProblem) this.#log.warn(`data_dir ${this.#directory}: ${this.#problem}`);
-    } else if (wasProblem) this.#log.info(`The data directory ${this.#directory} can be written again`);
+    } else if (wasProblem) this.#log.info(`data_dir ${this.#directory} works again`);
   }
 
   #state(): State {
@@ -387,14 +388,15 @@ export class StateFile {
       if (missing.length === 0) break;
     }
     if (first === null || last === null) return false;
-    if (first === this.#ledger) this.#log.info(`Taking over ${first}: ${this.#file} replaces it from now on`);
+    if (first === this.#ledger)
+      this.#log.info(`Read ${first}, a file of an older version. ${this.#file} replaces it`);
     if (damagedFiles.length === 0 && !first.endsWith('.bak')) return true;
     this.#isDamaged = true;
     const problem = damagedFiles.map((file) => `${file} is damaged. It is kept as ${file}.unreadable.`);
     if (problem.length === 0) problem.push(`${first.replace(/\.bak$/, '')} is missing.`);
     const consequence = last.isWhole
       ? `${last.file} of ${last.state.writtenAt ?? 'an unknown day'} replaces it.`
-      : 'Water totals begin again with what the cloud still knows.';
+      : 'Water totals start again with the data that the cloud still has.';
     this.#log.warn([...problem, consequence].join(' '));
     return true;
   }

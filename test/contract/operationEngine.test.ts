@@ -205,7 +205,7 @@ describe.each(uncertain)('%s, which may not exist,', (name) => {
       expect(said).toHaveLength(1);
       const { method, path } = operationRow(name);
       expect(JSON.parse(said[0] ?? '').msg).toBe(
-        `The cloud does not offer ${name}: ${status} for ${method} ${path}. It is not asked again until the next start; if your cloud has it elsewhere, say so in cloud.routes.${name}`,
+        `The cloud does not offer ${name} (${status} for ${method} ${path}). It is not used until the next start. If the path differs, set cloud.routes.${name}`,
       );
       const others = operationNames.filter((other) => other !== name);
       expect(others.map((other) => bench.client.availability(other))).not.toContain('unavailable');
@@ -215,7 +215,7 @@ describe.each(uncertain)('%s, which may not exist,', (name) => {
   it('is named by its overridden route when that does not exist either', async () => {
     const bench = await benchFor(name, { status: 501 }, { routes: { [name]: 'POST /v2/elsewhere' } });
     await errorOf(bench.client.call(call));
-    const said = bench.lines.filter((line) => line.includes(`501 for POST /v2/elsewhere.`));
+    const said = bench.lines.filter((line) => line.includes('(501 for POST /v2/elsewhere)'));
     expect(said).toHaveLength(1);
   });
 });

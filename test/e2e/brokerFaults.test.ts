@@ -30,7 +30,7 @@ describe('a way to the broker that', () => {
     expect(story.warnings().length).toBeLessThanOrEqual(3);
     expect(story.bridge.stderr).not.toMatch(/did not take/);
     way.cut();
-    await story.bridge.waitForOutput(/(back after[\s\S]*WARN.*MQTT broker)/);
+    await story.bridge.waitForOutput(/(works again after[\s\S]*WARN.*MQTT broker)/);
     await story.stop();
   }, 90_000);
 
@@ -45,7 +45,7 @@ describe('a way to the broker that', () => {
     way.reset();
     const isClosed = (text: string) => JSON.parse(text).valve === 'closed';
     await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, isClosed, 40_000);
-    await story.bridge.waitForOutput(/back after/);
+    await story.bridge.waitForOutput(/works again after/);
     // What the broker had for the bridge comes before its answer to another command.
     await house.watcher.publish(`sonic2mqtt/sonic/${id}/valve/set`, 'nonsense');
     await waitFor(() => house.events('command').some(({ status }) => status === 'refused'), {

@@ -72,7 +72,7 @@ describe.skipIf(!mosquittoAvailable())('during the stop', slow, () => {
     await broker.kill('SIGCONT');
     await Promise.all(sent);
     expect(await ending).toMatchObject({ code: 0 });
-    expect(house.bridge.output).toContain('rejected: the bridge is stopping: it was not sent');
+    expect(house.bridge.output).toContain('rejected: sonic2mqtt is stopping. The command was not sent');
     expect(changesAt(house)).toEqual([]);
   });
 });

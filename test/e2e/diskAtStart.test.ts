@@ -38,7 +38,7 @@ interface Case {
 }
 
 const isReplacedByBackup = /kept as .*state\.json\.unreadable\. \S+state\.json\.bak of 20\S+Z replaces it/;
-const cannotBeUsed = /the data directory cannot be used, so nothing new is remembered over a restart/;
+const cannotBeUsed = /cannot write to the folder .* will be lost on restart/;
 
 const cases: Readonly<Record<string, Case>> = {
   'is whole': { damage: () => {}, words: null, isRead: true },
@@ -123,7 +123,7 @@ describe('a bridge whose state file', { timeout: 60_000 }, () => {
       await house.untilHealth(cannotBeUsed);
       mend(file, dataDir);
       await house.announceNew();
-      await bridge.waitForOutput(/can be written again/);
+      await bridge.waitForOutput(/data_dir .* works again/);
     }
     await house.untilHealth(null);
     // What was announced stays announced, and no litre is lost.

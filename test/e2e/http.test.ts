@@ -136,7 +136,7 @@ describe('the status page', () => {
     await waitFor(() => valve().doubt === 'old', { what: 'the valve to be old' });
     expect(valve().valve).toBe('open');
     cloud.setFaults([]);
-    await bridge.program.waitForOutput(/Cloud: back after/);
+    await bridge.program.waitForOutput(/Cloud: works again after/);
     expect((await status()).health.status).not.toBe('ok');
     await bridge.broker.restart();
     await waitFor(async () => (await status()).health.status === 'ok', {

@@ -207,7 +207,7 @@ describe('too many requests', () => {
     expect(new Set(messages)).toEqual(
       new Set([
         'the bridge was stopped',
-        'the bridge was stopped before the cloud answered; it may still be carried out',
+        'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
       ]),
     );
   });

@@ -56,7 +56,8 @@ it.runIf(mosquittoAvailable())(
     const mqtt = { url, ca_file: null, reject_unauthorized: false };
     bridge.start({ mqtt });
     await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
-    const words = 'mqtt.reject_unauthorized is false: anybody on the way can read and command the valves';
+    const words =
+      'mqtt.reject_unauthorized is false. Anyone on the network could control your valves. Set mqtt.ca_file instead';
     expect(bridge.program.stderr.split(words)).toHaveLength(2);
     const check = startProgram(['check'], { config: { ...bridge.config, mqtt } });
     expect((await check.ended()).code).toBe(0);

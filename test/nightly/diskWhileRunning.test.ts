@@ -86,11 +86,11 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
   });
 
   const untilIsOver = async (bridge: RunningProcess, words: string) => {
-    await bridge.waitForOutput(/The data directory .* can be written again/);
+    await bridge.waitForOutput(/data_dir .* works again/);
     await house.untilHealth(null);
     const lines = bridge.output.split('\n').filter((line) => line.includes(words));
     expect(lines.filter((line) => line.includes('data_dir'))).toHaveLength(1);
-    expect(bridge.output.match(/can be written again/g)).toHaveLength(1);
+    expect(bridge.output.match(/data_dir .* works again/g)).toHaveLength(1);
   };
 
   it.for(Object.entries(troubles))('%s', async ([, trouble], { skip }) => {
@@ -110,7 +110,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     const third = await house.announceNew();
     trouble.mend(dataDir, bridge);
     const fourth = await house.announceNew();
-    await untilIsOver(bridge, 'the data directory cannot be used');
+    await untilIsOver(bridge, 'cannot write to the folder');
     await bridge.stop('SIGKILL');
 
     const again = house.start(dataDir);
@@ -143,7 +143,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     expect(readFileSync(join(inside, 'state.json'), 'utf8')).toBe(kept);
     rmSync(join(inside, 'filler'));
     const third = await house.announceNew();
-    await untilIsOver(bridge, 'the data directory cannot be used');
+    await untilIsOver(bridge, 'cannot write to the folder');
     const within = ['nsenter', '--target', String(bridge.pid), '--user', '--preserve-credentials', '--mount'];
     execFileSync('nsenter', [...within.slice(1), 'mount', '-o', 'remount,bind,ro', dataDir]);
     await house.announceNew();
@@ -177,7 +177,10 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     const { session } = readStateFile(dataDir);
     // It has the same client id, so that the broker throws one out for the other: only the log is looked at.
     const second = house.start(dataDir);
-    await second.waitForOutput(/data_dir .*another sonic2mqtt uses it: each needs its own/, 15_000);
+    await second.waitForOutput(
+      /data_dir .*another sonic2mqtt uses the same folder. Give each its own/,
+      15_000,
+    );
     await second.waitForOutput(/Found properties/, 15_000);
     expect(readStateFile(dataDir).session).toEqual(session);
     await first.stop('SIGKILL');

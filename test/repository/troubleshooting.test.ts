@@ -81,7 +81,7 @@ describe('what the program says', () => {
   it('is found in calls of the log, in tables of words and in reasons', () => {
     const files = (line: string) => lines.get(line);
     expect(files('Signed in to the cloud')).toEqual(['cloud/session.ts']);
-    expect(files('…: …. Trying again until it works')).toEqual(['base/outageLog.ts']);
+    expect(files('…: …. Retrying')).toEqual(['base/outageLog.ts']);
     expect(files('no such host')).toEqual(['broker/errorMessages.ts']);
     expect(files('Stopping')).toEqual(['cli/run.ts']);
     expect(files('waiting for the cloud to answer')).toEqual(['health/health.ts']);

@@ -129,7 +129,7 @@ describe('a broker that', () => {
       await home.pass(minuteMs);
       expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'open' });
       expect(home.text('bridge/state')).toBe('online');
-      expect(home.linesFrom(0).join()).toMatch(/back after/);
+      expect(home.linesFrom(0).join()).toMatch(/works again after/);
       const { visits } = home.wire;
       home.wire.play(script);
       for (const way of home.wire.ways) way.hangUp();

@@ -8,7 +8,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
   const shown = (home: Home) => home.json(`sonic/${home.sonicId}/telemetry`);
   const nothing = { flow_l_min: null, pressure_bar: null, water_temperature_c: null };
   const about = (home: Home) =>
-    home.linesFrom(0).filter((text) => /does not measure|is measuring again/.test(text));
+    home.linesFrom(0).filter((text) => /sends no new measurements|sends measurements again/.test(text));
 
   it.each([
     ['as soon as it is older than stale_after', {}, 4 * minuteMs, 5 * minuteMs],
@@ -36,7 +36,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
 
       world.setValve(sonicId, 'closed');
       await home.pass(hourMs + minuteMs);
-      expect(about(home)[1]).toMatch(/is measuring again$/);
+      expect(about(home)[1]).toMatch(/sends measurements again$/);
       home.machine.kill();
     },
   );
@@ -113,7 +113,7 @@ describe('5: it goes offline many times a day', () => {
     expect(home.events('cloud_offline')).toEqual([]);
     const lines = home.linesFrom(from);
     expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(4 * flaps);
-    expect(lines.filter((text) => /Cloud: back after/.test(text)).length).toBeLessThanOrEqual(flaps);
+    expect(lines.filter((text) => /Cloud: works again after/.test(text)).length).toBeLessThanOrEqual(flaps);
     home.machine.kill();
   });
 });
@@ -131,7 +131,7 @@ describe('6: the vendor\'s domain expires, and "invalid credentials" is said for
     const from = home.time.now;
     home.strike = () => fault;
     await home.pass(6 * hourMs);
-    // And where there is no session any more, so that it is a sign-in that is answered so.
+    // And where not signed in any more, so that it is a sign-in that is answered so.
     await home.stop();
     home.disk.files.clear();
     await home.start();
@@ -253,9 +253,11 @@ describe('19: 5406 identical errors in an evening without internet', () => {
     expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(12);
     expect(lines.filter((text) => /^(error|fatal)/.test(text))).toEqual([]);
     expect(
-      lines.filter((text) => /away for \d+ (min|h), \d+ attempts/.test(text)).length,
+      lines.filter((text) => /offline for \d+ (min|h), \d+ attempts/.test(text)).length,
     ).toBeLessThanOrEqual(6);
-    expect(lines.filter((text) => /back after 6 h \(\d+ failed attempts\)/.test(text))).toHaveLength(1);
+    expect(lines.filter((text) => /works again after 6 h \(\d+ failed attempts\)/.test(text))).toHaveLength(
+      1,
+    );
     home.machine.kill();
   });
 
@@ -272,7 +274,7 @@ describe('19: 5406 identical errors in an evening without internet', () => {
     await home.pass(hourMs);
     const lines = home.linesFrom(from);
     expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(24);
-    expect(lines.filter((text) => /broker.*back after/.test(text))).toHaveLength(1);
+    expect(lines.filter((text) => /broker.*works again after/.test(text))).toHaveLength(1);
     home.machine.kill();
   });
 });

@@ -192,9 +192,9 @@ describe('an answer that is none is told as what it is, and changes nothing:', (
   const page = '<!doctype html><html><body><h1>Hotel Wi-Fi: please sign in</h1></body></html>';
   it.each<[string, Answer, RegExp]>([
     ['a web page', answer(200, page, { 'content-type': 'text/html' }), /is not JSON: <!doctype html>/],
-    ['a list without its envelope', json([]), /is not as promised/],
-    ['an envelope without a list', json({ data: 5, page_number: 1 }), /is not as promised/],
-    ['null', json(null), /is not as promised/],
+    ['a list without its envelope', json([]), /has an unexpected format/],
+    ['an envelope without a list', json({ data: 5, page_number: 1 }), /has an unexpected format/],
+    ['null', json(null), /has an unexpected format/],
     ['nothing at all, with a 204', answer(204, ''), /the cloud's answer is empty/],
   ])('%s', async (_what, trouble, words) => {
     await judgeOutage(trouble, { status: 'degraded', words, command: 'accepted' });

@@ -85,7 +85,7 @@ describe('24: the container wants to be root, breaks on volumes, and shows passw
       const dataDir = temporaryFolder();
       takeAway(dataDir);
       const bridge = start(dataDir);
-      await untilHealth(/the data directory cannot be used/);
+      await untilHealth(/cannot write to the folder/);
       expect(bridge.output).toContain(dataDir);
       await house.watcher.waitForTopic(
         `sonic2mqtt/sonic/${sonicId}`,

@@ -56,7 +56,7 @@ describe('a cloud that is asked too much', () => {
     const waitMs = longestWaitMs(home, from);
     expect(waitMs).toBeLessThanOrEqual(mostMs + secondMs);
     expect(waitMs > 0).toBe(mostMs > 0);
-    expect(home.linesFrom(from).filter((line) => /asks to wait/.test(line)).length).toBeLessThanOrEqual(3);
+    expect(home.linesFrom(from).filter((line) => /limits requests/.test(line)).length).toBeLessThanOrEqual(3);
 
     home.strike = () => null;
     const polled = home.asked('list_sonics').length;

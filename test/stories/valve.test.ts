@@ -143,7 +143,7 @@ describe('11: a retained command is replayed at each restart, and something move
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: 'refused', reason: expect.stringMatching(/retain/) });
     }
-    expect(home.lines.map(({ text }) => text).join('\n')).toMatch(/delete|remove|empty/i);
+    expect(home.lines.map(({ text }) => text).join('\n')).toMatch(/clear/i);
     // As somebody does who follows it.
     home.broker.publish(topic, '', true);
     await home.restart();

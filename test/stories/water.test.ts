@@ -88,7 +88,7 @@ describe('the water that has run', () => {
     await home.start();
     expect(usageOf(home)).toMatchObject({ yesterday: daysOf(home)[yesterday], total: null });
     expect(usageOf(home).month).toBeGreaterThan(0);
-    expect(home.json('bridge/health').reason).toContain('data directory cannot be used');
+    expect(home.json('bridge/health').reason).toContain('cannot write to the folder');
     home.disk.fault = null;
     await home.pass(hourMs);
     expect(usageOf(home).total).toBeGreaterThan(0);

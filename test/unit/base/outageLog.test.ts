@@ -17,10 +17,10 @@ it('an evening away is a line at its start, one an hour and one at its end', () 
   }
   outage.recovered();
   expect(lines.messages).toEqual([
-    'warn: The broker: connection refused. Trying again until it works',
-    'warn: The broker: away for 60 min, 61 attempts: connection refused',
-    'warn: The broker: away for 2 h, 121 attempts: connection refused',
-    'info: The broker: back after 3 h (150 failed attempts)',
+    'warn: The broker: connection refused. Retrying',
+    'warn: The broker: offline for 60 min, 61 attempts: connection refused',
+    'warn: The broker: offline for 2 h, 121 attempts: connection refused',
+    'info: The broker: works again after 3 h (150 failed attempts)',
   ]);
 });
 
@@ -28,8 +28,8 @@ it('a reason that is new is said at once', () => {
   const { lines, outage } = newOutage();
   for (const reason of ['refused', 'refused', 'wrong password', 'wrong password']) outage.failed(reason);
   expect(lines.messages).toEqual([
-    'warn: The broker: refused. Trying again until it works',
-    'warn: The broker: wrong password. Trying again until it works',
+    'warn: The broker: refused. Retrying',
+    'warn: The broker: wrong password. Retrying',
   ]);
 });
 
@@ -37,15 +37,15 @@ it('reasons that take turns are said once each', () => {
   const { lines, outage } = newOutage();
   for (const reason of ['refused', 'closed', 'refused', 'closed', 'refused']) outage.failed(reason);
   expect(lines.messages).toEqual([
-    'warn: The broker: refused. Trying again until it works',
-    'warn: The broker: closed. Trying again until it works',
+    'warn: The broker: refused. Retrying',
+    'warn: The broker: closed. Retrying',
   ]);
 });
 
 it('a reason that only words the same thing otherwise is not said', () => {
   const { lines, outage } = newOutage();
   for (let request = 0; request < 5; request++) outage.failed(`status 500, request ${request}`, 'status 500');
-  expect(lines.messages).toEqual(['warn: The broker: status 500, request 0. Trying again until it works']);
+  expect(lines.messages).toEqual(['warn: The broker: status 500, request 0. Retrying']);
 });
 
 it('what works all the time is not worth a line', () => {
@@ -63,8 +63,8 @@ it('a second outage is told like the first', () => {
     outage.recovered();
   }
   const once = [
-    'warn: The broker: refused. Trying again until it works',
-    'info: The broker: back after 5 s (1 failed attempts)',
+    'warn: The broker: refused. Retrying',
+    'info: The broker: works again after 5 s (1 failed attempts)',
   ];
   expect(lines.messages).toEqual([...once, ...once]);
 });

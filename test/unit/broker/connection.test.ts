@@ -134,7 +134,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
       'connected',
     ]);
     expect(lines.messages.filter((line) => line.startsWith('warn'))).toHaveLength(1);
-    expect(lines.text).toContain('back after');
+    expect(lines.text).toContain('works again after');
   });
 
   here(

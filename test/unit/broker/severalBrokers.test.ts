@@ -44,8 +44,8 @@ describe('a connection with several addresses', () => {
     expect(opened.happenings).toEqual([`failed: ${refused}`, 'connected']);
     expect(opened.waits).toBe(0);
     expect(opened.lines.messages).toEqual([
-      `warn: MQTT broker: ${away}: ${refused}. Trying again until it works`,
-      expect.stringMatching(/^info: MQTT broker: back after .* \(1 failed attempts\)$/),
+      `warn: MQTT broker: ${away}: ${refused}. Retrying`,
+      expect.stringMatching(/^info: MQTT broker: works again after .* \(1 failed attempts\)$/),
       `info: Connected to the MQTT broker ${url} (MQTT 3.1.1)`,
     ]);
   });
@@ -56,7 +56,7 @@ describe('a connection with several addresses', () => {
     await waitFor(() => opened.waits === 3, { what: 'three rounds' });
     expect(opened.happenings.length).toBe(9);
     expect(opened.lines.messages).toEqual(
-      urls.map((url) => `warn: MQTT broker: ${url}: ${refused}. Trying again until it works`),
+      urls.map((url) => `warn: MQTT broker: ${url}: ${refused}. Retrying`),
     );
   });
 

@@ -10,8 +10,8 @@ it.each([
   ['call +44 1632 960 000 at 55.12345, -3.9876', '… at …'],
   ['its id is not safe in a topic: "Ann\'s tap"', 'its id is not safe in a topic: "…\'s …"'],
   [
-    'sonics: the cloud answered 500 (the cloud is in trouble): Ann is out',
-    'sonics: the cloud answered 500 (the cloud is in trouble): … is out',
+    'sonics: the cloud answered 500 (server error): Ann is out',
+    'sonics: the cloud answered 500 (server error): … is out',
   ],
   ["the cloud's answer is not JSON: <p>Ann</p>", "the cloud's answer is not JSON: <…>"],
   [
@@ -28,7 +28,7 @@ it.each([
 
 it.each([
   'the cloud rejected the e-mail or the password; next attempt by 2026-11-21T22:49:24.157Z, or as soon as a password file changes',
-  'list_sonics: page 2 could not be read: the cloud answered 503 (the cloud is in trouble)',
+  'list_sonics: page 2 could not be read: the cloud answered 503 (server error)',
   'the cloud does not accept the e-mail or the password (HTTP 401)',
   'no connection to the MQTT broker: connection refused (is it running, and is the port right?)',
   'not authorized: check mqtt.username and mqtt.password',

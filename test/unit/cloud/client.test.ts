@@ -74,7 +74,7 @@ describe('a valve command', () => {
     clock.advance(10_000);
     expect(await first).toMatchObject({ timedOut: true, mayHaveActed: true });
     expect(await second).toMatchObject({
-      message: 'timed out before the cloud could be asked',
+      message: 'timed out before the request was sent',
       timedOut: true,
       mayHaveActed: false,
     });
@@ -211,7 +211,7 @@ describe('a cloud that asks to wait', () => {
     await passTime(clock, 1_000);
     await expect(poll).resolves.toMatchObject({ id: 's-1' });
     expect(client.traffic()).toMatchObject({ requestsLastHour: 3, limitedUntil: null });
-    expect(lines.filter((line) => line.includes('asks to wait 30 s'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('Waiting 30 s'))).toHaveLength(1);
   });
 });
 

@@ -70,7 +70,7 @@ describe.each(objects)('the reader of %s', (_, read, good, wrong) => {
     const notices = noticesOf(read, wrong);
     expect(notices).toHaveLength(Object.keys(wrong).length);
     for (const [index, field] of Object.keys(wrong).entries()) {
-      expect(notices[index]).toMatch(new RegExp(`^${field} is not as promised \\(`));
+      expect(notices[index]).toMatch(new RegExp(`^${field} has an unexpected value \\(`));
     }
   });
 
@@ -122,14 +122,12 @@ describe('the reader of daily usage', () => {
   ])('drops a day with %s, says so once, and keeps the others', (_, bad) => {
     const good = day('2026-11-03', 3);
     expect(readAs(read, { daily: [bad, good, bad] })).toEqual({ daily: [good] });
-    expect(noticesOf(read, { daily: [bad, good, bad] })).toEqual([
-      'a day is left out: it is not as promised',
-    ]);
+    expect(noticesOf(read, { daily: [bad, good, bad] })).toEqual(['a day was skipped: unexpected format']);
   });
 
   it('gives up where no day can be read: no known day is not the same as no water', () => {
     const daily = [day('2026-11-01', null), day('2026-11-02T00:00:00Z', 1)];
-    expect(reasonOf(read, { daily })).toBe('nothing in its daily is as promised');
+    expect(reasonOf(read, { daily })).toBe('its daily cannot be read');
   });
 
   it.each([[{}], [{ daily: null }], [{ daily: {} }], [null], [[]], ['daily'], [{ Daily: [] }]])(
@@ -160,7 +158,7 @@ describe('the reader of pressure tests', () => {
   it('drops a test that is none, and keeps its day', () => {
     const by_day = { '2026-11-20': [{ id: 7 }, { id: 't-1' }, null, 'x', {}] };
     expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [{ id: 't-1' }] } });
-    expect(noticesOf(read, { by_day })).toEqual(['a pressure test is left out: it is not as promised']);
+    expect(noticesOf(read, { by_day })).toEqual(['a pressure test was skipped: unexpected format']);
   });
 
   it.each([['yesterday'], ['2026-02-30'], ['2026-11-20T03:00:00Z'], ['__proto__'], ['constructor'], ['']])(
@@ -168,19 +166,19 @@ describe('the reader of pressure tests', () => {
     (name) => {
       const by_day = JSON.parse(`{${JSON.stringify(name)}:[{"id":"t-2"}],"2026-11-20":[{"id":"t-1"}]}`);
       expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [{ id: 't-1' }] } });
-      expect(noticesOf(read, { by_day })).toEqual(['a day is left out: it is not as promised']);
+      expect(noticesOf(read, { by_day })).toEqual(['a day was skipped: unexpected format']);
     },
   );
 
   it('gives up where no day can be read: no known day is not the same as no test', () => {
     const by_day = { '20.11.2026': [{ id: 't-1' }], '2026-11-19': null };
-    expect(reasonOf(read, { by_day })).toBe('nothing in its by_day is as promised');
+    expect(reasonOf(read, { by_day })).toBe('its by_day cannot be read');
   });
 
   it.each([[null], [{}], ['t-1'], [7]])('drops a day that holds %j in place of a list', (tests) => {
     const by_day = { '2026-11-19': tests, '2026-11-20': [] };
     expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [] } });
-    expect(noticesOf(read, { by_day })).toEqual(['a day is left out: it is not as promised']);
+    expect(noticesOf(read, { by_day })).toEqual(['a day was skipped: unexpected format']);
   });
 
   it.each([[{}], [{ by_day: [] }], [{ by_day: null }], [null], [[]]])('gives up on %j', (value) => {
@@ -211,7 +209,7 @@ describe('the reader of appliance categories', () => {
       { id: 'c-2', name: 'Tap' },
     ];
     expect(readAs(read, { categories })).toEqual({ categories: [{ id: 'c-2', name: 'Tap' }] });
-    expect(noticesOf(read, { categories })).toEqual(['a category is left out: it is not as promised']);
+    expect(noticesOf(read, { categories })).toEqual(['a category was skipped: unexpected format']);
   });
 
   it('gives up where there is no list', () => {
@@ -235,7 +233,7 @@ describe('the reader of an incident', () => {
     const value = readAs(read, { ...incident, possible_actions });
     expect(value?.possible_actions).toEqual(['resolve', 'snooze', 'reopen']);
     expect(noticesOf(read, { ...incident, possible_actions })).toEqual([
-      'possible_actions is not as promised (Invalid input)',
+      'possible_actions has an unexpected value (Invalid input)',
     ]);
   });
 
@@ -258,7 +256,7 @@ describe('the reader of an incident', () => {
   it('says briefly why it gives up, however much is wrong besides', () => {
     const possible_actions = Array.from({ length: 10_000 }, () => 7);
     const reason = reasonOf(read, { ...incident, id: 7, type: 7, severity: [], open: 'x', possible_actions });
-    expect(reason).toBe('id is not as promised (Invalid input: expected string, received number)');
+    expect(reason).toBe('id has an unexpected value (Invalid input: expected string, received number)');
   });
 
   it.each([['../x'], ['a b'], [''], ['bridge'], ['bridge_2'], ['x'.repeat(129)], ['a\u0085b']])(
@@ -298,7 +296,7 @@ describe('the reader of a session', () => {
     'gives up on the token %j, which no header can hold, and does not repeat it',
     (token_details) => {
       const reason = reasonOf(read, { token_details, user_details: { email: 'me@example.com' } });
-      expect(reason).toMatch(/^token_details is not as promised \(/);
+      expect(reason).toMatch(/^token_details has an unexpected value \(/);
       expect(reason).not.toContain('two');
     },
   );
@@ -327,7 +325,7 @@ describe('the envelope of a list', () => {
   it.each([[{}], [{ data: null }], [{ data: {} }], [{ data: 'x' }]])(
     'is not read without records: %j',
     (value) => {
-      expect(reasonOf(readEnvelope, value)).toMatch(/^data is not as promised \(/);
+      expect(reasonOf(readEnvelope, value)).toMatch(/^data has an unexpected value \(/);
     },
   );
 });

@@ -164,7 +164,7 @@ describe('no connection', () => {
     const { port } = await serve(answering('hello\r\n\r\n'));
     const error = await failure(send(connect(`https://127.0.0.1:${port}`)));
     expect(error.message).toBe(
-      `TLS: what answers at 127.0.0.1:${port} does not speak TLS (http instead of https, or another port?)`,
+      `TLS: the server at 127.0.0.1:${port} does not use TLS. Is it http instead of https, or another port?`,
     );
   });
 });

@@ -30,7 +30,7 @@ describe('odd data', () => {
       level: 'info',
       words: 'read_sonic: valve_state says "ajar"',
     });
-    expect(lines.filter((line) => line.includes('data is odd'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('nexpected data'))).toHaveLength(2);
   });
 
   it('in one record of a list costs that record', async () => {
@@ -96,7 +96,7 @@ describe('odd data', () => {
       await client.call({ operation: 'read_sonic', params: { sonic_id: `s-${calls}` } });
     }
     expect(client.problems()).toHaveLength(20);
-    expect(lines.filter((line) => line.includes('data is odd'))).toHaveLength(200);
+    expect(lines.filter((line) => line.includes('"Unexpected data'))).toHaveLength(200);
   });
 });
 

@@ -73,7 +73,7 @@ describe('a page that fails', () => {
     const all = sonics(37);
     const result = await crawl((page) => (page === 3 ? { status: 503 } : pageOf(all, page)));
     expect(result.complete).toBe(false);
-    expect(result.problem).toBe('page 3 could not be read: the cloud answered 503 (the cloud is in trouble)');
+    expect(result.problem).toBe('page 3 could not be read: the cloud answered 503 (server error)');
     expect(result.ids).toEqual(idsOf([...all.slice(0, 20), ...all.slice(30)]));
     expect(result.asked.filter((page) => page === 3)).toHaveLength(3);
   });

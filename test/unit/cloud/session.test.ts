@@ -47,9 +47,7 @@ describe('a client without a session', () => {
       expect(error).toMatchObject({ kind: 'rateLimited', mayHaveActed: false });
       stub.sessionHandler = () => undefined;
       clock.advance(hourMs - minuteMs);
-      expect((await errorOf(client.call(closeValve))).message).toMatch(
-        /asks to wait another (60|59) s|1 min/,
-      );
+      expect((await errorOf(client.call(closeValve))).message).toMatch(/asks for a wait of (60|59) s|1 min/);
       expect(names(stub.sessionRequests)).toEqual(['sign_in']);
       clock.advance(2 * minuteMs);
       await expect(client.call(closeValve)).resolves.toMatchObject({ status: null });
@@ -272,7 +270,7 @@ describe('a rejected password', () => {
   it('is auth, in words, with the time of the next attempt', async () => {
     const { error, client, clock } = await rejected();
     expect(error).toMatchObject({ kind: 'auth', status: 401, mayHaveActed: false });
-    expect(error.message).toMatch(/^the cloud rejected the e-mail or password .*; next attempt in 30 s/);
+    expect(error.message).toMatch(/^the cloud rejected the e-mail or password .*\. Next attempt in 30 s/);
     expect(client.sessionState()).toEqual({ status: 'rejected', nextAttemptAt: clock.now() + 30_000 });
   });
 

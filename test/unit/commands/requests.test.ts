@@ -114,11 +114,11 @@ describe('an answer', () => {
       bytes,
       limit: bytes - 1,
       message:
-        'the operation was done, but its answer is too large; ask for its pages one by one with "query":{"page":…}',
+        'the operation succeeded, but its answer is too large. Read it page by page with "query":{"page":…}',
       transaction: 't',
     });
     const record = JSON.parse(encodeResponse({ ...answer, isPage: false }, null, 100));
-    expect(record.message).toBe('the operation was done, but its answer is too large');
+    expect(record.message).toBe('the operation succeeded, but its answer is too large');
   });
 });
 

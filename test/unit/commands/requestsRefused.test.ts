@@ -30,8 +30,8 @@ describe('a request for any operation', () => {
       http_status: null,
     });
     expect(outcomes).toEqual([
-      ...operationNames.map(refused(/^a retained command /)),
-      ...others.map(refused(/^the bridge is stopping: it was not sent$/)),
+      ...operationNames.map(refused(/^the command was sent with the retain flag/)),
+      ...others.map(refused(/^sonic2mqtt is stopping. The command was not sent$/)),
     ]);
     expect([...stub.requests, ...stub.sessionRequests]).toEqual([]);
   });
@@ -80,7 +80,7 @@ describe('a request', () => {
     await bench.told(5);
     const late = bench.outcomes.filter(({ status }) => status !== 'ok');
     expect(late.map(({ reason }) => reason)).toContain(
-      'timeout: the requests before it took too long; it was not sent',
+      'timeout: earlier requests took too long. This one was not sent',
     );
     expect(bench.changes).toHaveLength(3);
   });

@@ -39,7 +39,7 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
   it('is carried out once where it is live, and refused where it is retained', async () => {
     const bench = await startCommands();
     bench.take(topic, payload, { isRetained: true });
-    const reason = expect.stringMatching(/^a retained command /);
+    const reason = expect.stringMatching(/^the command was sent with the retain flag/);
     expect(bench.outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
     expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
     bench.take(topic, payload);
@@ -64,7 +64,7 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     expect(outcomes).toEqual([]);
     stop();
     take(topic, payload);
-    const reason = 'the bridge is stopping: it was not sent';
+    const reason = 'sonic2mqtt is stopping. The command was not sent';
     expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
     await pause(toReachMs);
     expect([...orders, ...stub.requests]).toEqual([]);

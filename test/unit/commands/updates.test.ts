@@ -222,7 +222,7 @@ describe('the answer to an update', () => {
 describe('an update that fails', () => {
   it.each([
     [{ status: 422, json: { message: 'not so' } }, 422, /not accepted\): not so$/, []],
-    [{ status: 503 }, 503, /in trouble/, ['properties']],
+    [{ status: 503 }, 503, /server error/, ['properties']],
     [{ fault: 'cut' }, null, /./, ['properties']],
     [{ text: '<html>' }, 200, /is not JSON/, ['properties']],
     [{ status: 404 }, 404, /not found/, []],
@@ -335,7 +335,7 @@ describe('updates', () => {
     });
     for (let index = 0; index < 100; index++) take([action(`i-${index}`, 'resolve')]);
     expect(ends).toHaveLength(79);
-    expect(ends[0]).toEqual(['refused', expect.stringMatching(/^20 commands are waiting/), null]);
+    expect(ends[0]).toEqual(['refused', expect.stringMatching(/^20 commands for this device are/), null]);
     gate.open();
     await waitFor(() => ends.length === 100, { what: 'all ends' });
     expect(stub.requests).toHaveLength(21);
@@ -362,7 +362,11 @@ describe('updates', () => {
     take([setting({ auto_shut_off: false })]);
     take([setting({ webhook_enabled: true })]);
     await waitFor(() => ends.length === 2, { what: 'both ends' });
-    expect(ends[1]).toEqual(['error', 'timeout: what came before it took too long; it was not sent', null]);
+    expect(ends[1]).toEqual([
+      'error',
+      'timeout: earlier commands took too long. This one was not sent',
+      null,
+    ]);
     expect(stub.requests).toHaveLength(1);
   });
 

@@ -146,7 +146,9 @@ describe('a message is refused, and the cloud is not asked', () => {
   it('that is retained', async () => {
     const { move, sent, outcomes } = startQueue();
     await move(valveCall('close'), { isRetained: true });
-    expect(outcomes).toEqual([['refused', expect.stringMatching(/^a retained command /), null]]);
+    expect(outcomes).toEqual([
+      ['refused', expect.stringMatching(/^the command was sent with the retain flag/), null],
+    ]);
     expect(sent).toEqual([]);
   });
 
@@ -175,7 +177,7 @@ describe('a message is refused, and the cloud is not asked', () => {
     const { move, stop, sent, outcomes } = startQueue();
     await stop();
     await move(valveCall('close'));
-    expect(outcomes).toEqual([['refused', 'the bridge is stopping: it was not sent', null]]);
+    expect(outcomes).toEqual([['refused', 'sonic2mqtt is stopping. The command was not sent', null]]);
     expect(sent).toEqual([]);
   });
 });
@@ -232,7 +234,7 @@ describe('a command', () => {
     await bench.move(valveCall('open'));
     bench.clock.advance(9_001);
     await bench.sent[0]?.accept();
-    const reason = 'timeout: the command before it took too long; it was not sent';
+    const reason = 'timeout: the previous command took too long. This one was not sent';
     expect(bench.outcomes).toEqual([ok, ['error', reason, null]]);
     expect(bench.actions).toEqual(['close']);
   });
@@ -296,7 +298,7 @@ describe('a command', () => {
     await bench.pass(60_000);
     expect(bench.outcomes).toEqual([
       ['error', 'stopped', null],
-      ['error', 'the bridge is stopping: it was not sent', null],
+      ['error', 'sonic2mqtt is stopping. The command was not sent', null],
     ]);
     expect(bench.actions).toEqual(['close']);
     expect([...bench.readings, ...bench.polled]).toEqual([]);

@@ -61,7 +61,7 @@ describe('an action on the incidents of a device', () => {
     const certain = { incidents: [], areIncidentsKnown: true };
     expect(asked(sonicView(certain), 'resolve')).toBe('there is no open incident');
     expect(asked(propertyView({ incidents: [], areIncidentsKnown: false }), 'resolve')).toBe(
-      'there is no open incident as far as is known: the cloud could not be read completely yet',
+      'there is no open incident. The cloud was not read completely yet',
     );
     expect(asked(signalView({ incidents: [incident('deaf')] }), 'resolve')).toBe(
       'the open incidents offer no action',

@@ -18,18 +18,21 @@ it('a sonic that measures no more, or again, is named once by the log, whatever 
   );
   const told = () =>
     lines.messages.flatMap(
-      (line) => /"(first|second)" (does not measure|is measuring again)/.exec(line)?.[0] ?? [],
+      (line) => /"(first|second)" (sends no new measurements|sends measurements again)/.exec(line)?.[0] ?? [],
     );
   const pass = () => passTime(clock, 300_000, 1_000);
   await pass();
-  expect(told()).toEqual(['"first" does not measure']);
+  expect(told()).toEqual(['"first" sends no new measurements']);
   sonics[0] = { ...first, radio_connection: 'disconnected' };
   await pass();
   sonics[0] = first;
   silent.add('second');
   await pass();
-  expect(told().slice(1)).toEqual(['"second" does not measure']);
+  expect(told().slice(1)).toEqual(['"second" sends no new measurements']);
   silent.clear();
   await pass();
-  expect(told().slice(2).toSorted()).toEqual(['"first" is measuring again', '"second" is measuring again']);
+  expect(told().slice(2).toSorted()).toEqual([
+    '"first" sends measurements again',
+    '"second" sends measurements again',
+  ]);
 });

@@ -285,7 +285,7 @@ describe('what is asked for sonic by sonic', () => {
     expect(stub.requests.filter(({ path }) => path.includes('/things/'))).toEqual([]);
     expect(poller.statuses.records.usage).toMatchObject({
       lastSuccessAt: null,
-      failure: { message: expect.stringContaining('the clock of this machine says 1970-01-01') },
+      failure: { message: expect.stringContaining('the clock of this computer is wrong (1970-01-01)') },
     });
     expect(store.sonicView('one')?.usage).toBeUndefined();
   });

@@ -224,7 +224,7 @@ describe('a state file that is damaged', () => {
     for (const each of [file, backup]) writeFileSync(each, '');
     const { state, warnings } = await open(directory);
     expect(warnings()).toEqual([
-      `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${backup} is damaged. It is kept as ${backup}.unreadable. Water totals begin again with what the cloud still knows.`,
+      `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${backup} is damaged. It is kept as ${backup}.unreadable. Water totals start again with the data that the cloud still has.`,
     ]);
     expect([state.usageRecords().size, state.isIncomplete]).toEqual([0, true]);
   });
@@ -279,7 +279,7 @@ describe('a data directory that cannot be used', () => {
     const { state, clock, warnings } = await open(directory);
     await state.recordAnnounced(['incident-1']);
     await state.recordAnnounced(['incident-2']);
-    expect(state.problem).toContain('the data directory cannot be used');
+    expect(state.problem).toContain('cannot write to the folder');
     expect(state.isAnnounced('incident-1')).toBe(true);
     expect([state.isIncomplete, warnings().length]).toEqual([true, 1]);
     rmSync(directory);
@@ -324,7 +324,7 @@ describe('a data directory that cannot be used', () => {
     const second = await open(directory);
     await second.state.recordAnnounced(['incident-2']);
     expect(second.warnings()).toEqual([
-      expect.stringContaining('another sonic2mqtt uses it: each needs its own'),
+      expect.stringContaining('another sonic2mqtt uses the same folder. Give each its own'),
     ]);
     expect(json(join(directory, 'state.json')).announced).toEqual(['incident-1']);
     await first.state.close();
