@@ -164,10 +164,14 @@ function findingsOn(account: Account, { filters, shard }: Config): Found[] {
     ...(isShared(shard) ? [`shard.index ${shard.index} has ${ours.length} of ${all}`] : []),
   ];
   const hasValves = sonics.length + wifiSonics.length > 0;
+  const noValve =
+    properties.length > 0 && signals.length === 0
+      ? 'the account has a property, but no hub (signal)'
+      : 'the account has no valve (sonic)';
   const unknown = filters.properties.filter((word) => !names.includes(word));
   return [
     ...ok(words.join(', ')),
-    ...(hasValves ? [] : [{ outcome: 'WARN', words: 'the account has no valve' } as const]),
+    ...(hasValves ? [] : [{ outcome: 'WARN', words: noValve } as const]),
     ...unknown.map((word) => {
       const near = nearest(word, names);
       const problem = `filters.properties: the account has no property ${sanitize(word)}`;

@@ -21,8 +21,8 @@ export function emptyAccountWarning(store: Store, isAsked: boolean): string | nu
   if (!store.isResolved) return wordsOfUnsaid(store, isAsked);
   const words =
     signals === 0
-      ? 'the account has a property, but no signal (hub) in it'
-      : 'the account has a signal (hub), but no sonic (valve) on it';
+      ? 'the account has a property, but no hub (signal)'
+      : 'the account has a hub (signal), but no valve (sonic)';
   return store.topology.isShared ? words.replace('the account', 'this part of the account') : words;
 }
 
@@ -59,7 +59,7 @@ export function accountWarnings(store: Store, isAsked: boolean): string[] {
   return [
     wordsOfUnsaid(store, isAsked),
     others > 0 && `no property is this bridge's: the account's ${others} go to others by shard`,
-    bare.length > 0 && `no signal (hub) in ${some(bare)}`,
+    bare.length > 0 && `no hub (signal) in ${some(bare)}`,
     unmatched.length > 0 && `filters.properties: the account has no property ${some(unmatched)}`,
   ].filter((words) => typeof words === 'string');
 }

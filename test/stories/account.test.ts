@@ -224,7 +224,7 @@ describe('23: the account shows settings only, no valve and no message', () => {
   it('a property without a signal is said in the log and in Home Assistant; Wi-Fi sonics are asked for', async () => {
     const home = new Home({ cloud: { signals: 0, sonics: 0 } });
     await home.start();
-    const words = 'the account has a property, but no signal (hub) in it';
+    const words = 'the account has a property, but no hub (signal)';
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
       reason: expect.stringContaining(words),
@@ -242,7 +242,7 @@ describe('23: the account shows settings only, no valve and no message', () => {
   it('a signal without a sonic is said as well', async () => {
     const home = new Home({ cloud: { sonics: 0 } });
     await home.start();
-    expect(home.json('bridge/health').reason).toContain('a signal (hub), but no sonic (valve) on it');
+    expect(home.json('bridge/health').reason).toContain('a hub (signal), but no valve (sonic)');
     home.machine.kill();
   });
 

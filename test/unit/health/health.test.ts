@@ -157,9 +157,9 @@ describe('health', () => {
   });
 
   it('is ok with a note of what is no fault', () => {
-    expect(evaluateHealth({ ...well, notes: ['no signal (hub) in Shop'] })).toMatchObject({
+    expect(evaluateHealth({ ...well, notes: ['no hub (signal) in Shop'] })).toMatchObject({
       status: 'ok',
-      reason: 'no signal (hub) in Shop',
+      reason: 'no hub (signal) in Shop',
     });
   });
 
