@@ -5,8 +5,8 @@ import { isOpen } from '../../src/model/incidents.ts';
 import { type PressureTestDays, pressureTestsOn } from '../../src/model/pressureTests.ts';
 import { type Usage, type UsageRecord, usageOn, withReading } from '../../src/model/usage.ts';
 import { settledValve, valveShown } from '../../src/model/valve.ts';
+import { testsByDay } from '../../src/simulator/pressureTests.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
-import { testsByDay } from '../../src/simulator/testLog.ts';
 import type { World } from '../../src/simulator/world.ts';
 
 /** When all examples happen. */

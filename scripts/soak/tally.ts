@@ -1,6 +1,6 @@
 import type { OperationName } from '../../src/cloud/operations.ts';
 import { type PollName, pollNames } from '../../src/polling/pollStatus.ts';
-import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
+import type { LoggedRequest } from '../../src/simulator/server.ts';
 
 /** What the cloud was asked. */
 export interface Tally {
@@ -36,7 +36,7 @@ export class Tallier {
     this.#sonics = sonics;
   }
 
-  add({ operation, status, path }: JudgedRequest): void {
+  add({ operation, status, path }: LoggedRequest): void {
     this.#requests += 1;
     if (status === null || status >= 400 || operation === null) return;
     this.#answered += 1;

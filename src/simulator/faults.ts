@@ -5,32 +5,29 @@ import { isOperationName, type OperationName, operationNames } from '../cloud/op
 interface Kind {
   /** What it does, for people. */
   readonly does: string;
-  /** Its number: a word for it, its bounds, and what it is unless given; a kind without one takes none. */
+  /** Its number if it has one: a word for it, its bounds, and its value unless given. */
   readonly value?: {
     readonly word: string;
-    readonly least: number;
-    readonly most: number;
-    readonly default?: number;
+    readonly min: number;
+    readonly max: number;
+    readonly usual?: number;
   };
 }
 
 /** Everything that can go wrong on purpose. */
 const kinds = {
-  latency: { does: 'answers MS later', value: { word: 'MS', least: 0, most: 600_000 } },
-  error: {
-    does: 'answers with STATUS and does nothing',
-    value: { word: 'STATUS', least: 400, most: 599 },
-  },
+  latency: { does: 'answers MS later', value: { word: 'MS', min: 0, max: 600_000 } },
+  error: { does: 'answers with STATUS and does nothing', value: { word: 'STATUS', min: 400, max: 599 } },
   hang: { does: 'never answers' },
   html: { does: 'answers 200 with a web page' },
   reset: { does: 'cuts the connection' },
   'rate-limit': {
     does: 'answers 429 with Retry-After for SECONDS, serves for SECONDS, and so on in turn',
-    value: { word: 'SECONDS', least: 1, most: 3_600, default: 5 },
+    value: { word: 'SECONDS', min: 1, max: 3_600, usual: 5 },
   },
   'expire-tokens': {
     does: 'lets each token expire after SECONDS',
-    value: { word: 'SECONDS', least: 1, most: 10_000_000 },
+    value: { word: 'SECONDS', min: 1, max: 10_000_000 },
   },
   'bad-record': { does: 'begins each list with a record that cannot be read' },
   'unsafe-id': { does: 'begins each list with a record whose id has a slash in it' },
@@ -39,11 +36,11 @@ const kinds = {
   'moving-pages': { does: 'moves the records of a list on by one at each request' },
   'lying-totals': {
     does: 'claims TOTAL records, whatever there are',
-    value: { word: 'TOTAL', least: 0, most: 1_000_000, default: 1 },
+    value: { word: 'TOTAL', min: 0, max: 1_000_000, usual: 1 },
   },
   'missing-page': {
     does: 'answers 500 for page PAGE of each list',
-    value: { word: 'PAGE', least: 1, most: 1_000_000, default: 2 },
+    value: { word: 'PAGE', min: 1, max: 1_000_000, usual: 2 },
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 
@@ -65,9 +62,8 @@ export interface Fault {
 export const faultUsage: readonly (readonly [usage: string, does: string])[] = kindNames.map((name) => {
   const { does, value }: Kind = kinds[name];
   if (!value) return [name, does];
-  const given = `=${value.word}`;
-  if (value.default === undefined) return [`${name}${given}`, does];
-  return [`${name}[${given}]`, `${does} (${value.default} unless given)`];
+  if (value.usual === undefined) return [`${name}=${value.word}`, does];
+  return [`${name}[=${value.word}]`, `${does} (${value.usual} unless given)`];
 });
 
 /** How any of them is narrowed down. */
@@ -76,24 +72,20 @@ export const faultGrammar = 'NAME[=VALUE][@OPERATION][:RATE]';
 /** Reads a fault such as `error=503@list_sonics:0.5`; a sentence says what is wrong with it. */
 export function parseFault(text: string): { readonly fault: Fault } | { readonly problem: string } {
   const match = /^([^=@:]*)(?:=([^@:]*))?(?:@([^:]*))?(?::(.*))?$/s.exec(text);
-  const [, name = '', valueText, operation, rateText] = match ?? [];
-  if (!isFaultKind(name)) return { problem: `unknown fault ${name}${didYouMean(nearest(name, kindNames))}` };
-  const { value: limits }: Kind = kinds[name];
-  const value = valueText === undefined ? limits?.default : toNumber(valueText);
-  if (!limits && valueText !== undefined) return { problem: `fault ${name} takes no value` };
-  if (limits && !(value !== undefined && value >= limits.least && value <= limits.most)) {
-    return {
-      problem: `fault ${name} needs a number ${limits.word} from ${limits.least} to ${limits.most}`,
-    };
+  const [, kind = '', valueText, operation, rateText] = match ?? [];
+  if (!isFaultKind(kind)) return { problem: `unknown fault ${kind}${didYouMean(nearest(kind, kindNames))}` };
+  const { value: limits }: Kind = kinds[kind];
+  const value = valueText === undefined ? limits?.usual : toNumber(valueText);
+  if (!limits && valueText !== undefined) return { problem: `fault ${kind} takes no value` };
+  if (limits && !(value !== undefined && value >= limits.min && value <= limits.max)) {
+    return { problem: `fault ${kind} needs a number ${limits.word} from ${limits.min} to ${limits.max}` };
   }
   if (operation !== undefined && !isOperationName(operation)) {
     return { problem: `unknown operation ${operation}${didYouMean(nearest(operation, operationNames))}` };
   }
   const rate = rateText === undefined ? 1 : toNumber(rateText);
   if (!(rate >= 0 && rate <= 1)) return { problem: 'the rate of a fault is a number from 0 to 1' };
-  return {
-    fault: { kind: name, rate, ...(value !== undefined && { value }), ...(operation && { operation }) },
-  };
+  return { fault: { kind, rate, ...(value !== undefined && { value }), ...(operation && { operation }) } };
 }
 
 function isFaultKind(word: string): word is FaultKind {
@@ -103,6 +95,16 @@ function isFaultKind(word: string): word is FaultKind {
 function toNumber(text: string): number {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }
+
+const unknownWords: Readonly<Record<string, string>> = {
+  valve_state: 'half_open',
+  battery: 'solar',
+  radio_connection: 'roaming',
+  cloud_connection: 'roaming',
+  type: 'meteor_strike',
+  severity: 'apocalyptic',
+};
+const longName = 'long name '.repeat(10_000);
 
 /** The faults that are in force. */
 export class Faults {
@@ -123,25 +125,18 @@ export class Faults {
     this.#since = this.#now();
   }
 
-  /** Whether all is well. */
   get areNone(): boolean {
     return this.#faults.length === 0;
   }
 
-  /** The value of a fault of that kind if one strikes the operation now (0 where it has none); null if not. */
+  /** The value of a fault of that kind if one strikes the operation now (0 if it has none); null if not. */
   strike(kind: FaultKind, operation: OperationName): number | null {
-    for (const fault of this.#faults) {
-      if (fault.kind !== kind || (fault.operation ?? operation) !== operation) continue;
-      if ((fault.rate ?? 1) < 1 && this.#random() >= (fault.rate ?? 1)) continue;
-      const { value: limits }: Kind = kinds[kind];
-      return fault.value ?? limits?.default ?? 0;
+    const { value: limits }: Kind = kinds[kind];
+    for (const { kind: each, value = limits?.usual ?? 0, operation: only, rate = 1 } of this.#faults) {
+      if (each !== kind || (only ?? operation) !== operation) continue;
+      if (rate === 1 || this.#random() < rate) return value;
     }
     return null;
-  }
-
-  /** How far lists have moved on; one further at each call. */
-  nextMove(): number {
-    return this.#moves++;
   }
 
   /** Seconds until a limited client is served again; null while it is. */
@@ -156,5 +151,23 @@ export class Faults {
   get tokenLifetimeMs(): number | null {
     const fault = this.#faults.find(({ kind }) => kind === 'expire-tokens');
     return fault?.value === undefined ? null : fault.value * 1_000;
+  }
+
+  /** The records of a list, with those that faults add, in the order that faults give. */
+  spoilList(name: OperationName, records: readonly object[]): readonly object[] {
+    const all = [...records];
+    if (this.strike('unsafe-id', name) !== null) all.unshift({ ...records[0], id: 'un/safe' });
+    if (this.strike('bad-record', name) !== null) all.unshift({ id: 42, name: ['unreadable'] });
+    if (all.length === 0 || this.strike('moving-pages', name) === null) return all;
+    const start = all.length - (this.#moves++ % all.length);
+    return [...all.slice(start), ...all.slice(0, start)];
+  }
+
+  /** A record as faults show the last one of its kind. */
+  spoilRecord(name: OperationName, record: object): object {
+    const words = this.strike('unknown-enum', name) === null ? {} : unknownWords;
+    const spoilt = Object.entries(words).filter(([field]) => field in record);
+    const isNamed = 'name' in record && this.strike('long-name', name) !== null;
+    return { ...record, ...Object.fromEntries(spoilt), ...(isNamed && { name: longName }) };
   }
 }

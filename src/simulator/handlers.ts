@@ -1,22 +1,78 @@
-import type { OperationName, QueryOf } from '../cloud/operations.ts';
-import type { Incident } from '../model/records.ts';
-import type { Asked, Handlers, Listing } from './asked.ts';
-import { customerHandlers } from './customerHandlers.ts';
-import type { Records } from './records.ts';
-import { actOnIncident, found, moveValve, mustNotBeGuest, Refusal } from './rules.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { emailPattern } from '../base/email.ts';
+import {
+  type BodyOf,
+  type ListName,
+  type OperationName,
+  operationRow,
+  type ParamsOf,
+  type QueryOf,
+  type RecordOf,
+} from '../cloud/operations.ts';
+import type { Incident, Sonic, Telemetry } from '../model/records.ts';
+import type { ValveAction } from '../model/valve.ts';
+import { isTimezone } from './localTime.ts';
+import { startPressureTest, testsByDay } from './pressureTests.ts';
+import { blankProperty, type Changes, type Records } from './records.ts';
+import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
-import { isTimezone } from './zone.ts';
 
-/** The only values that the cloud takes (cloud facts 3). */
-const published = {
+/** An answer with another status than 200; thrown. */
+export class Rejection extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** A valid request of an operation, and all that a handler needs to carry it out. */
+interface ValidRequest<Name extends OperationName> {
+  readonly params: ParamsOf<Name>;
+  readonly query: QueryOf<Name>;
+  readonly body: BodyOf<Name>;
+  /** The bearer token; valid unless the operation is a session's own. */
+  readonly token: string;
+  readonly world: World;
+  readonly sessions: Sessions;
+}
+
+/** All of a record but the webhook's address, which is accepted and never shown (interface document 2.5). */
+type Shown<T> = T extends { readonly webhook_url: unknown } ? Omit<T, 'webhook_url'> : T;
+
+/** What a handler gives: all records of a list, a record, or null for an answer without a body. */
+type Result<Name extends OperationName> = Name extends ListName
+  ? readonly RecordOf<Name>[]
+  : Shown<RecordOf<Name>>;
+
+type Handlers = { readonly [Name in OperationName]: (request: ValidRequest<Name>) => Result<Name> };
+
+const roles: readonly string[] = ['owner', 'user', 'guest'];
+
+/** The only values that the cloud accepts (cloud facts 3). */
+const thresholds = {
   high_volume_threshold_litres: [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000],
   long_flow_notification_delay_mins: [15, 30, 60, 120, 180, 240, 300, 360],
 };
 
-/** One handler for each row of the catalogue. */
-export const handlers: Handlers<OperationName> = {
-  ...customerHandlers,
+/** What can be set of a user (a client's own documentation, as the interface document shows only two of them). */
+const userFields: readonly string[] = ['first_name', 'last_name', 'email', 'phone', 'language'];
 
+/** The words by which the cloud tells water apart. */
+export const applianceCategories: readonly { readonly id: string; readonly name: string }[] = [
+  { id: 'toilet', name: 'Toilet' },
+  { id: 'tap', name: 'Tap' },
+  { id: 'shower', name: 'Shower' },
+  { id: 'bath', name: 'Bath' },
+  { id: 'washing_machine', name: 'Washing machine' },
+  { id: 'dishwasher', name: 'Dishwasher' },
+  { id: 'garden', name: 'Garden' },
+  { id: 'other', name: 'Other' },
+];
+
+/** One handler for each row of the catalogue. A thing of the customers' app is a sonic, a hub its signal. */
+export const handlers: Handlers = {
   sign_in: ({ world, sessions, body }) => session(world, sessions.signIn(body.email, body.password)),
   refresh_token: ({ world, sessions, token, body }) =>
     session(world, sessions.refresh(token, body.refresh_token)),
@@ -26,173 +82,242 @@ export const handlers: Handlers<OperationName> = {
     return { success: true };
   },
 
-  list_incidents: ({ world, query }) => incidents(world, query),
+  list_incidents: ({ world, query }) => listIncidents(world, query),
   read_incident: ({ world, params }) => found(world, world.incidents, params.incident_id),
-  act_on_incident: ({ world, params: { incident_id }, body: { action } }) => {
-    actOnIncident(world, incident_id, action);
+  act_on_incident: ({ world, params: { incident_id }, body }) => {
+    actOnIncident(world, incident_id, body.action);
     return found(world, world.incidents, incident_id);
   },
   list_property_incidents: ({ world, params: { property_id }, query }) => {
     found(world, world.properties, property_id);
-    return incidents(world, query, property_id);
+    return listIncidents(world, query).filter((each) => world.propertyOfIncident(each) === property_id);
+  },
+  act_on_property_incident: ({ world, params: { property_id, incident_id }, body }) => {
+    found(world, world.properties, property_id);
+    const incident = found(world, world.incidents, incident_id);
+    if (world.propertyOfIncident(incident) !== property_id) throw new Rejection(404, 'not found');
+    actOnIncident(world, incident_id, body.action);
+    return { status: 'ok' };
   },
 
-  list_properties: ({ world, query: { name = '', search = '', membership_role } }) => {
-    if (name + search === '' && membership_role === undefined) return listing(world.properties);
-    return listing(world.properties, (property) => {
+  list_properties: ({ world, query: { name = '', search = '', membership_role } }) =>
+    [...world.properties.values()].filter((property) => {
       const { address, city, postcode } = property;
-      const isFound = [property.name, address, city, postcode].some((text) => has(text, search));
       const role = world.roles.get(property.id);
-      return isFound && has(property.name, name) && role === (membership_role ?? role);
-    });
-  },
+      return (
+        [property.name, address, city, postcode].some((text) => contains(text, search)) &&
+        contains(property.name, name) &&
+        role === (membership_role ?? role)
+      );
+    }),
   read_property: ({ world, params }) => found(world, world.properties, params.property_id),
-  update_property: changeProperty,
-  patch_property: changeProperty,
-  read_notification_settings: ({ world, params }) => {
-    found(world, world.properties, params.property_id);
-    return found(world, world.notifications, params.property_id);
+  update_property: ({ world, params, body }) => change(world, world.properties, params.property_id, body),
+  patch_property: ({ world, params, body }) => change(world, world.properties, params.property_id, body),
+  create_property: ({ world, body }) => {
+    checkPropertyFields(null, body);
+    const { id, name } = world.addProperty({ ...blankProperty(world.nextId(), world.now), ...body });
+    return { id, name };
   },
-  update_notification_settings: ({ world, params: { property_id }, body }) => {
+  update_customer_property: ({ world, params: { property_id }, body }) => {
     found(world, world.properties, property_id);
-    mustNotBeGuest(world, property_id);
-    for (const [field, allowed] of Object.entries(published)) {
-      const value = body[field as keyof typeof published];
-      if (value !== undefined && !allowed.includes(value)) {
-        throw new Refusal(422, `${field} must be one of ${allowed.join(', ')}`);
-      }
+    checkPropertyFields(property_id, body);
+    const { id, name } = change(world, world.properties, property_id, body);
+    return { id, name };
+  },
+  update_property_configuration: ({ world, params: { property_id }, body: { leak_protection_enabled } }) => {
+    foundToChange(world, world.properties, property_id);
+    world.leakProtection.set(property_id, leak_protection_enabled);
+    return { leak_protection_enabled };
+  },
+  create_invitation: ({ world, params, body }) => {
+    foundToChange(world, world.properties, params.property_id);
+    if (!roles.includes(body.role)) throw new Rejection(422, `role must be one of ${roles.join(', ')}`);
+    return { invitation_id: world.nextId() };
+  },
+
+  read_notification_settings: ({ world, params }) => found(world, world.notifications, params.property_id),
+  update_notification_settings: ({ world, params, body }) => {
+    for (const [field, allowed] of Object.entries(thresholds)) {
+      const value = body[field as keyof typeof thresholds];
+      if (value === undefined || allowed.includes(value)) continue;
+      throw new Rejection(422, `${field} must be one of ${allowed.join(', ')}`);
     }
-    world.notifications.change(property_id, body);
-    return found(world, world.notifications, property_id);
+    return change(world, world.notifications, params.property_id, body);
   },
-  read_property_settings: ({ world, params }) => {
-    found(world, world.properties, params.property_id);
-    return shownSettings(world, params.property_id);
+  update_customer_notifications: ({ world, params: { property_id }, body: { push_enabled } }) => {
+    foundToChange(world, world.properties, property_id);
+    world.push.set(property_id, push_enabled);
+    return { push_enabled };
   },
-  update_property_settings: ({ world, params: { property_id }, body }) => {
-    found(world, world.properties, property_id);
-    mustNotBeGuest(world, property_id);
+  read_property_settings: ({ world, params }) =>
+    withoutWebhookUrl(found(world, world.settings, params.property_id)),
+  update_property_settings: ({ world, params, body }) => {
     if (body.timezone !== undefined && !isTimezone(body.timezone)) {
-      throw new Refusal(422, 'timezone is not the name of a time zone');
+      throw new Rejection(422, 'timezone is not the name of a time zone');
     }
-    world.settings.change(property_id, body);
-    return shownSettings(world, property_id);
+    return withoutWebhookUrl(change(world, world.settings, params.property_id, body));
   },
 
   list_property_signals: ({ world, params: { property_id } }) => {
     found(world, world.properties, property_id);
-    return { ids: world.signalIdsOf(property_id), records: world.signals };
+    return [...world.signals.values()].filter(({ id }) => world.propertyOf(id) === property_id);
   },
-  list_signals: ({ world, query: { name } }) => listing(world.signals, named(name)),
+  list_signals: ({ world, query }) => named(world.signals, query.name),
   read_signal: ({ world, params }) => found(world, world.signals, params.signal_id),
-  update_signal: renameSignal,
-  patch_signal: renameSignal,
-
-  list_signal_sonics: ({ world, params: { signal_id } }) => {
-    found(world, world.signals, signal_id);
-    return { ids: world.sonicIdsOf(signal_id), records: world.sonics };
+  update_signal: ({ world, params, body }) => change(world, world.signals, params.signal_id, body),
+  patch_signal: ({ world, params, body }) => change(world, world.signals, params.signal_id, body),
+  read_hub: ({ world, params: { hub_id } }) => {
+    const { id, serial_no, cloud_connection } = found(world, world.signals, hub_id);
+    return { id, serial_no, status: cloud_connection === 'connected' ? 'online' : 'offline' };
   },
-  list_sonics: ({ world, query: { name } }) => listing(world.sonics, named(name)),
+
+  list_signal_sonics: ({ world, params }) => {
+    const signal = found(world, world.signals, params.signal_id);
+    return [...world.sonics.values()].filter(({ signal_id }) => signal_id === signal.id);
+  },
+  list_sonics: ({ world, query }) => named(world.sonics, query.name),
   read_sonic: ({ world, params }) => found(world, world.sonics, params.sonic_id),
-  update_sonic: renameSonic,
-  patch_sonic: renameSonic,
-  command_valve: ({ world, params: { sonic_id }, body: { action } }) => {
-    found(world, world.sonics, sonic_id);
-    moveValve(world, sonic_id, action);
+  update_sonic: ({ world, params, body }) => change(world, world.sonics, params.sonic_id, body),
+  patch_sonic: ({ world, params, body }) => change(world, world.sonics, params.sonic_id, body),
+  command_valve: ({ world, params, body }) => {
+    moveValve(world, found(world, world.sonics, params.sonic_id).id, body.action);
     return null;
   },
-  read_telemetry: ({ world, params: { sonic_id } }) => {
-    found(world, world.sonics, sonic_id);
-    return telemetry(world, sonic_id);
-  },
+  read_telemetry: ({ world, params }) => telemetry(world, world.sonics, params.sonic_id),
 
-  list_wifi_sonics: ({ world, query: { name } }) => listing(world.wifiSonics, named(name)),
+  list_wifi_sonics: ({ world, query }) => named(world.wifiSonics, query.name),
   read_wifi_sonic: ({ world, params }) => found(world, world.wifiSonics, params.sonic_id),
-  update_wifi_sonic: renameWifiSonic,
-  patch_wifi_sonic: renameWifiSonic,
-  command_wifi_valve: ({ world, params: { sonic_id }, body: { action } }) => {
-    found(world, world.wifiSonics, sonic_id);
-    moveValve(world, sonic_id, action);
+  update_wifi_sonic: ({ world, params, body }) => change(world, world.wifiSonics, params.sonic_id, body),
+  patch_wifi_sonic: ({ world, params, body }) => change(world, world.wifiSonics, params.sonic_id, body),
+  command_wifi_valve: ({ world, params, body }) => {
+    moveValve(world, found(world, world.wifiSonics, params.sonic_id).id, body.action);
     return null;
   },
-  read_wifi_telemetry: ({ world, params: { sonic_id } }) => {
-    found(world, world.wifiSonics, sonic_id);
-    return telemetry(world, sonic_id);
+  read_wifi_telemetry: ({ world, params }) => telemetry(world, world.wifiSonics, params.sonic_id),
+
+  change_thing_state: ({ world, params, body: { action } }) => {
+    const { id } = found(world, world.things, params.thing_id);
+    if (action !== 'open' && action !== 'close') throw new Rejection(422, 'action must be open or close');
+    moveValve(world, id, action);
+    return { status: 'ok' };
   },
+  start_pressure_test: ({ world, params: { thing_id }, body }) => {
+    foundToChange(world, world.things, thing_id);
+    if (world.valve(thing_id)?.testing) throw new Rejection(409, 'a pressure test is running');
+    const test = startPressureTest(world, thing_id, body);
+    if (!test) throw new Rejection(409, 'the valve is moving or out of reach');
+    return { job_id: test.job_id };
+  },
+  read_pressure_tests: ({ world, params: { thing_id } }) => {
+    found(world, world.things, thing_id);
+    return testsByDay(world.pressureTestsOf(thing_id), world.timezoneOf(world.propertyOf(thing_id)));
+  },
+  read_daily_usage: ({ world, params, query }) =>
+    world.usage(found(world, world.things, params.thing_id).id, query),
+  read_appliance_categories: () => ({ categories: applianceCategories }),
+
+  read_user: ({ world, params }) => found(world, world.users, params.user_id),
+  update_user: changeUser,
 };
 
-function session(world: World, token: string | null) {
-  if (token === null) throw new Refusal(401, 'access denied');
-  return { token_details: token, user_details: world.user };
+function session({ user }: World, token: string | null) {
+  if (token === null) throw new Rejection(401, 'access denied');
+  return { token_details: token, user_details: user };
 }
 
-function shownSettings(world: World, propertyId: string) {
-  const { webhook_url: _, ...shown } = found(world, world.settings, propertyId);
-  return shown;
+/** The record of that id; another account's is forbidden. */
+function found<T>(world: World, records: { get(id: string): T | undefined }, id: string): T {
+  const record = records.get(id);
+  if (record) return record;
+  throw world.isForeign(id) ? new Rejection(403, 'forbidden') : new Rejection(404, 'not found');
 }
 
-function changeProperty({
-  world,
-  params: { property_id },
-  body,
-}: Asked<'update_property' | 'patch_property'>) {
-  found(world, world.properties, property_id);
-  mustNotBeGuest(world, property_id);
-  world.properties.change(property_id, body);
-  return found(world, world.properties, property_id);
+/** Guests may look, not change. */
+function rejectGuest(world: World, propertyId: string | undefined): void {
+  if (propertyId !== undefined && world.roles.get(propertyId) === 'guest') {
+    throw new Rejection(403, 'a guest may not change anything');
+  }
 }
 
-function renameSignal({ world, params: { signal_id }, body }: Asked<'update_signal' | 'patch_signal'>) {
-  found(world, world.signals, signal_id);
-  mustNotBeGuest(world, world.propertyOf(signal_id));
-  world.signals.change(signal_id, body);
-  return found(world, world.signals, signal_id);
+/** The record of that id, unless the account is a guest of its property. */
+function foundToChange<T>(world: World, records: { get(id: string): T | undefined }, id: string): T {
+  const record = found(world, records, id);
+  rejectGuest(world, world.propertyOf(id));
+  return record;
 }
 
-function renameSonic({ world, params: { sonic_id }, body }: Asked<'update_sonic' | 'patch_sonic'>) {
-  found(world, world.sonics, sonic_id);
-  mustNotBeGuest(world, world.propertyOf(sonic_id));
-  world.sonics.change(sonic_id, body);
-  return found(world, world.sonics, sonic_id);
+/** Changes the given fields of a record. */
+function change<T>(world: World, records: Records<T>, id: string, fields: Changes<T>): T {
+  foundToChange(world, records, id);
+  records.change(id, fields);
+  return found(world, records, id);
 }
 
-function renameWifiSonic({
-  world,
-  params: { sonic_id },
-  body,
-}: Asked<'update_wifi_sonic' | 'patch_wifi_sonic'>) {
-  found(world, world.wifiSonics, sonic_id);
-  mustNotBeGuest(world, world.propertyOf(sonic_id));
-  world.wifiSonics.change(sonic_id, body);
-  return found(world, world.wifiSonics, sonic_id);
+function actOnIncident(world: World, id: string, action: string): void {
+  const incident = found(world, world.incidents, id);
+  rejectGuest(world, world.propertyOfIncident(incident));
+  if (world.actOnIncident(id, action)) return;
+  const possible = incident.possible_actions.join(', ');
+  throw new Rejection(422, `action ${action} is not possible, only ${possible}`);
 }
 
-function telemetry(world: World, sonicId: string) {
-  return found(world, { get: (id) => world.telemetry(id) }, sonicId);
+/** Sends a valve, of whichever kind of sonic, on its way. */
+function moveValve(world: World, id: string, action: ValveAction): void {
+  foundToChange(world, world.things, id);
+  if (world.valve(id)?.testing) throw new Rejection(409, 'a pressure test is running');
+  world.commandValve(id, action);
+}
+
+function telemetry(world: World, sonics: Records<Sonic>, id: string): Telemetry {
+  found(world, sonics, id);
+  return found(world, { get: (each) => world.telemetry(each) }, id);
 }
 
 /** Newest first, as the cloud lists them. */
-function incidents(world: World, { type, open }: QueryOf<'list_incidents'>, propertyId?: string) {
-  const { ids, records } = listing(
-    world.incidents,
-    (incident: Incident) =>
-      (type === undefined || incident.type === type) &&
-      (open === undefined || incident.open === open) &&
-      (propertyId === undefined || world.propertyOfIncident(incident) === propertyId),
+function listIncidents(world: World, { type, open }: QueryOf<'list_incidents'>): readonly Incident[] {
+  const asked = [...world.incidents.values()].filter(
+    (each) => each.type === (type ?? each.type) && each.open === (open ?? each.open),
   );
-  return { ids: ids.toReversed(), records };
+  return asked.reverse();
 }
 
-/** All records, or those that are asked for. */
-function listing<T>(records: Records<T>, isAsked?: (record: T) => boolean): Listing<T> {
-  if (!isAsked) return { ids: records.ids, records };
-  return { ids: [...records].filter(([, record]) => isAsked(record)).map(([id]) => id), records };
+function named<T extends { readonly name: string | null }>(records: Records<T>, name = ''): readonly T[] {
+  const all = [...records.values()];
+  return name === '' ? all : all.filter((record) => contains(record.name, name));
 }
 
-function named(name: string | undefined) {
-  return name === undefined ? undefined : (record: { name: string | null }) => has(record.name, name);
-}
-
-function has(text: string | null, part: string): boolean {
+function contains(text: string | null, part: string): boolean {
   return (text ?? '').toLowerCase().includes(part.toLowerCase());
+}
+
+function withoutWebhookUrl<T extends { readonly webhook_url: unknown }>({ webhook_url: _, ...shown }: T) {
+  return shown;
+}
+
+/** Checks the fields of a property that come with others; unknown ones may be anything. */
+function checkPropertyFields(id: string | null, fields: Readonly<Record<string, unknown>>): void {
+  const { id: given = id, ...rest } = fields;
+  if (given !== id) throw new Rejection(422, 'id cannot be set');
+  const issues = operationRow('update_property').body?.safeParse(rest).error?.issues ?? [];
+  const problem = issues.find(({ code }) => code !== 'unrecognized_keys');
+  if (problem) throw new Rejection(422, [...problem.path, problem.message].join(': '));
+}
+
+function changeUser({ world, sessions, params: { user_id }, body }: ValidRequest<'update_user'>) {
+  const user = found(world, world.users, user_id);
+  const given = new Map(Object.entries<unknown>(body));
+  if (!userFields.some((field) => given.has(field))) {
+    throw new Rejection(422, `at least one of ${userFields.join(', ')} is needed`);
+  }
+  for (const [field, before] of Object.entries(user)) {
+    const value = given.has(field) ? given.get(field) : before;
+    if (userFields.includes(field) ? typeof value === 'string' : isDeepStrictEqual(value, before)) continue;
+    throw new Rejection(422, `${field} cannot be set to that`);
+  }
+  const { email = user.email, first_name = user.first_name, last_name = user.last_name } = body;
+  if (!emailPattern.test(String(email))) throw new Rejection(422, 'email must be an e-mail address');
+  // A user with another address signs in with it.
+  sessions.email = String(email);
+  world.users.change(user_id, { ...body, full_name: `${first_name} ${last_name}`.trim() });
+  return found(world, world.users, user_id);
 }

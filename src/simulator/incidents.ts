@@ -8,34 +8,30 @@ export interface IncidentCause {
   readonly severity?: string;
 }
 
-/** What the cloud tells webhooks of (cloud facts 5). */
+/** The events of webhooks (cloud facts 5). */
 export type IncidentEvent = 'incident.created' | 'incident.closed';
 
 /** The types during which water runs all the time. */
 export const leakTypes: readonly string[] = ['high_volume_alert', 'long_flow_alert'];
 
-const severityOf: Readonly<Record<string, string>> = {
-  high_volume_alert: 'high',
-  long_flow_alert: 'high',
-  water_presence_detected: 'high',
-  pressure_test_failed: 'high',
-  legionella_high_risk: 'high',
-  battery_too_low_to_move_handle: 'high',
-  radio_disconnection: 'medium',
-  cloud_disconnection: 'medium',
-  health_check_failed: 'medium',
-  device_handle_moved: 'medium',
-  legionella_risk: 'medium',
-};
+const highTypes: readonly string[] = [
+  ...['high_volume_alert', 'long_flow_alert', 'water_presence_detected', 'pressure_test_failed'],
+  ...['legionella_high_risk', 'battery_too_low_to_move_handle'],
+];
+const mediumTypes: readonly string[] = [
+  ...['radio_disconnection', 'cloud_disconnection', 'health_check_failed', 'device_handle_moved'],
+  'legionella_risk',
+];
 
 const snoozeMs = 24 * 60 * 60 * 1_000;
 
 /** How serious an incident of a type is unless something else is known. */
 export function usualSeverity(type: string): string {
-  return severityOf[type] ?? 'low';
+  if (highTypes.includes(type)) return 'high';
+  return mediumTypes.includes(type) ? 'medium' : 'low';
 }
 
-/** An incident is open and somebody is being told, or it is resolved; what it can be told follows from that. */
+/** The fields of an incident that is open, and of one that is resolved. */
 export const open = {
   open: true,
   state: 'contacting',
@@ -43,15 +39,15 @@ export const open = {
 } as const;
 export const resolved = { open: false, state: 'resolved', possible_actions: ['reopen'] } as const;
 
-/** What changes when a user tells an incident to do something; null if it does not offer that. */
+/** What an action of a user changes; null if the incident does not offer it. */
 export function afterAction(incident: Incident, action: string, now: number): Partial<Incident> | null {
-  if (!incident.possible_actions.includes(action)) return null;
+  const { possible_actions } = incident;
+  if (!possible_actions.includes(action)) return null;
   if (action === 'reopen') return open;
   if (action !== 'snooze') return resolved;
-  const snoozed = { snoozed_until: new Date(now + snoozeMs).toISOString() };
   return {
-    ...snoozed,
-    // It is not offered the same nap again.
-    possible_actions: incident.possible_actions.filter((each) => each !== 'snooze'),
+    ...{ snoozed_until: new Date(now + snoozeMs).toISOString() },
+    // It cannot be snoozed again.
+    possible_actions: possible_actions.filter((each) => each !== 'snooze'),
   };
 }

@@ -1,46 +1,55 @@
 import type { Random } from '../base/backoff.ts';
+import type { PressureTests } from '../model/records.ts';
+import { localTime } from './localTime.ts';
 import { pick } from './random.ts';
-import type { PressureTest } from './testLog.ts';
+import type { PressureTest } from './records.ts';
 import type { World } from './world.ts';
-import { localTime } from './zone.ts';
 
 const minuteMs = 60_000;
+/** How long the incident of a test stays open. */
 const incidentMs = 6 * 60 * minuteMs;
 
 const outcomes = ['passed', 'passed', 'passed', 'passed', 'passed', 'passed', 'failed', 'skipped', 'aborted'];
 
-/** Looks every minute whether the settings of a property say that its pressure tests begin. */
+/** The ids of tests by the day on which they began, in that time zone; oldest first. */
+export function testsByDay(tests: readonly PressureTest[], timeZone: string): PressureTests {
+  const days = new Map<string, { id: string }[]>();
+  for (const { id, started_at } of tests) {
+    const { date } = localTime(Date.parse(started_at), timeZone);
+    days.set(date, [...(days.get(date) ?? []), { id }]);
+  }
+  return { by_day: Object.fromEntries(days) };
+}
+
+/** Tests every sonic at the time that the settings of its property say. */
 export function runNightlyTests(world: World, random: Random): void {
-  const look = () => {
+  world.schedule.after(minuteMs, () => {
     for (const propertyId of world.properties.ids) {
       if (isTestTime(world, propertyId)) testProperty(world, propertyId, random);
     }
-    world.agenda.after(minuteMs, look);
-  };
-  world.agenda.after(minuteMs, look);
+    runNightlyTests(world, random);
+  });
 }
 
 function isTestTime(world: World, propertyId: string): boolean {
   const settings = world.settings.get(propertyId);
-  if (!settings?.pressure_tests_enabled || !settings.pressure_tests_schedule) return false;
   const { time } = localTime(world.now, world.timezoneOf(propertyId));
-  return settings.pressure_tests_schedule.startsWith(time);
+  return Boolean(settings?.pressure_tests_enabled && settings.pressure_tests_schedule?.startsWith(time));
 }
 
 function testProperty(world: World, propertyId: string, random: Random): void {
   for (const sonicId of world.thingIdsOf(propertyId)) {
     const outcome = pick(random, outcomes);
     if (world.valve(sonicId)?.testing) continue;
-    const test = outcome === 'skipped' ? null : startPressureTest(world, sonicId, schedule, outcome);
+    const request = { source: 'schedule' };
+    const test = outcome === 'skipped' ? null : startPressureTest(world, sonicId, request, outcome);
     if (test === null) report(world, sonicId, 'skipped');
   }
 }
 
-const schedule = { source: 'schedule' };
-
 /**
  * Tests the pipe behind a sonic: its valve rests closed for some minutes and then returns to where it was. A test
- * that fails or is aborted is an incident; null where it cannot begin.
+ * that fails or is aborted is an incident; null if it cannot begin.
  */
 export function startPressureTest(
   world: World,
@@ -53,7 +62,7 @@ export function startPressureTest(
   const before = valve.settled;
   const test = world.addPressureTest(sonicId, request);
   valve.put('pressure_test');
-  world.agenda.after(outcome === 'aborted' ? world.pressureTestMs / 3 : world.pressureTestMs, () => {
+  world.schedule.after(outcome === 'aborted' ? world.pressureTestMs / 3 : world.pressureTestMs, () => {
     // A hand may have ended it, and another one begun.
     if (!valve.testing || world.pressureTestsOf(sonicId).at(-1) !== test) return;
     valve.put(before);
@@ -64,5 +73,5 @@ export function startPressureTest(
 
 function report(world: World, sonicId: string, outcome: string): void {
   const { id } = world.openIncident({ type: `pressure_test_${outcome}`, sonicId });
-  world.agenda.after(incidentMs, () => world.closeIncident(id));
+  world.schedule.after(incidentMs, () => world.closeIncident(id));
 }

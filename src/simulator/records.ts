@@ -1,26 +1,208 @@
-/** Records by id, in the order in which lists show them; a page of the ids costs no walk through all. */
+import type { Random } from '../base/backoff.ts';
+import type { NotificationSettings, Property, PropertySettings, Signal, Sonic } from '../model/records.ts';
+import { between, hex, uuid } from './random.ts';
+
+/** Some fields of a record; they come from JSON or from code that gives them a value, so none is undefined. */
+export type Changes<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
+
+/** Records by id, in the order in which lists show them. */
 export class Records<T> extends Map<string, T> {
-  #ids: string[] = [];
-
   get ids(): readonly string[] {
-    return this.#ids;
-  }
-
-  override set(id: string, record: T): this {
-    if (!this.has(id)) this.#ids.push(id);
-    return super.set(id, record);
-  }
-
-  override delete(id: string): boolean {
-    if (!super.delete(id)) return false;
-    this.#ids = this.#ids.filter((each) => each !== id);
-    return true;
+    return [...this.keys()];
   }
 
   /** Changes the given fields of a record that exists; the record itself is replaced. */
-  change(id: string, fields: { readonly [Field in keyof T]?: T[Field] | undefined }): void {
+  change(id: string, fields: Changes<T>): void {
     const record = this.get(id);
-    // Fields come from JSON or from code that gives them a value: none is undefined.
-    if (record) super.set(id, { ...record, ...fields });
+    if (record) this.set(id, { ...record, ...fields });
   }
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+const propertyNames = ['Willow Cottage', 'Flat 12', 'Harbour House', 'Flat 3', 'The Old Mill', 'Shop'];
+const signalNames = ['Hallway hub', 'Loft hub', 'Garage hub', 'Cellar hub', 'Landing hub'];
+const sonicNames = [
+  'Kitchen',
+  'Bathroom',
+  'Garden tap',
+  'Utility room',
+  'Boiler',
+  'Shower room',
+  'Washing machine',
+  'Greenhouse',
+  'Guest bathroom',
+  'Garage tap',
+];
+const wifiSonicNames = ['Mains', 'Annexe', 'Barn', 'Summer house', 'Stable'];
+const timezones = ['Europe/London', 'Europe/Warsaw'];
+
+/** The name at that place of a list that starts again with numbers: `Kitchen`, …, `Kitchen 2`, … */
+function nameAt(names: readonly string[], index: number): string {
+  const round = Math.floor(index / names.length) + 1;
+  const name = names[index % names.length] ?? '';
+  return round === 1 ? name : `${name} ${round}`;
+}
+
+/** ISO time of a day within the last two years. */
+function created(random: Random, now: number): string {
+  return new Date(now - between(random, 30 * dayMs, 700 * dayMs)).toISOString();
+}
+
+/** A property at an address that does not exist, somewhere in the North Sea. */
+export function newProperty(index: number, random: Random, now: number): Property {
+  return {
+    id: uuid(random),
+    active: true,
+    address: `${index + 1} Example Street`,
+    city: 'Sampleton',
+    country: 'United Kingdom',
+    created_at: created(random, now),
+    lat: 55 + between(random, 0, 9_999) / 10_000,
+    lng: 3 + between(random, 0, 9_999) / 10_000,
+    name: nameAt(propertyNames, index),
+    postcode: `ZZ99 ${between(random, 1, 9)}ZZ`,
+    uprn: '',
+  };
+}
+
+/** A property of which no more is known than that it was created now. */
+export function blankProperty(id: string, now: number): Property {
+  return {
+    id,
+    active: true,
+    address: '',
+    city: '',
+    country: '',
+    created_at: new Date(now).toISOString(),
+    lat: null,
+    lng: null,
+    name: '',
+    postcode: '',
+    uprn: '',
+  };
+}
+
+/** Settings as a new property has them; the tests of two properties do not start at the same time. */
+export function newSettings(index: number): PropertySettings {
+  return {
+    auto_shut_off: false,
+    pressure_tests_enabled: true,
+    pressure_tests_schedule: index % 2 === 0 ? '03:00:00' : '02:30:00',
+    timezone: timezones[index % timezones.length] ?? 'UTC',
+    webhook_enabled: false,
+    webhook_url: '',
+  };
+}
+
+/** Notification settings as a new property has them. */
+export function newNotifications(): NotificationSettings {
+  return {
+    battery_too_low_to_move_handle: true,
+    cloud_disconnection: true,
+    device_handle_moved: true,
+    health_check_failed: true,
+    high_humidity: false,
+    high_humidity_threshold: false,
+    high_temperature: false,
+    high_temperature_threshold: false,
+    high_volume_threshold_litres: 100,
+    legionella_risk: false,
+    long_flow_notification_delay_mins: 30,
+    low_battery_level: true,
+    low_temperature: true,
+    low_temperature_threshold: false,
+    low_water_temperature: false,
+    pressure_test_failed: true,
+    pressure_test_skipped: false,
+    radio_disconnection: true,
+    water_presence_detected: true,
+  };
+}
+
+/** A hub that is connected. */
+export function newSignal(index: number, random: Random, now: number): Signal {
+  const bootTime = Math.floor((now - between(random, 1, 60) * dayMs) / 1_000);
+  return {
+    id: uuid(random),
+    name: nameAt(signalNames, index),
+    serial_no: `SG${hex(random, 10).toUpperCase()}`,
+    created_at: created(random, now),
+    cloud_connection: 'connected',
+    boot_time: bootTime,
+    // Seen in practice: the time of a modem that never booted.
+    modem_boot_time: index % 2 === 0 ? bootTime + 41 : 0,
+    modem_version: '1.3.2',
+    version: '2.14.0',
+    wifi_rssi: -between(random, 42, 78),
+  };
+}
+
+/** A sonic that is connected and open; every other one has the limits of its offline shut-off. */
+export function newSonic(index: number, signalId: string | null, random: Random, now: number): Sonic {
+  return {
+    id: uuid(random),
+    name: nameAt(sonicNames, index),
+    serial_no: `SN${hex(random, 10).toUpperCase()}`,
+    created_at: created(random, now),
+    signal_id: signalId,
+    battery: index % 4 === 1 ? 'external_power_supply' : index % 4 === 3 ? 'mid' : 'high',
+    radio_connection: 'connected',
+    radio_rssi: between(random, 120, 200),
+    status: 'active',
+    valve_state: 'open',
+    ...(index % 2 === 0 && {
+      auto_shut_off_enabled: true,
+      auto_shut_off_time_limit: 1_800,
+      auto_shut_off_volume_limit: 150_000,
+    }),
+  };
+}
+
+/** A sonic that needs no signal. */
+export interface WifiSonic extends Sonic {
+  readonly signal_id: null;
+  /** dBm. */
+  readonly wifi_rssi: number;
+}
+
+/** A Wi-Fi sonic that is connected and open. */
+export function newWifiSonic(index: number, random: Random, now: number): WifiSonic {
+  const sonic = newSonic(index, null, random, now);
+  return {
+    ...sonic,
+    name: nameAt(wifiSonicNames, index),
+    signal_id: null,
+    wifi_rssi: -between(random, 42, 78),
+  };
+}
+
+/** A pressure test that was started, with whatever else came with the request. */
+export interface PressureTest {
+  readonly id: string;
+  readonly job_id: string;
+  /** Who asked for it. */
+  readonly source: string;
+  /** ISO 8601, UTC. */
+  readonly started_at: string;
+}
+
+/** The user_details of a session (cloud facts 2). */
+export type User = ReturnType<typeof newUser>;
+
+/** The owner of the account; the telephone number is one of those that are never given out. */
+export function newUser(email: string, random: Random, now: number) {
+  return {
+    id: uuid(random),
+    email,
+    first_name: 'Demo',
+    last_name: 'User',
+    full_name: 'Demo User',
+    phone: '+441632960000',
+    roles: ['customer'],
+    active: true,
+    language: 'en',
+    organization_id: null,
+    created_at: new Date(now - 500 * 24 * 60 * 60 * 1_000).toISOString(),
+  };
 }

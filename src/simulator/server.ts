@@ -1,16 +1,59 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { OperationName } from '../cloud/operations.ts';
+import { type Answer, type CloudRequest, denied, findOperation, jsonAnswer } from './answers.ts';
 import type { Faults } from './faults.ts';
-import { type Answer, denied, jsonAnswer, type RawRequest, splitTarget } from './judge.ts';
-import type { RequestLog } from './requestLog.ts';
-import { route } from './routes.ts';
 
-const mostBodyBytes = 1_000_000;
+const maxBodyBytes = 1_000_000;
+const maxLoggedRequests = 2_000;
 
-/** What stands behind the server. */
-export interface Backstage {
-  readonly judge: (request: RawRequest) => Answer;
+/** A request that the server received, and its answer. */
+export interface LoggedRequest {
+  /** Ms since 1970. */
+  readonly at: number;
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** Null if the path or its method is unknown. */
+  readonly operation: OperationName | null;
+  /** Null without an answer. */
+  readonly status: number | null;
+  /** The request's body: JSON if it can be read, else its text; null without one. */
+  readonly body: unknown;
+}
+
+/** The newest requests, and how many there were in all. */
+export class RequestLog {
+  #entries: LoggedRequest[] = [];
+  readonly #counts = new Map<OperationName | null, number>();
+
+  /** Oldest first, at least the newest 2,000 of them. */
+  get entries(): readonly LoggedRequest[] {
+    return this.#entries;
+  }
+
+  add(request: LoggedRequest): void {
+    this.#entries.push(request);
+    if (this.#entries.length > 2 * maxLoggedRequests) this.#entries.splice(0, maxLoggedRequests);
+    this.#counts.set(request.operation, (this.#counts.get(request.operation) ?? 0) + 1);
+  }
+
+  /** How many requests came, for one operation or in all. */
+  count(operation?: OperationName): number {
+    if (operation) return this.#counts.get(operation) ?? 0;
+    return [...this.#counts.values()].reduce((sum, each) => sum + each, 0);
+  }
+
+  /** Starts again with nothing. */
+  clear(): void {
+    this.#entries = [];
+    this.#counts.clear();
+  }
+}
+
+/** What a server answers with, and where it writes its requests. */
+export interface ServerOptions {
+  readonly answer: (request: CloudRequest) => Answer;
   readonly faults: Faults;
   readonly log: RequestLog;
   readonly clock: Clock;
@@ -18,35 +61,31 @@ export interface Backstage {
   readonly signal: AbortSignal;
 }
 
-/** What happens to a request instead of a judgement: an answer, or silence. */
-type Outcome = Answer | 'hang' | 'reset';
-
-/** The cloud's HTTP side: reads requests, lets faults strike, and records what came of each. */
-export function createCloudServer(backstage: Backstage): Server {
+/** The cloud's HTTP side: reads requests, lets faults strike, and logs what came of each. */
+export function createCloudServer(options: ServerOptions): Server {
   return createServer((request, response) => {
     // A client that leaves, or a stop in the middle, needs no answer.
-    serve(backstage, request, response).catch(() => response.destroy());
+    serve(options, request, response).catch(() => response.destroy());
   });
 }
 
 async function serve(
-  backstage: Backstage,
+  { answer, faults, log, clock, signal }: ServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { faults, log, clock, judge, signal } = backstage;
-  const method = request.method ?? '';
-  const target = request.url ?? '';
-  const match = route(method, splitTarget(target).path);
+  const { method = '', url: target = '', headers } = request;
+  const match = findOperation(method, target);
   const operation = match.kind === 'operation' ? match.name : null;
-  const text = hasBody(request) ? await readText(request) : '';
+  const text = await readText(request);
   const latencyMs = operation && faults.strike('latency', operation);
   if (latencyMs) await sleep(clock, latencyMs, signal);
-  const { authorization, 'content-type': contentType } = request.headers;
-  const outcome: Outcome =
+  const { authorization, 'content-type': contentType } = headers;
+  const outcome =
     text === null
       ? jsonAnswer(413, { message: 'the body is too large' }, { connection: 'close' })
-      : (strike(faults, operation) ?? judge({ method, target, authorization, contentType, text }));
+      : ((operation && strike(faults, operation)) ??
+        answer({ method, target, authorization, contentType, text }));
   const status = typeof outcome === 'string' ? null : outcome.status;
   log.add({ at: clock.now(), method, path: target, operation, status, body: readable(text) });
   if (outcome === 'hang') return;
@@ -54,15 +93,13 @@ async function serve(
     request.socket.resetAndDestroy();
     return;
   }
-  response.writeHead(outcome.status, {
-    ...outcome.headers,
-    'content-length': Buffer.byteLength(outcome.text),
-  });
+  const length = Buffer.byteLength(outcome.text);
+  response.writeHead(outcome.status, { ...outcome.headers, 'content-length': length });
   response.end(outcome.text);
 }
 
-function strike(faults: Faults, operation: OperationName | null): Outcome | null {
-  if (operation === null) return null;
+/** What a fault does to a request in place of the cloud's answer; null if none strikes. */
+function strike(faults: Faults, operation: OperationName): Answer | 'hang' | 'reset' | null {
   if (faults.strike('hang', operation) !== null) return 'hang';
   if (faults.strike('reset', operation) !== null) return 'reset';
   const retryAfter = faults.retryAfter(operation);
@@ -77,18 +114,13 @@ function strike(faults: Faults, operation: OperationName | null): Outcome | null
   return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, text };
 }
 
-/** Most requests have none, and need not be waited for. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-}
-
 /** The body; null if it is too large, in which case the rest of it is not read. */
 async function readText(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > mostBodyBytes) return null;
+    if (bytes > maxBodyBytes) return null;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

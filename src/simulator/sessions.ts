@@ -1,22 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
 // The cloud keeps ten active tokens per client (cloud facts 2).
-const mostTokens = 10;
+const maxTokens = 10;
 
-interface Token {
-  readonly issuedAt: number;
-  expired: boolean;
-}
-
-/** Who may sign in, and the tokens that were handed out. */
+/** The credentials that can sign in, and the tokens that were given. */
 export class Sessions {
   readonly #now: () => number;
-  /** Oldest first. */
-  readonly #tokens = new Map<string, Token>();
+  /** When each token was issued, in ms since 1970, oldest first; one that was made to expire was never. */
+  readonly #tokens = new Map<string, number>();
   #password: string | null;
-  /** Who may sign in. */
   email: string;
-  /** How long a token is good for, in ms. */
+  /** How long a token is valid, in ms. */
   lifetimeMs: number;
 
   constructor(email: string, password: string, lifetimeMs: number, now: () => number) {
@@ -26,7 +20,7 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** A new token for the right credentials; null for others. */
+  /** A new token; null for wrong credentials. */
   signIn(email: string, password: string): string | null {
     const isRight = email.toLowerCase() === this.email.toLowerCase() && password === this.#password;
     return isRight ? this.#issue() : null;
@@ -34,29 +28,27 @@ export class Sessions {
 
   /** Whether a request with the token may pass. */
   isValid(token: string): boolean {
-    const known = this.#tokens.get(token);
-    return known !== undefined && !known.expired && this.#now() < known.issuedAt + this.lifetimeMs;
+    return this.#now() < (this.#tokens.get(token) ?? Number.NEGATIVE_INFINITY) + this.lifetimeMs;
   }
 
   /**
-   * A new token for that of the bearer, or another known one that is named, expired or not, which is worth nothing from
-   * then on; null for others.
+   * A new token in place of the bearer's, or of another one that the body names, expired or not; null if either is
+   * unknown.
    */
   refresh(bearer: string, named = bearer): string | null {
     return this.#tokens.has(bearer) && this.#tokens.delete(named) ? this.#issue() : null;
   }
 
-  /** Forgets the token. */
   signOut(token: string): void {
     this.#tokens.delete(token);
   }
 
-  /** Makes all tokens expired; they can still be refreshed. */
+  /** Makes all tokens expire; they can still be refreshed. */
   expireAll(): void {
-    for (const token of this.#tokens.values()) token.expired = true;
+    for (const token of this.#tokens.keys()) this.#tokens.set(token, Number.NEGATIVE_INFINITY);
   }
 
-  /** From now on only this password is right, null refuses all; sessions of the old one end. */
+  /** Only this password is right from now on, none if it is null; all sessions end. */
   setPassword(password: string | null): void {
     this.#password = password;
     this.#tokens.clear();
@@ -65,9 +57,9 @@ export class Sessions {
   /** Opaque, in the shape that the cloud's have; never seeded, as a token is a secret even here. */
   #issue(): string {
     const token = `${randomBytes(180).toString('base64')}--${randomBytes(20).toString('hex')}`;
-    this.#tokens.set(token, { issuedAt: this.#now(), expired: false });
-    const oldest = this.#tokens.keys().next().value;
-    if (this.#tokens.size > mostTokens && oldest !== undefined) this.#tokens.delete(oldest);
+    this.#tokens.set(token, this.#now());
+    const [oldest = ''] = this.#tokens.keys();
+    if (this.#tokens.size > maxTokens) this.#tokens.delete(oldest);
     return token;
   }
 }

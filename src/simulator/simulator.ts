@@ -1,14 +1,13 @@
 import type { Server } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { bringToLife } from './behaviour.ts';
+import { type Answer, answerRequest, type CloudRequest } from './answers.ts';
 import { type Fault, Faults } from './faults.ts';
-import { type Answer, judge, type RawRequest } from './judge.ts';
 import { seededRandom } from './random.ts';
-import { RequestLog } from './requestLog.ts';
-import { createCloudServer } from './server.ts';
+import { startRandomEvents } from './randomEvents.ts';
+import { createCloudServer, RequestLog } from './server.ts';
 import { Sessions } from './sessions.ts';
 import { type Delivery, Webhooks } from './webhooks.ts';
-import { createWorld, type World } from './world.ts';
+import { World } from './world.ts';
 
 export interface SimulatorOptions {
   /** 0, the default, takes any free one. */
@@ -42,17 +41,17 @@ export interface SimulatorOptions {
   readonly quiet?: boolean;
 }
 
-/** What opens the simulated cloud unless other credentials are given. */
+/** The credentials that can sign in unless others are given. */
 export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
 
-/** The world is looked at so often where somebody wants to be called when it changes. */
-const watchEveryMs = 1_000;
+/** How often the world catches up by itself while a webhook is enabled. */
+const webhookIntervalMs = 1_000;
 
 const twoWeeksMs = 14 * 24 * 60 * 60 * 1_000;
 
-/** A cloud to try things on: behaves and judges as the real one does. */
+/** A cloud to try things on: it behaves and validates as the real one does. */
 export class Simulator {
-  /** The requests that came in, as they were judged. */
+  /** The requests that the server received. */
   readonly requests = new RequestLog();
   readonly #options: SimulatorOptions;
   readonly #clock: Clock;
@@ -60,49 +59,41 @@ export class Simulator {
   readonly #sessions: Sessions;
   readonly #faults: Faults;
   readonly #webhooks: Webhooks;
-  #cancelWatch: (() => void) | null = null;
+  readonly #tokenLifetimeMs: number;
+  #cancelWebhookTimer: (() => void) | null = null;
   /** Turns a monotonic time into world time, which thereby never jumps. */
   readonly #epochMs: number;
   readonly #stopping = new AbortController();
   #server: Server | null = null;
 
   constructor(options: SimulatorOptions = {}) {
-    const { seed = 1, clock = systemClock, quiet = false, valveTravelMs = 6_000 } = options;
-    const { properties = 2 } = options;
+    const { seed = 1, clock = systemClock, speed = 1, quiet = false } = options;
+    const { properties = 2, wifiSonics = 0 } = options;
     const { signals = properties === 0 ? 0 : Math.max(3, properties) } = options;
     const { sonics = signals === 0 ? 0 : Math.max(4, signals) } = options;
-    const { wifiSonics = 0, pressureTestMs = 3 * 60_000 } = options;
     const { email = demoCredentials.email, password = demoCredentials.password } = options;
-    const { tokenLifetimeMs = twoWeeksMs, faults = [], speed = 1 } = options;
+    const { valveTravelMs = 6_000, pressureTestMs = 3 * 60_000, tokenLifetimeMs = twoWeeksMs } = options;
     this.#options = options;
     this.#clock = clock;
     this.#epochMs = clock.now() - clock.monotonic();
-    const now = this.#now();
-    this.#world = createWorld({
-      seed,
-      email,
-      properties,
-      signals,
-      sonics,
-      wifiSonics,
-      now,
-      valveTravelMs,
-      pressureTestMs,
+    this.#world = new World({
+      ...{ seed, email, properties, signals, sonics, wifiSonics, valveTravelMs, pressureTestMs, quiet },
       probeMs: 60_000 / speed,
-      quiet,
+      now: this.#now(),
     });
+    this.#tokenLifetimeMs = tokenLifetimeMs;
     this.#sessions = new Sessions(email, password, tokenLifetimeMs, () => this.#now());
     this.#faults = new Faults(seededRandom(seed + 2), () => this.#now());
     this.#webhooks = new Webhooks(this.#world, options.signingSecret, this.#stopping.signal);
-    if (!quiet) bringToLife(this.#world, seededRandom(seed + 3), speed);
-    this.setFaults(faults);
+    if (!quiet) startRandomEvents(this.#world, seededRandom(seed + 3), speed);
+    this.setFaults(options.faults ?? []);
   }
 
   /** Listens; rejects if it cannot, for example with EADDRINUSE. */
   async start(): Promise<void> {
     const { port = 0, host = '127.0.0.1' } = this.#options;
     const server = createCloudServer({
-      judge: (request) => this.answer(request),
+      answer: (request) => this.answer(request),
       faults: this.#faults,
       log: this.requests,
       clock: this.#clock,
@@ -120,7 +111,7 @@ export class Simulator {
     const server = this.#server;
     this.#server = null;
     this.#stopping.abort();
-    this.#cancelWatch?.();
+    this.#cancelWebhookTimer?.();
     if (!server) return;
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
@@ -136,7 +127,7 @@ export class Simulator {
 
   /** The world as it is now. */
   get world(): World {
-    this.#world.agenda.settle(this.#now());
+    this.#world.schedule.runUntil(this.#now());
     return this.#world;
   }
 
@@ -145,22 +136,22 @@ export class Simulator {
     return this.#webhooks.deliveries;
   }
 
-  /** Judges a request and carries it out, without a socket and whatever the faults of the way there. */
-  answer(request: RawRequest): Answer {
+  /** Validates a request and carries it out, without a socket and whatever the faults of the way there. */
+  answer(request: CloudRequest): Answer {
     const { pageSize = 10 } = this.#options;
     const cloud = { world: this.world, sessions: this.#sessions, faults: this.#faults, pageSize };
-    const answer = judge(cloud, request);
-    if (request.method === 'PUT' && this.#cancelWatch === null) this.#watch();
+    const answer = answerRequest(cloud, request);
+    if (request.method === 'PUT' && this.#cancelWebhookTimer === null) this.#startWebhookTimer();
     return answer;
   }
 
-  /** Lets happen what is due even if nobody asks, for as long as anybody wants to be called. */
-  #watch(): void {
-    if (this.#server === null || !this.#webhooks.areWanted) return;
-    this.#cancelWatch = this.#clock.after(watchEveryMs, () => {
-      this.#cancelWatch = null;
-      this.#world.agenda.settle(this.#now());
-      this.#watch();
+  /** Lets happen what is due even without requests, while a webhook is enabled. */
+  #startWebhookTimer(): void {
+    if (this.#server === null || !this.#webhooks.areEnabled) return;
+    this.#cancelWebhookTimer = this.#clock.after(webhookIntervalMs, () => {
+      this.#cancelWebhookTimer = null;
+      this.#world.schedule.runUntil(this.#now());
+      this.#startWebhookTimer();
     });
   }
 
@@ -182,8 +173,7 @@ export class Simulator {
   /** Replaces all faults. */
   setFaults(faults: readonly Fault[]): void {
     this.#faults.set(faults);
-    const { tokenLifetimeMs = twoWeeksMs } = this.#options;
-    this.#sessions.lifetimeMs = this.#faults.tokenLifetimeMs ?? tokenLifetimeMs;
+    this.#sessions.lifetimeMs = this.#faults.tokenLifetimeMs ?? this.#tokenLifetimeMs;
   }
 
   #now(): number {

@@ -1,21 +1,21 @@
 import { movementOf, type SettledValve, targetOf, type ValveAction } from '../model/valve.ts';
-import type { Agenda } from './agenda.ts';
+import type { Schedule } from './schedule.ts';
 
-/** What a valve is told about its surroundings, and whom it tells. */
-export interface ValveFittings {
-  readonly agenda: Agenda;
+/** What a valve depends on, and what it reports to. */
+export interface ValveOptions {
+  readonly schedule: Schedule;
   /** From an accepted command to the new position, in ms. */
   readonly travelMs: number;
-  /** Reports a new state to the cloud. */
-  readonly show: (state: string) => void;
-  /** Called when the battery turned out to be too weak for the handle. */
+  /** Called with each new state. */
+  readonly onState: (state: string) => void;
+  /** Called when the battery is too low to move the handle. */
   readonly onStuck: () => void;
 }
 
-/** The valve on the pipe: obeys the newest command, takes its time, and waits for a lost radio link. */
+/** The valve on the pipe: it obeys the newest command, takes its time, and waits for a lost radio link. */
 export class Valve {
-  readonly #fittings: ValveFittings;
-  /** The position that it has, or had before it began to move. */
+  readonly #options: ValveOptions;
+  /** Its position, or the one that it had before it began to move. */
   settled: SettledValve = 'open';
   /** Whether the battery is too low to move the handle. */
   weak = false;
@@ -27,68 +27,65 @@ export class Valve {
   #wanted: ValveAction | null = null;
   #cancel: () => void = () => {};
 
-  constructor(fittings: ValveFittings) {
-    this.#fittings = fittings;
-    this.changedAt = fittings.agenda.now;
+  constructor(options: ValveOptions) {
+    this.#options = options;
+    this.changedAt = options.schedule.now;
   }
 
-  /** Whether it can be reached and nothing is under way. */
+  /** Whether it can be reached, rests, and is not being tested. */
   get isResting(): boolean {
     return this.#online && this.#wanted === null && !this.testing;
   }
 
-  /** Starts towards a position; kept until the link returns if there is none. */
+  /** Starts towards a position, as soon as there is a link. */
   command(action: ValveAction): void {
-    this.#cancel();
     this.#wanted = action;
-    if (this.#online) this.#start(action);
+    this.#start();
   }
 
-  /** Connects or cuts the link; what was under way or asked for meanwhile begins when it returns. */
+  /** Connects or cuts the link; a movement that it interrupts begins again when it returns. */
   setOnline(online: boolean): void {
     if (online === this.#online) return;
     this.#online = online;
-    this.#cancel();
-    if (online && this.#wanted) this.#start(this.#wanted);
+    this.#start();
   }
 
-  /** Puts it into a state at once, as by hand; whatever was under way ends. */
+  /** Puts it into a state at once, as by hand, which ends any movement. */
   put(state: string): void {
-    this.#cancel();
-    this.#wanted = null;
+    this.stop();
     this.testing = state === 'pressure_test';
     if (state === 'open' || state === 'closed') this.settled = state;
-    this.#show(state);
+    this.#report(state);
   }
 
-  /** Ends whatever is under way, without a report. */
-  remove(): void {
+  /** Ends any movement without a report. */
+  stop(): void {
     this.#cancel();
+    this.#wanted = null;
   }
 
-  #start(action: ValveAction): void {
-    const target = targetOf[action];
-    const requestMs = this.#fittings.travelMs / 6;
-    this.#show(`requested_${target}`);
-    this.#next(requestMs, () => {
+  #start(): void {
+    this.#cancel();
+    if (!this.#online || this.#wanted === null) return;
+    const { schedule, travelMs, onStuck } = this.#options;
+    const target = targetOf[this.#wanted];
+    const movement = movementOf[this.#wanted];
+    this.#report(`requested_${target}`);
+    this.#cancel = schedule.after(travelMs / 6, () => {
       if (this.weak) {
         this.put(this.settled);
-        this.#fittings.onStuck();
+        onStuck();
       } else if (this.settled === target) {
         this.put(target);
       } else {
-        this.#show(movementOf[action]);
-        this.#next(this.#fittings.travelMs - requestMs, () => this.put(target));
+        this.#report(movement);
+        this.#cancel = schedule.after((travelMs * 5) / 6, () => this.put(target));
       }
     });
   }
 
-  #next(delayMs: number, run: () => void): void {
-    this.#cancel = this.#fittings.agenda.after(delayMs, run);
-  }
-
-  #show(state: string): void {
-    this.changedAt = this.#fittings.agenda.now;
-    this.#fittings.show(state);
+  #report(state: string): void {
+    this.changedAt = this.#options.schedule.now;
+    this.#options.onState(state);
   }
 }

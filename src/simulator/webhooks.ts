@@ -7,14 +7,14 @@ import type { World } from './world.ts';
 export interface Delivery {
   readonly url: string;
   readonly event: IncidentEvent;
-  /** Null where there was no answer. */
+  /** Null without an answer. */
   readonly status: number | null;
 }
 
-const mostKept = 200;
+const maxDeliveries = 200;
 const timeoutMs = 5_000;
 
-/** Calls the webhooks of the properties, once for each event, signed where there is a secret (cloud facts 5). */
+/** Calls the webhooks of the properties, once for each event, signed if there is a secret (cloud facts 5). */
 export class Webhooks {
   readonly #world: World;
   readonly #signingSecret: string | undefined;
@@ -25,7 +25,7 @@ export class Webhooks {
     this.#world = world;
     this.#signingSecret = signingSecret;
     this.#signal = signal;
-    world.onIncident = (event, incident) => void this.#tell(event, incident);
+    world.onIncident = (event, incident) => void this.#deliver(event, incident);
   }
 
   /** The newest, oldest first. */
@@ -34,23 +34,19 @@ export class Webhooks {
   }
 
   /** Whether any property has one. */
-  get areWanted(): boolean {
-    return this.#world.settings.ids.some((id) => this.#urlOf(id) !== null);
+  get areEnabled(): boolean {
+    return this.#world.properties.ids.some((id) => this.#urlOf(id) !== null);
   }
 
-  async #tell(event: IncidentEvent, incident: Incident): Promise<void> {
-    const propertyId = this.#world.propertyOfIncident(incident);
-    const url = propertyId === undefined ? null : this.#urlOf(propertyId);
-    if (propertyId === undefined || url === null) return;
-    const data = {
-      incident_id: incident.id,
-      incident_type: incident.type,
-      details: `${incident.type}: ${incident.state}`,
-      property_id: propertyId,
-      sonic_id: incident.sonic_id,
-    };
+  async #deliver(event: IncidentEvent, incident: Incident): Promise<void> {
+    const property_id = this.#world.propertyOfIncident(incident) ?? '';
+    const url = this.#urlOf(property_id);
+    if (url === null) return;
+    const { id: incident_id, type: incident_type, sonic_id, state } = incident;
+    const details = `${incident_type}: ${state}`;
+    const data = { incident_id, incident_type, details, property_id, sonic_id };
     const status = await this.#post(url, JSON.stringify({ type: event, data }));
-    this.#deliveries = [...this.#deliveries, { url, event, status }].slice(-mostKept);
+    this.#deliveries = [...this.#deliveries, { url, event, status }].slice(-maxDeliveries);
   }
 
   async #post(url: string, body: string): Promise<number | null> {

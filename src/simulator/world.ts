@@ -10,16 +10,6 @@ import type {
   Telemetry,
 } from '../model/records.ts';
 import type { ValveAction } from '../model/valve.ts';
-import { Agenda } from './agenda.ts';
-import {
-  newNotifications,
-  newProperty,
-  newSettings,
-  newSignal,
-  newSonic,
-  newWifiSonic,
-  type WifiSonic,
-} from './generation.ts';
 import {
   afterAction,
   type IncidentCause,
@@ -29,15 +19,24 @@ import {
   resolved,
   usualSeverity,
 } from './incidents.ts';
-import type { KeptInvitation, Role } from './membership.ts';
+import { dayAt } from './localTime.ts';
 import { between, seededRandom, uuid } from './random.ts';
-import { Records } from './records.ts';
-import { lastProbe, reading } from './telemetry.ts';
-import type { PressureTest } from './testLog.ts';
-import { dailyUsage, type Month } from './usage.ts';
-import { newUser, type User } from './user.ts';
+import {
+  newNotifications,
+  newProperty,
+  newSettings,
+  newSignal,
+  newSonic,
+  newUser,
+  newWifiSonic,
+  type PressureTest,
+  Records,
+  type User,
+  type WifiSonic,
+} from './records.ts';
+import { Schedule } from './schedule.ts';
 import { Valve } from './valve.ts';
-import { dayAt } from './zone.ts';
+import { dailyUsage, lastProbe, type Month, readingOf } from './water.ts';
 
 /** What a world starts from. */
 export interface WorldOptions {
@@ -64,20 +63,17 @@ export interface WorldOptions {
 /** What the cloud does not show of a sonic. */
 interface Device {
   readonly valve: Valve;
-  /** Decides its water; see telemetry and usage. */
+  /** Decides its water: readings and usage. */
   readonly seed: number;
-  /** Newest last. */
-  pressureTests: readonly PressureTest[];
+  /** Oldest first. */
+  readonly pressureTests: PressureTest[];
   /** Litres by YYYY-MM-DD. */
   readonly corrections: Map<string, number>;
   /** When the cloud last lost contact, in ms since 1970; null while it has contact. */
   lostAt: number | null;
 }
 
-const mostIncidents = 1_000;
-const mostTestsPerSonic = 100;
-/** How long an incident takes to begin calling people. */
-const contactAfterMs = 20_000;
+const maxIncidents = 1_000;
 
 /** The account's water installations: the records that the cloud shows, and the ways in which they change. */
 export class World {
@@ -93,51 +89,53 @@ export class World {
   };
   /** Oldest first. */
   readonly incidents = new Records<Incident>();
-  /** The account's role in a property. */
-  readonly roles = new Map<string, Role>();
+  /** The account's role in a property: owner, user or guest. */
+  readonly roles = new Map<string, string>();
   /** The account's own user. */
   readonly users = new Records<User>();
-  /** Of a user of another account. */
+  /** Id of a user of another account. */
   readonly strangerId: string;
-  readonly invitations = new Records<KeptInvitation>();
   /** What was set for a property; no operation reads it. */
   readonly leakProtection = new Map<string, boolean>();
   readonly push = new Map<string, boolean>();
-  readonly agenda: Agenda;
-  readonly quiet: boolean;
+  readonly schedule: Schedule;
   readonly pressureTestMs: number;
-  readonly probeMs: number;
-  /** Told of each incident that opens or closes. */
+  /** Called with each incident that opens or closes. */
   onIncident: (event: IncidentEvent, incident: Incident) => void = () => {};
+  readonly #options: WorldOptions;
   readonly #random: Random;
-  /** For what was invented later: the homes keep the ids that they have always had. */
+  /** For records that this simulator did not always have: the others keep their ids. */
   readonly #laterRandom: Random;
-  readonly #valveTravelMs: number;
   readonly #devices = new Map<string, Device>();
-  /** Ids of the signals of a property, of the sonics of a signal. */
-  readonly #children = new Map<string, string[]>();
-  /** Property of a signal or sonic. */
-  readonly #propertyOf = new Map<string, string>();
+  /** Property of a signal or Wi-Fi sonic. */
+  readonly #propertyOf = new Map<string, string | undefined>();
   /** Ids that exist in other people's accounts. */
   readonly #foreign = new Set<string>();
 
-  constructor({ seed, email, now, quiet, valveTravelMs, pressureTestMs, probeMs }: WorldOptions) {
-    this.agenda = new Agenda(now);
+  constructor(options: WorldOptions) {
+    const { seed, email, now, properties, signals, sonics, wifiSonics } = options;
+    this.#options = options;
+    this.pressureTestMs = options.pressureTestMs;
+    this.schedule = new Schedule(now);
     this.#random = seededRandom(seed);
     this.#laterRandom = seededRandom(seed + 4);
-    this.quiet = quiet;
-    this.#valveTravelMs = valveTravelMs;
-    this.pressureTestMs = pressureTestMs;
-    this.probeMs = probeMs;
     const user = newUser(email, seededRandom(seed + 1), now);
     this.users.set(user.id, user);
     this.strangerId = this.nextId();
     this.#foreign.add(this.strangerId);
+    for (let index = 0; index < properties; index++) this.addProperty();
+    const { ids: propertyIds } = this.properties;
+    for (let index = 0; index < signals; index++) this.addSignal(propertyIds[index % properties]);
+    const { ids: signalIds } = this.signals;
+    for (let index = 0; index < sonics; index++) this.addSonic(signalIds[index % signals]);
+    for (let index = 0; index < wifiSonics; index++) this.addWifiSonic(propertyIds[index % properties]);
+    // One incident waits for a user.
+    if (sonics + wifiSonics > 0) this.openIncident({ type: 'long_flow_alert' });
   }
 
   /** Ms since 1970. */
   get now(): number {
-    return this.agenda.now;
+    return this.schedule.now;
   }
 
   /** An id that nothing has yet. */
@@ -145,39 +143,33 @@ export class World {
     return uuid(this.#laterRandom);
   }
 
-  /** Whose account it is. */
+  /** The owner of the account. */
   get user(): User | undefined {
     return this.users.values().next().value;
   }
 
   /** One of the usual ones unless another is given. */
-  addProperty(given?: Property): Property {
-    const index = this.properties.size;
-    const property = given ?? newProperty(index, this.#random, this.now);
-    this.properties.set(property.id, property);
-    this.settings.set(property.id, newSettings(index));
+  addProperty(property = newProperty(this.properties.size, this.#random, this.now)): Property {
+    this.settings.set(property.id, newSettings(this.properties.size));
     this.notifications.set(property.id, newNotifications());
     this.roles.set(property.id, 'owner');
-    this.#children.set(property.id, []);
+    this.properties.set(property.id, property);
     return property;
   }
 
   /** To the first property unless another is given. */
-  addSignal(propertyId = this.properties.ids[0] ?? ''): Signal {
+  addSignal(propertyId = this.properties.ids[0]): Signal {
     const signal = newSignal(this.signals.size, this.#random, this.now);
     this.signals.set(signal.id, signal);
-    this.#children.set(signal.id, []);
-    this.#children.get(propertyId)?.push(signal.id);
-    this.#propertyOf.set(signal.id, propertyId);
+    this.moveToProperty(signal.id, propertyId);
     return signal;
   }
 
   /** To the first signal unless another is given. */
-  addSonic(signalId = this.signals.ids[0] ?? ''): Sonic {
-    const sonic = newSonic(this.sonics.size, signalId, this.#random, this.now);
+  addSonic(signalId = this.signals.ids[0]): Sonic {
+    const sonic = newSonic(this.sonics.size, signalId ?? null, this.#random, this.now);
     this.sonics.set(sonic.id, sonic);
-    this.#install(sonic.id, between(this.#random, 1, 2 ** 30), this.propertyOf(signalId));
-    this.#children.get(signalId)?.push(sonic.id);
+    this.#install(sonic.id, between(this.#random, 1, 2 ** 30));
     return sonic;
   }
 
@@ -185,22 +177,27 @@ export class World {
   addWifiSonic(propertyId = this.properties.ids[0]): WifiSonic {
     const sonic = newWifiSonic(this.wifiSonics.size, this.#laterRandom, this.now);
     this.wifiSonics.set(sonic.id, sonic);
-    this.#install(sonic.id, between(this.#laterRandom, 1, 2 ** 30), propertyId);
+    this.#install(sonic.id, between(this.#laterRandom, 1, 2 ** 30));
+    this.moveToProperty(sonic.id, propertyId);
     return sonic;
   }
 
-  #install(id: string, seed: number, propertyId: string | undefined): void {
+  #install(id: string, seed: number): void {
     const valve = new Valve({
-      agenda: this.agenda,
-      travelMs: this.#valveTravelMs,
-      show: (valve_state) => this.changeSonic(id, { valve_state }),
+      schedule: this.schedule,
+      travelMs: this.#options.valveTravelMs,
+      onState: (valve_state) => this.changeSonic(id, { valve_state }),
       onStuck: () => this.openIncident({ type: 'battery_too_low_to_move_handle', sonicId: id }),
     });
     this.#devices.set(id, { valve, seed, pressureTests: [], corrections: new Map(), lostAt: null });
-    if (propertyId !== undefined) this.#propertyOf.set(id, propertyId);
   }
 
-  /** Changes what the cloud shows of a sonic of either kind. */
+  /** Moves a signal, with its sonics, or a Wi-Fi sonic to another property, or out of all. */
+  moveToProperty(deviceId: string, propertyId: string | undefined): void {
+    this.#propertyOf.set(deviceId, propertyId);
+  }
+
+  /** Changes the record of a sonic of either kind. */
   changeSonic(sonicId: string, fields: Omit<Partial<Sonic>, 'signal_id'>): void {
     this.sonics.change(sonicId, fields);
     this.wifiSonics.change(sonicId, fields);
@@ -208,35 +205,25 @@ export class World {
 
   /** A sonic of either kind. */
   removeSonic(sonicId: string): void {
-    const siblings = this.#children.get(this.sonics.get(sonicId)?.signal_id ?? '');
-    siblings?.splice(siblings.indexOf(sonicId), 1);
     this.sonics.delete(sonicId);
     this.wifiSonics.delete(sonicId);
-    this.#devices.get(sonicId)?.valve.remove();
+    this.valve(sonicId)?.stop();
     this.#devices.delete(sonicId);
   }
 
   /** Ends the account's membership: the property and all in it leave the lists and are forbidden from now on. */
   leaveProperty(propertyId: string): void {
-    for (const incident of this.incidents.values()) {
-      if (this.propertyOfIncident(incident) !== propertyId) continue;
-      this.incidents.delete(incident.id);
-      this.#foreign.add(incident.id);
+    const incidents = [...this.incidents.values()].filter(
+      (incident) => this.propertyOfIncident(incident) === propertyId,
+    );
+    const [sonicIds, signalIds] = [this.thingIdsOf(propertyId), this.signalIdsOf(propertyId)];
+    for (const { id } of incidents) this.incidents.delete(id);
+    for (const id of sonicIds) this.removeSonic(id);
+    for (const id of signalIds) this.signals.delete(id);
+    for (const records of [this.properties, this.settings, this.notifications]) records.delete(propertyId);
+    for (const id of [...incidents.map(({ id }) => id), ...sonicIds, ...signalIds, propertyId]) {
+      this.#foreign.add(id);
     }
-    for (const sonicId of this.thingIdsOf(propertyId)) {
-      this.removeSonic(sonicId);
-      this.#foreign.add(sonicId);
-    }
-    for (const signalId of this.signalIdsOf(propertyId)) {
-      this.signals.delete(signalId);
-      this.#foreign.add(signalId);
-    }
-    this.properties.delete(propertyId);
-    this.#foreign.add(propertyId);
-  }
-
-  setRole(propertyId: string, role: Role): void {
-    this.roles.set(propertyId, role);
   }
 
   isForeign(id: string): boolean {
@@ -244,27 +231,27 @@ export class World {
   }
 
   signalIdsOf(propertyId: string): readonly string[] {
-    return this.#children.get(propertyId) ?? [];
+    return this.signals.ids.filter((id) => this.propertyOf(id) === propertyId);
   }
 
   sonicIdsOf(signalId: string): readonly string[] {
-    return this.#children.get(signalId) ?? [];
+    return this.sonics.ids.filter((id) => this.sonics.get(id)?.signal_id === signalId);
   }
 
   /** All sonics, whichever way they are connected. */
   get thingIds(): readonly string[] {
-    return [...this.sonics.ids, ...this.wifiSonics.ids];
+    return [...this.sonics.keys(), ...this.wifiSonics.keys()];
   }
 
   /** The sonics of a property, whichever way they are connected. */
   thingIdsOf(propertyId: string): readonly string[] {
-    const wifiSonicIds = this.wifiSonics.ids.filter((id) => this.propertyOf(id) === propertyId);
-    return [...this.signalIdsOf(propertyId).flatMap((id) => this.sonicIdsOf(id)), ...wifiSonicIds];
+    return this.thingIds.filter((id) => this.propertyOf(id) === propertyId);
   }
 
-  /** The property to which a signal or sonic belongs. */
-  propertyOf(deviceId: string | null): string | undefined {
-    return deviceId === null ? undefined : this.#propertyOf.get(deviceId);
+  /** The property to which a signal or sonic belongs; a property is its own. */
+  propertyOf(id: string | null): string | undefined {
+    if (id === null || this.properties.has(id)) return id ?? undefined;
+    return this.#propertyOf.get(this.sonics.get(id)?.signal_id ?? id);
   }
 
   propertyOfIncident({ sonic_id, signal_id }: Incident): string | undefined {
@@ -280,7 +267,7 @@ export class World {
     return this.#devices.get(sonicId)?.valve;
   }
 
-  /** As the cloud would do it on a user's word. */
+  /** As the cloud would do it for a user. */
   commandValve(sonicId: string, action: ValveAction): void {
     this.valve(sonicId)?.command(action);
   }
@@ -294,13 +281,14 @@ export class World {
     const device = this.#devices.get(sonicId);
     if (!device) return undefined;
     const { valve, seed, lostAt } = device;
+    const { quiet, probeMs } = this.#options;
     const heardAt = lostAt ?? this.now;
-    const probedAt = this.quiet
+    const probedAt = quiet
       ? valve.changedAt
-      : Math.max(lastProbe(seed, heardAt, this.probeMs), Math.min(valve.changedAt, heardAt));
+      : Math.max(lastProbe(seed, heardAt, probeMs), Math.min(valve.changedAt, heardAt));
     const isLeaking = leakTypes.some((type) => this.openIncidentOf(type, sonicId));
     const valveIsOpen = valve.settled === 'open' && !valve.testing;
-    return reading({ seed, probedAt, valveIsOpen, isLeaking, probeMs: this.probeMs });
+    return readingOf({ seed, probedAt, valveIsOpen, isLeaking, probeMs });
   }
 
   /** What ran through a sonic on each day of a month; the present one unless given. */
@@ -320,33 +308,30 @@ export class World {
     this.#devices.get(sonicId)?.corrections.set(date, liters);
   }
 
-  /** The newest pressure tests of a sonic, oldest first. */
+  /** The pressure tests of a sonic, oldest first. */
   pressureTestsOf(sonicId: string): readonly PressureTest[] {
     return this.#devices.get(sonicId)?.pressureTests ?? [];
   }
 
-  /** Notes that a pressure test begins. */
+  /** Keeps that a pressure test begins. */
   addPressureTest(sonicId: string, request: { readonly source: string }): PressureTest {
     const started_at = new Date(this.now).toISOString();
     const test = { ...request, id: this.nextId(), job_id: this.nextId(), started_at };
-    const device = this.#devices.get(sonicId);
-    if (device) device.pressureTests = [...device.pressureTests, test].slice(-mostTestsPerSonic);
+    this.#devices.get(sonicId)?.pressureTests.push(test);
     return test;
   }
 
   /** The open incident of a type at a device. */
   openIncidentOf(type: string, deviceId: string): Incident | undefined {
-    for (const incident of this.incidents.values()) {
-      if (incident.type !== type || !incident.open) continue;
-      if (deviceId === (incident.sonic_id ?? incident.signal_id)) return incident;
-    }
-    return undefined;
+    return [...this.incidents.values()].find(
+      (incident) =>
+        incident.type === type && incident.open && deviceId === (incident.sonic_id ?? incident.signal_id),
+    );
   }
 
   /** Opens an incident, at the first sonic unless told otherwise. */
   openIncident({ type, sonicId, signalId, severity }: IncidentCause): Incident {
-    const first = this.sonics.ids[0] ?? this.wifiSonics.ids[0] ?? null;
-    const sonic_id = sonicId ?? (signalId === undefined ? first : null);
+    const sonic_id = sonicId ?? (signalId === undefined ? (this.thingIds[0] ?? null) : null);
     const incident: Incident = {
       ...open,
       id: uuid(this.#random),
@@ -354,73 +339,73 @@ export class World {
       severity: severity ?? usualSeverity(type),
       signal_id: signalId ?? this.things.get(sonic_id ?? '')?.signal_id ?? null,
       sonic_id,
-      state: this.quiet ? open.state : 'initialising',
       type,
     };
     this.incidents.set(incident.id, incident);
-    this.agenda.after(contactAfterMs, () => this.#contact(incident.id));
-    if (this.incidents.size > mostIncidents) this.#forgetOldestResolved();
+    if (this.incidents.size > maxIncidents) {
+      const oldest = [...this.incidents.values()].find((each) => !each.open);
+      this.incidents.delete(oldest?.id ?? '');
+    }
     this.onIncident('incident.created', incident);
     return incident;
   }
 
   /** Closes an incident because its cause is gone. */
   closeIncident(id: string): void {
-    this.#change(id, resolved);
+    this.#changeIncident(id, resolved);
+  }
+
+  /** Closes the open incident of a type at a device, if there is one. */
+  closeIncidentOf(type: string, deviceId: string): void {
+    this.closeIncident(this.openIncidentOf(type, deviceId)?.id ?? '');
   }
 
   /** Does what a user asks of an incident; false if it does not offer that. */
   actOnIncident(id: string, action: string): boolean {
     const incident = this.incidents.get(id);
     const changes = incident && afterAction(incident, action, this.now);
-    if (!changes) return false;
-    this.#change(id, changes);
-    return true;
+    if (changes) this.#changeIncident(id, changes);
+    return Boolean(changes);
   }
 
-  #change(id: string, changes: Partial<Incident>): void {
-    const wasOpen = this.incidents.get(id)?.open;
+  #changeIncident(id: string, changes: Partial<Incident>): void {
+    const before = this.incidents.get(id);
     this.incidents.change(id, changes);
-    const incident = this.incidents.get(id);
-    if (!incident || incident.open === wasOpen) return;
-    this.onIncident(incident.open ? 'incident.created' : 'incident.closed', incident);
+    const after = this.incidents.get(id);
+    if (!after || after.open === before?.open) return;
+    this.onIncident(after.open ? 'incident.created' : 'incident.closed', after);
   }
 
   /** Cuts a sonic's radio link, which is an incident. */
   dropRadio(sonicId: string): void {
     if (this.things.get(sonicId)?.radio_connection !== 'connected') return;
     this.changeSonic(sonicId, { radio_connection: 'disconnected' });
-    this.#link(sonicId);
+    this.#updateLink(sonicId);
     this.openIncident({ type: 'radio_disconnection', sonicId });
   }
 
   connectRadio(sonicId: string): void {
     this.changeSonic(sonicId, { radio_connection: 'connected' });
-    this.#link(sonicId);
-    this.#resolve('radio_disconnection', sonicId);
+    this.#updateLink(sonicId);
+    this.closeIncidentOf('radio_disconnection', sonicId);
   }
 
   /** Cuts a signal's link to the cloud, which is an incident; its sonics are out of reach. */
   dropCloud(signalId: string): void {
     if (this.signals.get(signalId)?.cloud_connection !== 'connected') return;
     this.signals.change(signalId, { cloud_connection: 'disconnected' });
-    for (const sonicId of this.sonicIdsOf(signalId)) this.#link(sonicId);
+    for (const sonicId of this.sonicIdsOf(signalId)) this.#updateLink(sonicId);
     this.openIncident({ type: 'cloud_disconnection', signalId });
   }
 
   connectCloud(signalId: string): void {
     this.signals.change(signalId, { cloud_connection: 'connected' });
-    for (const sonicId of this.sonicIdsOf(signalId)) this.#link(sonicId);
-    this.#resolve('cloud_disconnection', signalId);
+    for (const sonicId of this.sonicIdsOf(signalId)) this.#updateLink(sonicId);
+    this.closeIncidentOf('cloud_disconnection', signalId);
   }
 
-  #resolve(type: string, deviceId: string): void {
-    const incident = this.openIncidentOf(type, deviceId);
-    if (incident) this.closeIncident(incident.id);
-  }
-
-  /** Lets a sonic know whether the cloud can reach it. */
-  #link(sonicId: string): void {
+  /** Works out whether the cloud can reach a sonic. */
+  #updateLink(sonicId: string): void {
     const device = this.#devices.get(sonicId);
     const sonic = this.things.get(sonicId);
     if (!device || !sonic) return;
@@ -430,33 +415,4 @@ export class World {
     device.lostAt = isOnline ? null : (device.lostAt ?? this.now);
     device.valve.setOnline(isOnline);
   }
-
-  #contact(id: string): void {
-    if (this.incidents.get(id)?.state === 'initialising') this.incidents.change(id, { state: open.state });
-  }
-
-  #forgetOldestResolved(): void {
-    for (const { id, open } of this.incidents.values()) {
-      if (open) continue;
-      this.incidents.delete(id);
-      return;
-    }
-  }
-}
-
-/** A world with its inhabitants, and one incident that waits for a user. */
-export function createWorld(options: WorldOptions): World {
-  const world = new World(options);
-  for (let index = 0; index < options.properties; index++) world.addProperty();
-  for (let index = 0; index < options.signals; index++) {
-    world.addSignal(world.properties.ids[index % options.properties]);
-  }
-  for (let index = 0; index < options.sonics; index++) {
-    world.addSonic(world.signals.ids[index % options.signals]);
-  }
-  for (let index = 0; index < options.wifiSonics; index++) {
-    world.addWifiSonic(world.properties.ids[index % options.properties]);
-  }
-  if (options.sonics + options.wifiSonics > 0) world.openIncident({ type: 'long_flow_alert' });
-  return world;
 }

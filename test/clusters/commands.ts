@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
+import type { LoggedRequest } from '../../src/simulator/server.ts';
 import type { Eyes } from './eyes.ts';
 import type { Fleet, Member } from './fleet.ts';
 import type { Publisher } from './publisher.ts';
@@ -27,7 +27,7 @@ export class Commands {
   readonly list: Command[] = [];
   readonly #fleet: Fleet;
   readonly #eyes: Eyes;
-  readonly #asked = new Set<JudgedRequest>();
+  readonly #asked = new Set<LoggedRequest>();
   readonly #publisher: Publisher;
   #loops: Promise<void>[] = [];
   #isOn = false;
@@ -59,7 +59,7 @@ export class Commands {
   }
 
   /** How often the cloud was asked to move this valve so. */
-  asked(sonicId: string): JudgedRequest[] {
+  asked(sonicId: string): LoggedRequest[] {
     this.#look();
     return [...this.#asked].filter(({ path }) => path.includes(sonicId));
   }

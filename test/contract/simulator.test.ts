@@ -74,9 +74,9 @@ const ofProperty = changes.filter((name) => withIds.includes(name) && !ofUser.in
 /** What a refused change must leave as it was. */
 function changeable(): string {
   const { world } = simulator;
-  const { properties, settings, notifications, signals, sonics, wifiSonics, incidents, invitations } = world;
+  const { properties, settings, notifications, signals, sonics, wifiSonics, incidents } = world;
   const tests = world.thingIds.map((id) => world.pressureTestsOf(id));
-  const records = [properties, settings, notifications, signals, sonics, wifiSonics, incidents, invitations];
+  const records = [properties, settings, notifications, signals, sonics, wifiSonics, incidents];
   return JSON.stringify([records.map((each) => [...each]), [...world.leakProtection, ...world.push], tests]);
 }
 
@@ -163,7 +163,7 @@ it.each(['sign_in', 'patch_sonic', 'command_valve'] as const)(
 
 it('a guest may change nothing of a property, and what is not of one', async () => {
   const before = changeable();
-  for (const id of simulator.world.properties.ids) simulator.world.setRole(id, 'guest');
+  for (const id of simulator.world.properties.ids) simulator.world.roles.set(id, 'guest');
   for (const name of ofProperty) {
     const { status, text } = await ask(name);
     expect([name, status]).toEqual([name, 403]);

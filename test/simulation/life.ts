@@ -1,7 +1,7 @@
 import type { Random } from '../../src/base/backoff.ts';
+import { dayAt } from '../../src/simulator/localTime.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { dayAt } from '../../src/simulator/zone.ts';
 
 /** Something that happens in the homes by itself, or by somebody's hand or phone. */
 type Event = (world: World, random: Random) => string;

@@ -1,9 +1,8 @@
 import { Dispatcher } from 'undici';
 import type { Random } from '../../src/base/backoff.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
-import type { Answer } from '../../src/simulator/judge.ts';
-import { splitTarget } from '../../src/simulator/judge.ts';
-import { route } from '../../src/simulator/routes.ts';
+import type { Answer } from '../../src/simulator/answers.ts';
+import { findOperation } from '../../src/simulator/answers.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
@@ -87,7 +86,7 @@ export class VirtualCloud extends Dispatcher {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { method, path: target } = options;
-    const match = route(method, splitTarget(target).path);
+    const match = findOperation(method, target);
     const isKnown = match.kind === 'operation';
     const request: SeenRequest = {
       origin: String(options.origin),

@@ -1,6 +1,6 @@
 import type { OperationName } from '../../src/cloud/operations.ts';
 import { operationRow } from '../../src/cloud/operations.ts';
-import type { Answer } from '../../src/simulator/judge.ts';
+import type { Answer } from '../../src/simulator/answers.ts';
 import type { World } from '../../src/simulator/world.ts';
 import type { Order, Wish } from './people.ts';
 import type { BrokerTap } from './virtualBroker.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/simulator/judge.ts';
+import type { Answer } from '../../src/simulator/answers.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { Home, minuteMs } from './home.ts';
 

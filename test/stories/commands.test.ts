@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { operationRow } from '../../src/cloud/operations.ts';
-import type { Answer } from '../../src/simulator/judge.ts';
+import type { Answer } from '../../src/simulator/answers.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { changingCommands } from '../support/commandTable.ts';
 import { Home, leisurely, minuteMs, type Request, secondMs } from './home.ts';

@@ -1,12 +1,11 @@
 import { version } from '../../src/base/version.ts';
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes } from '../../src/model/records.ts';
-import { applianceCategories } from '../../src/simulator/applianceCategories.ts';
+import { applianceCategories } from '../../src/simulator/handlers.ts';
+import { localTime } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { localTime } from '../../src/simulator/zone.ts';
 import type { Entity, Shown } from './fakeHomeAssistant.ts';
 import type { Home } from './home.ts';
-import { propertyOf } from './moves.ts';
 
 /** A device of the home, and the world in which it is. */
 export interface Place {
@@ -37,7 +36,7 @@ const atSignalAlone =
 const inProperty =
   ({ world, id }: Place) =>
   (incident: Incident) =>
-    (propertyOf(world, incident.sonic_id) ?? propertyOf(world, incident.signal_id)) === id;
+    world.propertyOfIncident(incident) === id;
 
 const property = ({ world, id }: Place) => world.properties.get(id);
 const settings = ({ world, id }: Place) => world.settings.get(id);
@@ -63,7 +62,7 @@ function days({ world, id }: Place): Map<string, number> {
   return new Map(daily.map(({ date: day, liters }) => [day, liters]));
 }
 const today = ({ world, id }: Pick<Place, 'world' | 'id'>) =>
-  localTime(world.now, world.timezoneOf(propertyOf(world, id)));
+  localTime(world.now, world.timezoneOf(world.propertyOf(id)));
 const dayBefore = (date: string) =>
   new Date(Date.parse(date) - 24 * 60 * 60 * 1_000).toISOString().slice(0, 10);
 const sum = (litres: Iterable<number>) => tenth([...litres].reduce((all, each) => all + each, 0));
@@ -198,7 +197,7 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
 };
 
 const dateOf = ({ world, id }: Place, at: string) =>
-  localTime(Date.parse(at), world.timezoneOf(propertyOf(world, id))).date;
+  localTime(Date.parse(at), world.timezoneOf(world.propertyOf(id))).date;
 
 const isMoved = ({ valveCommands }: Home, id: string) =>
   valveCommands.some(({ target, status }) => target.includes(id) && status === 200);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/simulator/judge.ts';
+import type { Answer } from '../../src/simulator/answers.ts';
 import { Home, hourMs, minuteMs, secondMs } from './home.ts';
 
 const begins = '2026-03-02T09:00:00Z';

@@ -3,7 +3,6 @@ import type { IncidentType } from '../../src/model/records.ts';
 import { bridgeOf } from '../../src/model/shard.ts';
 import type { Machine } from '../simulation/machine.ts';
 import { Home, hourMs, minuteMs, newDisk, type Sections, secondMs } from './home.ts';
-import { moveSignal, moveSonic, orphanSignal, propertyOf } from './moves.ts';
 
 type Kind = 'properties' | 'signals' | 'sonics';
 
@@ -52,7 +51,7 @@ class SharedHome extends Home {
   /** The name of the bridge to which a device belongs. */
   ownerOf(id: string, count: number): string {
     const { properties, sonics } = this.world;
-    const property = properties.has(id) ? id : propertyOf(this.world, id);
+    const property = properties.has(id) ? id : this.world.propertyOf(id);
     return namesOf(count)[bridgeOf(property ?? sonics.get(id)?.signal_id ?? id, count)] ?? '';
   }
 
@@ -425,12 +424,12 @@ describe('a device that moves from the part of one bridge to that of another', (
     await home.pass(minuteMs);
     expect(home.announcements(sonic, id)).toBe(1);
     const before = home.totalOf(sonic);
-    moveSonic(world, sonic, signal);
+    world.sonics.change(sonic, { signal_id: signal });
     await home.pass(20 * minuteMs);
     home.expectShared(2);
     expect(hasLeft(home, 'bridge_0', sonic)).toBe(true);
     const { signal_id: shownAt, property_id: property } = home.json(`sonic/${sonic}`);
-    expect([shownAt, property]).toEqual([signal, propertyOf(world, signal)]);
+    expect([shownAt, property]).toEqual([signal, world.propertyOf(signal)]);
     expect(home.json(`property/${property}/incidents`).open_count).toBe(1);
     expect(home.totalOf(sonic)).toBeGreaterThanOrEqual(before);
     expect(home.text(`sonic/${sonic}/availability`)).toBe('online');
@@ -450,7 +449,7 @@ describe('a device that moves from the part of one bridge to that of another', (
     const sonics = world.sonicIdsOf(signal);
     expect(sonics.length).toBeGreaterThan(0);
     const property = home.oneOf('bridge_0', 2, 'properties');
-    moveSignal(world, signal, property);
+    world.moveToProperty(signal, property);
     for (const name of namesOf(2)) home.broker.publish(`sonic2mqtt/${name}/refresh`, 'PRESS', false);
     await home.pass(10 * minuteMs);
     home.expectShared(2);
@@ -468,7 +467,7 @@ describe('a device that moves from the part of one bridge to that of another', (
     const isAvailable = () => home.entity(sonic, 'valve_valve').isAvailable;
     expect(isAvailable()).toBe(true);
     await home.stop(second);
-    moveSonic(home.world, sonic, home.oneOf('bridge_1', 2, 'signals'));
+    home.world.sonics.change(sonic, { signal_id: home.oneOf('bridge_1', 2, 'signals') });
     await home.pass(20 * minuteMs);
     expect(isAvailable()).toBe(false);
     expect(home.text(`sonic/${sonic}/availability`)).toBe('offline');
@@ -484,7 +483,7 @@ describe('a device that moves from the part of one bridge to that of another', (
     const [first, second] = await home.startAll(2);
     const sonic = home.oneOf('bridge_1', 2);
     await home.stop(first);
-    moveSonic(home.world, sonic, home.oneOf('bridge_0', 2, 'signals'));
+    home.world.sonics.change(sonic, { signal_id: home.oneOf('bridge_0', 2, 'signals') });
     await home.pass(5 * minuteMs);
     expect(hasLeft(home, 'bridge_1', sonic)).toBe(true);
     home.world.removeSonic(sonic);
@@ -500,7 +499,7 @@ describe('a device that moves from the part of one bridge to that of another', (
   it('is shown by the bridge of its own hash where it is in no property', async () => {
     const home = new SharedHome();
     const signal = home.oneOf('bridge_0', 2, 'signals');
-    orphanSignal(home.world, signal);
+    home.world.moveToProperty(signal, undefined);
     const owner = namesOf(2)[bridgeOf(signal, 2)];
     await home.startAll(2);
     home.expectShared(2);
@@ -523,7 +522,7 @@ describe('a filter of properties', () => {
     home.startOne(0, 2, { filters: { properties } });
     home.startOne(1, 2, { filters: { properties: [...properties, 'Nowhere'] } });
     await home.pass(minuteMs);
-    const isChosen = (id: string) => chosen.includes(propertyOf(world, id) ?? id);
+    const isChosen = (id: string) => chosen.includes(world.propertyOf(id) ?? id);
     const owners = home.ids.filter(isChosen).map((id) => [id, home.ownerOf(id, 2)]);
     expect(home.shown).toEqual({
       ...Object.fromEntries(owners),

@@ -3,7 +3,6 @@ import type { DeviceKind } from '../../src/model/devices.ts';
 import { placeOf, untruths } from './entityTruths.ts';
 import { type Entity, FakeHomeAssistant } from './fakeHomeAssistant.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, type Sections } from './home.ts';
-import { moveSignal, moveSonic, orphanSignal, propertyOf } from './moves.ts';
 
 const schedules = { usage: '1m', pressure_tests: '1m', signals: '1m', properties: '1m' };
 const idPattern = /[0-9a-f]{8}-[0-9a-f-]{27}/;
@@ -43,7 +42,7 @@ class ShownHome extends Home {
   /** Of the shown properties: each device's parent and name, and its property if its record has that. */
   devicesOf(shown: readonly string[]): Record<string, object> {
     const { world } = this;
-    const isShown = ({ id }: { readonly id: string }) => shown.includes(propertyOf(world, id) ?? '');
+    const isShown = ({ id }: { readonly id: string }) => shown.includes(world.propertyOf(id) ?? '');
     const rows = [
       { id: 'bridge', parent: undefined, name: 'sonic2mqtt', property: undefined },
       ...[...world.properties.values()]
@@ -52,12 +51,12 @@ class ShownHome extends Home {
       ...[...world.signals.values()].filter(isShown).map(({ id, name }) => ({
         id,
         name,
-        parent: propertyOf(world, id),
-        property: propertyOf(world, id),
+        parent: world.propertyOf(id),
+        property: world.propertyOf(id),
       })),
       ...[...world.sonics.values()]
         .filter(isShown)
-        .map(({ id, name, signal_id }) => ({ id, name, parent: signal_id, property: propertyOf(world, id) })),
+        .map(({ id, name, signal_id }) => ({ id, name, parent: signal_id, property: world.propertyOf(id) })),
     ];
     return Object.fromEntries(
       rows.map(({ id, name, parent, property }) => [
@@ -136,13 +135,13 @@ describe('a house in which things come, move and go', () => {
       [to, from],
       [from, to],
     ] as const) {
-      moveSignal(world, signal, property);
+      world.moveToProperty(signal, property);
       await home.expectShown();
-      expect(propertyOf(world, signal)).toBe(property);
+      expect(world.propertyOf(signal)).toBe(property);
       expect([home.openIncidentsAt(property), home.openIncidentsAt(other)]).toEqual([1, 0]);
     }
     const [there = ''] = world.signalIdsOf(to);
-    moveSonic(world, inSignal, there);
+    world.sonics.change(inSignal, { signal_id: there });
     await home.expectShown();
     expect([home.openIncidentsAt(to), home.openIncidentsAt(from)]).toEqual([1, 0]);
     world.closeIncident(incident.id);
@@ -184,7 +183,7 @@ describe('a house in which things come, move and go', () => {
 
     const bare = world.addSignal();
     await home.expectShown();
-    orphanSignal(world, bare.id);
+    world.moveToProperty(bare.id, undefined);
     world.signals.delete(bare.id);
     await home.expectShown();
     expect(home.happened('device_removed')).toEqual([`sonic ${sonic}`, `signal ${bare.id}`]);
@@ -214,7 +213,7 @@ describe('a selection of properties', () => {
 
     const [signal = ''] = world.signalIdsOf(other);
     for (const property of [chosen, other]) {
-      moveSignal(world, signal, property);
+      world.moveToProperty(signal, property);
       await home.expectShown([chosen]);
       expect(homeAssistant.devices.has(identifier(signal))).toBe(property === chosen);
     }

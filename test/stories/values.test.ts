@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { dayAt } from '../../src/simulator/localTime.ts';
 import { between, pick } from '../../src/simulator/random.ts';
-import { dayAt } from '../../src/simulator/zone.ts';
 import { stateViolations } from '../support/stateJudge.ts';
 import { dayMs, Home, hourMs, minuteMs, secondMs } from './home.ts';
 

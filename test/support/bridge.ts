@@ -1,7 +1,7 @@
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
 import { type OperationName, operationRow } from '../../src/cloud/operations.ts';
 import { type Fault, parseFault } from '../../src/simulator/faults.ts';
-import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
+import type { LoggedRequest } from '../../src/simulator/server.ts';
 import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { atTestEnd } from './childProcess.ts';
 import { type MosquittoOptions, mosquittoAvailable, startMosquitto } from './mosquitto.ts';
@@ -222,12 +222,12 @@ export class TestBridge {
   }
 
   /** The requests for an operation that have reached the cloud. */
-  sent(operation: OperationName): JudgedRequest[] {
+  sent(operation: OperationName): LoggedRequest[] {
     return this.cloud.requests.entries.filter((entry) => entry.operation === operation);
   }
 
   /** The requests that change something, of those that have reached the cloud. */
-  changesSent(): JudgedRequest[] {
+  changesSent(): LoggedRequest[] {
     return this.cloud.requests.entries.filter(({ operation }) => {
       if (operation === null) return false;
       const { retry, session } = operationRow(operation);

@@ -1,5 +1,5 @@
 import { operationRow } from '../../src/cloud/operations.ts';
-import type { JudgedRequest } from '../../src/simulator/requestLog.ts';
+import type { LoggedRequest } from '../../src/simulator/server.ts';
 import { type House, startHouse } from './house.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -136,7 +136,7 @@ export async function outcomesOf(
 }
 
 /** The requests that change something, of those that have reached the cloud. */
-export function changesAt({ simulator }: Pick<House, 'simulator'>): JudgedRequest[] {
+export function changesAt({ simulator }: Pick<House, 'simulator'>): LoggedRequest[] {
   return simulator.requests.entries.filter(({ operation }) => {
     if (operation === null) return false;
     const { retry, session } = operationRow(operation);

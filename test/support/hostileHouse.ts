@@ -4,9 +4,8 @@ import { Secrets } from '../../src/base/secrets.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import { Daemon } from '../../src/daemon.ts';
-import { splitTarget } from '../../src/simulator/judge.ts';
+import { findOperation } from '../../src/simulator/answers.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
-import { route } from '../../src/simulator/routes.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import { VirtualBroker } from '../simulation/virtualBroker.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
@@ -146,7 +145,7 @@ export class HostileHouse {
 
   #exchange(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const { method, path: target } = options;
-    const match = route(method, splitTarget(target).path);
+    const match = findOperation(method, target);
     const headers = options.headers as Record<string, string>;
     const body = typeof options.body === 'string' ? options.body : '';
     const operation = match.kind === 'operation' ? match.name : null;

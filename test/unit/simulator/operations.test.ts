@@ -29,7 +29,7 @@ describe('a list', () => {
     const [cottage = '', flat = ''] = world.properties.ids;
     const [hallway = '', loft = '', garage = ''] = world.signals.ids;
     const [kitchen = '', bathroom = '', , utility = ''] = world.sonics.ids;
-    world.setRole(flat, 'guest');
+    world.roles.set(flat, 'guest');
     for (const [path, ids] of [
       ['sonics?name=BATH', [bathroom]],
       ['sonics_wifi?name=barn', [world.wifiSonics.ids[2]]],

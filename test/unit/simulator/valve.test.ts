@@ -178,11 +178,4 @@ describe('a pressure test', () => {
     world.settings.change(world.propertyOf(id) ?? '', { timezone: 'America/New_York' });
     expect(await byDay()).toEqual([['2025-01-15', 3]]);
   });
-
-  it('is remembered for the newest hundred', async () => {
-    const { world, id } = await visitThing();
-    for (let round = 0; round < 103; round++) world.addPressureTest(id, { source: `round ${round}` });
-    const kept = world.pressureTestsOf(id);
-    expect([kept.length, kept[0]?.source, kept.at(-1)?.source]).toEqual([100, 'round 3', 'round 102']);
-  });
 });

@@ -1,0 +1,168 @@
+import { type AnyOperation, type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
+import type { Faults } from './faults.ts';
+import { handlers, Rejection } from './handlers.ts';
+import type { Sessions } from './sessions.ts';
+import type { World } from './world.ts';
+
+/** Everything that decides what a request is answered with. */
+export interface Cloud {
+  readonly world: World;
+  readonly sessions: Sessions;
+  readonly faults: Faults;
+  readonly pageSize: number;
+}
+
+/** A request as it came in. */
+export interface CloudRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly text: string;
+}
+
+/** What goes back. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** Where a request leads: to an operation, to a path that has other methods, or nowhere. */
+export type Match =
+  | { readonly kind: 'operation'; readonly name: OperationName; readonly params: Record<string, string> }
+  | { readonly kind: 'otherMethods'; readonly allow: string }
+  | { readonly kind: 'nowhere' };
+
+/** An answer in JSON. */
+export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  const contentType = { 'content-type': 'application/json; charset=utf-8' };
+  return { status, headers: { ...contentType, ...headers }, text: JSON.stringify(body) };
+}
+
+/** No valid session, or wrong credentials; clients know that by a body that is not JSON (cloud facts 2). */
+export const denied: Answer = {
+  status: 401,
+  headers: {
+    'content-type': 'text/html; charset=utf-8',
+    'www-authenticate': 'Token realm="Application"',
+  },
+  text: 'HTTP Token: Access denied.\n',
+};
+
+/** Every route, with the parameters of its path as named groups; a slash at the end makes no difference. */
+const routes = operationNames.map((name) => {
+  const { method, path } = operationRow(name);
+  return { name, method, pattern: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`) };
+});
+
+/** Finds the operation of a request in the catalogue. */
+export function findOperation(method: string, target: string): Match {
+  const [path = ''] = target.split('?', 1);
+  const matching = routes.filter(({ pattern }) => pattern.test(path));
+  const route = matching.find((each) => each.method === method);
+  if (route) {
+    const params = Object.entries(route.pattern.exec(path)?.groups ?? {});
+    const decoded = params.map(([name, segment]) => [name, decodeSegment(segment)]);
+    return { kind: 'operation', name: route.name, params: Object.fromEntries(decoded) };
+  }
+  if (matching.length === 0) return { kind: 'nowhere' };
+  return { kind: 'otherMethods', allow: matching.map((each) => each.method).join(', ') };
+}
+
+/** A segment that is not well encoded stays as it is; no record has such an id. */
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Validates a request as the cloud does and carries it out. */
+export function answerRequest(cloud: Cloud, request: CloudRequest): Answer {
+  try {
+    return answer(cloud, request);
+  } catch (error) {
+    if (!(error instanceof Rejection)) return jsonAnswer(500, { message: String(error) });
+    return error.status === 401 ? denied : jsonAnswer(error.status, { message: error.message });
+  }
+}
+
+function answer(cloud: Cloud, request: CloudRequest): Answer {
+  const match = findOperation(request.method, request.target);
+  if (match.kind === 'nowhere') throw new Rejection(404, 'not found');
+  if (match.kind === 'otherMethods') {
+    return jsonAnswer(405, { message: 'method not allowed' }, { allow: match.allow });
+  }
+  const { name, params } = match;
+  const { world, sessions } = cloud;
+  const row = operationRow(name);
+  const token = /^Bearer +(\S+)$/i.exec(request.authorization ?? '')?.[1] ?? '';
+  // An expired token can still be refreshed (interface document 5.4): the handler checks it.
+  const needsNoSession = name === 'sign_in' || (name === 'refresh_token' && token !== '');
+  if (!needsNoSession && !sessions.isValid(token)) return denied;
+  const query = readQuery(row, request.target);
+  const valid = { params, query, body: readBody(row, request), token, world, sessions };
+  // Its parts were read by the path and the schemas of the row, from which the types of the handler come.
+  const result: object | readonly object[] | null = handlers[name](valid as never);
+  if (result === null) return { status: 200, headers: { 'content-type': 'text/plain' }, text: '' };
+  if (!Array.isArray(result)) return jsonAnswer(200, shown(cloud, name, result));
+  return jsonAnswer(200, pageOf(cloud, name, result, Number(query['page'] ?? 1)));
+}
+
+/** One page of a list; beyond its end, one without records. */
+function pageOf(cloud: Cloud, name: OperationName, records: readonly object[], page: number) {
+  const { faults, pageSize } = cloud;
+  if (faults.strike('missing-page', name) === page) throw new Rejection(500, 'internal server error');
+  const all = faults.spoilList(name, records);
+  const total = faults.strike('lying-totals', name) ?? all.length;
+  return {
+    data: all.slice((page - 1) * pageSize, page * pageSize).map((record) => shown(cloud, name, record)),
+    page_number: page,
+    page_size: pageSize,
+    total_entries: total,
+    total_pages: Math.ceil(total / pageSize),
+  };
+}
+
+/** The record as it is shown: faults spoil the last one of its kind. */
+function shown({ world, faults }: Cloud, name: OperationName, record: object): object {
+  if (faults.areNone || !('id' in record)) return record;
+  const { sonics, wifiSonics, signals, properties, incidents } = world;
+  const kinds = [sonics, wifiSonics, signals, properties, incidents];
+  return kinds.some(({ ids }) => ids.at(-1) === record.id) ? faults.spoilRecord(name, record) : record;
+}
+
+function readQuery({ query: schema }: AnyOperation, target: string): Record<string, unknown> {
+  if (!schema) return {};
+  const query = new URLSearchParams(target.split('?').slice(1).join('?'));
+  const values = [...query].map(([key, text]) => [key, readValue(key, text)]);
+  return accepted(schema, Object.fromEntries(values)) as Record<string, unknown>;
+}
+
+function readValue(key: string, text: string): unknown {
+  if (['page', 'month', 'year'].includes(key)) return /^\d+$/.test(text) ? Number(text) : text;
+  return key === 'open' && ['true', 'false'].includes(text) ? text === 'true' : text;
+}
+
+function readBody({ body: schema }: AnyOperation, { contentType, text }: CloudRequest): unknown {
+  if (!schema) return undefined;
+  if (text === '') return accepted(schema, {});
+  if (!/^application\/json\b/i.test(contentType ?? '')) {
+    throw new Rejection(415, 'the body must be application/json');
+  }
+  try {
+    return accepted(schema, JSON.parse(text));
+  } catch (error) {
+    throw error instanceof SyntaxError ? new Rejection(400, 'the body is not JSON') : error;
+  }
+}
+
+function accepted(schema: NonNullable<AnyOperation['body']>, value: unknown): unknown {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const problems = error.issues.map(({ path, message }) => [...path, message].join(': '));
+  throw new Rejection(422, problems.join('; '));
+}

@@ -1,0 +1,110 @@
+import type { Random } from '../base/backoff.ts';
+import { runNightlyTests } from './pressureTests.ts';
+import { between, pick } from './random.ts';
+import type { World } from './world.ts';
+
+/** Something that happens by itself; `minuteMs` is less than a minute in a world that is faster. */
+type RandomEvent = (world: World, random: Random, minuteMs: number) => void;
+
+const leaks = ['high_volume_alert', 'long_flow_alert'];
+const otherIncidents = [
+  ...['health_check_failed', 'legionella_risk', 'legionella_high_risk', 'low_water_temperature'],
+  ...['water_presence_detected', 'low_temperature', 'high_temperature', 'high_humidity'],
+  ...['advanced_valve_misalignment', 'backup_battery_usage'],
+];
+
+const weights: readonly (readonly [weight: number, event: RandomEvent])[] = [
+  [4, passingIncident(leaks)],
+  [4, passingIncident(otherIncidents)],
+  [3, dropRadio],
+  [1, dropCloud],
+  [2, turnHandle],
+  [2, runBatteryDown],
+  [4, changeSignalStrengths],
+];
+const events = weights.flatMap(([weight, event]) => Array.from({ length: weight }, () => event));
+
+/**
+ * Lets the world live: something every minute or two in a small one, more often in a large one, tests at night; `speed`
+ * times as often.
+ */
+export function startRandomEvents(world: World, random: Random, speed: number): void {
+  const minuteMs = 60_000 / speed;
+  const meanMs = (1.5 * minuteMs) / Math.sqrt(Math.max(1, world.thingIds.length / 4));
+  const wait = () => {
+    world.schedule.after(meanMs * (0.5 + random()), () => {
+      pick(random, events)?.(world, random, minuteMs);
+      wait();
+    });
+  };
+  if (world.thingIds.length > 0) wait();
+  runNightlyTests(world, random);
+}
+
+// The first sonic and its hub are spared by everything that keeps a valve from obeying, so that anyone who tries
+// things out on it sees them work.
+const anySonicButFirst = (world: World, random: Random) => pick(random, world.thingIds.slice(1));
+
+function passingIncident(types: readonly string[]): RandomEvent {
+  return (world, random, minuteMs) => {
+    const type = pick(random, types);
+    const sonicId = pick(random, world.thingIds);
+    if (!type || !sonicId || world.openIncidentOf(type, sonicId)) return;
+    const { id } = world.openIncident({ type, sonicId });
+    world.schedule.after(between(random, 2, 6) * minuteMs, () => world.closeIncident(id));
+  };
+}
+
+function dropRadio(world: World, random: Random, minuteMs: number): void {
+  const sonicId = anySonicButFirst(world, random);
+  if (!sonicId) return;
+  world.dropRadio(sonicId);
+  world.schedule.after(between(random, 1, 4) * minuteMs, () => world.connectRadio(sonicId));
+}
+
+function dropCloud(world: World, random: Random, minuteMs: number): void {
+  const signalId = pick(random, world.signals.ids.slice(1));
+  if (!signalId) return;
+  world.dropCloud(signalId);
+  world.schedule.after(between(random, 1, 3) * minuteMs, () => world.connectCloud(signalId));
+}
+
+/** Somebody closes the valve at its handle, and opens it again some minutes later. */
+function turnHandle(world: World, random: Random, minuteMs: number): void {
+  const sonicId = anySonicButFirst(world, random);
+  const valve = world.valve(sonicId ?? '');
+  if (!sonicId || !valve?.isResting || valve.settled === 'closed') return;
+  valve.put('closed');
+  const { id } = world.openIncident({ type: 'device_handle_moved', sonicId });
+  world.schedule.after(between(random, 2, 5) * minuteMs, () => {
+    if (valve.isResting) valve.put('open');
+    world.closeIncident(id);
+  });
+}
+
+/** One step down; a low one is an incident, sometimes too weak for the handle, and is replaced after a while. */
+function runBatteryDown(world: World, random: Random, minuteMs: number): void {
+  const sonicId = anySonicButFirst(world, random);
+  const valve = world.valve(sonicId ?? '');
+  if (!sonicId || !valve) return;
+  const battery = world.things.get(sonicId)?.battery;
+  if (battery === 'high') world.changeSonic(sonicId, { battery: 'mid' });
+  if (battery !== 'mid') return;
+  world.changeSonic(sonicId, { battery: 'low' });
+  valve.weak = random() < 0.3;
+  world.openIncident({ type: 'low_battery_level', sonicId });
+  world.schedule.after(between(random, 5, 15) * minuteMs, () => {
+    world.changeSonic(sonicId, { battery: 'high' });
+    valve.weak = false;
+    world.closeIncidentOf('low_battery_level', sonicId);
+    world.closeIncidentOf('battery_too_low_to_move_handle', sonicId);
+  });
+}
+
+function changeSignalStrengths(world: World, random: Random): void {
+  const sonicId = pick(random, world.thingIds);
+  const signalId = pick(random, world.signals.ids);
+  if (sonicId) world.changeSonic(sonicId, { radio_rssi: between(random, 120, 200) });
+  if (signalId) world.signals.change(signalId, { wifi_rssi: -between(random, 42, 78) });
+  if (sonicId) world.wifiSonics.change(sonicId, { wifi_rssi: -between(random, 42, 78) });
+}

@@ -1,0 +1,43 @@
+interface Entry {
+  readonly time: number;
+  readonly run: () => void;
+}
+
+/**
+ * What is going to happen, by time. Nothing runs by itself: `runUntil` catches up, and each callback sees its own time
+ * as `now`. So an idle simulation costs nothing, and the same requests at the same times give the same world.
+ */
+export class Schedule {
+  /** The next one first. */
+  #entries: Entry[] = [];
+  #now: number;
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  /** Ms since 1970: how far the schedule has run, or the time of the callback that is running. */
+  get now(): number {
+    return this.#now;
+  }
+
+  /** Runs the callback once `delayMs` have passed; the returned function cancels. */
+  after(delayMs: number, run: () => void): () => void {
+    const entry: Entry = { time: this.#now + delayMs, run };
+    const index = this.#entries.findIndex(({ time }) => time > entry.time);
+    this.#entries.splice(index === -1 ? this.#entries.length : index, 0, entry);
+    return () => {
+      this.#entries = this.#entries.filter((each) => each !== entry);
+    };
+  }
+
+  /** Runs everything that is due by the given time, in order. */
+  runUntil(now: number): void {
+    for (let next = this.#entries[0]; next && next.time <= now; next = this.#entries[0]) {
+      this.#entries.shift();
+      this.#now = next.time;
+      next.run();
+    }
+    this.#now = Math.max(this.#now, now);
+  }
+}
