@@ -5,7 +5,7 @@ import { readSpoken } from '../support/spokenLines.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const page = 'docs/reference/messages.md';
-const [, explained = ''] = readFileSync(`${project}${page}`, 'utf8').split('\n## What it says\n');
+const [, explained = ''] = readFileSync(`${project}${page}`, 'utf8').split('\n## All messages\n');
 const { lines, texts } = readSpoken(`${project}src`);
 
 /** Parts of lines, and words of others that are recognised: nobody reads them by themselves. */
