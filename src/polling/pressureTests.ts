@@ -22,13 +22,10 @@ export class PressureTestPoll {
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
   async poll(): Promise<PollFailure | null> {
-    const { store, statuses } = this.#parts;
     const clock = clockProblem(this.#parts);
     if (clock) return { kind: 'unreadable', ...clock };
-    const ids = unknownFirst(store, 'pressureTests');
-    let read = 0;
-    const onProgress = () => statuses.recordProgress('pressure_tests', ++read, ids.length);
-    return incomplete(await querySonics(this.#parts, 'pressure_tests', ids, this.#query(), onProgress));
+    const ids = unknownFirst(this.#parts.store, 'pressureTests');
+    return incomplete(await querySonics(this.#parts, 'pressure_tests', ids, this.#query()));
   }
 
   /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */

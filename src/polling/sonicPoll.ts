@@ -24,18 +24,17 @@ const maxClockErrorMs = 24 * 3_600_000;
 
 /**
  * Sends the query for each of the sonics; resolves to what could not be read. Rejects if nothing could be read.
- * `onProgress` is called after each.
  */
 export async function querySonics(
   { client, statuses, signal, clock }: SonicPollParts,
   slice: SonicPollName,
   sonicIds: readonly string[],
   query: DeviceQuery,
-  onProgress: () => void,
 ): Promise<PollProblem | null> {
+  let read = 0;
   const failure = await fetchPerDevice(sonicIds, query, {
     client,
-    onProgress,
+    onProgress: () => statuses.recordProgress(slice, ++read, sonicIds.length),
     // The last sonic is read well before the first is due again, even if as many Wi-Fi sonics follow.
     withinMs: 0.4 * statuses.periodMs(slice),
     clock,

@@ -20,15 +20,13 @@ export class TelemetryPoll {
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
   async poll(): Promise<PollFailure | null> {
-    const { store, statuses, signal } = this.#parts;
+    const { store, signal } = this.#parts;
     const known = new Set(store.ids('sonic'));
     for (const id of this.#silent) if (!known.has(id)) this.#silent.delete(id);
     // A sonic whose radio link is down measures nothing.
     const linked = [...known].filter(
       (id) => isConnected(store.sonicView(id)?.sonic.radio_connection ?? null) !== false,
     );
-    let read = 0;
-    const onProgress = () => statuses.recordProgress('telemetry', ++read, linked.length);
     // Each kind of sonic has an operation of its own, and one of the two may fail.
     const problems: PollProblem[] = [];
     const errors: unknown[] = [];
@@ -38,7 +36,7 @@ export class TelemetryPoll {
       if (ids.length === 0) continue;
       queries += 1;
       try {
-        const problem = await querySonics(this.#parts, 'telemetry', ids, this.#query(isWifi), onProgress);
+        const problem = await querySonics(this.#parts, 'telemetry', ids, this.#query(isWifi));
         if (problem) problems.push(problem);
       } catch (error) {
         if (signal.aborted) throw error;

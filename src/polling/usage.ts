@@ -36,14 +36,12 @@ export class UsagePoll {
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
   async poll(): Promise<PollFailure | null> {
-    const { store, statuses } = this.#parts;
+    const { store } = this.#parts;
     const clock = clockProblem(this.#parts);
     if (clock) return { kind: 'unreadable', ...clock };
     const ids = unknownFirst(store, 'usage');
     for (const id of ids) if (store.usage.of(id) === undefined) this.#update(id);
-    let read = 0;
-    const onProgress = () => statuses.recordProgress('usage', ++read, ids.length);
-    return incomplete(await querySonics(this.#parts, 'usage', ids, this.#query(), onProgress));
+    return incomplete(await querySonics(this.#parts, 'usage', ids, this.#query()));
   }
 
   /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
