@@ -60,16 +60,10 @@ const thresholds = {
 const userFields: readonly string[] = ['first_name', 'last_name', 'email', 'phone', 'language'];
 
 /** The words by which the cloud tells water apart. */
-export const applianceCategories: readonly { readonly id: string; readonly name: string }[] = [
-  { id: 'toilet', name: 'Toilet' },
-  { id: 'tap', name: 'Tap' },
-  { id: 'shower', name: 'Shower' },
-  { id: 'bath', name: 'Bath' },
-  { id: 'washing_machine', name: 'Washing machine' },
-  { id: 'dishwasher', name: 'Dishwasher' },
-  { id: 'garden', name: 'Garden' },
-  { id: 'other', name: 'Other' },
-];
+const categories = ['Toilet', 'Tap', 'Shower', 'Bath', 'Washing machine', 'Dishwasher', 'Garden', 'Other'];
+export const applianceCategories: readonly { readonly id: string; readonly name: string }[] = categories.map(
+  (name) => ({ id: name.toLowerCase().replace(' ', '_'), name }),
+);
 
 /** One handler for each row of the catalogue. A thing of the customers' app is a sonic, a hub its signal. */
 export const handlers: Handlers = {

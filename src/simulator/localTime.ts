@@ -2,21 +2,6 @@
 
 const quarterMs = 15 * 60_000;
 
-/** Date (YYYY-MM-DD) and time (HH:MM) somewhere. */
-export interface LocalTime {
-  readonly date: string;
-  readonly time: string;
-}
-
-/** A day of a calendar, in ms since 1970: it is longer or shorter than others when clocks are changed. */
-export interface LocalDay {
-  /** YYYY-MM-DD. */
-  readonly date: string;
-  readonly startMs: number;
-  /** The next one's start. */
-  readonly endMs: number;
-}
-
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
@@ -28,10 +13,19 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Date and time in that time zone. */
-export function localTime(now: number, timeZone: string): LocalTime {
+/** Date (YYYY-MM-DD) and time (HH:MM) in that time zone. */
+export function localTime(now: number, timeZone: string): { readonly date: string; readonly time: string } {
   const [date = '', time = ''] = formatOf(timeZone).format(now).split(' ');
   return { date, time };
+}
+
+/** A day of a calendar, in ms since 1970: it is longer or shorter than others when clocks are changed. */
+interface LocalDay {
+  /** YYYY-MM-DD. */
+  readonly date: string;
+  readonly startMs: number;
+  /** The next one's start. */
+  readonly endMs: number;
 }
 
 // The newest of each time zone, since most callers ask for the present one.

@@ -30,6 +30,24 @@ describe('a world', () => {
     expect(shown(rarely.simulator.world)).toEqual(shown(often.simulator.world));
   });
 
+  it('lets things happen in order of time, then of entry, each at its own time', () => {
+    const { clock, simulator } = simulate({ quiet: true });
+    const { schedule } = simulator.world;
+    const start = schedule.now;
+    const ran: string[] = [];
+    for (const [delayMs, name] of [
+      [30, 'late'],
+      [10, 'first'],
+      [10, 'second'],
+    ] as const) {
+      schedule.after(delayMs, () => ran.push(`${name} ${schedule.now - start}`));
+    }
+    schedule.after(10, () => ran.push('cancelled'))();
+    clock.advance(40);
+    expect(simulator.world.now - start).toBe(40);
+    expect(ran).toEqual(['first 10', 'second 10', 'late 30']);
+  });
+
   it('keeps its ids and names from one version to the next, and has others for another seed', () => {
     const { world } = simulate({ quiet: true, wifiSonics: 1 }).simulator;
     const [property] = world.properties.values();
