@@ -11,9 +11,9 @@ const ownWords = `
   broker but by bytes can cannot certificate changed changes check choose client closed cloud code command commands complete
   condition conflict connect connected connection connections contains content could count data denied did different
   directory disk does done down e-mail embedded empty end ended error errors every exist expected expired fail failed
-  false field fields file files filter folder for found free from full given goes got handshake has have host hosts http
+  false field fields file files filter folder for found free fresh from full given goes got handshake has have host hosts http
   https hub hubs id ids if in incident incidents incomplete interrupted invalid is issuer it its json keep key known
-  larger left less level lines list listens local long longer machine many may mean means message messages minimum
+  larger left less level lines list listens local long longer lost machine many may mean means message messages minimum
   missing month more most mqtt mqtts must name named needs network never next no none nobody not nothing now number object
   of off offer offers on once one only open operation option options or other others out own page pages password
   permitted port problem problems program promised properties property proxy published rate reach reached read readable
