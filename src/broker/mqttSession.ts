@@ -198,10 +198,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Hands over what the broker keeps under the filters. Each filter is read by itself, at QoS 0, since a default Mosquitto
-   * drops what it cannot write at once beyond a thousand messages. It ends with the answer to a ping that was sent behind
-   * the subscription: most brokers send all before. Then `onRead` is told whether that may be all: not where one filter
-   * found a thousand. What comes later is still handed over, until the reading resolves.
+   * Hands over what the broker keeps under the filters, at QoS 0, since a default Mosquitto drops all but a thousand
+   * messages of a QoS 1 subscription. At QoS 0 it drops what it cannot write at once beyond a thousand, so where as many
+   * came each filter is read by itself. It ends with the answer to a ping that was sent behind the subscriptions: most
+   * brokers send all before. Then `onRead` is told whether that may be all: not where one filter found a thousand. What
+   * comes later is still handed over, until the reading resolves.
    */
   readRetained(
     filters: readonly string[],
@@ -227,6 +228,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
         if (!this.isLive) throw new NotConnectedError();
       }
     };
+    const show = async (some: readonly string[]) => {
+      const before = count;
+      await this.#subscribe(some, { nl: true });
+      // Not sooner: Mosquitto's system would hold this answer back until that one is acknowledged, for up to 40 ms.
+      await this.#pingAnswered();
+      return count - before < mostSurelySent;
+    };
     this.#reader = (message) => {
       if (message.isRetained) {
         heardAt = this.#clock.monotonic();
@@ -235,11 +243,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       found(message);
     };
     try {
-      let isAll = true;
-      for (const filter of filters) {
-        const before = count;
-        await Promise.all([this.#subscribe([filter], { nl: true }), this.#pingAnswered()]);
-        if (count - before >= mostSurelySent) isAll = false;
+      let isAll = await show(filters);
+      if (!isAll && filters.length > 1) {
+        this.#client.unsubscribe([...filters]);
+        isAll = true;
+        for (const filter of filters) isAll = (await show([filter])) && isAll;
       }
       if (count === 0) await untilQuiet(quietMs);
       onRead(isAll);
