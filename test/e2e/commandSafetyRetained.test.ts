@@ -19,7 +19,7 @@ import { waitFor } from '../support/waitFor.ts';
 const refused = ({ topic }: Pick<SafetyCommand, 'topic'>) => ({
   topic,
   status: 'refused',
-  reason: expect.stringMatching(/^a retained command would be carried out again at each restart/),
+  reason: expect.stringMatching(/^the command was sent with the retain flag/),
   http_status: null,
 });
 const byTopic = (left: { topic: string }, right: { topic: string }) => left.topic.localeCompare(right.topic);

@@ -95,7 +95,7 @@ describe('a valve command', () => {
     expect(performance.now() - startMs).toBeLessThan(3_500);
     cloud.setFaults([]);
     await bridge.command('bridge/refresh', '');
-    expect(bridge.outcomes(valve).at(-1)?.reason).toMatch(/it was not sent/);
+    expect(bridge.outcomes(valve).at(-1)?.reason).toMatch(/This one was not sent/);
     expect(sinceLast()).toEqual({ statuses: ['error', 'error', 'ok'], actions: ['close'] });
   });
 
@@ -162,7 +162,10 @@ describe('a command', () => {
     for (const [index, path] of topics.entries()) {
       await mqtt.publish(`sonic2mqtt/${path}`, String(payloads[index]), { retain: true });
     }
-    const refusals = () => bridge.outcomes().filter(({ reason }) => reason?.startsWith('a retained command'));
+    const refusals = () =>
+      bridge
+        .outcomes()
+        .filter(({ reason }) => reason?.startsWith('the command was sent with the retain flag'));
     await waitFor(() => refusals().length === topics.length, { what: 'the live refusals' });
     await bridge.program.stop();
     bridge.start();

@@ -45,7 +45,7 @@ describe('a command is refused and does not reach the cloud', () => {
     expect(outcomes).toHaveLength(early.length);
     for (const { topic, status, reason } of outcomes) {
       expect([topic, status]).toEqual([topic, 'refused']);
-      expect(reason).toMatch(/^there is no .*: the cloud could not be read completely yet$/);
+      expect(reason).toMatch(/^there is no .*\. The cloud was not read completely yet$/);
     }
     cloud.setFaults([]);
     await bridge.untilShown();
