@@ -58,6 +58,7 @@ describe('the button that resolves incidents', () => {
     const cold = home.open('low_temperature', first, 'dismiss');
     const moved = home.open('device_handle_moved', second, 'resolve');
     await home.start();
+    home.strike = ({ operation }) => (operation === 'list_incidents' ? 'hang-before' : null);
     const { command_topic: topic, payload_press: press } =
       home.discovery(first).components.button_resolve_incidents;
     expect(topic).toBe(`sonic2mqtt/sonic/${first}/incidents/action`);
@@ -68,7 +69,7 @@ describe('the button that resolves incidents', () => {
     });
     expect(home.acted.toSorted()).toEqual([`${cold}: dismiss`, `${leak}: resolve`].toSorted());
     expect([leak, cold, moved].map((id) => world.incidents.get(id)?.open)).toEqual([false, false, true]);
-    // By the cloud's answers, long before the next poll.
+    // By the cloud's answers alone.
     expect([leak, cold, moved].map((id) => home.text(`incident/${id}`) !== undefined)).toEqual([
       false,
       false,
@@ -164,7 +165,8 @@ describe('an action', () => {
 
   it('that only some incidents take is an error that counts them, and what is true is read again', async () => {
     const home = new CalmHome();
-    const { world, first } = home;
+    const { world, first, second } = home;
+    const alone = home.open('low_temperature', second, 'dismiss');
     const types = ['high_volume_alert', 'low_temperature', 'high_humidity'] as const;
     const [gone = ''] = types.map((type) => home.open(type, first, 'dismiss'));
     await home.start();
@@ -177,6 +179,10 @@ describe('an action', () => {
     expect(home.acted).toHaveLength(3);
     await home.pass(minuteMs);
     expect(home.entity(first, 'sensor_open_incidents').state).toBe(0);
+    world.closeIncident(alone);
+    expect(await home.ask(`incident/${alone}/action`, 'dismiss')).toMatchObject({ status: 'error' });
+    await home.pass(minuteMs);
+    expect(home.entity(second, 'sensor_open_incidents').state).toBe(0);
     home.machine.kill();
   });
 
@@ -239,6 +245,8 @@ describe('the start of a pressure test', () => {
       http_status: 409,
       reason: expect.stringContaining('a pressure test is running'),
     });
+    await home.pass(2 * minuteMs);
+    expect(home.entity(first, 'sensor_pressure_tests_today').state).toBe(1);
     home.machine.kill();
   });
 });
@@ -255,6 +263,7 @@ describe('the opening of an incident', () => {
     const home = await startedHome();
     const sonic = home.world.addSonic(home.signalId);
     const leak = home.open('high_volume_alert', sonic.id, 'resolve');
+    home.world.incidents.change(leak, { signal_id: home.signalId });
     await home.pass(minuteMs);
     expect(home.announcedAt(leak)).toEqual([`sonic/${sonic.id}/incident`]);
     expect(home.told('incident_opened')).toEqual([leak]);
