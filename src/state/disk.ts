@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { lockFolder } from './lock.ts';
 
@@ -58,8 +58,17 @@ export function describeDiskError(error: unknown): string {
   return error.message.replace(/, \w+( '.*)?$/s, '');
 }
 
+/** Makes the folder and those above it. Node's own way never ends where the system makes no folders, as in /proc. */
 async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  const make = () => mkdir(path, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' && dirname(path) !== path) {
+      await makeFolder(dirname(path));
+      await make();
+    } else if (!(await stat(path).catch(() => null))?.isDirectory()) throw error;
+  }
 }
 
 /** Without this a power cut may undo the rename. Some network shares cannot do it. */

@@ -15,6 +15,12 @@ describe('a file that is written', () => {
     expect([modeOf(file), modeOf(top), modeOf(join(top, 'folder'))]).toEqual([0o600, 0o700, 0o700]);
   });
 
+  it.runIf(process.platform === 'linux')('fails in words where the system makes no folders', async () => {
+    await expect(systemDisk.write('/proc/nope/state.json', 'text')).rejects.toThrow(
+      'no such file or directory',
+    );
+  });
+
   it('replaces one that was for everybody, and one that was left half-written, and leaves nothing else', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'state.json');
