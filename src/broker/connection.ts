@@ -187,7 +187,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     session.on('connected', () => {
       this.#latest = session;
       this.#known.add(url);
-      // In a series of short connections only the first return is told, and then the one that lasts.
+      // In a series of short connections the log has only the first return, and then the one that lasts.
       if (this.#relapses <= 1) this.#sayConnected(url, version);
       else cancelSaying = this.#clock.after(lastingMs, () => this.#sayConnected(url, version));
       this.emit('connected');

@@ -63,7 +63,7 @@ const lateMs = 1_500;
 const mostInFlight = 65_535;
 
 /**
- * One client's connection to one address of the broker, from its first packet to its end; it is never made anew. All
+ * One client's connection to one address of the broker, from its first packet to its end; it never reconnects. All
  * that is known of a connection is here, and it knows nothing of the ones before.
  */
 export class MqttSession extends EventEmitter<MqttSessionEvents> {
@@ -201,7 +201,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
    * Hands over what the broker keeps under the filters, at QoS 0, since a default Mosquitto drops all but a thousand
    * messages of a QoS 1 subscription. At QoS 0 it drops what it cannot write at once beyond a thousand, so where as many
    * came each filter is read by itself. It ends with the answer to a ping that was sent behind the subscriptions: most
-   * brokers send all before. Then `onRead` is told whether that may be all: not where one filter found a thousand. What
+   * brokers send all before. Then `onRead` is called with whether that may be all: not if one filter found a thousand. What
    * comes later is still handed over, until the reading resolves.
    */
   readRetained(
@@ -291,7 +291,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#pings.start();
     this.#largestPacket = properties.maximumPacketSize ?? Number.POSITIVE_INFINITY;
     const { subscriptions, will, overheard = [] } = this.#options;
-    // Whoever may not read its own topics goes without: commands come all the same.
+    // A broker may forbid reading one's own topics. Commands work without them.
     const ownTopics = [...(will ? [will.topic] : []), ...overheard];
     // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
     this.#subscribe(subscriptions, { rap: true }, ownTopics).then(

@@ -163,7 +163,7 @@ export class Retained {
     const words = `The MQTT broker did not take ${topic}: ${errorMessage(error)}`;
     if (this.#refused.size < mostRefusalsTold) this.#log.warn({ topic }, words);
     else if (this.#refused.size === mostRefusalsTold)
-      this.#log.warn({ topic }, `${words}. Others are told at level debug`);
+      this.#log.warn({ topic }, `${words}. Further ones are logged at level debug`);
     else this.#log.debug({ topic }, words);
   }
 }

@@ -1,21 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { listenProblem } from '../base/listenProblem.ts';
 import { type Fault, faultGrammar, faultUsage, parseFault } from '../simulator/faults.ts';
-import { demoCredentials, Simulator } from '../simulator/simulator.ts';
+import { demoCredentials, Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 
-/** The options of `simulate`, those of the simulator. */
-interface SimulateOptions {
-  readonly port?: number;
-  readonly seed?: number;
-  readonly properties?: number;
-  readonly signals?: number;
-  readonly sonics?: number;
-  readonly wifiSonics?: number;
-  readonly email?: string;
-  readonly password?: string;
-  readonly fault?: readonly Fault[];
-}
+/** The options of `simulate`: some of the simulator's, and each `--fault`. */
+type SimulateOptions = Pick<
+  SimulatorOptions,
+  'port' | 'seed' | 'properties' | 'signals' | 'sonics' | 'wifiSonics' | 'email' | 'password'
+> & { readonly fault?: readonly Fault[] };
 
 /** Adds the option for faults to `simulate`, and the table of faults to its help. */
 export function addFaults(command: Command): void {

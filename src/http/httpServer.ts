@@ -155,7 +155,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
       }
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
-      // Node's maxConnections would turn away whoever comes next: strangers that reconnect at once would keep all others out.
+      // Node's maxConnections would reject new connections: clients that reconnect at once would keep all others out.
       const [oldest] = this.#connections;
       if (!oldest || this.#connections.size <= limits.connections) return;
       this.#connections.delete(oldest);

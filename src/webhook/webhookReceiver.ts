@@ -59,7 +59,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
       this.#log.debug('Webhook called. Updating now');
       this.emit('delivery');
     }
-    // Whoever does not know the address learns nothing.
+    // A client without the right address learns nothing.
     const isExplained = refusal !== null && outcome !== 'not_found';
     return {
       status: statuses[outcome],

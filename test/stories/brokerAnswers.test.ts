@@ -105,7 +105,7 @@ describe('a broker that', () => {
     // Everything is published again, and refused.
     home.broker.publish('homeassistant/status', 'online', false);
     await home.pass(5 * minuteMs);
-    expect(home.linesFrom(0).join('\n')).toMatch(/Others are told at level debug/);
+    expect(home.linesFrom(0).join('\n')).toMatch(/Further ones are logged at level debug/);
     expect(refusals(home)).toHaveLength(10);
     expect(refusals(home).filter((line) => !words.test(line))).toEqual([]);
     expect(home.json(`sonic/${sonicId}`).valve).toBe('open');
@@ -130,7 +130,7 @@ describe('a broker that', () => {
     hangUpOnAll(home);
     await home.pass(5 * minuteMs);
     expect(home.linesFrom(0).join('\n')).toMatch(
-      /has \d+ bytes; the broker takes 120.*Others are told at level debug/,
+      /has \d+ bytes; the broker takes 120.*Further ones are logged at level debug/,
     );
     expect(refusals(home)).toHaveLength(10);
     home.wire.play();

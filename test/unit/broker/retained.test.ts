@@ -210,7 +210,7 @@ describe('retained messages', () => {
     await retained.settle();
     expect(lines.messages).toHaveLength(10);
     expect(lines.messages.at(-1)).toBe(
-      'warn: The MQTT broker did not take many/9: quota exceeded. Others are told at level debug',
+      'warn: The MQTT broker did not take many/9: quota exceeded. Further ones are logged at level debug',
     );
     expect(retained.hasRefusals).toBe(true);
     isFull = false;
