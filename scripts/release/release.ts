@@ -28,14 +28,14 @@ export function releaseOf(tag: string, folder: string): Release | { readonly pro
   if (tag !== `v${version}`)
     return { problem: `the tag is ${tag}, and package.json has ${version}: v${version}` };
   const [, ...sections] = readFileSync(join(folder, 'CHANGELOG.md'), 'utf8').split(/^## /m);
-  const named = (heading: string) => sections.find((each) => each.startsWith(`[${heading}]`));
+  const named = (heading: string) => sections.find((each) => each.split(/\s/, 1)[0] === heading);
   const section = named(version);
-  if (section === undefined) return { problem: `CHANGELOG.md has no section [${version}]` };
+  if (section === undefined) return { problem: `CHANGELOG.md has no section ${version}` };
   if (/^[-*#]/m.test(named('Unreleased') ?? '')) {
-    return { problem: `CHANGELOG.md has changes under [Unreleased], which belong to [${version}]` };
+    return { problem: `CHANGELOG.md has changes under Unreleased, which belong to ${version}` };
   }
   const [heading = '', ...lines] = section.split('\n');
-  if (!/\d{4}-\d\d-\d\d$/.test(heading)) return { problem: `CHANGELOG.md has no date for [${version}]` };
+  if (!/\d{4}-\d\d-\d\d$/.test(heading)) return { problem: `CHANGELOG.md has no date for ${version}` };
   const notes = `${lines.join('\n').trim()}\n`;
   return { version, channel: version.includes('-') ? 'next' : 'latest', notes };
 }

@@ -63,7 +63,7 @@ describe('a tag', () => {
     return folder;
   }
   const good =
-    '# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n\n- This.\n\n## [1.1.0] - 2026-11-01\n\n- That.\n';
+    '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-12-01\n\n### Added\n\n- This.\n\n## 1.1.0 - 2026-11-01\n\n- That.\n';
 
   it('becomes a release with the words of its section', () => {
     expect(releaseOf('v1.2.0', projectWith({ version: '1.2.0' }, good))).toEqual({
@@ -74,14 +74,14 @@ describe('a tag', () => {
   });
 
   it('of a version to be tried is for those who ask for it', () => {
-    const folder = projectWith({ version: '1.3.0-rc.1' }, `## [1.3.0-rc.1] - 2026-12-02\n\n- New.\n`);
+    const folder = projectWith({ version: '1.3.0-rc.1' }, `## 1.3.0-rc.1 - 2026-12-02\n\n- New.\n`);
     expect(releaseOf('v1.3.0-rc.1', folder)).toMatchObject({ channel: 'next' });
   });
 
   it.each([
     ['v1.2.1', '1.2.0', good, /the tag is v1\.2\.1/],
-    ['v1.3.0', '1.3.0', good, /no section \[1\.3\.0\]/],
-    ['v1.2.0', '1.2.0', good.replace('[Unreleased]\n', '[Unreleased]\n\n- Later.\n'), /under \[Unreleased\]/],
+    ['v1.3.0', '1.3.0', good, /no section 1\.3\.0/],
+    ['v1.2.0', '1.2.0', good.replace('Unreleased\n', 'Unreleased\n\n- Later.\n'), /under Unreleased/],
     ['v1.2.0', '1.2.0', good.replace(' - 2026-12-01', ''), /no date/],
   ])('%s of %s that does not agree is refused in words', (tag, own, changelog, words) => {
     const found = releaseOf(tag, projectWith({ version: own }, changelog));
