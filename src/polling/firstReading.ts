@@ -2,9 +2,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Poller } from './poller.ts';
-import { describeProgress } from './pollStatus.ts';
+import type { PollName, PollProgress } from './pollStatus.ts';
 
 const progressEveryMs = 10_000;
+
+/** What polls read, in the words of the log, if they are not called so. */
+const contents: Readonly<Partial<Record<PollName, string>>> = { signals: 'hubs', sonics: 'valves' };
 
 /** Says in the log how far the first reading of the account is, and what was found once that is certain. */
 export class FirstReading {
@@ -49,9 +52,20 @@ export class FirstReading {
   #sayFound(): void {
     if (this.#isFoundSaid || !this.#areListsRead || !this.#store.isResolved) return;
     this.#isFoundSaid = true;
-    const { properties, signals, sonics, open_incidents: incidents } = this.#store.counts();
+    const { properties, signals: hubs, sonics: valves, open_incidents: incidents } = this.#store.counts();
     this.#log.info(
-      `Found properties: ${properties}, signals: ${signals}, sonics: ${sonics}, open incidents: ${incidents}`,
+      `Found properties: ${properties}, hubs: ${hubs}, valves: ${valves}, open incidents: ${incidents}`,
     );
   }
+}
+
+/** Null if nothing is read yet of the polls that have not finished. */
+function describeProgress(progress: readonly PollProgress[]): string | null {
+  const parts = progress
+    .filter(({ read }) => read > 0)
+    .map(({ slice, read, total }) => {
+      const content = contents[slice] ?? slice.replace('_', ' ');
+      return `${content} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
+    });
+  return parts.length === 0 ? null : parts.join(', ');
 }

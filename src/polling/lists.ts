@@ -142,7 +142,7 @@ export class Lists {
   }
 
   async #read<Name extends ListName>(
-    slice: PollName,
+    poll: PollName,
     call: Call<Name>,
     store: (reading: Reading<RecordOf<Name>>) => void | Promise<void>,
   ): Promise<PollProblem | null> {
@@ -150,7 +150,7 @@ export class Lists {
     const startedAt = clock.monotonic();
     const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
       // What is read of each property takes longer than their list.
-      statuses.recordProgress(slice, slice === 'properties' ? 0 : read, announced);
+      statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };
     const crawl = await this.#client.readList(call, { signal: this.#signal, onPage });
     if (this.#signal.aborted) return null;

@@ -29,8 +29,8 @@ export const sonicPolls = ['telemetry', 'usage', 'pressure_tests'] as const sati
 export type SonicPollName = (typeof sonicPolls)[number];
 
 /** Whether the poll sends one request for each sonic. */
-export function isSonicPoll(slice: PollName): slice is SonicPollName {
-  return sonicPolls.some((each) => each === slice);
+export function isSonicPoll(poll: PollName): poll is SonicPollName {
+  return sonicPolls.some((each) => each === poll);
 }
 
 /** The polls that the bridge exists for, the most important first: valve positions and leaks. */
@@ -113,20 +113,20 @@ export function wasPolled({ lastSuccessAt, failure }: PollStatus): boolean {
 }
 
 /** The poll that decides whether the cloud's data is fresh: sonics, or incidents if the cloud refuses to list sonics. */
-function judgedSlice(records: StatusByPoll): PollName | null {
-  return vitalPolls.find((slice) => !isPermanent(records[slice].failure)) ?? null;
+function decidingPoll(records: StatusByPoll): PollName | null {
+  return vitalPolls.find((poll) => !isPermanent(records[poll].failure)) ?? null;
 }
 
 /** Whether the poll that decides about freshness has run. */
 export function isJudged(records: StatusByPoll): boolean {
-  const judged = judgedSlice(records);
-  return judged === null || wasPolled(records[judged]);
+  const deciding = decidingPoll(records);
+  return deciding === null || wasPolled(records[deciding]);
 }
 
 /** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */
 export function freshUntil(records: StatusByPoll): number {
-  const judged = judgedSlice(records);
-  return judged === null ? Number.NEGATIVE_INFINITY : records[judged].freshUntil;
+  const deciding = decidingPoll(records);
+  return deciding === null ? Number.NEGATIVE_INFINITY : records[deciding].freshUntil;
 }
 
 /**
@@ -134,9 +134,9 @@ export function freshUntil(records: StatusByPoll): number {
  * freshness. While the cloud is unreachable everything is unavailable, and no value changes.
  */
 export function agesUntil(records: StatusByPoll): number {
-  const judged = judgedSlice(records);
-  if (judged === null) return Number.POSITIVE_INFINITY;
-  const { failure, answeredAt } = records[judged];
+  const deciding = decidingPoll(records);
+  if (deciding === null) return Number.POSITIVE_INFINITY;
+  const { failure, answeredAt } = records[deciding];
   const isAnswering = failure === null || failure.kind === 'incomplete';
   return isAnswering ? answeredAt : Number.NEGATIVE_INFINITY;
 }
@@ -201,89 +201,79 @@ export class PollStatuses {
   }
 
   /** How many runs of a poll ended how. */
-  counts(slice: PollName): PollCounts {
-    return this.#counts.get(slice) ?? { success: 0, incomplete: 0, failure: 0 };
+  counts(poll: PollName): PollCounts {
+    return this.#counts.get(poll) ?? { success: 0, incomplete: 0, failure: 0 };
   }
 
   /** How old the data of a poll may be, in ms: one failed run makes nothing stale, however rare the runs are. */
-  maxAgeMs(slice: PollName): number {
-    return Math.max(this.#staleAfterMs, 2 * this.#schedules[slice].periodMs);
+  maxAgeMs(poll: PollName): number {
+    return Math.max(this.#staleAfterMs, 2 * this.#schedules[poll].periodMs);
   }
 
   /** The longest time between two runs of a poll, in ms. */
-  periodMs(slice: PollName): number {
-    return this.#schedules[slice].periodMs;
+  periodMs(poll: PollName): number {
+    return this.#schedules[poll].periodMs;
   }
 
   /** By a run that was sent at that time: what the poll read before is stale, in ms of the monotonic clock. */
-  staleBefore(slice: PollName, sentAt: number): number {
-    return Math.min(sentAt, agesUntil(this.#records)) - this.maxAgeMs(slice);
+  staleBefore(poll: PollName, sentAt: number): number {
+    return Math.min(sentAt, agesUntil(this.#records)) - this.maxAgeMs(poll);
   }
 
   /** Records the progress of a first run. */
-  recordProgress(slice: PollName, read: number, total: number | null): void {
-    if (this.#pending.has(slice)) this.#pending.set(slice, { slice, read, total });
+  recordProgress(poll: PollName, read: number, total: number | null): void {
+    if (this.#pending.has(poll)) this.#pending.set(poll, { slice: poll, read, total });
   }
 
   /** A run begins. */
-  begin(slice: PollName): void {
-    this.#running.add(slice);
+  begin(poll: PollName): void {
+    this.#running.add(poll);
   }
 
   /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
   get isCloudAnswering(): boolean {
-    const isDeciding = vitalPolls.some((slice) => this.#running.has(slice));
+    const isDeciding = vitalPolls.some((poll) => this.#running.has(poll));
     return !isDeciding && agesUntil(this.#records) > Number.NEGATIVE_INFINITY;
   }
 
   /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */
-  end(slice: PollName, startedAt: number, failure: PollFailure | null): void {
-    this.#running.delete(slice);
-    const before = this.#records[slice];
+  end(poll: PollName, startedAt: number, failure: PollFailure | null): void {
+    this.#running.delete(poll);
+    const before = this.#records[poll];
     const isRead = failure === null || failure.kind === 'incomplete';
-    const isChanging = this.#isOnlyChanging(slice, failure);
+    const isChanging = this.#isOnlyChanging(poll, failure);
     const shown = isChanging ? null : failure;
-    if (isRead && !isChanging) this.#pending.delete(slice);
-    this.#records[slice] = {
+    if (isRead && !isChanging) this.#pending.delete(poll);
+    this.#records[poll] = {
       lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
-      freshUntil: isRead ? this.#freshUntil(slice, startedAt) : before.freshUntil,
+      freshUntil: isRead ? this.#freshUntil(poll, startedAt) : before.freshUntil,
       answeredAt: isRead ? startedAt : before.answeredAt,
       failure: shown,
       consecutiveFailures: shown === null ? 0 : before.consecutiveFailures + 1,
     };
     const outcome = failure === null ? 'success' : isRead ? 'incomplete' : 'failure';
-    const counts = this.counts(slice);
-    this.#counts.set(slice, { ...counts, [outcome]: counts[outcome] + 1 });
+    const counts = this.counts(poll);
+    this.#counts.set(poll, { ...counts, [outcome]: counts[outcome] + 1 });
   }
 
   /**
    * A list that changes while it is read belongs to a busy account and is read again soon. That is no failure, unless
    * it goes on for long.
    */
-  #isOnlyChanging(slice: PollName, failure: PollFailure | null): boolean {
+  #isOnlyChanging(poll: PollName, failure: PollFailure | null): boolean {
     if (failure?.isInDoubt !== true) {
-      this.#inDoubtSince.delete(slice);
+      this.#inDoubtSince.delete(poll);
       return false;
     }
     const now = this.#clock.monotonic();
-    const since = this.#inDoubtSince.get(slice) ?? now;
-    this.#inDoubtSince.set(slice, since);
-    return now - since < this.maxAgeMs(slice);
+    const since = this.#inDoubtSince.get(poll) ?? now;
+    this.#inDoubtSince.set(poll, since);
+    return now - since < this.maxAgeMs(poll);
   }
 
   /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
-  #freshUntil(slice: PollName, startedAt: number): number {
-    const renewedAt = this.#schedules[slice].dueAfter(startedAt) + this.#requestTimeoutMs;
+  #freshUntil(poll: PollName, startedAt: number): number {
+    const renewedAt = this.#schedules[poll].dueAfter(startedAt) + this.#requestTimeoutMs;
     return Math.max(this.#clock.monotonic() + this.#staleAfterMs, renewedAt);
   }
-}
-
-/** Progress for the log; null if nothing is read yet of the polls that have not finished. */
-export function describeProgress(progress: readonly PollProgress[]): string | null {
-  const parts = progress
-    .filter(({ read }) => read > 0)
-    .map(({ slice, read, total }) => {
-      return `${slice.replace('_', ' ')} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
-    });
-  return parts.length === 0 ? null : parts.join(', ');
 }

@@ -106,7 +106,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    const schedule = (slice: PollName) => new PollSchedule(schedules[slice], timezone, clock, random);
+    const schedule = (poll: PollName) => new PollSchedule(schedules[poll], timezone, clock, random);
     this.#schedules = {
       properties: schedule('properties'),
       signals: schedule('signals'),
@@ -124,7 +124,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#lists = new Lists(parts);
     store.on('device', ({ event, kind }) => {
       if (event !== 'device_added' || kind !== 'sonic') return;
-      for (const slice of ['usage', 'pressure_tests'] as const) void this.runNow(slice);
+      for (const poll of ['usage', 'pressure_tests'] as const) void this.runNow(poll);
     });
     store.on('incident', ({ event }) => {
       // A leak may have closed its valve. What is open at the start happened before.
@@ -142,7 +142,7 @@ export class Poller extends EventEmitter<PollerEvents> {
    * and leaks. Resolves as soon as the lists are read and the cloud has answered; `startDetails` does the rest.
    */
   async start(): Promise<void> {
-    const start = (slice: PollName) => this.#start(slice);
+    const start = (poll: PollName) => this.#start(poll);
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
     // If only some properties are shown, nobody knows before this which sonics are theirs.
@@ -150,11 +150,11 @@ export class Poller extends EventEmitter<PollerEvents> {
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
-    const isMissing = (slice: PollName) => {
-      const { lastSuccessAt, failure } = this.statuses.records[slice];
+    const isMissing = (poll: PollName) => {
+      const { lastSuccessAt, failure } = this.statuses.records[poll];
       return lastSuccessAt === null && failure !== null && !this.#stopping.signal.aborted;
     };
-    await Promise.all(listPolls.filter(isMissing).map((slice) => this.runNow(slice)));
+    await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
     this.#areListsRead = true;
     if (!this.#stopping.signal.aborted) this.#days.start(() => this.#onNewDay());
   }
@@ -175,19 +175,19 @@ export class Poller extends EventEmitter<PollerEvents> {
     });
   }
 
-  #start(slice: PollName): Promise<void> {
-    return this.#schedules[slice].start(() => this.#run(slice));
+  #start(poll: PollName): Promise<void> {
+    return this.#schedules[poll].start(() => this.#run(poll));
   }
 
   /** Polls everything as soon as possible, and signs in again if the cloud had rejected that. */
   refresh(): void {
     this.#client.signInNow();
-    for (const slice of pollNames) void this.runNow(slice);
+    for (const poll of pollNames) void this.runNow(poll);
   }
 
   /** Runs one poll as soon as possible; resolves after that and never rejects. */
-  runNow(slice: PollName): Promise<void> {
-    return this.#schedules[slice].runNow();
+  runNow(poll: PollName): Promise<void> {
+    return this.#schedules[poll].runNow();
   }
 
   /** Reads the valves as soon as possible, unless the budget is used up. */
@@ -206,41 +206,41 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#onReached();
     this.#days.stop();
     this.#store.setAging(false);
-    await Promise.all(pollNames.map((slice) => this.#schedules[slice].stop()));
+    await Promise.all(pollNames.map((poll) => this.#schedules[poll].stop()));
   }
 
   /** Runs one poll; resolves to whether everything was read, and never rejects. */
-  async #run(slice: PollName): Promise<boolean> {
+  async #run(poll: PollName): Promise<boolean> {
     const { statuses } = this;
     const startedAt = this.#clock.monotonic();
-    const before = statuses.records[slice];
+    const before = statuses.records[poll];
     // Without a list of sonics there is nothing to ask for.
-    if (isSonicPoll(slice) && statuses.records.sonics.lastSuccessAt === null) return true;
-    statuses.begin(slice);
+    if (isSonicPoll(poll) && statuses.records.sonics.lastSuccessAt === null) return true;
+    statuses.begin(poll);
     this.#store.setAging(statuses.isCloudAnswering);
     let failure: PollFailure | null;
     try {
-      failure = await this.#polls[slice]();
+      failure = await this.#polls[poll]();
     } catch (error) {
       if (this.#stopping.signal.aborted) return true;
       failure = this.#toFailure(error);
-      if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${slice} went wrong`);
+      if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${poll} went wrong`);
     }
-    statuses.end(slice, startedAt, failure);
-    if (failure?.isInDoubt) this.#log.debug(`Reading ${slice} again soon: ${failure.message}`);
+    statuses.end(poll, startedAt, failure);
+    if (failure?.isInDoubt) this.#log.debug(`Reading ${poll} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
     // Measured values age by themselves.
-    if (slice !== 'telemetry') this.#store.markStale(slice, statuses.staleBefore(slice, startedAt));
-    if (isRead && !isSonicPoll(slice)) this.#onReached();
-    if (this.#areListsRead && statuses.records[slice].failure === null) {
-      if (before.failure?.kind === 'unavailable') this.#runFailed(slice);
-      if (slice === 'sonics' && before.lastSuccessAt === null) {
+    if (poll !== 'telemetry') this.#store.markStale(poll, statuses.staleBefore(poll, startedAt));
+    if (isRead && !isSonicPoll(poll)) this.#onReached();
+    if (this.#areListsRead && statuses.records[poll].failure === null) {
+      if (before.failure?.kind === 'unavailable') this.#runFailed(poll);
+      if (poll === 'sonics' && before.lastSuccessAt === null) {
         for (const each of sonicPolls) void this.runNow(each);
       }
     }
     this.#store.setAging(statuses.isCloudAnswering);
-    this.emit('ended', slice, failure === null);
-    if (slice === 'properties') void this.#details.hubsAndCategories();
+    this.emit('ended', poll, failure === null);
+    if (poll === 'properties') void this.#details.hubsAndCategories();
     return failure === null;
   }
 
@@ -254,9 +254,9 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   /** The cloud is back: polls that failed with it do not wait for their next attempt. */
   #runFailed(recovered: PollName): void {
-    for (const slice of pollNames) {
-      const isFailed = this.statuses.records[slice].failure?.kind === 'unavailable';
-      if (isFailed && slice !== recovered) void this.runNow(slice);
+    for (const poll of pollNames) {
+      const isFailed = this.statuses.records[poll].failure?.kind === 'unavailable';
+      if (isFailed && poll !== recovered) void this.runNow(poll);
     }
   }
 
@@ -264,7 +264,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     const problem = await this.#lists.properties();
     const owned = await this.#lists.ownedSignals();
     if (owned.hasChanged && this.statuses.records.signals.lastSuccessAt !== null) {
-      for (const slice of ['signals', 'sonics'] as const) void this.runNow(slice);
+      for (const poll of ['signals', 'sonics'] as const) void this.runNow(poll);
     }
     this.#onLocated();
     const settings = await this.#details.propertySettings();

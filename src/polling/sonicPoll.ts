@@ -27,16 +27,16 @@ const maxClockErrorMs = 24 * 3_600_000;
  */
 export async function querySonics(
   { client, statuses, signal, clock }: SonicPollParts,
-  slice: SonicPollName,
+  poll: SonicPollName,
   sonicIds: readonly string[],
   query: DeviceQuery,
 ): Promise<PollProblem | null> {
   let read = 0;
   const failure = await fetchPerDevice(sonicIds, query, {
     client,
-    onProgress: () => statuses.recordProgress(slice, ++read, sonicIds.length),
+    onProgress: () => statuses.recordProgress(poll, ++read, sonicIds.length),
     // The last sonic is read well before the first is due again, even if as many Wi-Fi sonics follow.
-    withinMs: 0.4 * statuses.periodMs(slice),
+    withinMs: 0.4 * statuses.periodMs(poll),
     clock,
     signal,
   });

@@ -28,15 +28,15 @@ describe('a large account takes minutes to be read', () => {
     home.machine.start();
     await home.pass(15 * minuteMs);
     const said = home.lines.filter(({ text }) =>
-      /^info: Reading the account: .*sonics \d+ of 400/.test(text),
+      /^info: Reading the account: .*valves \d+ of 400/.test(text),
     );
     expect(said.length).toBeGreaterThan(1);
     for (const [index, { at }] of said.entries()) {
       if (index > 0) expect(at - (said[index - 1]?.at ?? 0)).toBeLessThanOrEqual(11 * secondMs);
     }
-    const counts = said.map(({ text }) => Number(/sonics (\d+)/.exec(text)?.[1]));
+    const counts = said.map(({ text }) => Number(/valves (\d+)/.exec(text)?.[1]));
     expect(counts).toEqual(counts.toSorted((one, other) => one - other));
-    expect(found(home)).toEqual(['info: Found properties: 1, signals: 1, sonics: 400, open incidents: 1']);
+    expect(found(home)).toEqual(['info: Found properties: 1, hubs: 1, valves: 400, open incidents: 1']);
     // From then on there is nothing to wait for.
     const from = home.time.now;
     await home.pass(hourMs);
