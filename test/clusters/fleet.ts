@@ -1,6 +1,6 @@
 import { bridgeOf } from '../../src/model/shard.ts';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
-import { hourly } from '../support/house.ts';
+import { hourly } from '../support/bridge.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
 
 /** A bridge, and the part of the account that it alone shows. */

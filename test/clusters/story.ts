@@ -57,9 +57,7 @@ export function tellStory(name: string, program: string | undefined, protocolVer
     });
 
     beforeEach(() => {
-      onTestFailed(() =>
-        console.info(fleet.members.map(({ program: bridge }) => bridge.stderr).join('\n----\n')),
-      );
+      onTestFailed(() => console.info(fleet.members.map(({ program }) => program.stderr).join('\n----\n')));
     });
 
     it('show everything, on every node the same', async () => {
@@ -178,8 +176,8 @@ export function tellStory(name: string, program: string | undefined, protocolVer
     it('are not said to be gone on any node, and stop in time', async () => {
       await untilWhole();
       for (const { bridgeTopic } of fleet.members) expect(wanted.get(`${bridgeTopic}/state`)).toBe('online');
-      for (const { program: bridge } of fleet.members) {
-        const { code, durationMs } = await bridge.stop();
+      for (const { program } of fleet.members) {
+        const { code, durationMs } = await program.stop();
         expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
       }
     });

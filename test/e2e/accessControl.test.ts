@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
+import { quick } from '../support/bridge.ts';
 import { startGuardedMosquitto } from '../support/guardedMosquitto.ts';
-import { quick } from '../support/house.ts';
 import { type Mosquitto, mosquittoAvailable } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
@@ -35,7 +35,7 @@ function commandTopicsOf(discovery: Announced): string[] {
 describe.skipIf(!mosquittoAvailable())('with the access control that docs/security.md shows', () => {
   let simulator: Simulator;
   let broker: Mosquitto;
-  let bridge: RunningProgram;
+  let program: RunningProgram;
   let homeAssistant: MqttWatcher;
   let display: MqttWatcher;
   let config: object;
@@ -64,7 +64,7 @@ describe.skipIf(!mosquittoAvailable())('with the access control that docs/securi
       valve: { confirm_interval: '100ms' },
       data_dir: temporaryFolder(),
     };
-    bridge = startProgram(['run'], { config });
+    program = startProgram(['run'], { config });
     valve = `sonic2mqtt/sonic/${simulator.world.sonics.ids[0]}/valve/set`;
     await homeAssistant.waitForTopic(
       'sonic2mqtt/bridge/info',
@@ -74,7 +74,7 @@ describe.skipIf(!mosquittoAvailable())('with the access control that docs/securi
   });
 
   afterAll(async () => {
-    await bridge.stop();
+    await program.stop();
     await Promise.all([homeAssistant.close(), display.close()]);
     await broker.stop();
     await simulator.stop();
@@ -86,7 +86,7 @@ describe.skipIf(!mosquittoAvailable())('with the access control that docs/securi
     await waitFor(() => announced() === devices, { what: 'every device to be announced' });
     await homeAssistant.publish('homeassistant/status', 'online');
     await waitFor(() => announced() === 2 * devices, { what: 'every device to be announced again' });
-    expect(bridge.stderr).not.toMatch(/WARN|ERROR/);
+    expect(program.stderr).not.toMatch(/WARN|ERROR/);
   });
 
   it('Home Assistant closes a valve', async () => {
@@ -148,7 +148,7 @@ describe.skipIf(!mosquittoAvailable())('with the access control that docs/securi
   });
 
   it('a killed bridge is told as offline, and cleanup takes away all that it left', async () => {
-    await bridge.stop('SIGKILL');
+    await program.stop('SIGKILL');
     await homeAssistant.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
     const cleanup = startProgram(['cleanup'], { config });
     expect((await cleanup.ended()).code).toBe(0);

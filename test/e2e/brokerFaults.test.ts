@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { beginStory, startQuietHouse } from '../support/brokerStory.ts';
-import type { House } from '../support/house.ts';
+import type { TestBridge } from '../support/bridge.ts';
+import { beginStory, startCloudAndBroker } from '../support/brokerStory.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let house: House;
+let bridge: TestBridge;
 beforeAll(async () => {
-  house = await startQuietHouse();
+  bridge = await startCloudAndBroker();
 });
 
-/** A way to the house's broker, and its address. */
+/** A way to the broker, and its address. */
 async function startWay(): Promise<{ way: TcpProxy; url: string }> {
-  const way = await startTcpProxy(Number(new URL(house.broker.url).port));
+  const way = await startTcpProxy(Number(new URL(bridge.broker.url).port));
   return { way, url: `mqtt://127.0.0.1:${way.port}` };
 }
 
@@ -19,7 +19,7 @@ describe('a way to the broker that', () => {
   it('is reset, and then gone for a while, is told once, and afterwards all is as it was', async () => {
     const { way, url } = await startWay();
     // A broker of 3.1.1 remembers all for a client that does not ask it not to.
-    const story = await beginStory(house, url, { keepalive: '1s', protocol_version: 4 });
+    const story = await beginStory(bridge, url, { keepalive: '1s', protocol_version: 4 });
     way.reset();
     way.cut();
     await story.liveMeanwhile();
@@ -28,32 +28,32 @@ describe('a way to the broker that', () => {
     const words = /the connection was reset/;
     expect(story.warnings().filter((line) => words.test(line))).toHaveLength(1);
     expect(story.warnings().length).toBeLessThanOrEqual(3);
-    expect(story.bridge.stderr).not.toMatch(/did not take/);
+    expect(story.program.stderr).not.toMatch(/did not take/);
     way.cut();
-    await story.bridge.waitForOutput(/(works again after[\s\S]*WARN.*MQTT broker)/);
+    await story.program.waitForOutput(/(works again after[\s\S]*WARN.*MQTT broker)/);
     await story.stop();
   }, 90_000);
 
   it('breaks right behind a command has it carried out once', async () => {
     const { way, url } = await startWay();
-    const story = await beginStory(house, url);
-    const [id = ''] = house.simulator.world.sonics.ids;
-    const sent = () => house.simulator.requests.count('command_valve');
+    const story = await beginStory(bridge, url);
+    const [id = ''] = bridge.cloud.world.sonics.ids;
+    const sent = () => bridge.cloud.requests.count('command_valve');
     const before = sent();
-    await house.watcher.publish(`sonic2mqtt/sonic/${id}/valve/set`, 'CLOSE');
+    await bridge.mqtt.publish(`sonic2mqtt/sonic/${id}/valve/set`, 'CLOSE');
     await waitFor(() => sent() > before, { what: 'the command to reach the cloud', intervalMs: 1 });
     way.reset();
     const isClosed = (text: string) => JSON.parse(text).valve === 'closed';
-    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, isClosed, 40_000);
-    await story.bridge.waitForOutput(/works again after/);
+    await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`, isClosed, 40_000);
+    await story.program.waitForOutput(/works again after/);
     // What the broker had for the bridge comes before its answer to another command.
-    await house.watcher.publish(`sonic2mqtt/sonic/${id}/valve/set`, 'nonsense');
-    await waitFor(() => house.events('command').some(({ status }) => status === 'refused'), {
+    await bridge.mqtt.publish(`sonic2mqtt/sonic/${id}/valve/set`, 'nonsense');
+    await waitFor(() => bridge.events('command').some(({ status }) => status === 'refused'), {
       what: 'the refusal',
     });
     expect(sent()).toBe(before + 1);
-    house.simulator.world.setValve(id, 'open');
-    await house.watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, (text) => !isClosed(text));
+    bridge.cloud.world.setValve(id, 'open');
+    await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`, (text) => !isClosed(text));
     await story.stop();
   }, 90_000);
 });

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { authorities, certificates } from '../support/certificates.ts';
+import { type FaultyBridge, startFaultyBridge, untilWell } from '../support/faultyBridge.ts';
 import { startFaultyCloud, type Trouble } from '../support/faultyCloud.ts';
-import { type FaultyHouse, startFaultyHouse, untilWell } from '../support/faultyHouse.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -20,8 +20,8 @@ const resetAfterRequest: Trouble = {
 /** Connections are made, but nobody reads what they bring. */
 const halfOpen: Trouble = { meet: () => undefined };
 
-async function untilTold({ house }: FaultyHouse, words: RegExp): Promise<void> {
-  await house.watcher.waitForTopic(
+async function untilTold({ bridge }: FaultyBridge, words: RegExp): Promise<void> {
+  await bridge.mqtt.waitForTopic(
     'sonic2mqtt/bridge/health',
     (text) => JSON.parse(text).status === 'cloud_unreachable' && words.test(text),
     20_000,
@@ -29,28 +29,28 @@ async function untilTold({ house }: FaultyHouse, words: RegExp): Promise<void> {
 }
 
 /** Ends the bridge as a service manager does. */
-async function expectToStopInTime({ bridge, house }: FaultyHouse): Promise<void> {
-  const { code, durationMs } = await bridge.stop();
+async function expectToStopInTime({ bridge }: FaultyBridge): Promise<void> {
+  const { code, durationMs } = await bridge.program.stop();
   expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
-  await house.watcher.settle();
-  expect(house.watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
+  await bridge.mqtt.settle();
+  expect(bridge.mqtt.last.get('sonic2mqtt/bridge/state')).toBe('offline');
 }
 
 it('a network that breaks once the cloud has acted is told as that, and no command is sent twice', async () => {
-  const faulty = await startFaultyHouse();
-  const { house, cloud, told } = faulty;
-  const { simulator, watcher } = house;
+  const faulty = await startFaultyBridge();
+  const { bridge, cloud, told } = faulty;
+  const { cloud: simulator, mqtt } = bridge;
   const broke = /broke before the answer was complete/;
   await cloud.begin(resetAfterRequest);
-  await watcher.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'CLOSE');
-  await waitFor(() => house.events('command').length > 0, { what: 'the outcome of the command' });
+  await mqtt.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'CLOSE');
+  await waitFor(() => bridge.events('command').length > 0, { what: 'the outcome of the command' });
   await untilTold(faulty, broke);
-  expect(house.json(`sonic/${told}`).valve).toBe('open');
+  expect(bridge.json(`sonic/${told}`).valve).toBe('open');
   await cloud.mend();
   await untilWell(faulty);
   expect(simulator.world.valve(told)?.settled).toBe('closed');
   expect(simulator.requests.count('command_valve')).toBe(1);
-  expect(house.events('command')).toMatchObject([
+  expect(bridge.events('command')).toMatchObject([
     { status: 'error', reason: expect.stringMatching(broke), http_status: null },
   ]);
   await cloud.begin(halfOpen);
@@ -61,12 +61,12 @@ it('a network that breaks once the cloud has acted is told as that, and no comma
 it('a certificate that is not to be trusted is told as that, and recovered from', async () => {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
-  const faulty = await startFaultyHouse({
+  const faulty = await startFaultyBridge({
     cloud: await startFaultyCloud(certificates.own),
     baseUrl: (port) => `https://127.0.0.1:${port}`,
     env: { NODE_EXTRA_CA_CERTS: authorityFile },
   });
-  const { cloud, house } = faulty;
+  const { cloud, bridge } = faulty;
   for (const [certificate, words] of [
     [certificates.stranger, /TLS: self-signed certificate/],
     [certificates.elsewhere, /TLS: .*not in the cert/],
@@ -96,7 +96,9 @@ it('a certificate that is not to be trusted is told as that, and recovered from'
     /^FAIL cloud: TLS: no answer from 127\.0\.0\.1:\d+: it takes connections but does not answer$/m,
   );
   await expectToStopInTime(faulty);
-  const everything = [faulty.bridge.output, ...house.watcher.messages.map(({ text }) => text)].join('\n');
+  const everything = [faulty.bridge.program.output, ...bridge.mqtt.messages.map(({ text }) => text)].join(
+    '\n',
+  );
   expect(cloud.tokens.size).toBeGreaterThan(0);
   for (const token of cloud.tokens) expect(everything).not.toContain(token);
 }, 60_000);

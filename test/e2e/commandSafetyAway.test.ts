@@ -1,78 +1,78 @@
 import { describe, expect, it } from 'vitest';
+import { fault, hourly } from '../support/bridge.ts';
 import {
   changesAt,
   changingCommands,
   fence,
-  houseForCommands,
   outcomes,
   publishAll,
   type SafetyCommand,
   shown,
   slow,
+  startBridgeForCommands,
 } from '../support/commandTable.ts';
-import { fault, hourly } from '../support/house.ts';
 import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
 
 describe.skipIf(!mosquittoAvailable())('while the broker is away', slow, () => {
   it('a command whose outcome nobody hears is carried out once, and shown afterwards', async () => {
-    const house = await houseForCommands({ isStarted: false });
-    const proxy = await startTcpProxy(Number(new URL(house.broker.url).port));
-    house.startBridge({ mqtt: { url: `mqtt://127.0.0.1:${proxy.port}` } });
-    await shown(house);
-    const [valve] = changingCommands(house) as [SafetyCommand];
-    house.simulator.setFaults([fault('latency=400@command_valve')]);
-    await publishAll(house, [valve]);
-    await house.bridge.waitForOutput(/Closing valve ".*" \(MQTT command\)/);
+    const bridge = await startBridgeForCommands({ isStarted: false });
+    const proxy = await startTcpProxy(Number(new URL(bridge.broker.url).port));
+    bridge.start({ mqtt: { url: `mqtt://127.0.0.1:${proxy.port}` } });
+    await shown(bridge);
+    const [valve] = changingCommands(bridge) as [SafetyCommand];
+    bridge.cloud.setFaults([fault('latency=400@command_valve')]);
+    await publishAll(bridge, [valve]);
+    await bridge.program.waitForOutput(/Closing valve ".*" \(MQTT command\)/);
     proxy.cut();
-    await house.bridge.waitForOutput(/close command accepted by the cloud/);
+    await bridge.program.waitForOutput(/close command accepted by the cloud/);
     proxy.mend();
     const [, , id] = valve.topic.split('/');
-    await house.watcher.waitForTopic(
+    await bridge.mqtt.waitForTopic(
       `sonic2mqtt/sonic/${id}`,
       (text) => JSON.parse(text).valve === 'closed',
       20_000,
     );
-    await fence(house);
-    expect(outcomes(house).length).toBeLessThanOrEqual(1);
-    expect(changesAt(house).map(({ operation }) => operation)).toEqual(['command_valve']);
+    await fence(bridge);
+    expect(outcomes(bridge).length).toBeLessThanOrEqual(1);
+    expect(changesAt(bridge).map(({ operation }) => operation)).toEqual(['command_valve']);
   });
 
   it.each([5, 4])('commands go nowhere with MQTT version %i, not even when it is back', async (version) => {
-    const house = await houseForCommands({ isStarted: false, config: { schedules: hourly } });
-    const proxy = await startTcpProxy(Number(new URL(house.broker.url).port));
-    house.startBridge({ mqtt: { url: `mqtt://127.0.0.1:${proxy.port}`, protocol_version: version } });
-    await shown(house);
+    const bridge = await startBridgeForCommands({ isStarted: false, config: { schedules: hourly } });
+    const proxy = await startTcpProxy(Number(new URL(bridge.broker.url).port));
+    bridge.start({ mqtt: { url: `mqtt://127.0.0.1:${proxy.port}`, protocol_version: version } });
+    await shown(bridge);
     proxy.cut();
-    await house.watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline', 20_000);
-    await publishAll(house, changingCommands(house));
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline', 20_000);
+    await publishAll(bridge, changingCommands(bridge));
     proxy.mend();
-    await house.watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 20_000);
-    await fence(house);
-    expect(outcomes(house)).toEqual([]);
-    expect(changesAt(house)).toEqual([]);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 20_000);
+    await fence(bridge);
+    expect(outcomes(bridge)).toEqual([]);
+    expect(changesAt(bridge)).toEqual([]);
   });
 });
 
 describe.skipIf(!mosquittoAvailable())('during the stop', slow, () => {
   it('a command of any kind that still arrives is not carried out', async () => {
-    const house = await houseForCommands({ isStarted: false, config: { schedules: hourly } });
+    const bridge = await startBridgeForCommands({ isStarted: false, config: { schedules: hourly } });
     const broker = await startMosquitto();
-    house.startBridge({ mqtt: { url: broker.url } });
+    bridge.start({ mqtt: { url: broker.url } });
     const watcher = await watchTopics(broker.url, 'sonic2mqtt/#');
-    for (const id of house.simulator.world.sonics.ids) {
+    for (const id of bridge.cloud.world.sonics.ids) {
       await watcher.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, 20_000);
     }
     // A broker that sleeps takes its time to hear the goodbye, and delivers meanwhile what came before.
     await broker.kill('SIGSTOP');
-    const sent = changingCommands(house).map(({ topic, payload }) => watcher.publish(topic, payload));
-    const ending = house.bridge.stop('SIGTERM');
-    await house.bridge.waitForOutput(/Stopping/);
+    const sent = changingCommands(bridge).map(({ topic, payload }) => watcher.publish(topic, payload));
+    const ending = bridge.program.stop('SIGTERM');
+    await bridge.program.waitForOutput(/Stopping/);
     await broker.kill('SIGCONT');
     await Promise.all(sent);
     expect(await ending).toMatchObject({ code: 0 });
-    expect(house.bridge.output).toContain('rejected: sonic2mqtt is stopping. The command was not sent');
-    expect(changesAt(house)).toEqual([]);
+    expect(bridge.program.output).toContain('rejected: sonic2mqtt is stopping. The command was not sent');
+    expect(changesAt(bridge)).toEqual([]);
   });
 });

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { fault, hourly, type TestBridge } from '../support/bridge.ts';
 import {
   changesAt,
   fence,
-  houseForCommands,
   outcomes,
   type SafetyCommand,
   slow,
+  startBridgeForCommands,
   type ToldOutcome,
 } from '../support/commandTable.ts';
-import { fault, type House, hourly } from '../support/house.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const calm = { schedules: hourly, cloud: { request_timeout: '20s' } };
@@ -21,20 +21,19 @@ const intervalMs = 250;
 
 /** Publishes a thousand a second for three seconds, and then one command to the last sonic; answers what became of it. */
 async function flood(
-  house: House,
+  bridge: TestBridge,
   command: (index: number) => SafetyCommand,
   quiet: SafetyCommand,
 ): Promise<ToldOutcome | undefined> {
   const published: Promise<void>[] = [];
-  const publish = ({ topic, payload }: SafetyCommand) =>
-    published.push(house.watcher.publish(topic, payload));
+  const publish = ({ topic, payload }: SafetyCommand) => published.push(bridge.mqtt.publish(topic, payload));
   for (let index = 0; index < count; index++) {
     publish(command(index));
     if (index === count / 2) publish(quiet);
     if (index % eachTick === eachTick - 1) await pause(tickMs);
   }
   await Promise.all(published);
-  return waitFor(() => outcomes(house).find(({ topic }) => topic === quiet.topic), {
+  return waitFor(() => outcomes(bridge).find(({ topic }) => topic === quiet.topic), {
     what: 'the outcome of the quiet command',
     timeoutMs: 30_000,
     intervalMs,
@@ -44,8 +43,8 @@ async function flood(
 const count = 3_000;
 
 /** How often each status was told for these topics. */
-function tally(house: House, isMeant: (topic: string) => boolean): Record<string, number> {
-  const statuses = outcomes(house).filter(({ topic }) => isMeant(topic));
+function tally(bridge: TestBridge, isMeant: (topic: string) => boolean): Record<string, number> {
+  const statuses = outcomes(bridge).filter(({ topic }) => isMeant(topic));
   return Object.fromEntries(
     [...new Set(statuses.map(({ status }) => status))].map((word) => [
       word,
@@ -59,26 +58,26 @@ const valveOf = (id: string) => `sonic2mqtt/sonic/${id}/valve/set`;
 
 describe('a thousand commands a second', slow, () => {
   it('to one valve are sent one at a time, the last one last, each with its outcome; another valve obeys at once', async () => {
-    const house = await houseForCommands({ config: calm });
-    const [id = '', ...others] = house.simulator.world.sonics.ids;
+    const bridge = await startBridgeForCommands({ config: calm });
+    const [id = '', ...others] = bridge.cloud.world.sonics.ids;
     const other = valveOf(others.at(-1) ?? '');
-    house.simulator.setFaults([fault(`latency=${answerMs}@command_valve`)]);
+    bridge.cloud.setFaults([fault(`latency=${answerMs}@command_valve`)]);
     const startedAt = performance.now();
     const words = ['OPEN', 'CLOSE', 'close', '{"action":"open"}'];
     const quiet = await flood(
-      house,
+      bridge,
       (index) => ({ topic: valveOf(id), payload: index === count - 1 ? 'CLOSE' : (words[index % 4] ?? '') }),
       { topic: other, payload: 'CLOSE' },
     );
     expect(quiet).toEqual({ topic: other, status: 'ok', reason: null, http_status: 200 });
-    await waitFor(() => sum(Object.values(tally(house, (topic) => topic === valveOf(id)))) >= count, {
+    await waitFor(() => sum(Object.values(tally(bridge, (topic) => topic === valveOf(id)))) >= count, {
       what: 'all outcomes',
       timeoutMs: 20_000,
       intervalMs,
     });
-    await fence(house);
-    const { ok = 0, superseded = 0, ...rest } = tally(house, (topic) => topic === valveOf(id));
-    const all = changesAt(house);
+    await fence(bridge);
+    const { ok = 0, superseded = 0, ...rest } = tally(bridge, (topic) => topic === valveOf(id));
+    const all = changesAt(bridge);
     const sent = all.filter(({ path }) => path.includes(id));
     // It was asked in the middle of the flood, and did not wait for its end.
     expect(all.findIndex(({ path }) => !path.includes(id))).toBeLessThan(all.length - 1);
@@ -88,22 +87,22 @@ describe('a thousand commands a second', slow, () => {
     // Each is answered so late, and the next waits for it.
     expect(ok).toBeLessThan(2 + (performance.now() - startedAt) / answerMs);
     expect(sent.at(-1)?.body).toEqual({ action: 'close' });
-    await house.watcher.waitForTopic(
+    await bridge.mqtt.waitForTopic(
       `sonic2mqtt/sonic/${id}`,
       (text) => JSON.parse(text).valve === 'closed',
       20_000,
     );
-    expect(house.simulator.world.valve(id)?.settled).toBe('closed');
+    expect(bridge.cloud.world.valve(id)?.settled).toBe('closed');
   });
 
   it('to valves, settings, names and requests keep a bound at the cloud, and each has its outcome', async () => {
-    const house = await houseForCommands({ config: calm });
-    const { world } = house.simulator;
+    const bridge = await startBridgeForCommands({ config: calm });
+    const { world } = bridge.cloud;
     const [property = ''] = world.properties.ids;
     const [signal = ''] = world.signals.ids;
     const ids = world.sonics.ids.slice(0, -1);
     const other = valveOf(world.sonics.ids.at(-1) ?? '');
-    house.simulator.setFaults([fault(`latency=${answerMs}`)]);
+    bridge.cloud.setFaults([fault(`latency=${answerMs}`)]);
     const makers: readonly ((turn: number) => SafetyCommand)[] = [
       (turn) => ({
         topic: valveOf(ids[turn % ids.length] ?? ''),
@@ -120,34 +119,34 @@ describe('a thousand commands a second', slow, () => {
       }),
       () => ({ topic: 'sonic2mqtt/bridge/refresh', payload: '' }),
     ];
-    const before = house.simulator.requests.count();
+    const before = bridge.cloud.requests.count();
     const startedAt = performance.now();
     const quiet = await flood(
-      house,
+      bridge,
       (index) => (makers[index % makers.length] ?? makers[0])?.(Math.floor(index / makers.length)) as never,
       { topic: other, payload: 'CLOSE' },
     );
     expect(quiet).toEqual({ topic: other, status: 'ok', reason: null, http_status: 200 });
-    const dropped = () => Number(/answers; dropped: (\d+)/.exec(house.bridge.output)?.[1] ?? 0);
-    await waitFor(() => outcomes(house).length >= count + 1, {
+    const dropped = () => Number(/answers; dropped: (\d+)/.exec(bridge.program.output)?.[1] ?? 0);
+    await waitFor(() => outcomes(bridge).length >= count + 1, {
       what: 'all outcomes',
       timeoutMs: 20_000,
       intervalMs,
     });
-    await fence(house);
-    expect(outcomes(house)).toHaveLength(count + 1);
+    await fence(bridge);
+    expect(outcomes(bridge)).toHaveLength(count + 1);
     expect(dropped()).toBe(0);
     // Only what waits behind urgent commands may run out of time, and says that it was not sent.
-    for (const { status, reason } of outcomes(house)) {
+    for (const { status, reason } of outcomes(bridge)) {
       if (status === 'error') expect(reason).toMatch(/it was not sent$|before the cloud could be asked$/);
     }
     // Four at a time, each answered so late.
     const mostRequests = 4 * (2 + (performance.now() - startedAt) / answerMs);
-    expect(house.simulator.requests.count() - before).toBeLessThan(mostRequests);
-    const settings = changesAt(house).filter(({ operation }) => operation === 'update_property_settings');
+    expect(bridge.cloud.requests.count() - before).toBeLessThan(mostRequests);
+    const settings = changesAt(bridge).filter(({ operation }) => operation === 'update_property_settings');
     expect(settings.at(-1)?.body).toEqual({ auto_shut_off: false });
     expect(world.settings.get(property)?.auto_shut_off).toBe(false);
     expect(world.signals.get(signal)?.name).toBe('Name 599');
-    await house.watcher.waitForTopic(`sonic2mqtt/signal/${signal}`, (text) => text.includes('"Name 599"'));
+    await bridge.mqtt.waitForTopic(`sonic2mqtt/signal/${signal}`, (text) => text.includes('"Name 599"'));
   });
 });

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { hourly, type TestBridge } from '../support/bridge.ts';
 import {
   changesAt,
   changingCommands,
   fence,
-  houseForCommands,
   outcomes,
   outcomesOf,
   publishAll,
   type SafetyCommand,
   shown,
   slow,
+  startBridgeForCommands,
 } from '../support/commandTable.ts';
-import { type House, hourly } from '../support/house.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -29,10 +29,10 @@ interface Hold {
 const rounds = 3;
 
 /** Sends commands while the bridge cannot take them, lets the time of a command pass, and then everything go on. */
-async function sendLate(house: House, hold: Hold): Promise<SafetyCommand[]> {
-  const commands = Array.from({ length: rounds }, () => changingCommands(house)).flat();
+async function sendLate(bridge: TestBridge, hold: Hold): Promise<SafetyCommand[]> {
+  const commands = Array.from({ length: rounds }, () => changingCommands(bridge)).flat();
   hold.begin();
-  await publishAll(house, commands);
+  await publishAll(bridge, commands);
   const sentAt = performance.now();
   await waitFor(() => performance.now() - sentAt > 1.25 * timeoutMs, { what: 'the time of a command' });
   hold.end();
@@ -40,17 +40,17 @@ async function sendLate(house: House, hold: Hold): Promise<SafetyCommand[]> {
 }
 
 /** Each late command is refused in words, and the next one is carried out. */
-async function expectOnlyFresh(house: House, late: readonly SafetyCommand[]): Promise<void> {
-  await waitFor(() => outcomes(house).length >= late.length, { what: 'outcomes', timeoutMs: 20_000 });
-  await fence(house);
+async function expectOnlyFresh(bridge: TestBridge, late: readonly SafetyCommand[]): Promise<void> {
+  await waitFor(() => outcomes(bridge).length >= late.length, { what: 'outcomes', timeoutMs: 20_000 });
+  await fence(bridge);
   const reason = expect.stringMatching(/may be older than cloud\.request_timeout.*Send it again/);
-  const told = outcomes(house);
+  const told = outcomes(bridge);
   expect(told).toEqual(told.map(({ topic }) => ({ topic, status: 'refused', reason, http_status: null })));
   expect(told).toHaveLength(late.length);
-  expect(changesAt(house)).toEqual([]);
-  const fresh = changingCommands(house).slice(0, 1);
-  expect(await outcomesOf(house, fresh)).toMatchObject([{ status: 'ok', http_status: 200 }]);
-  expect(changesAt(house).map(({ operation }) => operation)).toEqual(['command_valve']);
+  expect(changesAt(bridge)).toEqual([]);
+  const fresh = changingCommands(bridge).slice(0, 1);
+  expect(await outcomesOf(bridge, fresh)).toMatchObject([{ status: 'ok', http_status: 200 }]);
+  expect(changesAt(bridge).map(({ operation }) => operation)).toEqual(['command_valve']);
 }
 
 describe(
@@ -60,19 +60,19 @@ describe(
     it.skipIf(!mosquittoAvailable()).each([5, 4])(
       'where the link to the broker stalled, with MQTT version %i',
       async (version) => {
-        const house = await houseForCommands({ isStarted: false, config });
-        const way = await startTcpProxy(Number(new URL(house.broker.url).port));
-        house.startBridge({ mqtt: { url: `mqtt://127.0.0.1:${way.port}`, protocol_version: version } });
-        await shown(house);
-        await expectOnlyFresh(house, await sendLate(house, { begin: way.freeze, end: way.thaw }));
+        const bridge = await startBridgeForCommands({ isStarted: false, config });
+        const way = await startTcpProxy(Number(new URL(bridge.broker.url).port));
+        bridge.start({ mqtt: { url: `mqtt://127.0.0.1:${way.port}`, protocol_version: version } });
+        await shown(bridge);
+        await expectOnlyFresh(bridge, await sendLate(bridge, { begin: way.freeze, end: way.thaw }));
       },
     );
 
     it('where the bridge was stopped', async () => {
-      const house = await houseForCommands({ config });
-      const { bridge } = house;
-      const stop = { begin: () => bridge.signal('SIGSTOP'), end: () => bridge.signal('SIGCONT') };
-      await expectOnlyFresh(house, await sendLate(house, stop));
+      const bridge = await startBridgeForCommands({ config });
+      const { program } = bridge;
+      const stop = { begin: () => program.signal('SIGSTOP'), end: () => program.signal('SIGCONT') };
+      await expectOnlyFresh(bridge, await sendLate(bridge, stop));
     });
   },
 );

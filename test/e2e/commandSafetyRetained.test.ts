@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hourly, startBridge, type TestBridge } from '../support/bridge.ts';
 import {
   changesAt,
   changingCommands,
   fence,
-  houseForCommands,
   outcomes,
   ownCommands,
   type SafetyCommand,
   slow,
+  startBridgeForCommands,
 } from '../support/commandTable.ts';
-import { type House, hourly, startHouse } from '../support/house.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
@@ -28,80 +28,78 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
   'with MQTT version %i a command of any kind that is retained',
   slow,
   (protocol_version) => {
-    let house: House;
+    let bridge: TestBridge;
     let commands: SafetyCommand[];
     beforeAll(async () => {
-      house = await houseForCommands({ config: { schedules: hourly, mqtt: { protocol_version } } });
+      bridge = await startBridgeForCommands({ config: { schedules: hourly, mqtt: { protocol_version } } });
       // What is taken without a word is refused too.
-      commands = [...changingCommands(house), ...ownCommands].map((command) => ({
+      commands = [...changingCommands(bridge), ...ownCommands].map((command) => ({
         ...command,
         payload: command.payload || 'PRESS',
       }));
     });
-    afterAll(() => house.close());
+    afterAll(() => bridge.close());
 
     /** What is kept at each topic; nothing deletes it. */
     const retain = (word?: '') =>
       Promise.all(
-        commands.map(({ topic, payload }) => house.watcher.publish(topic, word ?? payload, { retain: true })),
+        commands.map(({ topic, payload }) => bridge.mqtt.publish(topic, word ?? payload, { retain: true })),
       );
 
     it.runIf(protocol_version === 5)('is refused where it comes live', async () => {
-      for (const { topic, payload } of commands)
-        await house.watcher.publish(topic, payload, { retain: true });
-      await waitFor(() => outcomes(house).length >= commands.length, {
+      for (const { topic, payload } of commands) await bridge.mqtt.publish(topic, payload, { retain: true });
+      await waitFor(() => outcomes(bridge).length >= commands.length, {
         what: 'the refusals',
         timeoutMs: 20_000,
       });
-      await fence(house);
-      expect(outcomes(house)).toEqual(commands.map(refused));
-      expect(changesAt(house)).toEqual([]);
+      await fence(bridge);
+      expect(outcomes(bridge)).toEqual(commands.map(refused));
+      expect(changesAt(bridge)).toEqual([]);
     });
 
     it('is refused at the start where the broker has kept it, until it is deleted', async () => {
-      await house.bridge.stop();
-      for (const { topic, payload } of commands)
-        await house.watcher.publish(topic, payload, { retain: true });
-      const before = outcomes(house).length;
-      const bridge = house.startBridge();
-      await waitFor(() => outcomes(house).length >= before + commands.length, {
+      await bridge.program.stop();
+      for (const { topic, payload } of commands) await bridge.mqtt.publish(topic, payload, { retain: true });
+      const before = outcomes(bridge).length;
+      const program = bridge.start();
+      await waitFor(() => outcomes(bridge).length >= before + commands.length, {
         what: 'the refusals',
         timeoutMs: 20_000,
       });
-      await bridge.waitForOutput(/Found properties/, 20_000);
-      await fence(house);
-      expect(outcomes(house).slice(before).sort(byTopic)).toEqual(commands.map(refused).sort(byTopic));
-      expect(changesAt(house)).toEqual([]);
+      await program.waitForOutput(/Found properties/, 20_000);
+      await fence(bridge);
+      expect(outcomes(bridge).slice(before).sort(byTopic)).toEqual(commands.map(refused).sort(byTopic));
+      expect(changesAt(bridge)).toEqual([]);
       await retain('');
       const [valve] = commands;
-      await fence(house);
-      const told = outcomes(house).length;
-      expect(changesAt(house)).toEqual([]);
-      await house.watcher.publish(valve?.topic ?? '', 'CLOSE');
-      await waitFor(() => outcomes(house).length > told, {
+      await fence(bridge);
+      const told = outcomes(bridge).length;
+      expect(changesAt(bridge)).toEqual([]);
+      await bridge.mqtt.publish(valve?.topic ?? '', 'CLOSE');
+      await waitFor(() => outcomes(bridge).length > told, {
         what: 'the outcome',
         timeoutMs: 20_000,
       });
-      expect(outcomes(house).at(-1)).toEqual({
+      expect(outcomes(bridge).at(-1)).toEqual({
         topic: valve?.topic,
         status: 'ok',
         reason: null,
         http_status: 200,
       });
-      expect(changesAt(house).map(({ operation }) => operation)).toEqual(['command_valve']);
+      expect(changesAt(bridge).map(({ operation }) => operation)).toEqual(['command_valve']);
     });
   },
 );
 
 describe('on the broker inside the bridge a command that is retained', slow, () => {
   it('is refused where it comes live, and is taken without the retain flag', async () => {
-    const house = await startHouse({ isStarted: false });
+    const bridge = await startBridge({ isStarted: false });
     const port = await freePort();
     const mqtt = { embedded: { enabled: true, port } };
-    const bridge = startProgram(['run'], { config: { ...house.config, mqtt } });
-    await bridge.waitForOutput(/embedded MQTT broker listens on/);
+    const program = startProgram(['run'], { config: { ...bridge.config, mqtt } });
+    await program.waitForOutput(/embedded MQTT broker listens on/);
     const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
-    const [id = ''] = house.simulator.world.sonics.ids;
+    const [id = ''] = bridge.cloud.world.sonics.ids;
     await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, () => true, 20_000);
     const topic = `sonic2mqtt/sonic/${id}/valve/set`;
     const outcomeAfter = async (options: { retain: boolean }) => {
@@ -111,11 +109,11 @@ describe('on the broker inside the bridge a command that is retained', slow, () 
         at === 'sonic2mqtt/bridge/event' && JSON.parse(text).event === 'command';
       return JSON.parse((await watcher.waitForMessage(isOutcome, { what: 'the outcome', from })).text);
     };
-    const moves = () => house.simulator.requests.count('command_valve');
+    const moves = () => bridge.cloud.requests.count('command_valve');
     expect(await outcomeAfter({ retain: true })).toMatchObject(refused({ topic }));
     expect(moves()).toBe(0);
     expect(await outcomeAfter({ retain: false })).toMatchObject({ topic, status: 'ok' });
     expect(moves()).toBe(1);
-    expect((await bridge.stop()).code).toBe(0);
+    expect((await program.stop()).code).toBe(0);
   });
 });

@@ -20,7 +20,7 @@ world.openIncident({ type: 'cloud_disconnection', signalId: hub });
 world.openIncident({ type: 'legionella_risk', sonicId: hidden });
 
 /** One good command of each kind. */
-const good = changingCommands({ simulator: cloud });
+const good = changingCommands(bridge);
 
 /** Publishes them all and waits for an outcome of each. */
 async function outcomesOf(commands: readonly { topic: string; payload: string | Buffer }[]) {

@@ -4,8 +4,8 @@ import { expect, it, vi } from 'vitest';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import { authorities, certificates } from '../support/certificates.ts';
 import { type ConnectProxy, startConnectProxy } from '../support/connectProxy.ts';
+import { type FaultyBridge, startFaultyBridge } from '../support/faultyBridge.ts';
 import { startFaultyCloud, type Visit } from '../support/faultyCloud.ts';
-import { type FaultyHouse, startFaultyHouse } from '../support/faultyHouse.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -21,19 +21,19 @@ const operation: OperationName = 'change_thing_state';
 
 type Way = 'over plain TCP' | 'over TLS' | 'over TLS through a proxy';
 
-/** A house whose bridge reaches its cloud this way, and the proxy on it. */
-async function startHouseBehind(way: Way): Promise<FaultyHouse & { readonly proxy?: ConnectProxy }> {
+/** A bridge that reaches its cloud this way, and the proxy on it. */
+async function startBehind(way: Way): Promise<FaultyBridge & { readonly proxy?: ConnectProxy }> {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
   const env = { NODE_EXTRA_CA_CERTS: authorityFile };
-  if (way === 'over plain TCP') return startFaultyHouse();
+  if (way === 'over plain TCP') return startFaultyBridge();
   if (way === 'over TLS') {
     const cloud = await startFaultyCloud(certificates.own);
-    return startFaultyHouse({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env });
+    return startFaultyBridge({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env });
   }
   const cloud = await startFaultyCloud(certificates.elsewhere);
   const proxy = await startConnectProxy(cloud.port);
-  const faulty = await startFaultyHouse({
+  const faulty = await startFaultyBridge({
     cloud,
     // Only the proxy finds it.
     baseUrl: () => 'https://elsewhere.example',
@@ -43,9 +43,9 @@ async function startHouseBehind(way: Way): Promise<FaultyHouse & { readonly prox
   return { ...faulty, proxy };
 }
 
-/** A house whose cloud leaves valve commands by request unread until they are let through. */
-async function startStalledHouse(way: Way) {
-  const faulty = await startHouseBehind(way);
+/** A bridge whose cloud leaves valve commands by request unread until they are let through. */
+async function startStalled(way: Way) {
+  const faulty = await startBehind(way);
   const held: Visit[] = [];
   await faulty.cloud.begin({
     sparesConnections: true,
@@ -54,13 +54,13 @@ async function startStalledHouse(way: Way) {
       else await answer(visit);
     },
   });
-  const { watcher } = faulty.house;
+  const { mqtt } = faulty.bridge;
   return {
     ...faulty,
     /** Asks for the valve to close, and resolves once the cloud sees that a request begins. */
     async close() {
       const content = `{"params":{"thing_id":"${faulty.told}"},"body":{"action":"close","note":[${padding}]}}`;
-      await watcher.publish(`sonic2mqtt/bridge/request/${operation}`, content);
+      await mqtt.publish(`sonic2mqtt/bridge/request/${operation}`, content);
       await waitFor(() => held.length > 0, { what: 'the command to reach the cloud' });
     },
     /** Reads what was left unread, and does what it asks if it is all there. */
@@ -77,33 +77,33 @@ async function answer({ response, forward }: Visit): Promise<void> {
 }
 
 /** Those requests that have reached the cloud, in order. */
-const sentTo = ({ house }: FaultyHouse, ...names: OperationName[]) =>
-  house.simulator.requests.entries.flatMap(({ operation: name }) =>
+const sentTo = ({ bridge }: FaultyBridge, ...names: OperationName[]) =>
+  bridge.cloud.requests.entries.flatMap(({ operation: name }) =>
     name && names.includes(name) ? [name] : [],
   );
 
 it.each<Way>(['over plain TCP', 'over TLS', 'over TLS through a proxy'])(
   'a valve command that was given up, %s, does not reach the cloud later',
   async (way) => {
-    const stalled = await startStalledHouse(way);
-    const { house, told } = stalled;
+    const stalled = await startStalled(way);
+    const { bridge, told } = stalled;
     await stalled.close();
-    await house.watcher.waitForMessage(
+    await bridge.mqtt.waitForMessage(
       ({ topic, text }) => topic.endsWith(operation) && text.includes('timeout'),
       { what: 'the command to be given up' },
     );
-    await house.watcher.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'OPEN');
+    await bridge.mqtt.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'OPEN');
     await waitFor(() => sentTo(stalled, 'command_valve').length === 1, { what: 'the newer command' });
     await stalled.letThrough();
     expect(sentTo(stalled, 'command_valve', operation)).toEqual(['command_valve']);
-    expect(house.simulator.world.valve(told)?.settled).toBe('open');
+    expect(bridge.cloud.world.valve(told)?.settled).toBe('open');
   },
 );
 
 it('a valve command that was given up by a stop does not reach the cloud after the end of the bridge', async () => {
-  const stalled = await startStalledHouse('over plain TCP');
+  const stalled = await startStalled('over plain TCP');
   await stalled.close();
-  expect((await stalled.bridge.stop()).code).toBe(0);
+  expect((await stalled.bridge.program.stop()).code).toBe(0);
   await stalled.letThrough();
   expect(sentTo(stalled, 'command_valve', operation)).toEqual([]);
 });

@@ -54,7 +54,7 @@ const discovery = z.object({
 let broker: Mosquitto;
 let watcher: MqttWatcher;
 let cloud: Simulator;
-let bridge: RunningProgram;
+let program: RunningProgram;
 let home: HomeAssistant;
 let startHome: () => Promise<HomeAssistant>;
 
@@ -63,7 +63,7 @@ beforeAll(async () => {
   watcher = await watchTopics(broker.url, '#');
   cloud = new Simulator({ seed: 7, quiet: true, pressureTestMs: 3_000 });
   await cloud.start();
-  bridge = startBridge(temporaryFolder());
+  program = startBridge(temporaryFolder());
   const homeOptions = { version, folder: temporaryFolder(), port: await freePort(), brokerPort: broker.port };
   startHome = () => startHomeAssistant(homeOptions);
   home = await startHome();
@@ -71,7 +71,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await home?.stop();
-  await bridge?.stop();
+  await program?.stop();
   await cloud?.stop();
   await watcher?.close();
   await broker?.stop();
@@ -531,7 +531,7 @@ describe('after a restart of Home Assistant, with all entities enabled', () => {
 
 describe('while the bridge is away', () => {
   beforeAll(async () => {
-    await bridge.stop();
+    await program.stop();
   });
 
   test('every entity is unavailable', async () => {
@@ -549,7 +549,7 @@ describe('while the bridge is away', () => {
 
 describe('when the bridge is back', () => {
   beforeAll(() => {
-    bridge = startBridge(bridge.cwd);
+    program = startBridge(program.cwd);
   });
 
   test('every entity has its value again', async () => {
@@ -564,8 +564,8 @@ describe('when the bridge is back', () => {
 
 describe('after a cleanup', () => {
   beforeAll(async () => {
-    await bridge.stop();
-    await startProgram(['cleanup'], { cwd: bridge.cwd }).ended();
+    await program.stop();
+    await startProgram(['cleanup'], { cwd: program.cwd }).ended();
   });
 
   test('nothing of the bridge is left in Home Assistant and on the broker', async () => {

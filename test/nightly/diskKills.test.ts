@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 import { startProcess } from '../support/childProcess.ts';
-import { startDiskHouse } from '../support/diskHouse.ts';
+import { startDiskBridge } from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -78,29 +78,29 @@ describe('a process that is killed while it writes', () => {
   it('announces nothing twice, loses no litre and keeps its session, as a whole bridge', {
     timeout: 60_000,
   }, async () => {
-    const house = await startDiskHouse();
+    const disk = await startDiskBridge();
     const folder = join(temporaryFolder(), 'data');
     const ids: string[] = [];
     for (let round = 0; round < 4; round++) {
-      const bridge = house.start(folder);
+      const bridge = disk.start(folder);
       await bridge.waitForOutput(/Found properties/, 15_000);
-      ids.push(await house.announceNew());
+      ids.push(await disk.announceNew());
       // The next one is killed in the middle of noting it, before or after.
-      house.house.simulator.world.openIncident({ type: 'low_temperature', sonicId: house.sonicId });
+      disk.bridge.cloud.world.openIncident({ type: 'low_temperature', sonicId: disk.sonicId });
       await pause(round * 60);
       await bridge.stop('SIGKILL');
       expect(bridge.output).not.toMatch(/put aside|not readable|cannot be used|missing/);
     }
-    house.start(folder);
-    await house.untilHealth(null);
-    ids.push(await house.announceNew());
-    expect(ids.map((id) => house.announcements(id))).toEqual(ids.map(() => 1));
-    const announced = house.house.watcher.messages
-      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${house.sonicId}/incident`)
+    disk.start(folder);
+    await disk.untilHealth(null);
+    ids.push(await disk.announceNew());
+    expect(ids.map((id) => disk.announcements(id))).toEqual(ids.map(() => 1));
+    const announced = disk.bridge.mqtt.messages
+      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${disk.sonicId}/incident`)
       .map(({ text }) => JSON.parse(text).id);
     expect(new Set(announced).size).toBe(announced.length);
-    expect(house.house.simulator.requests.count('sign_in')).toBe(1);
-    const totals = house.totals();
+    expect(disk.bridge.cloud.requests.count('sign_in')).toBe(1);
+    const totals = disk.totals();
     expect(totals).toEqual(totals.toSorted((left, right) => left - right));
   });
 });

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { fault } from '../support/bridge.ts';
 import type { RunningProcess } from '../support/childProcess.ts';
-import { cannotForbid, type DiskHouse, readStateFile, startDiskHouse } from '../support/diskHouse.ts';
-import { fault } from '../support/house.ts';
+import { cannotForbid, type DiskBridge, readStateFile, startDiskBridge } from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -78,16 +78,16 @@ const troubles: Readonly<Record<string, Trouble>> = {
 };
 
 describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
-  let house: DiskHouse;
+  let disk: DiskBridge;
 
   beforeAll(async () => {
-    house = await startDiskHouse();
-    return () => house.house.close();
+    disk = await startDiskBridge();
+    return () => disk.bridge.close();
   });
 
   const untilIsOver = async (bridge: RunningProcess, words: string) => {
     await bridge.waitForOutput(/data_dir .* works again/);
-    await house.untilHealth(null);
+    await disk.untilHealth(null);
     const lines = bridge.output.split('\n').filter((line) => line.includes(words));
     expect(lines.filter((line) => line.includes('data_dir'))).toHaveLength(1);
     expect(bridge.output.match(/data_dir .* works again/g)).toHaveLength(1);
@@ -97,31 +97,31 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     if (trouble.impossible) skip(trouble.impossible);
     const dataDir = join(temporaryFolder(), 'data');
     const file = join(dataDir, 'state.json');
-    const bridge = house.start(dataDir);
+    const bridge = disk.start(dataDir);
     await bridge.waitForOutput(/Found properties/, 15_000);
-    const signIns = house.house.simulator.requests.count('sign_in');
-    const first = await house.announceNew();
+    const signIns = disk.bridge.cloud.requests.count('sign_in');
+    const first = await disk.announceNew();
     const kept = readFileSync(file, 'utf8');
     trouble.strike(dataDir, bridge);
-    const second = await house.announceNew();
-    await house.untilHealth(trouble.words);
+    const second = await disk.announceNew();
+    await disk.untilHealth(trouble.words);
     await bridge.waitForOutput(trouble.words);
     if (trouble.isFileThere) expect(readFileSync(file, 'utf8')).toBe(kept);
-    const third = await house.announceNew();
+    const third = await disk.announceNew();
     trouble.mend(dataDir, bridge);
-    const fourth = await house.announceNew();
+    const fourth = await disk.announceNew();
     await untilIsOver(bridge, 'cannot write to the folder');
     await bridge.stop('SIGKILL');
 
-    const again = house.start(dataDir);
+    const again = disk.start(dataDir);
     await again.waitForOutput(/Found properties/, 15_000);
-    const fifth = await house.announceNew();
+    const fifth = await disk.announceNew();
     const ids = [first, second, third, fourth, fifth];
-    expect(ids.map((id) => house.announcements(id))).toEqual([1, 1, 1, 1, 1]);
-    expect(house.house.simulator.requests.count('sign_in')).toBe(signIns);
+    expect(ids.map((id) => disk.announcements(id))).toEqual([1, 1, 1, 1, 1]);
+    expect(disk.bridge.cloud.requests.count('sign_in')).toBe(signIns);
     expect((await again.stop('SIGTERM')).code).toBe(0);
     expect(readStateFile(dataDir).announced).toEqual(expect.arrayContaining(ids));
-    const totals = house.totals();
+    const totals = disk.totals();
     expect(totals).toEqual(totals.toSorted((left, right) => left - right));
   });
 
@@ -132,22 +132,22 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     if (impossible) skip(impossible);
     const dataDir = temporaryFolder();
     const mounted = ['sh', '-c', `mount -t tmpfs -o size=40k none ${dataDir} && exec "$0" "$@"`];
-    const bridge = house.start(dataDir, [...namespace, ...mounted]);
+    const bridge = disk.start(dataDir, [...namespace, ...mounted]);
     await bridge.waitForOutput(/Found properties/, 15_000);
     const inside = join(`/proc/${bridge.pid}/root`, dataDir);
-    const first = await house.announceNew();
+    const first = await disk.announceNew();
     const kept = readFileSync(join(inside, 'state.json'), 'utf8');
     expect(() => writeFileSync(join(inside, 'filler'), 'x'.repeat(100_000))).toThrow('ENOSPC');
-    const second = await house.announceNew();
-    await house.untilHealth(/ENOSPC: no space left on device/);
+    const second = await disk.announceNew();
+    await disk.untilHealth(/ENOSPC: no space left on device/);
     expect(readFileSync(join(inside, 'state.json'), 'utf8')).toBe(kept);
     rmSync(join(inside, 'filler'));
-    const third = await house.announceNew();
+    const third = await disk.announceNew();
     await untilIsOver(bridge, 'cannot write to the folder');
     const within = ['nsenter', '--target', String(bridge.pid), '--user', '--preserve-credentials', '--mount'];
     execFileSync('nsenter', [...within.slice(1), 'mount', '-o', 'remount,bind,ro', dataDir]);
-    await house.announceNew();
-    await house.untilHealth(/EROFS: read-only file system/);
+    await disk.announceNew();
+    await disk.untilHealth(/EROFS: read-only file system/);
     expect(JSON.parse(readFileSync(join(inside, 'state.json'), 'utf8')).announced).toEqual(
       expect.arrayContaining([first, second, third]),
     );
@@ -157,26 +157,26 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
   it('is emptied, and its file damaged: both are written again from memory', async () => {
     const dataDir = join(temporaryFolder(), 'data');
     const file = join(dataDir, 'state.json');
-    const bridge = house.start(dataDir);
+    const bridge = disk.start(dataDir);
     await bridge.waitForOutput(/Found properties/, 15_000);
-    const first = await house.announceNew();
+    const first = await disk.announceNew();
     rmSync(dataDir, { recursive: true });
-    const second = await house.announceNew();
+    const second = await disk.announceNew();
     writeFileSync(file, '\0'.repeat(500));
-    const third = await house.announceNew();
+    const third = await disk.announceNew();
     await bridge.stop('SIGKILL');
     expect(readStateFile(dataDir).announced).toEqual(expect.arrayContaining([first, second, third]));
-    await house.untilHealth(null);
+    await disk.untilHealth(null);
   });
 
   it('is used by another bridge too: that one keeps nothing, and says so', async () => {
     const dataDir = join(temporaryFolder(), 'data');
-    const first = house.start(dataDir);
+    const first = disk.start(dataDir);
     await first.waitForOutput(/Found properties/, 15_000);
     await waitFor(() => readStateFile(dataDir).session !== null, { what: 'the session on disk' });
     const { session } = readStateFile(dataDir);
     // It has the same client id, so that the broker throws one out for the other: only the log is looked at.
-    const second = house.start(dataDir);
+    const second = disk.start(dataDir);
     await second.waitForOutput(
       /data_dir .*another sonic2mqtt uses the same folder. Give each its own/,
       15_000,
@@ -185,7 +185,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     expect(readStateFile(dataDir).session).toEqual(session);
     await first.stop('SIGKILL');
     await second.stop('SIGKILL');
-    const third = house.start(dataDir);
+    const third = disk.start(dataDir);
     await third.waitForOutput(/Found properties/, 15_000);
     expect(third.output).not.toMatch(/data_dir/);
   });
@@ -193,14 +193,14 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
 
 describe('a sum of water', { timeout: 60_000 }, () => {
   it('does not go down after a crash, though the file was behind what was shown', async () => {
-    const house = await startDiskHouse();
-    const { simulator, watcher } = house.house;
+    const disk = await startDiskBridge();
+    const { cloud: simulator, mqtt } = disk.bridge;
     const dataDir = join(temporaryFolder(), 'data');
     const file = join(dataDir, 'state.json');
-    const bridge = house.start(dataDir);
-    await house.untilTotal();
-    await house.announceNew();
-    const shown = await house.untilTotal();
+    const bridge = disk.start(dataDir);
+    await disk.untilTotal();
+    await disk.announceNew();
+    const shown = await disk.untilTotal();
     await bridge.stop('SIGKILL');
     // The file lacks the water of the last minute.
     const { usage, ...content } = readStateFile(dataDir);
@@ -210,24 +210,24 @@ describe('a sum of water', { timeout: 60_000 }, () => {
 
     const unreadable = [fault('error=503@read_daily_usage')];
     simulator.setFaults(unreadable);
-    const from = watcher.messages.length;
-    const again = house.start(dataDir);
-    await house.untilHealth(/usage/);
-    await watcher.waitForTopic(
-      `sonic2mqtt/sonic/${house.sonicId}/usage`,
+    const from = mqtt.messages.length;
+    const again = disk.start(dataDir);
+    await disk.untilHealth(/usage/);
+    await mqtt.waitForTopic(
+      `sonic2mqtt/sonic/${disk.sonicId}/usage`,
       (text) => JSON.parse(text).total === null,
     );
     simulator.setFaults([]);
-    expect(await house.untilTotal(from)).toBeGreaterThanOrEqual(shown);
-    await house.untilHealth(null);
+    expect(await disk.untilTotal(from)).toBeGreaterThanOrEqual(shown);
+    await disk.untilHealth(null);
     expect((await again.stop('SIGTERM')).code).toBe(0);
-    const totals = house.totals();
+    const totals = disk.totals();
     expect(totals).toEqual(totals.toSorted((left, right) => left - right));
 
     // What was written at a stop is whole: it is shown at once.
     simulator.setFaults(unreadable);
-    house.start(dataDir);
-    await house.untilHealth(/usage/);
-    expect(house.house.json(`sonic/${house.sonicId}/usage`).total).toBe(totals.at(-1));
+    disk.start(dataDir);
+    await disk.untilHealth(/usage/);
+    expect(disk.bridge.json(`sonic/${disk.sonicId}/usage`).total).toBe(totals.at(-1));
   });
 });

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
+import { startBridge } from '../support/bridge.ts';
 import { composeIn, containerOf } from '../support/containers.ts';
-import { startHouse } from '../support/house.ts';
 import { documentedCommands, startMachine, startUnit } from '../support/machine.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
@@ -12,7 +12,7 @@ import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 /** A cloud and a broker, and a machine on which nothing is installed, whose user has an account there. */
 async function startHome() {
   const cloud = { properties: 1, signals: 1, sonics: 1 };
-  const { simulator, broker, watcher } = await startHouse({ isStarted: false, cloud });
+  const { cloud: simulator, broker, mqtt } = await startBridge({ isStarted: false, cloud });
   const machine = startMachine({
     typed: {
       // Compose reads the address of the cloud from there as well.
@@ -24,15 +24,15 @@ async function startHome() {
     },
     secret: demoCredentials.password,
   });
-  return { simulator, watcher, machine, sonicId: simulator.world.sonics.ids[0] ?? '' };
+  return { simulator, mqtt, machine, sonicId: simulator.world.sonics.ids[0] ?? '' };
 }
 
 /** Closes a valve as anybody does over MQTT, and waits until it is closed. */
-async function closeValve(watcher: MqttWatcher, sonicId: string): Promise<void> {
+async function closeValve(mqtt: MqttWatcher, sonicId: string): Promise<void> {
   const topic = `sonic2mqtt/sonic/${sonicId}`;
-  await watcher.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open', 15_000);
-  await watcher.publish(`${topic}/valve/set`, 'CLOSE');
-  await watcher.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 15_000);
+  await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open', 15_000);
+  await mqtt.publish(`${topic}/valve/set`, 'CLOSE');
+  await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 15_000);
 }
 
 /** The last of the commands, which goes on and on, and those before it. */
@@ -54,29 +54,29 @@ describe.runIf(process.platform === 'linux')(
       const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m, 30_000);
       const [, sonicId = '', word = ''] =
         /-t sonic2mqtt\/sonic\/(\S+)\/valve\/set -m (\S+)/.exec(command) ?? [];
-      const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
+      const mqtt = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
       const topic = `sonic2mqtt/sonic/${sonicId}`;
-      expect(watcher.json(topic)).toMatchObject({ valve: 'open' });
+      expect(mqtt.json(topic)).toMatchObject({ valve: 'open' });
       if (spawnSync('mosquitto_pub', ['--help']).error === undefined) await machine.run(command);
-      else await watcher.publish(`${topic}/valve/set`, word);
-      await watcher.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 20_000);
+      else await mqtt.publish(`${topic}/valve/set`, word);
+      await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 20_000);
       demo.signal('SIGTERM');
       await demo.ended();
     });
 
     it('Raspberry Pi or Linux', async () => {
-      const { watcher, machine, sonicId } = await startHome();
+      const { mqtt, machine, sonicId } = await startHome();
       const said = await machine.run(documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux'));
       expect(said).toContain('MQTT broker: connected to');
       expect(machine.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
       expect(statSync(machine.place('/etc/sonic2mqtt/config.yaml')).mode & 0o777).toBe(0o600);
       const service = startUnit(machine, 'sonic2mqtt');
-      await closeValve(watcher, sonicId).catch((error: Error) => {
+      await closeValve(mqtt, sonicId).catch((error: Error) => {
         throw new Error(`${error.message}\n${service.output}`);
       });
       expect(await service.stop('SIGTERM')).toMatchObject({ code: 0 });
-      await watcher.settle();
-      expect(watcher.last.get('sonic2mqtt/bridge/state')).toBe('offline');
+      await mqtt.settle();
+      expect(mqtt.last.get('sonic2mqtt/bridge/state')).toBe('offline');
       // What it remembers is where the documentation says, for nobody else to read.
       const kept = readdirSync(service.stateFolder);
       expect(kept).not.toEqual([]);
@@ -84,7 +84,7 @@ describe.runIf(process.platform === 'linux')(
     });
 
     it('Docker', async () => {
-      const { watcher, machine, sonicId } = await startHome();
+      const { mqtt, machine, sonicId } = await startHome();
       await machine.run(documentedCommands('docs/install.md', 'Docker'));
       const [build, check, run] = machine.asked('docker');
       expect(build).toEqual(['build', '-t', 'sonic2mqtt', '.']);
@@ -100,7 +100,7 @@ describe.runIf(process.platform === 'linux')(
       });
       const [checked, running] = started.map(({ container, args }) => container.run(args));
       expect(await checked?.ended()).toMatchObject({ code: 0 });
-      await closeValve(watcher, sonicId);
+      await closeValve(mqtt, sonicId);
       expect(await started[1]?.container.isWell()).toBe(true);
       expect(await running?.stop('SIGTERM')).toMatchObject({ code: 0 });
     });
@@ -126,8 +126,8 @@ describe.runIf(process.platform === 'linux')(
       const bridge = await compose.up();
       // As Home Assistant, Node-RED and the user do.
       const password = readFileSync(join(machine.checkout, 'secrets/mqtt_home'), 'utf8').trim();
-      const watcher = await watchTopics(compose.brokerUrl, 'sonic2mqtt/#', { username: 'home', password });
-      await closeValve(watcher, sonicId);
+      const mqtt = await watchTopics(compose.brokerUrl, 'sonic2mqtt/#', { username: 'home', password });
+      await closeValve(mqtt, sonicId);
       expect(await bridge.stop('SIGTERM')).toMatchObject({ code: 0 });
       expect(readdirSync(join(machine.checkout, 'data/sonic2mqtt'))).not.toEqual([]);
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { startBridge, type TestBridge } from '../support/bridge.ts';
 import { passing } from '../support/brokerStory.ts';
-import { type House, startHouse } from '../support/house.ts';
 import { type Mosquitto, mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
@@ -21,15 +21,16 @@ async function picture(url: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-/** A house whose bridge knows two brokers that know nothing of each other, and the second of them. */
-async function startTwo(): Promise<{ house: House; brokers: readonly [Mosquitto, Mosquitto] }> {
+/** A bridge that knows two brokers that know nothing of each other, and the second of them. */
+async function startTwo(): Promise<{ bridge: TestBridge; brokers: readonly [Mosquitto, Mosquitto] }> {
   const second = await startMosquitto();
   const first = await startMosquitto();
-  const house = await startHouse({
+  const bridge = await startBridge({
     cloud: { properties: 1, signals: 1, sonics: 2 },
     config: { mqtt: { url: [first.url, second.url] } },
+    isAwaited: false,
   });
-  return { house, brokers: [first, second] };
+  return { bridge, brokers: [first, second] };
 }
 
 /** Waits until everything is retained there, and that it is the same as there. */
@@ -52,8 +53,8 @@ const outcomes = ({ messages }: MqttWatcher) =>
 
 describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', () => {
   it('goes on with the other when one is killed, back and forth, and all is whole there', async () => {
-    const { house, brokers } = await startTwo();
-    const { requests, world } = house.simulator;
+    const { bridge, brokers } = await startTwo();
+    const { requests, world } = bridge.cloud;
     const [sonic = ''] = world.sonics.ids;
     const [first] = brokers;
     const isShown = (shown: ReadonlyMap<string, string>) =>
@@ -66,106 +67,102 @@ describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', ()
     const wanted = await picture(first.url);
     let [here, there] = brokers;
     for (const [round, action] of (['CLOSE', 'OPEN', 'CLOSE'] as const).entries()) {
-      const watcher = await watchTopics(there.url, everything);
+      const mqtt = await watchTopics(there.url, everything);
       const commanded = requests.count('command_valve');
       await here.kill('SIGKILL');
-      await watcher.waitForMessage(
+      await mqtt.waitForMessage(
         ({ topic, text }) => topic === 'sonic2mqtt/bridge/state' && text === 'online',
         { what: `the bridge at the other broker, time ${round + 1}`, timeoutMs: 10_000 },
       );
       await untilWhole(there.url, wanted);
 
-      await watcher.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, action);
-      await waitFor(() => outcomes(watcher).length > 0, { what: 'the outcome' });
+      await mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, action);
+      await waitFor(() => outcomes(mqtt).length > 0, { what: 'the outcome' });
       const valve = action === 'CLOSE' ? 'closed' : 'open';
-      await watcher.waitForTopic(`sonic2mqtt/sonic/${sonic}`, (text) => JSON.parse(text).valve === valve);
-      expect(outcomes(watcher)).toEqual(['ok']);
+      await mqtt.waitForTopic(`sonic2mqtt/sonic/${sonic}`, (text) => JSON.parse(text).valve === valve);
+      expect(outcomes(mqtt)).toEqual(['ok']);
       expect(requests.count('command_valve')).toBe(commanded + 1);
-      expect(watcher.messages.filter(({ text, topic }) => text === '' && topic.includes('/config'))).toEqual(
-        [],
-      );
+      expect(mqtt.messages.filter(({ text, topic }) => text === '' && topic.includes('/config'))).toEqual([]);
 
       world.setValve(sonic, 'open');
-      await watcher.waitForTopic(`sonic2mqtt/sonic/${sonic}`, (text) => JSON.parse(text).valve === 'open');
-      await watcher.close();
+      await mqtt.waitForTopic(`sonic2mqtt/sonic/${sonic}`, (text) => JSON.parse(text).valve === 'open');
+      await mqtt.close();
       await here.restart();
       [here, there] = [there, here];
     }
-    const told = house.bridge.stderr.split('\n').filter((line) => /WARN: MQTT broker:/.test(line));
+    const told = bridge.program.stderr.split('\n').filter((line) => /WARN: MQTT broker:/.test(line));
     // Each outage is told once of each address, at most.
     expect(told.length).toBeLessThanOrEqual(3 * brokers.length);
     for (const line of told) expect(brokers.filter(({ url }) => line.includes(`: ${url}: `))).toHaveLength(1);
-    const { code, durationMs } = await house.bridge.stop();
+    const { code, durationMs } = await bridge.program.stop();
     expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
     expect((await picture(here.url)).get('sonic2mqtt/bridge/state')).toBe('offline');
   }, 90_000);
 
   it('says again that it is there when a broker says late that it is gone, but does not quarrel', async () => {
-    const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 } });
-    const { watcher } = house;
+    const bridge = await startBridge({ cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const { mqtt } = bridge;
     const state = 'sonic2mqtt/bridge/state';
     const said = (words: string) =>
-      watcher.messages.filter(({ topic, text }) => topic === state && text === words).length;
-    await watcher.waitForTopic(
-      `sonic2mqtt/sonic/${house.simulator.world.sonics.ids[0]}/usage`,
-      () => true,
-      10_000,
-    );
-    await watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
-    await watcher.settle();
+      mqtt.messages.filter(({ topic, text }) => topic === state && text === words).length;
+    await mqtt.waitForTopic(`sonic2mqtt/sonic/${bridge.cloud.world.sonics.ids[0]}/usage`, () => true, 10_000);
+    await mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
+    await mqtt.settle();
     const before = {
       online: said('online'),
-      devices: watcher.messages.filter(({ topic }) => topic.includes('/sonic/')).length,
+      devices: mqtt.messages.filter(({ topic }) => topic.includes('/sonic/')).length,
     };
-    await watcher.publish(state, 'offline', { retain: true });
-    await watcher.waitForTopic(state, (text) => text === 'online');
+    await mqtt.publish(state, 'offline', { retain: true });
+    await mqtt.waitForTopic(state, (text) => text === 'online');
     expect(said('online')).toBe(before.online + 1);
     // Only what the bridge says of itself is said again.
-    expect(watcher.messages.filter(({ topic }) => topic.includes('/sonic/')).length).toBe(before.devices);
-    for (let times = 0; times < 50; times++) await watcher.publish(state, 'offline', { retain: true });
-    await watcher.waitForTopic(state, (text) => text === 'online', 10_000);
+    expect(mqtt.messages.filter(({ topic }) => topic.includes('/sonic/')).length).toBe(before.devices);
+    for (let times = 0; times < 50; times++) await mqtt.publish(state, 'offline', { retain: true });
+    await mqtt.waitForTopic(state, (text) => text === 'online', 10_000);
     expect(said('offline')).toBe(51);
     expect(said('online')).toBe(before.online + 2);
-    await house.bridge.stop();
-    await watcher.waitForTopic(state, (text) => text === 'offline');
+    await bridge.program.stop();
+    await mqtt.waitForTopic(state, (text) => text === 'offline');
   });
 });
 
 describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
-  const account = (house: House) => ({ ...house.config }) as { mqtt: object };
-  const withUrls = (house: House, url: readonly string[]) => ({ ...account(house), mqtt: { url } });
+  const account = (bridge: TestBridge) => ({ ...bridge.config }) as { mqtt: object };
+  const withUrls = (bridge: TestBridge, url: readonly string[]) => ({ ...account(bridge), mqtt: { url } });
 
   it('`check` looks at each and says one line of each, without secrets', async () => {
-    const house = await startHouse({ isStarted: false });
+    const bridge = await startBridge({ isStarted: false });
     const other = await startMosquitto({ password: { user: 'me', password: 'pass-word' } });
     const good = `mqtt://me:pass-word@127.0.0.1:${other.port}`;
     const away = `mqtt://me:pass-word@127.0.0.1:${await freePort()}`;
-    const check = (url: readonly string[]) => startProgram(['check'], { config: withUrls(house, url) });
-    const all = check([house.broker.url, good]);
+    const check = (url: readonly string[]) => startProgram(['check'], { config: withUrls(bridge, url) });
+    const all = check([bridge.broker.url, good]);
     expect((await all.ended()).code).toBe(0);
     expect(all.stdout.split('\n').filter((line) => line.includes('broker'))).toEqual([
-      `OK   MQTT broker: connected to ${house.broker.url}`,
+      `OK   MQTT broker: connected to ${bridge.broker.url}`,
       `OK   MQTT broker: connected to ${other.url}`,
     ]);
-    const some = check([away, house.broker.url]);
+    const some = check([away, bridge.broker.url]);
     expect((await some.ended()).code).toBe(1);
     expect(some.stdout.split('\n').filter((line) => line.includes('broker'))).toEqual([
       `FAIL MQTT broker: ${away.replace('me:pass-word@', '')}: connection refused (is it running, and is the port right?)`,
-      `OK   MQTT broker: connected to ${house.broker.url}`,
+      `OK   MQTT broker: connected to ${bridge.broker.url}`,
     ]);
     expect(all.output + some.output).not.toContain('pass-word');
   }, 60_000);
 
   it('`cleanup` uses the first that works, and names all where none does', async () => {
-    const house = await startHouse({ isStarted: false });
-    await house.watcher.publish('sonic2mqtt/sonic/old', '{}', { retain: true });
+    const bridge = await startBridge({ isStarted: false });
+    await bridge.mqtt.publish('sonic2mqtt/sonic/old', '{}', { retain: true });
     const away = [1, 2].map(freePort);
     const [first = '', second = ''] = (await Promise.all(away)).map((port) => `mqtt://127.0.0.1:${port}`);
-    const cleanup = startProgram(['cleanup'], { config: withUrls(house, [first, second, house.broker.url]) });
+    const cleanup = startProgram(['cleanup'], {
+      config: withUrls(bridge, [first, second, bridge.broker.url]),
+    });
     expect((await cleanup.ended()).code).toBe(0);
     expect(cleanup.stdout).toBe('Deleted 1 retained message\n');
-    expect((await picture(house.broker.url)).size).toBe(0);
-    const nowhere = startProgram(['cleanup'], { config: withUrls(house, [first, second]) });
+    expect((await picture(bridge.broker.url)).size).toBe(0);
+    const nowhere = startProgram(['cleanup'], { config: withUrls(bridge, [first, second]) });
     expect((await nowhere.ended()).code).toBe(1);
     const refused = 'connection refused (is it running, and is the port right?)';
     // Once, and without promising to try again.
@@ -173,14 +170,14 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
   }, 60_000);
 
   it('`bridge/info` shows all of them without secrets', async () => {
-    const house = await startHouse({ cloud: { properties: 1, signals: 1, sonics: 1 }, isStarted: false });
+    const bridge = await startBridge({ cloud: { properties: 1, signals: 1, sonics: 1 }, isStarted: false });
     const other = `mqtt://me:pass-word@127.0.0.1:${await freePort()}`;
-    house.startBridge({ mqtt: { url: [other, house.broker.url] } });
-    await house.watcher.waitForTopic('sonic2mqtt/bridge/info', () => true, 10_000);
-    expect(house.json('bridge/info').configuration.mqtt.url).toEqual([
+    bridge.start({ mqtt: { url: [other, bridge.broker.url] } });
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/info', () => true, 10_000);
+    expect(bridge.json('bridge/info').configuration.mqtt.url).toEqual([
       `${other.replace('me:pass-word@', '')}/[hidden]`,
-      house.broker.url,
+      bridge.broker.url,
     ]);
-    expect(house.bridge.output + [...house.watcher.last.values()].join()).not.toContain('pass-word');
+    expect(bridge.program.output + [...bridge.mqtt.last.values()].join()).not.toContain('pass-word');
   });
 });

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Snapshots, StatusSnapshot } from '../../src/health/snapshots.ts';
 import { createRoutes } from '../../src/http/routes.ts';
+import { fault, quick, startBridge } from '../support/bridge.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
 import { readEvents } from '../support/eventStream.ts';
-import { fault, quick, startHouse } from '../support/house.ts';
 import { httpRequest } from '../support/httpRequest.ts';
 import { startHttpServer } from '../support/httpServer.ts';
 import { ingressPath, startIngress } from '../support/ingress.ts';
@@ -27,19 +27,19 @@ const looks = {
 const hostile = `<img src=x onerror="document.title='broken into'"><script>document.title='broken into'</script>`;
 
 /** A bridge that serves the page. */
-async function startHttpHouse(http: object = {}, options: Parameters<typeof startHouse>[0] = {}) {
+async function startWithHttp(http: object = {}, options: Parameters<typeof startBridge>[0] = {}) {
   const config = { http: { listen: '127.0.0.1:0', ...http }, ...options.config };
-  const house = await startHouse({ ...options, config });
-  const [, url = ''] = await house.bridge.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/);
-  return { house, port: Number(new URL(url).port), url };
+  const bridge = await startBridge({ ...options, config, isAwaited: false });
+  const [, url = ''] = await bridge.program.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/);
+  return { bridge, port: Number(new URL(url).port), url };
 }
 
-/** A house whose valves are all that they can be, with names that want to be more than names. */
-async function startHouseToShow(http: object = {}) {
+/** A bridge whose valves are all that they can be, with names that want to be more than names. */
+async function startShown(http: object = {}) {
   const cloud = { properties: 2, signals: 3, sonics: 6 };
   const config = { schedules: { ...quick, usage: '1s' }, stale_after: '2s' };
-  const started = await startHttpHouse(http, { cloud, config });
-  const { world } = started.house.simulator;
+  const started = await startWithHttp(http, { cloud, config });
+  const { world } = started.bridge.cloud;
   const ids = world.sonics.ids;
   const [closed = '', named = '', silent = '', faulty = ''] = ids;
   world.setValve(closed, 'closed');
@@ -51,7 +51,7 @@ async function startHouseToShow(http: object = {}) {
     const { valves, properties } = await document();
     return valves.closed === 1 && properties[0].usage.length > 0;
   };
-  await waitFor(isKnown, { what: 'the house', timeoutMs: 15_000 });
+  await waitFor(isKnown, { what: 'all valves', timeoutMs: 15_000 });
   return { ...started, world, closed };
 }
 
@@ -98,7 +98,7 @@ const has = (selector: string, words: string) =>
 
 describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 60_000 }, () => {
   it('is readable on a phone and a desktop, in light and dark, and asks nobody else for anything', async () => {
-    const { url } = await startHouseToShow();
+    const { url } = await startShown();
     const folder = temporaryFolder();
     for (const [name, look] of Object.entries(looks)) {
       const tab = await openTab(`${url}/`, look);
@@ -119,7 +119,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('shows names as the text that they are, and never a position that nobody knows', async () => {
-    const { url } = await startHouseToShow();
+    const { url } = await startShown();
     const tab = await openTab(`${url}/`, { ...desktop, timezone: 'Asia/Tokyo' });
     await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
     const said = await text(tab);
@@ -141,7 +141,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
 
   it('shows a valve that moves, a cloud that is away, and a bridge that is gone, without being asked', async () => {
     const port = await freePort();
-    const { house, world, closed } = await startHouseToShowAt(port);
+    const { bridge, world, closed } = await startShownAt(port);
     const tab = await openTab(`http://127.0.0.1:${port}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('.is-closed', 'closed')}`);
     world.setValve(closed, 'opening');
@@ -149,17 +149,17 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     world.setValve(closed, 'closed');
     await waitInTab(tab, has('.is-closed', 'closed'));
 
-    house.simulator.setFaults([fault('error=503')]);
+    bridge.cloud.setFaults([fault('error=503')]);
     await waitInTab(
       tab,
       `${has('#notice', 'No connection to the cloud. Showing data from')} && ${has('.is-unsure', 'was closed')}`,
     );
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
     expect(await text(tab)).toMatch(/No update since \d+:\d+:\d+, \d+ s ago/);
-    house.simulator.setFaults([]);
+    bridge.cloud.setFaults([]);
     await waitInTab(tab, `document.querySelector('#notice').hidden && ${has('.is-closed', 'closed')}`);
 
-    await house.bridge.stop();
+    await bridge.program.stop();
     await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 4_000);
     const before = `getComputedStyle(document.querySelector('.is-closed .position'), '::before').content`;
     expect(await tab.evaluate(before)).toBe('"was "');
@@ -170,13 +170,13 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
       getComputedStyle(each)[each.matches('rect') ? 'fill' : 'color'])).size`;
     expect(await tab.evaluate(colours)).toBe(1);
     await waitInTab(tab, has('#link-age', 's ago'));
-    house.startBridge();
+    bridge.start();
     await waitInTab(tab, `${isLive} && ${has('#link', 'Live')}`, 30_000);
   });
 
   it('says while it loads how far that is, and takes nothing for missing that was not read', async () => {
     const cloud = { properties: 2, signals: 3, sonics: 6, faults: [fault('hang@list_sonics')] };
-    const { url } = await startHttpHouse({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
+    const { url } = await startWithHttp({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
     const tab = await openTab(`${url}/`, phone);
     await waitInTab(tab, has('#loading', 'Read: properties (2), hubs (3), open incidents'));
     await waitInTab(tab, has('#overview', 'waiting for data from the cloud'));
@@ -196,7 +196,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('counts the valves of a long first reading', async () => {
     const faults = [fault('latency=1500@list_sonics')];
     const cloud = { properties: 1, signals: 3, sonics: 30, pageSize: 2, faults };
-    const { url } = await startHttpHouse({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
+    const { url } = await startWithHttp({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(
       tab,
@@ -207,7 +207,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('does not say that valves are in no property while the properties are not read', async () => {
     const faults = [fault('hang@list_properties')];
     const cloud = { properties: 1, signals: 1, sonics: 1, faults };
-    const { url } = await startHttpHouse({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
+    const { url } = await startWithHttp({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, has('.valve', 'open'));
     expect(await tab.evaluate(`document.querySelector('h3').innerText`)).toBe('Property not read yet');
@@ -216,12 +216,12 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('is not live while cloud and broker are away: says which and since when, and what was known', async () => {
-    const { house, url } = await startHouseToShow();
+    const { bridge, url } = await startShown();
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('.card .low', '2 open incidents')}`);
-    await house.broker.stop();
+    await bridge.broker.stop();
     await waitInTab(tab, `${isAway} && ${has('#link', 'MQTT broker: offline since ')}`);
-    house.simulator.setFaults([fault('error=503')]);
+    bridge.cloud.setFaults([fault('error=503')]);
     await waitInTab(tab, has('#link', 'Cloud: unreachable since '));
     await waitInTab(tab, `!(${has('#overview', 'open ·')}) && ${has('.is-unsure', 'was closed')}`);
     const said = await text(tab);
@@ -232,8 +232,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const dot = `getComputedStyle(document.querySelector('.dot')).backgroundColor`;
     expect(await tab.evaluate(dot)).toBe('rgba(0, 0, 0, 0)');
     expect(await tab.evaluate(faintTexts)).toEqual([]);
-    house.simulator.setFaults([]);
-    await house.broker.restart();
+    bridge.cloud.setFaults([]);
+    await bridge.broker.restart();
     await waitInTab(tab, `${isLive} && ${has('#overview', 'Everything works')}`, 30_000);
     expect(await text(tab)).not.toMatch(/last read|No connection/);
   });
@@ -242,7 +242,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     [{ properties: 0, signals: 0, sonics: 0 }, 'The account has no property.'],
     [{ properties: 1, signals: 1, sonics: 0 }, 'The account has a hub (signal), but no valve (sonic).'],
   ])('says of an account with %j that there is nothing', async (cloud, words) => {
-    const { url } = await startHttpHouse({}, { cloud });
+    const { url } = await startWithHttp({}, { cloud });
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('#empty', words)}`);
     await waitInTab(tab, `!document.querySelector('#loading').checkVisibility()`);
@@ -251,7 +251,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('leaves what somebody has unfolded, and where the keyboard is, while what is around it changes', async () => {
-    const { url, world, closed } = await startHouseToShow();
+    const { url, world, closed } = await startShown();
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('.is-closed', 'closed')} && document.querySelector('.chart')`);
     await tab.evaluate(
@@ -267,7 +267,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('works in the frame of Home Assistant, also where that holds streams back', async () => {
-    const { url, world, closed } = await startHouseToShow();
+    const { url, world, closed } = await startShown();
     for (const [isHoldingBack, words] of [
       [false, 'Live'],
       [true, 'Updates every 5 s'],
@@ -292,17 +292,17 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('does not take the silence of a bridge that hangs for good news', async () => {
-    const { house, url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const { bridge, url } = await startWithHttp({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('.valve', 'open')}`);
-    house.bridge.signal('SIGSTOP');
+    bridge.program.signal('SIGSTOP');
     await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 16_000);
-    house.bridge.signal('SIGCONT');
+    bridge.program.signal('SIGCONT');
     await waitInTab(tab, `${isLive} && ${has('.valve', 'open')}`);
   });
 
   it('asks, where as many look as can be told', async () => {
-    const { url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const { url } = await startWithHttp({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     await Promise.all(Array.from({ length: 16 }, () => readEvents(`${url}/events`)));
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('#link', 'Updates every 5 s')} && ${has('.valve', 'open')}`);
@@ -310,7 +310,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
 
   it('shows a thousand valves and their hubs a page at a time, and says how many pages there are', async () => {
     const cloud = { properties: 100, signals: 200, sonics: 1_000, quiet: true };
-    const { url } = await startHttpHouse({}, { cloud, config: { schedules: {} } });
+    const { url } = await startWithHttp({}, { cloud, config: { schedules: {} } });
     const isThere = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status.isWhole;
     await waitFor(isThere, { what: 'the fleet', timeoutMs: 30_000 });
     const tab = await openTab(`${url}/`, phone);
@@ -330,7 +330,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('tells a rejected password as what it is, and has no place for properties that nobody has read', async () => {
-    const { url } = await startHttpHouse({}, { config: { cloud: { password: 'not this one' } } });
+    const { url } = await startWithHttp({}, { config: { cloud: { password: 'not this one' } } });
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isAway} && ${has('#overview', 'The cloud rejects the sign-in')}`);
     await waitInTab(tab, has('#overview', 'waiting for data from the cloud'));
@@ -368,7 +368,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('says without its script where the same can be read', async () => {
-    const { url } = await startHttpHouse({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const { url } = await startWithHttp({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     const tab = await openTab(`${url}/`, { ...desktop, isScriptOff: true });
     // The words are there before the style is.
     await waitInTab(tab, `document.readyState === 'complete' && document.querySelector('noscript a')`);
@@ -378,4 +378,4 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 });
 
-const startHouseToShowAt = (port: number) => startHouseToShow({ listen: `127.0.0.1:${port}` });
+const startShownAt = (port: number) => startShown({ listen: `127.0.0.1:${port}` });

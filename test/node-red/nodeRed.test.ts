@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { startBridge } from '../support/bridge.ts';
 import { chromiumAvailable } from '../support/chromium.ts';
-import { startHouse } from '../support/house.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { takePicture } from '../support/pictures.ts';
 import { type Entered, type NodeRed, shownIn, startNodeRed } from './nodeRed.ts';
@@ -28,12 +28,12 @@ async function startHome({
   base?: string;
 } = {}) {
   const broker = { password: credentials };
-  const house = await startHouse({ isStarted: false, cloud, broker, config });
-  const { simulator } = house;
+  const bridge = await startBridge({ isStarted: false, cloud, broker, config });
+  const { cloud: simulator } = bridge;
   for (const { id } of simulator.world.incidents.values()) simulator.world.closeIncident(id);
-  const bridge = house.startBridge();
+  const program = bridge.start();
   const { user: username, password } = credentials;
-  const watcher = await watchTopics(house.broker.url, '#', {
+  const watcher = await watchTopics(bridge.broker.url, '#', {
     username,
     password,
     protocolVersion: 5,
@@ -41,12 +41,12 @@ async function startHome({
   });
   const sonicIds = simulator.world.sonics.ids;
   for (const id of sonicIds) await watcher.waitForTopic(`${base}/sonic/${id}/usage`, undefined, 15_000);
-  const nodeRed = await startNodeRed({ brokerUrl: house.broker.url, ...credentials, variables, taps });
+  const nodeRed = await startNodeRed({ brokerUrl: bridge.broker.url, ...credentials, variables, taps });
   const { world } = simulator;
   const [sonicId = ''] = sonicIds;
   const record = `${base}/sonic/${sonicId}`;
   return {
-    ...{ simulator, world, broker: house.broker, bridge, watcher, nodeRed, sonicId },
+    ...{ simulator, world, broker: bridge.broker, bridge: program, watcher, nodeRed, sonicId },
     names: sonicIds.map((id) => world.things.get(id)?.name ?? ''),
     becomes: (valve: string) =>
       watcher.waitForTopic(record, (text) => JSON.parse(text).valve === valve, 15_000),
@@ -147,10 +147,15 @@ describe('a leak', () => {
   });
 
   test('is told of loudly if nobody says anything, and its command does not wait for anybody', async () => {
-    const { watcher, bridge, sonicId, says } = await startHome({
+    const {
+      watcher,
+      bridge: program,
+      sonicId,
+      says,
+    } = await startHome({
       variables: { ...armed, WAIT_SECONDS: '2' },
     });
-    await bridge.stop('SIGKILL');
+    await program.stop('SIGKILL');
     const incident = { id: 'leak', event_type: 'water_presence_detected' };
     await watcher.publish(`sonic2mqtt/sonic/${sonicId}/incident`, JSON.stringify(incident));
     await says(/THE VALVE DID NOT CLOSE \(no word of it in time\)/);
@@ -175,12 +180,12 @@ describe('a request', () => {
   });
 
   test('that is refused says why, and one that nobody answers ends', async () => {
-    const { bridge, nodeRed } = await startHome({
+    const { bridge: program, nodeRed } = await startHome({
       config: { cloud: { routes: { list_incidents: null } } },
     });
     await nodeRed.inject('Open incidents');
     await shownIn(nodeRed, 'Refused', /unsupported/);
-    await bridge.stop('SIGKILL');
+    await program.stop('SIGKILL');
     await nodeRed.inject('Open incidents');
     await shownIn(nodeRed, 'Nobody answered', /timeout/i, 25_000);
   });
@@ -241,8 +246,8 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
   });
 
   test('says that it knows nothing new while the bridge or the broker is away', async () => {
-    const { bridge, broker, nodeRed } = await startHome();
-    await bridge.stop();
+    const { bridge: program, broker, nodeRed } = await startHome();
+    await program.stop();
     await look(nodeRed, 'away', ['The bridge does not run', 'open?']);
     await broker.stop();
     await look(nodeRed, 'lost', ['Node-RED has no connection to the broker', 'open?']);

@@ -10,8 +10,8 @@ import { configSchema } from '../../src/config/schema.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import { startBridge, type TestBridge } from '../support/bridge.ts';
 import { runCommandLine } from '../support/commandLine.ts';
-import { type House, startHouse } from '../support/house.ts';
 import { startProgram } from '../support/program.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -164,26 +164,23 @@ describe('the page on Home Assistant', () => {
 });
 
 describe('a running bridge', () => {
-  let house: House;
+  let bridge: TestBridge;
   beforeAll(async () => {
-    house = await startHouse();
-    await house.watcher.waitForTopic(
-      'sonic2mqtt/bridge/info',
-      (text) => JSON.parse(text).counts.sonics === 4,
-    );
-    const [incident = ''] = house.simulator.world.incidents.ids;
-    await house.watcher.waitForTopic(`sonic2mqtt/incident/${incident}`);
+    bridge = await startBridge();
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/info', (text) => JSON.parse(text).counts.sonics === 4);
+    const [incident = ''] = bridge.cloud.world.incidents.ids;
+    await bridge.mqtt.waitForTopic(`sonic2mqtt/incident/${incident}`);
     // Devices are shown once they are listed, and what is read of each by itself follows.
     for (const topic of ['telemetry', 'usage', 'pressure_tests']) {
-      await house.watcher.waitForTopic(`sonic2mqtt/sonic/${exampleHome().sonic.sonic.id}/${topic}`);
+      await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${exampleHome().sonic.sonic.id}/${topic}`);
     }
   });
 
-  afterAll(() => house.close());
+  afterAll(() => bridge.close());
 
   it('retains the topics of the reference and no others, with the keys of the examples', async () => {
     const { sonic, signal, property } = exampleHome();
-    const [incident = ''] = house.simulator.world.incidents.ids;
+    const [incident = ''] = bridge.cloud.world.incidents.ids;
     const ids: Record<string, string> = {
       sonic: sonic.sonic.id,
       signal: signal.signal.id,
@@ -193,10 +190,10 @@ describe('a running bridge', () => {
     // What was never accepted has no topic yet.
     for (const name of ['leak_protection', 'push']) {
       const topic = `sonic2mqtt/property/${property.property.id}/${name}`;
-      await house.watcher.publish(`${topic}/set`, 'ON');
-      await house.watcher.waitForTopic(topic);
+      await bridge.mqtt.publish(`${topic}/set`, 'ON');
+      await bridge.mqtt.waitForTopic(topic);
     }
-    const published = [...house.watcher.last.keys()]
+    const published = [...bridge.mqtt.last.keys()]
       .filter(
         (topic) => topic.startsWith('sonic2mqtt/') && !/\/(homeassistant|event|incident|set)$/.test(topic),
       )
@@ -208,13 +205,13 @@ describe('a running bridge', () => {
     );
     for (const { topic, example } of retainedTopics()) {
       if (typeof example !== 'object' || example === null) continue;
-      const real = house.json(topic.replace('{id}', ids[topic.split('/')[0] ?? ''] ?? ''));
+      const real = bridge.json(topic.replace('{id}', ids[topic.split('/')[0] ?? ''] ?? ''));
       expect(Object.keys(real).toSorted(), topic).toEqual(Object.keys(example).toSorted());
     }
   });
 
   it('is checked in the steps that the page on commands shows', async () => {
-    const check = startProgram(['check'], { config: house.config });
+    const check = startProgram(['check'], { config: bridge.config });
     await check.ended();
     const steps = (text: string) =>
       text

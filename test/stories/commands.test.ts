@@ -34,7 +34,7 @@ const changes = (home: Home, from = 0): readonly Request[] =>
 
 /** Publishes one command of each kind, and lets the time pass in which each must have its outcome. */
 async function commandAll(home: Home): Promise<Record<string, unknown>[]> {
-  const commands = changingCommands(home);
+  const commands = changingCommands({ cloud: home.simulator });
   const told = home.events('command').length;
   for (const { topic, payload } of commands) home.broker.publish(topic, String(payload), false);
   await home.pass(minuteMs);

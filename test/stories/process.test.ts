@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema, secretPaths } from '../../src/config/schema.ts';
-import { cannotForbid, startDiskHouse, takeAway } from '../support/diskHouse.ts';
-import { startHouse } from '../support/house.ts';
+import { startBridge } from '../support/bridge.ts';
+import { cannotForbid, startDiskBridge, takeAway } from '../support/diskBridge.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -11,36 +11,36 @@ const one = { properties: 1, signals: 1, sonics: 1 };
 
 describe("6: the vendor's domain expires", () => {
   it('a name that cannot be looked up is said to be that; another base URL is all that is needed', async () => {
-    const house = await startHouse({ cloud: one, isStarted: false });
-    const lost = house.startBridge({ cloud: { base_url: 'https://expired.invalid' } });
-    const isTold = () => /DNS: .*expired\.invalid/.test(house.json('bridge/health')?.reason);
+    const bridge = await startBridge({ cloud: one, isStarted: false });
+    const lost = bridge.start({ cloud: { base_url: 'https://expired.invalid' } });
+    const isTold = () => /DNS: .*expired\.invalid/.test(bridge.json('bridge/health')?.reason);
     await waitFor(isTold, { what: 'words about DNS', timeoutMs: 15_000 });
-    expect(house.json('bridge/health').status).toBe('cloud_unreachable');
+    expect(bridge.json('bridge/health').status).toBe('cloud_unreachable');
     expect(lost.output).not.toMatch(/password|credential|rejected/i);
     expect((await lost.stop()).code).toBe(0);
-    house.startBridge();
-    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 15_000);
+    bridge.start();
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 15_000);
   });
 });
 
 describe('17, 18 and 22: a broker that is away at boot, for long, and a bridge that dies', () => {
   it('it waits; in little memory it goes on with what is new; and when it is killed that is told', async () => {
-    const house = await startHouse({
+    const bridge = await startBridge({
       cloud: { ...one, sonics: 4 },
       // Names as long as no cloud has them: in little time, more than there is memory for.
       config: { schedules: { sonics: '100ms', incidents: '1h', telemetry: '1h', signals: '1h' } },
       isStarted: false,
     });
-    const { simulator, broker, watcher } = house;
+    const { cloud: simulator, broker, mqtt } = bridge;
     await broker.stop();
     const cwd = temporaryFolder();
     const env = { NODE_OPTIONS: '--max-old-space-size=64' };
-    const bridge = startProgram(['run'], { cwd, env, config: house.config });
-    await bridge.waitForOutput(/MQTT broker .*refused/);
+    const program = startProgram(['run'], { cwd, env, config: bridge.config });
+    await program.waitForOutput(/MQTT broker .*refused/);
     await broker.restart();
-    await watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 20_000);
+    await mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 20_000);
     const [id = '', ...others] = simulator.world.thingIds;
-    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`);
+    await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`);
     await broker.stop();
     const lists = () => simulator.requests.count('list_sonics');
     for (let change = 1; change <= 24; change++) {
@@ -50,26 +50,26 @@ describe('17, 18 and 22: a broker that is away at boot, for long, and a bridge t
       const from = lists();
       await waitFor(() => lists() >= from + 2, { what: 'the next list', timeoutMs: 15_000 });
     }
-    expect(bridge.isRunning, bridge.output.slice(-2_000)).toBe(true);
+    expect(program.isRunning, program.output.slice(-2_000)).toBe(true);
     for (const each of [id, ...others]) simulator.world.changeSonic(each, { name: 'Newest' });
     await broker.restart();
     const isNewest = (text: string) => JSON.parse(text).name === 'Newest';
-    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, isNewest, 40_000);
+    await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`, isNewest, 40_000);
     // It says so itself once all is there.
-    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
+    await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
 
-    await bridge.stop('SIGKILL');
-    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
+    await program.stop('SIGKILL');
+    await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
   }, 60_000);
 });
 
 describe('23: the account shows settings only', () => {
   it('check says why nothing else will be there', async () => {
-    const house = await startHouse({
+    const bridge = await startBridge({
       cloud: { properties: 1, signals: 0, sonics: 0 },
       isStarted: false,
     });
-    const check = startProgram(['check'], { config: house.config });
+    const check = startProgram(['check'], { config: bridge.config });
     await check.ended();
     expect(check.stdout).toMatch(/no hub \(signal\)/);
   });
@@ -81,22 +81,22 @@ describe('24: the container wants to be root, breaks on volumes, and shows passw
   it.skipIf(forbidding !== null)(
     'a data folder that is not its own is said in words, and all else works',
     async () => {
-      const { house, sonicId, start, untilHealth } = await startDiskHouse();
+      const { bridge, sonicId, start, untilHealth } = await startDiskBridge();
       const dataDir = temporaryFolder();
       takeAway(dataDir);
-      const bridge = start(dataDir);
+      const program = start(dataDir);
       await untilHealth(/cannot write to the folder/);
-      expect(bridge.output).toContain(dataDir);
-      await house.watcher.waitForTopic(
+      expect(program.output).toContain(dataDir);
+      await bridge.mqtt.waitForTopic(
         `sonic2mqtt/sonic/${sonicId}`,
         (text) => JSON.parse(text).valve === 'open',
       );
-      await house.watcher.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE');
-      await house.watcher.waitForTopic(
+      await bridge.mqtt.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE');
+      await bridge.mqtt.waitForTopic(
         `sonic2mqtt/sonic/${sonicId}`,
         (text) => JSON.parse(text).valve === 'closed',
       );
-      expect((await bridge.stop('SIGTERM')).code).toBe(0);
+      expect((await program.stop('SIGTERM')).code).toBe(0);
     },
   );
 
@@ -114,19 +114,19 @@ describe('24: the container wants to be root, breaks on volumes, and shows passw
       expect(section, path).toHaveProperty(last);
     }
 
-    const house = await startHouse({ cloud: { ...one, password: 'quite secret' }, isStarted: false });
+    const bridge = await startBridge({ cloud: { ...one, password: 'quite secret' }, isStarted: false });
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, 'quite secret\n');
-    const bridge = house.startBridge({ cloud: { password: undefined, password_file: file } });
-    await house.watcher.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
+    const program = bridge.start({ cloud: { password: undefined, password_file: file } });
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
     if (process.platform === 'linux') {
       for (const list of ['cmdline', 'environ']) {
-        expect(readFileSync(`/proc/${bridge.pid}/${list}`, 'utf8')).not.toContain('quite secret');
+        expect(readFileSync(`/proc/${program.pid}/${list}`, 'utf8')).not.toContain('quite secret');
       }
     }
-    expect(readFileSync(join(bridge.cwd, 'config.yaml'), 'utf8')).not.toContain('quite secret');
-    expect(bridge.output).not.toContain('quite secret');
-    expect([...house.watcher.last.values()].join()).not.toContain('quite secret');
+    expect(readFileSync(join(program.cwd, 'config.yaml'), 'utf8')).not.toContain('quite secret');
+    expect(program.output).not.toContain('quite secret');
+    expect([...bridge.mqtt.last.values()].join()).not.toContain('quite secret');
   });
 
   it('the image runs as an unprivileged user, writes in one folder that anybody may use, and holds no secret', () => {

@@ -44,6 +44,8 @@ export interface BridgeOptions {
   readonly config?: Sections;
   /** false: the test calls `start()` itself. */
   readonly isStarted?: boolean;
+  /** false: does not wait until everything is shown. */
+  readonly isAwaited?: boolean;
 }
 
 /** Short schedules, so that a test waits little. */
@@ -101,7 +103,7 @@ export async function startBridge(options: BridgeOptions = {}): Promise<TestBrid
   atTestEnd(() => bridge.kill());
   if (options.isStarted !== false) {
     bridge.start();
-    await bridge.untilShown();
+    if (options.isAwaited !== false) await bridge.untilShown();
   }
   return bridge;
 }
@@ -297,7 +299,7 @@ function timezoneAtNoon(): string {
   return hour === 12 ? 'Etc/GMT' : `Etc/GMT${hour > 12 ? '+' : '-'}${Math.abs(12 - hour)}`;
 }
 
-export function merge(config: Sections, changes: Sections): Sections {
+function merge(config: Sections, changes: Sections): Sections {
   const sections = Object.entries(changes).map(([name, section]) => {
     const before = config[name];
     const isSection = typeof section === 'object' && typeof before === 'object';

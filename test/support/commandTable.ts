@@ -1,6 +1,6 @@
 import { operationRow } from '../../src/cloud/operations.ts';
 import type { LoggedRequest } from '../../src/simulator/server.ts';
-import { type House, startHouse } from './house.ts';
+import { startBridge, type TestBridge } from './bridge.ts';
 import { waitFor } from './waitFor.ts';
 
 /** A good command and where it goes. */
@@ -23,10 +23,12 @@ export const slow = { timeout: 60_000 };
 /** What a home must have for each kind of command to have its own target. */
 const cloud = { properties: 2, signals: 2, sonics: 4 };
 
-/** A house with something to do for each kind of command, and a bridge that shows all of it. */
-export async function houseForCommands(options: Parameters<typeof startHouse>[0] = {}): Promise<House> {
-  const house = await startHouse({ ...options, cloud: { ...cloud, ...options.cloud }, isStarted: false });
-  const { world } = house.simulator;
+/** A bridge with something to do for each kind of command, all of which is shown. */
+export async function startBridgeForCommands(
+  options: Parameters<typeof startBridge>[0] = {},
+): Promise<TestBridge> {
+  const bridge = await startBridge({ ...options, cloud: { ...cloud, ...options.cloud }, isStarted: false });
+  const { world } = bridge.cloud;
   const [first = '', second = ''] = world.signals.ids;
   const [sonic = ''] = world.thingIdsOf(world.propertyOf(first) ?? '');
   const [elsewhere = ''] = world.thingIdsOf(world.propertyOf(second) ?? '');
@@ -34,24 +36,24 @@ export async function houseForCommands(options: Parameters<typeof startHouse>[0]
   world.openIncident({ type: 'cloud_disconnection', signalId: first });
   world.openIncident({ type: 'legionella_risk', sonicId: elsewhere });
   if (options.isStarted !== false) {
-    house.startBridge();
-    await shown(house);
+    bridge.start();
+    await shown(bridge);
   }
-  return house;
+  return bridge;
 }
 
 /** Waits until the bridge shows every sonic, and all that hangs on the properties. */
-export async function shown({ watcher, simulator: { world } }: House): Promise<void> {
+export async function shown({ mqtt, cloud: { world } }: TestBridge): Promise<void> {
   for (const id of world.sonics.ids) {
-    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, 20_000);
+    await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, 20_000);
   }
   for (const id of world.properties.ids) {
-    await watcher.waitForTopic(`sonic2mqtt/property/${id}/notifications`, () => true, 20_000);
+    await mqtt.waitForTopic(`sonic2mqtt/property/${id}/notifications`, () => true, 20_000);
   }
 }
 
 /** One good command of each kind that comes to a change in the cloud; no two want the same. */
-export function changingCommands({ simulator: { world } }: Pick<House, 'simulator'>): SafetyCommand[] {
+export function changingCommands({ cloud: { world } }: Pick<TestBridge, 'cloud'>): SafetyCommand[] {
   const [signal = '', second = ''] = world.signals.ids;
   const property = world.propertyOf(signal) ?? '';
   const other = world.propertyOf(second) ?? '';
@@ -91,8 +93,8 @@ export const ownCommands: readonly SafetyCommand[] = [
 ];
 
 /** What became of each command so far, in order. */
-export function outcomes(house: House): ToldOutcome[] {
-  return house
+export function outcomes(bridge: TestBridge): ToldOutcome[] {
+  return bridge
     .events('command')
     .map(({ topic, status, reason, http_status }) => ({ topic, status, reason, http_status }) as ToldOutcome)
     .filter(({ reason }) => !reason?.includes(fenceWord));
@@ -105,39 +107,39 @@ let fences = 0;
  * Resolves once the bridge has taken all that was published before, told by a word that it refuses at once: what has
  * come to nothing until then comes to nothing.
  */
-export async function fence(house: House): Promise<void> {
+export async function fence(bridge: TestBridge): Promise<void> {
   const word = `${fenceWord} ${++fences}.`;
-  await house.watcher.publish('sonic2mqtt/bridge/log_level/set', word);
-  await waitFor(() => house.events('command').some(({ reason }) => String(reason).includes(word)), {
+  await bridge.mqtt.publish('sonic2mqtt/bridge/log_level/set', word);
+  await waitFor(() => bridge.events('command').some(({ reason }) => String(reason).includes(word)), {
     what: 'the bridge to take what was published',
     timeoutMs: 20_000,
   });
 }
 
 /** Publishes them all, in this order. */
-export async function publishAll({ watcher }: House, commands: readonly SafetyCommand[]): Promise<void> {
-  await Promise.all(commands.map(({ topic, payload }) => watcher.publish(topic, payload)));
+export async function publishAll({ mqtt }: TestBridge, commands: readonly SafetyCommand[]): Promise<void> {
+  await Promise.all(commands.map(({ topic, payload }) => mqtt.publish(topic, payload)));
 }
 
 /** Publishes them all and waits for as many outcomes; then none may come any more. */
 export async function outcomesOf(
-  house: House,
+  bridge: TestBridge,
   commands: readonly SafetyCommand[],
   timeoutMs = 20_000,
 ): Promise<ToldOutcome[]> {
-  const before = outcomes(house).length;
-  await publishAll(house, commands);
-  await waitFor(() => outcomes(house).length >= before + commands.length, {
+  const before = outcomes(bridge).length;
+  await publishAll(bridge, commands);
+  await waitFor(() => outcomes(bridge).length >= before + commands.length, {
     what: `${commands.length} outcomes`,
     timeoutMs,
   });
-  await fence(house);
-  return outcomes(house).slice(before);
+  await fence(bridge);
+  return outcomes(bridge).slice(before);
 }
 
 /** The requests that change something, of those that have reached the cloud. */
-export function changesAt({ simulator }: Pick<House, 'simulator'>): LoggedRequest[] {
-  return simulator.requests.entries.filter(({ operation }) => {
+export function changesAt({ cloud }: Pick<TestBridge, 'cloud'>): LoggedRequest[] {
+  return cloud.requests.entries.filter(({ operation }) => {
     if (operation === null) return false;
     const { retry, session } = operationRow(operation);
     return retry === 'never' && !session;

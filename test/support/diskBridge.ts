@@ -3,8 +3,8 @@ import { chmodSync, chownSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { quick, startBridge, type TestBridge } from './bridge.ts';
 import { type RunningProcess, startProcess } from './childProcess.ts';
-import { type House, quick, startHouse } from './house.ts';
 import { temporaryFolder } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -38,9 +38,9 @@ export function giveBack(path: string, mode: number): void {
   chmodSync(path, mode);
 }
 
-/** A house of one sonic for bridges whose data directory suffers. */
-export interface DiskHouse {
-  readonly house: House;
+/** A bridge with one valve whose data directory suffers. */
+export interface DiskBridge {
+  readonly bridge: TestBridge;
   readonly sonicId: string;
   /** Starts a bridge with this data directory; the command before it, if any, starts it in its turn. */
   start(dataDir: string, before?: readonly string[]): RunningProcess;
@@ -52,13 +52,13 @@ export interface DiskHouse {
   untilHealth(reason: RegExp | null): Promise<void>;
   /** Waits for a sum of water that is known, published after so many messages. */
   untilTotal(from?: number): Promise<number>;
-  /** The sums that were shown so far, in order, where they were known. */
-  totals(): number[];
+  /** The sums that were shown after so many messages, in order, if they were known. */
+  totals(from?: number): number[];
 }
 
 /** Builds it; the bridge is started by the test. */
-export async function startDiskHouse(): Promise<DiskHouse> {
-  const house = await startHouse({
+export async function startDiskBridge(): Promise<DiskBridge> {
+  const bridge = await startBridge({
     cloud: { properties: 1, signals: 1, sonics: 1 },
     config: {
       schedules: { ...quick, incidents: '100ms', usage: '200ms', pressure_tests: '1h' },
@@ -67,9 +67,9 @@ export async function startDiskHouse(): Promise<DiskHouse> {
     },
     isStarted: false,
   });
-  const { world } = house.simulator;
+  const { world } = bridge.cloud;
   const [sonicId = ''] = world.sonics.ids;
-  const { messages } = house.watcher;
+  const { messages } = bridge.mqtt;
   const usageTopic = `sonic2mqtt/sonic/${sonicId}/usage`;
   const announcements = (id: string) =>
     messages.filter(
@@ -82,11 +82,11 @@ export async function startDiskHouse(): Promise<DiskHouse> {
       .map(({ text }) => JSON.parse(text).total)
       .filter((total) => total !== null);
   return {
-    house,
+    bridge,
     sonicId,
     start(dataDir, before = []) {
       const cwd = temporaryFolder();
-      writeFileSync(join(cwd, 'config.yaml'), stringify({ ...house.config, data_dir: dataDir }));
+      writeFileSync(join(cwd, 'config.yaml'), stringify({ ...bridge.config, data_dir: dataDir }));
       const [command = '', ...args] = [
         ...before,
         ...(isRoot ? powerless : []),
@@ -103,7 +103,7 @@ export async function startDiskHouse(): Promise<DiskHouse> {
     },
     announcements,
     async untilHealth(reason) {
-      await house.watcher.waitForTopic(
+      await bridge.mqtt.waitForTopic(
         'sonic2mqtt/bridge/health',
         (text) => {
           const health = JSON.parse(text);

@@ -1,6 +1,5 @@
+import { quick, startBridge, type TestBridge } from './bridge.ts';
 import { type FaultyCloud, startFaultyCloud } from './faultyCloud.ts';
-import { type House, quick, startHouse } from './house.ts';
-import { type RunningProgram, startProgram } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
 /** Nothing innocent has it in it. */
@@ -10,26 +9,25 @@ const password = 'a-very-secret-password';
 const patienceMs = 20_000;
 const startMs = 25_000;
 
-/** A house whose way to the cloud can go wrong. */
-export interface FaultyHouse {
-  readonly house: House;
+/** A bridge whose way to the cloud can go wrong. */
+export interface FaultyBridge {
+  readonly bridge: TestBridge;
   readonly cloud: FaultyCloud;
-  readonly bridge: RunningProgram;
   /** The sonic that is told to close while things go wrong. */
   readonly told: string;
 }
 
-/** Starts a house with a sonic, and resolves once all is well. */
-export async function startFaultyHouse(
+/** Starts a bridge with one valve, and resolves once all is well. */
+export async function startFaultyBridge(
   options: {
     readonly cloud?: FaultyCloud;
     readonly baseUrl?: (port: number) => string;
     readonly env?: Record<string, string>;
   } = {},
-): Promise<FaultyHouse> {
+): Promise<FaultyBridge> {
   const cloud = options.cloud ?? (await startFaultyCloud());
   const { baseUrl = (port) => `http://127.0.0.1:${port}`, env = {} } = options;
-  const house = await startHouse({
+  const bridge = await startBridge({
     isStarted: false,
     cloud: { properties: 1, signals: 1, sonics: 1, password, valveTravelMs: 100 },
     config: {
@@ -44,12 +42,12 @@ export async function startFaultyHouse(
       },
     },
   });
-  cloud.target = house.simulator.url;
-  const bridge = startProgram(['run'], { config: house.config, env });
-  const [told = ''] = house.simulator.world.sonics.ids;
-  const faulty = { house, cloud, bridge, told };
+  cloud.target = bridge.cloud.url;
+  bridge.start({}, env);
+  const [told = ''] = bridge.cloud.world.sonics.ids;
+  const faulty = { bridge, cloud, told };
   await untilWell(faulty, startMs);
-  await house.watcher.waitForMessage(({ topic }) => topic.endsWith('/incident'), {
+  await bridge.mqtt.waitForMessage(({ topic }) => topic.endsWith('/incident'), {
     what: 'the incident to be announced with which the world begins',
     timeoutMs: patienceMs,
   });
@@ -57,13 +55,13 @@ export async function startFaultyHouse(
 }
 
 /** Waits until the bridge says that all is well, and shows what the cloud says. */
-export async function untilWell({ house, told }: FaultyHouse, timeoutMs = patienceMs): Promise<void> {
-  const { simulator, watcher } = house;
+export async function untilWell({ bridge, told }: FaultyBridge, timeoutMs = patienceMs): Promise<void> {
+  const { cloud: simulator, mqtt } = bridge;
   const isWell = () =>
-    watcher.last.get('sonic2mqtt/bridge/cloud') === 'online' &&
-    house.json('bridge/health')?.status === 'ok' &&
-    house.json(`sonic/${told}/homeassistant`)?.valve === simulator.world.valve(told)?.settled;
+    mqtt.last.get('sonic2mqtt/bridge/cloud') === 'online' &&
+    bridge.json('bridge/health')?.status === 'ok' &&
+    bridge.json(`sonic/${told}/homeassistant`)?.valve === simulator.world.valve(told)?.settled;
   await waitFor(isWell, { what: 'all to be well', timeoutMs }).catch((error: Error) => {
-    throw new Error(`${error.message}; health: ${JSON.stringify(house.json('bridge/health'))}`);
+    throw new Error(`${error.message}; health: ${JSON.stringify(bridge.json('bridge/health'))}`);
   });
 }
