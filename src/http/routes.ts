@@ -10,6 +10,7 @@ import icon from './page/icon.svg?raw';
 import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
+import { textsModule } from './texts.ts';
 
 const get = ['GET', 'HEAD'];
 const webhookPath = '/webhook/';
@@ -27,6 +28,7 @@ export function createRoutes(
     file('/', 'text/html', html),
     file('/page.css', 'text/css', style),
     file('/page.js', 'text/javascript', script),
+    file('/texts.js', 'text/javascript', textsModule('en')),
     file('/icon.svg', 'image/svg+xml', icon),
     {
       path: '/status.json',

@@ -14,7 +14,9 @@ import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
-import { type ShownUsage, usageOf } from './usage.ts';
+import { alertsOf } from './alerts.ts';
+import { type Headline, type HeadlineValve, headlineOf, type PlacedAlert } from './headline.ts';
+import { type ShownUsage, todayOf, usageOf } from './usage.ts';
 
 /** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
 export const devicesAPage = 100;
@@ -84,6 +86,8 @@ export interface ShownIncident {
 export interface StatusDocument {
   readonly version: string;
   readonly startedAt: number;
+  /** What the page says first. */
+  readonly headline: Headline;
   readonly health: { readonly status: string | null; readonly reason: string | null };
   readonly cloud: ShownHalf;
   readonly broker: ShownHalf;
@@ -164,6 +168,7 @@ function commonPart(
   return {
     version,
     startedAt,
+    headline: headlineOf(headlineFacts(snapshot)),
     health: { status, reason: words(reason) },
     cloud: half(readiness.cloud),
     broker: half(readiness.broker),
@@ -181,6 +186,47 @@ function commonPart(
     },
     progress,
     polls: polls.map((poll) => ({ ...poll, failure: words(poll.failure) })),
+  };
+}
+
+function headlineFacts(snapshot: StatusSnapshot): Parameters<typeof headlineOf>[0] {
+  const { readiness, status: health, isWhole, sonics, signals, properties, polls } = snapshot;
+  const isFresh = isPresent(snapshot);
+  const valves = new Map(sonics.map((view) => [view.sonic.id, headlineValve(view, isFresh)]));
+  const names = new Map([
+    ...signals.map(({ signal }) => [signal.id, nameOf(signal)] as const),
+    ...sonics.map(({ sonic }) => [sonic.id, nameOf(sonic)] as const),
+  ]);
+  const alerts = snapshot.incidents.flatMap((incident): PlacedAlert[] => {
+    const valve = valves.get(incident.sonic_id ?? '') ?? null;
+    const place = (valve ? names.get(incident.sonic_id ?? '') : names.get(incident.signal_id ?? '')) ?? null;
+    return alertsOf([incident], shortened).map((alert) => ({ alert, place, valve }));
+  });
+  return {
+    ...readiness,
+    health,
+    isLoading: readiness.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
+    isWhole,
+    valves: [...valves.values()],
+    alerts,
+    // One that names no device, or is at a hub of which nobody knows where it is, may be anywhere.
+    areAlertsKnown:
+      isFresh && snapshot.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
+    todayL: todayOf(sonics),
+  };
+}
+
+function headlineValve(view: SonicView, isFresh: boolean): HeadlineValve {
+  const { sonic, valve } = view;
+  const doubt = doubtOf(view, isFresh);
+  const isSure = doubt === null;
+  return {
+    name: nameOf(sonic),
+    valve,
+    isSure,
+    isReachable: doubt !== 'unreachable',
+    isTesting: isSure && sonic.valve_state === 'pressure_test',
+    isFaulty: isSure && sonic.valve_state === 'faulty',
   };
 }
 

@@ -254,3 +254,41 @@ describe('the document', () => {
     expect(hub({ isStale: true })).toMatchObject({ isConnected: null });
   });
 });
+
+describe('the headline', () => {
+  const words = (changes: Partial<StatusSnapshot>) =>
+    status(changes).headline.sentences.map(({ text }) => text);
+
+  it('is decided from what is known of the account', () => {
+    const noIncident = { properties: [propertyView({ incidents: [] })] };
+    expect(words(noIncident)).toEqual(['all_good', 'no_leaks_on_today']);
+    expect(words({ ...noIncident, areIncidentsKnown: false })).toEqual(['alerts_unknown']);
+    expect(words({ properties: [propertyView({ areIncidentsKnown: false })] })).toEqual(['alerts_unknown']);
+    expect(words({ sonics: [sonicView({ valve: 'closed', isStale: true })] })).toEqual(['valve_unknown']);
+    const silent = aSonic({ radio_connection: 'disconnected' });
+    expect(words({ sonics: [sonicView({ sonic: silent, valve: 'closed' })] })).toEqual(['valve_offline']);
+    const tested = aSonic({ valve_state: 'pressure_test' });
+    expect(words({ sonics: [sonicView({ sonic: tested, valve: 'closed' })] })).toEqual(['valve_testing']);
+    const broken = aSonic({ valve_state: 'faulty' });
+    expect(words({ sonics: [sonicView({ sonic: broken, valve: null })] })).toEqual(['valve_faulty']);
+    expect(words({ readiness: { cloud: away, broker: up } })[0]).toBe('no_cloud');
+  });
+
+  it('names the device of the most urgent alert, its sonic or its hub, and the state of its valve', () => {
+    const sonics = [
+      sonicView({ valve: 'closed' }),
+      sonicView({ sonic: aSonic({ id: 'sonic-2', name: 'Garden' }), valve: 'open' }),
+    ];
+    const leak = anIncident({ id: 'leak', type: 'water_presence_detected', sonic_id: 'sonic-2' });
+    const { tone, sentences } = status({ sonics, incidents: [anIncident(), leak] }).headline;
+    expect([tone, sentences.map(({ text }) => text)]).toEqual([
+      'alarm',
+      ['alert_at_since', 'its_valve_open', 'more_alerts'],
+    ]);
+    expect(sentences[0]?.values).toMatchObject({ name: 'Leak', place: 'Garden' });
+    const atHub = anIncident({ sonic_id: null, type: 'cloud_disconnection' });
+    const hub = status({ sonics, signals: [signalView()], incidents: [atHub] }).headline;
+    expect(hub.sentences.map(({ text }) => text)).toEqual(['alert_at_since']);
+    expect(hub.sentences[0]?.values).toMatchObject({ place: 'Cellar hub' });
+  });
+});

@@ -1,0 +1,182 @@
+import type { ComponentStatus } from '../health/readiness.ts';
+import type { HealthStatus } from '../model/devices.ts';
+import type { Valve } from '../model/valve.ts';
+import { type Alert, byUrgency, type Urgency } from './alerts.ts';
+import type { TextKey } from './texts.ts';
+
+// The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. "Water is
+// off" may make somebody leave the home while it floods. So a position is said only of valves that are known to be so
+// now, and of "the water" only if all valves are known.
+
+/** The colour of the page, the gravest first. `unknown`: nobody knows. */
+export type Tone = Urgency | 'unknown' | 'moving' | 'good';
+
+/** A text of the page, and what stands in its gaps: names, numbers, and moments in ms. */
+export interface Sentence {
+  readonly text: TextKey;
+  readonly values?: Readonly<Record<string, string | number | null>>;
+}
+
+export interface Headline {
+  readonly tone: Tone;
+  /** The first is the headline; those that follow explain it. */
+  readonly sentences: readonly Sentence[];
+}
+
+/** A valve as far as the headline goes. */
+export interface HeadlineValve {
+  readonly name: string;
+  readonly valve: Valve | null;
+  /** Whether the valve is known to be so now: it is fresh, and valve and hub are reachable. */
+  readonly isSure: boolean;
+  readonly isReachable: boolean;
+  /** A pressure test closes a valve for a while, whatever position it is shown in. */
+  readonly isTesting: boolean;
+  readonly isFaulty: boolean;
+}
+
+/** An alert, and where it is. */
+export interface PlacedAlert {
+  readonly alert: Alert;
+  /** The name of its device; null if that is not known. */
+  readonly place: string | null;
+  /** The valve that it is about; null if it is about none. */
+  readonly valve: HeadlineValve | null;
+}
+
+export interface HeadlineFacts {
+  readonly cloud: ComponentStatus;
+  readonly broker: ComponentStatus;
+  readonly health: HealthStatus | null;
+  /** Whether the first reading of anything is still under way. */
+  readonly isLoading: boolean;
+  /** Whether every list was once read completely, so that there are no other valves. */
+  readonly isWhole: boolean;
+  readonly valves: readonly HeadlineValve[];
+  readonly alerts: readonly PlacedAlert[];
+  /** Whether no other alert is open. */
+  readonly areAlertsKnown: boolean;
+  /** Litres of today of all valves together; null if not all are known. */
+  readonly todayL: number | null;
+}
+
+/** Decides what the page says first. The first line that applies wins. */
+export function headlineOf(facts: HeadlineFacts): Headline {
+  const { cloud, isLoading, isWhole, valves, areAlertsKnown } = facts;
+  const alerts = facts.alerts.toSorted((one, other) => byUrgency(one.alert, other.alert));
+  if (cloud.status === 'down') return outage(facts, alerts);
+  const [worst] = alerts;
+  if (worst) return alerted(worst, alerts.length - 1, facts);
+  if (cloud.status === 'connecting') return say('unknown', ['connecting_cloud']);
+  if (!isWhole || (isLoading && !areAlertsKnown)) {
+    return say('unknown', [isLoading ? 'reading_account' : 'incomplete']);
+  }
+  if (!areAlertsKnown) return say('unknown', ['alerts_unknown'], ...extras(facts));
+  if (valves.length === 0) return say('unknown', ['no_valve'], ...extras(facts));
+  return undisturbed(facts);
+}
+
+/** Nothing that was read before an outage is said of the present, but an alarm stays one. */
+function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly PlacedAlert[]): Headline {
+  const [worst] = alerts;
+  const parts: readonly Parts[] = [
+    [health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud'],
+    cloud.workedAt === null ? ['nothing_read'] : ['data_from', { at: cloud.workedAt }],
+    ...(valves.length > 0 ? [['water_unknown'] as const] : []),
+  ];
+  if (!worst) return say('unknown', ...parts);
+  const tone = worst.alert.urgency === 'alarm' ? 'alarm' : 'unknown';
+  return say(tone, alertSentence(worst), ...moreAlerts(alerts.length - 1), ...parts);
+}
+
+function alerted(worst: PlacedAlert, others: number, facts: HeadlineFacts): Headline {
+  return say(
+    worst.alert.urgency,
+    alertSentence(worst),
+    ...waterOf(worst.valve, facts),
+    ...moreAlerts(others),
+    ...extras(facts),
+  );
+}
+
+/** No alert is open, and that is known; what is left is how the valves are. */
+function undisturbed(facts: HeadlineFacts): Headline {
+  const { valves, broker, cloud, health, isLoading, todayL } = facts;
+  const counted = (some: readonly HeadlineValve[], one: TextKey, several: TextKey): Parts =>
+    some.length === 1
+      ? [one, { place: some[0]?.name ?? '' }]
+      : [several, { count: some.length, of: valves.length }];
+  const faulty = valves.filter(({ isFaulty }) => isFaulty);
+  if (faulty.length > 0) {
+    return say('warning', counted(faulty, 'valve_faulty', 'valves_faulty'), ...extras(facts));
+  }
+  const away = valves.filter(({ isReachable }) => !isReachable);
+  if (away.length > 0) {
+    return say('warning', counted(away, 'valve_offline', 'valves_offline'), ...extras(facts));
+  }
+  const unsure = valves.filter(({ isSure, valve }) => !isSure || valve === null);
+  if (unsure.length > 0) {
+    return say('unknown', counted(unsure, 'valve_unknown', 'valves_unknown'), ...extras(facts));
+  }
+  const testing = valves.filter(({ isTesting }) => isTesting);
+  if (testing.length > 0) {
+    return say('moving', counted(testing, 'valve_testing', 'valves_testing'), ...extras(facts));
+  }
+  const closing = valves.filter(({ valve }) => valve === 'closing');
+  if (closing.length > 0) {
+    return say('moving', counted(closing, 'valve_closing', 'valves_closing'), ...extras(facts));
+  }
+  const opening = valves.filter(({ valve }) => valve === 'opening');
+  if (opening.length > 0) {
+    return say('moving', counted(opening, 'valve_opening', 'valves_opening'), ...extras(facts));
+  }
+  const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
+  const open = valves.filter(({ valve }) => valve === 'open').length;
+  const water = open === valves.length ? 'no_leaks_on' : open === 0 ? 'no_leaks_off' : 'no_leaks_some';
+  const values = { count: open, of: valves.length, litres: todayL };
+  const more = extras(facts);
+  return say(
+    more.length > 0 ? 'warning' : 'good',
+    ...(areAllUp ? [['all_good'] as const] : []),
+    [todayL === null ? water : `${water}_today`, values],
+    ...more,
+  );
+}
+
+/** What is wrong besides the water. */
+function extras({ broker, health, isLoading }: HeadlineFacts): Parts[] {
+  if (broker.status === 'down') return [['no_broker']];
+  // While something is read for the first time, what is missing is no problem.
+  return health === 'degraded' && !isLoading ? [['bridge_problem']] : [];
+}
+
+/** Whether the water runs where an alert is. */
+function waterOf(own: HeadlineValve | null, { valves, isWhole }: HeadlineFacts): Parts[] {
+  const isKnown = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve !== null;
+  const first = valves[0]?.valve;
+  if (isWhole && valves.every((each) => isKnown(each) && each.valve === first)) {
+    if (first === 'open') return [['water_on']];
+    if (first === 'closed') return [['water_off']];
+  }
+  if (own === null) return [];
+  if (own.isTesting) return [['its_valve_testing']];
+  if (own.isFaulty) return [['its_valve_faulty']];
+  if (!isKnown(own) || own.valve === null) return [['its_valve_unknown']];
+  return [[`its_valve_${own.valve}`]];
+}
+
+function alertSentence({ alert: { name, type, at }, place }: PlacedAlert): Parts {
+  const values = { name, type, ...(place !== null && { place }), ...(at !== null && { at }) };
+  if (place === null) return [at === null ? 'alert' : 'alert_since', values];
+  return [at === null ? 'alert_at' : 'alert_at_since', values];
+}
+
+function moreAlerts(count: number): Parts[] {
+  return count > 0 ? [['more_alerts', { count }]] : [];
+}
+
+type Parts = readonly [text: TextKey, values?: Sentence['values']];
+
+function say(tone: Tone, ...parts: readonly Parts[]): Headline {
+  return { tone, sentences: parts.map(([text, values]) => ({ text, ...(values && { values }) })) };
+}
