@@ -87,7 +87,7 @@ export class Details {
     const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
     const { clock, signal, statuses } = this.#options;
     const startedAt = clock.monotonic();
-    const options = { client: this.#client, clock, signal };
+    const options = { client: this.#client, store, clock, signal };
     const failure = await fetchPerDevice(ids, this.#hubQuery(), options).finally(() =>
       store.markStale('hubs', statuses.staleBefore('properties', startedAt)),
     );
@@ -103,7 +103,6 @@ export class Details {
         this.#store.setHub(id, await this.#client.call(call, { signal }), sentAt);
       },
       onNone: (id, sentAt) => this.#store.setHub(id, null, sentAt),
-      onUnavailable: () => this.#store.drop('hubs'),
     };
   }
 

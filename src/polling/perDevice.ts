@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudError, isMissing } from '../cloud/errors.ts';
-import type { OperationName } from '../cloud/operations.ts';
+import type { Store } from '../store/store.ts';
 
 /** Requests for single devices in progress at a time; the other slots are for lists and commands. */
 export const deviceConcurrency = 2;
@@ -13,19 +13,29 @@ const maxGapMs = 100;
 /** Up to so many devices are read without a pause. */
 const maxDevicesWithoutGap = 20;
 
+/** The operations that read one device each, and how the store shows nothing of what they read. */
+const drops = {
+  read_hub: (store: Store) => store.drop('hubs'),
+  read_telemetry: (store: Store) => store.dropTelemetry(),
+  read_wifi_telemetry: (store: Store) => store.dropTelemetry(true),
+  read_daily_usage: (store: Store) => store.drop('usage'),
+  read_pressure_tests: (store: Store) => store.drop('pressureTests'),
+};
+
+type DeviceOperation = keyof typeof drops;
+
 /** A request that is sent for each device by itself; times are ms of the monotonic clock. */
 export interface DeviceQuery {
-  readonly operation: OperationName;
+  readonly operation: DeviceOperation;
   /** Reads one device and stores the answer to a request that is sent at that time. */
   readonly read: (id: string, sentAt: number) => Promise<void>;
   /** The cloud has no such data for this device, by a request that was sent at that time. */
   readonly onNone: (id: string, sentAt: number) => void;
-  /** The cloud does not offer the operation. */
-  readonly onUnavailable: () => void;
 }
 
 export interface FetchOptions {
   readonly client: CloudClient;
+  readonly store: Store;
   /** Called after each device, read or not. */
   readonly onProgress?: () => void;
   /** In which time all devices are to be read, in ms; many devices are spread over it. */
@@ -47,8 +57,8 @@ export interface PartialFailure {
  */
 export async function fetchPerDevice(
   ids: readonly string[],
-  { operation, read, onNone, onUnavailable }: DeviceQuery,
-  { client, onProgress = () => {}, withinMs = 0, clock, signal }: FetchOptions,
+  { operation, read, onNone }: DeviceQuery,
+  { client, store, onProgress = () => {}, withinMs = 0, clock, signal }: FetchOptions,
 ): Promise<PartialFailure | null> {
   const wanted = ids.length;
   const gapMs = wanted <= maxDevicesWithoutGap ? 0 : Math.min(maxGapMs, withinMs / wanted);
@@ -74,7 +84,7 @@ export async function fetchPerDevice(
   });
   if (signal.aborted) throw signal.reason;
   if (!isOffered()) {
-    onUnavailable();
+    drops[operation](store);
     return null;
   }
   // The cloud may not have it for any device, or not offer it: the next lists tell.
@@ -82,4 +92,11 @@ export async function fetchPerDevice(
   const isNothingRead = missing.length + failures.length === wanted && wanted > 0;
   if (isNothingRead) throw failures[0] ?? missing[0];
   return failures.length === 0 ? null : { failed: failures.length, wanted, error: failures[0] };
+}
+
+/** Shows nothing of what the configuration says the cloud does not offer, so that no entity comes and goes at the start. */
+export function dropUnavailable(client: CloudClient, store: Store): void {
+  for (const operation of Object.keys(drops) as DeviceOperation[]) {
+    if (client.availability(operation) !== 'available') drops[operation](store);
+  }
 }

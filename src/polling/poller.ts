@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import { Details } from './details.ts';
 import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
+import { dropUnavailable } from './perDevice.ts';
 import { PollSchedule } from './pollSchedule.ts';
 import {
   incomplete,
@@ -135,6 +136,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#telemetry = new TelemetryPoll(parts, log);
     this.#usage = new UsagePoll(parts, state);
     this.#pressureTests = new PressureTestPoll(parts, log);
+    dropUnavailable(client, store);
   }
 
   /**

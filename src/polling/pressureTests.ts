@@ -65,7 +65,6 @@ export class PressureTestPoll {
         // A sonic that has had tests keeps them.
         if (!this.#tests.has(id)) store.setPressureTests(id, null, sentAt);
       },
-      onUnavailable: () => store.drop('pressureTests'),
     };
   }
 

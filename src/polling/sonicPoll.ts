@@ -26,7 +26,7 @@ const maxClockErrorMs = 24 * 3_600_000;
  * Sends the query for each of the sonics; resolves to what could not be read. Rejects if nothing could be read.
  */
 export async function querySonics(
-  { client, statuses, signal, clock }: SonicPollParts,
+  { client, store, statuses, signal, clock }: SonicPollParts,
   poll: SonicPollName,
   sonicIds: readonly string[],
   query: DeviceQuery,
@@ -34,6 +34,7 @@ export async function querySonics(
   let read = 0;
   const failure = await fetchPerDevice(sonicIds, query, {
     client,
+    store,
     onProgress: () => statuses.recordProgress(poll, ++read, sonicIds.length),
     // The last sonic is read well before the first is due again, even if as many Wi-Fi sonics follow.
     withinMs: 0.4 * statuses.periodMs(poll),

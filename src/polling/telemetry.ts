@@ -60,7 +60,6 @@ export class TelemetryPoll {
         this.#logSilence(id, telemetry, isCurrent);
       },
       onNone: (id) => void store.setTelemetry(id, null),
-      onUnavailable: () => store.dropTelemetry(isWifi),
     };
   }
 

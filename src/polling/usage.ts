@@ -60,7 +60,6 @@ export class UsagePoll {
         // A sonic that has had usage keeps it.
         if (!this.#state.usageOf(id)) store.setUsage(id, null, sentAt);
       },
-      onUnavailable: () => store.drop('usage'),
     };
   }
 

@@ -82,6 +82,19 @@ describe('the water that has run', () => {
     home.machine.kill();
   });
 
+  it('is never announced where the configuration says that the cloud does not offer it', async () => {
+    const routes = { read_telemetry: null, read_daily_usage: null, read_pressure_tests: null };
+    const home = new Home({ config: { schedules, cloud: { routes } } });
+    await home.start();
+    await home.pass(minuteMs);
+    const announced = home.messages.filter(
+      ({ topic }) => topic === `homeassistant/device/sonic2mqtt_${home.sonicId}/config`,
+    );
+    expect(announced).toHaveLength(1);
+    expect(announced[0]?.payload).not.toContain('sensor_water');
+    home.machine.kill();
+  });
+
   it('has no total on a disk that cannot be used, and the rest works', async () => {
     const home = new Home({ config: { schedules } });
     home.disk.fault = 'EROFS';
