@@ -82,7 +82,7 @@ const bridge: BridgeView = {
 function health(): object {
   const polled: PollStatus = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
   return healthPayload({
-    slices: {
+    polls: {
       properties: polled,
       signals: polled,
       sonics: polled,
@@ -93,11 +93,7 @@ function health(): object {
     },
     rejectedUntil: null,
     limitedUntil: null,
-    dataProblems: [],
-    stateProblem: null,
-    brokerProblem: null,
-    emptiness: null,
-    notes: [],
+    problems: [],
   });
 }
 

@@ -166,8 +166,8 @@ function findingsOn(account: Account, { filters, shard }: Config): Found[] {
   const hasValves = sonics.length + wifiSonics.length > 0;
   const noValve =
     properties.length > 0 && signals.length === 0
-      ? 'the account has a property, but no hub (signal)'
-      : 'the account has no valve (sonic)';
+      ? 'the account has a property, but no hub'
+      : 'the account has no valve';
   const unknown = filters.properties.filter((word) => !names.includes(word));
   return [
     ...ok(words.join(', ')),

@@ -222,7 +222,7 @@ export class Session {
     if (!isRejected) return signInError(cause);
     this.#keep(null);
     const error = this.#authError(
-      `the cloud rejected the e-mail or password (status ${cause.status})`,
+      `the cloud rejects the e-mail or the password (status ${cause.status})`,
       cause.status,
     );
     // The error says it to whoever asked, and health to everybody: once, not at each attempt.
@@ -232,7 +232,7 @@ export class Session {
 
   #checkLimits(): void {
     if (this.#rejections && this.#clock.monotonic() < this.#nextAttemptAt(this.#rejections)) {
-      throw this.#authError('the cloud rejected the e-mail or password');
+      throw this.#authError('the cloud rejects the e-mail or the password');
     }
   }
 

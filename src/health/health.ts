@@ -1,124 +1,130 @@
-import type { CloudErrorKind } from '../cloud/errors.ts';
+import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import {
   type PollFailure,
   type PollName,
-  type PollStatus,
+  pollLabels,
   pollNames,
+  type StatusByPoll,
   vitalPolls,
   wasPolled,
 } from '../polling/pollStatus.ts';
+import { type Problem, problem } from './problem.ts';
 
 /** Everything that the judgement rests on. */
 export interface HealthInputs {
-  readonly slices: Readonly<Record<PollName, PollStatus>>;
+  readonly polls: StatusByPoll;
   /** Wall clock, ms, of the next sign-in; null unless the cloud rejected the credentials. */
   readonly rejectedUntil: number | null;
   /** Wall clock, ms, until which the cloud asked to wait. */
   readonly limitedUntil: number | null;
-  /** Records that could not be read, in words. */
-  readonly dataProblems: readonly string[];
-  /** In words; null when the state works. */
-  readonly stateProblem: string | null;
-  /** In words; null when there is something to show. */
-  readonly emptiness: string | null;
-  /** Why there is no connection to the broker, in words; null while there is one. */
-  readonly brokerProblem: string | null;
-  /** Said, though nothing is wrong. */
-  readonly notes: readonly string[];
+  /** Problems of everything else: broker, account, data directory. */
+  readonly problems: readonly Problem[];
 }
 
-/** How the bridge fares, and why, in words. */
+/** How the bridge is doing, and why. */
 export interface HealthReport {
   readonly status: HealthStatus;
+  /** All problems as text, the gravest first; null if there is none. */
   readonly reason: string | null;
-  /** The reason without what is wrong with the broker. */
+  /** The same, of the cloud alone. */
   readonly cloudReason: string | null;
-  /** The distinct faults of the cloud, without the schedules that they affect: the same list is no news. */
-  readonly problems: readonly string[];
-  /** What is worth knowing besides, one thing each. */
-  readonly notes: readonly string[];
+  /** The gravest first. */
+  readonly problems: readonly Problem[];
 }
 
 /** Why the data of the cloud is unavailable if nothing has failed. */
-export const staleReason = 'no fresh data from the cloud';
+export const staleReason = 'No fresh data from the cloud';
+
+/** Why nothing is known yet. */
+export const waitingReason = 'Waiting for the cloud to answer';
 
 /** More is not read by anybody. */
-const mostProblemsShown = 10;
+const maxShown = 10;
 
-/** Judges the symptoms; the gravest gives the status and the words. */
-export function evaluateHealth(symptoms: HealthInputs): HealthReport {
-  const { brokerProblem } = symptoms;
-  const cloud = judgeCloud(symptoms);
-  const { status, reason } = cloud;
-  // Where the cloud is away that is graver, and the broker's own lines are in the log.
-  if (brokerProblem === null || (status !== 'ok' && status !== 'degraded')) {
-    return { ...cloud, cloudReason: reason };
-  }
-  const words = [brokerProblem, reason].filter((each) => each !== null).join('; ');
-  return { ...cloud, status: 'degraded', reason: words, cloudReason: reason };
-}
+/** The gravest first. */
+const statuses: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
 
-function judgeCloud(symptoms: HealthInputs): Omit<HealthReport, 'cloudReason'> {
-  const failing = failuresByKey(symptoms);
-  const shown = failing.map(([{ message }, affected]) => `${affected.join(', ')}: ${message}`);
-  const problems = failing.map(([{ key }]) => key);
-  const { notes } = symptoms;
-  if (symptoms.rejectedUntil !== null) {
-    const reason = `the cloud rejected the e-mail or the password; next attempt by ${iso(symptoms.rejectedUntil)}, or as soon as a password file changes`;
-    return { status: 'auth_failed', reason, problems, notes };
-  }
-  if (isWhollyFailing(symptoms, 'auth')) {
-    return { status: 'auth_failed', reason: shown.join('; '), problems, notes };
-  }
-  if (isWhollyFailing(symptoms, 'unavailable')) {
-    return { status: 'cloud_unreachable', reason: failing[0]?.[0].message ?? null, problems, notes };
-  }
-  const others = [symptoms.stateProblem, symptoms.emptiness, ...symptoms.dataProblems].filter(
-    (problem) => problem !== null,
-  );
-  const wrong = [...(isUnpolled(symptoms) ? ['waiting for the cloud to answer'] : []), ...shown, ...others];
+/** Judges all problems; the gravest gives the status and the first sentence. */
+export function evaluateHealth(inputs: HealthInputs): HealthReport {
+  const all = [...cloudProblems(inputs), ...inputs.problems];
+  const problems = statuses.flatMap((status) => all.filter((each) => each.status === status));
   return {
-    status: wrong.length === 0 ? 'ok' : 'degraded',
-    reason: [...wrong, ...notes].slice(0, mostProblemsShown).join('; ') || null,
-    problems: [...problems, ...others],
-    notes,
+    status: problems[0]?.status ?? 'ok',
+    reason: textOf(problems),
+    cloudReason: textOf(problems.filter(({ source }) => source === 'cloud')),
+    problems,
   };
 }
 
-/** Whether what matters fails in this way; at first, whether all that was polled does. */
-function isWhollyFailing(symptoms: HealthInputs, kind: CloudErrorKind): boolean {
-  const records = pollNames.map((slice) => symptoms.slices[slice]);
-  const vital = vitalPolls.map((slice) => symptoms.slices[slice]).filter(wasPolled);
-  const judged = vital.length > 0 ? vital : records.filter(wasPolled);
+/** How all of the cloud's data can be missing. */
+const outages = [
+  { kind: 'auth', status: 'auth_failed' },
+  { kind: 'unavailable', status: 'cloud_unreachable' },
+] as const;
+
+function textOf(problems: readonly Problem[]): string | null {
+  const texts = problems.slice(0, maxShown).map(({ text }) => text);
+  return texts.join('. ') || null;
+}
+
+function cloudProblems({ polls, rejectedUntil }: HealthInputs): Problem[] {
+  if (rejectedUntil !== null) return [rejectedAccount(rejectedUntil)];
+  const failing = failuresByKey(polls);
+  for (const { kind, status } of outages) {
+    if (!isWhollyFailing(polls, kind)) continue;
+    const { message = '', key = '' } = failing.map(([each]) => each).find((each) => each.kind === kind) ?? {};
+    const text = `No data from the cloud: ${message}. Retrying`;
+    return [{ ...problem('cloud', status, text, `${status} ${key}`), outage: message }];
+  }
+  if (!pollNames.some((poll) => wasPolled(polls[poll]))) return [problem('start', 'degraded', waitingReason)];
+  return failing.map(([failure, affected]) => failedPolls(failure, affected));
+}
+
+function rejectedAccount(untilMs: number): Problem {
+  const next = `Next attempt by ${timeOfDay(untilMs)} UTC, or when the password file changes`;
+  const text = `The cloud rejects the e-mail or the password. Correct them. ${next}`;
+  // It stays the same rejection, whether the cloud has repeated it or no attempt is allowed yet.
+  const key = 'auth_failed';
+  const outage = 'the cloud rejects the e-mail or the password. Correct them';
+  return { ...problem('cloud', 'auth_failed', text, key), outage };
+}
+
+function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollName[]): Problem {
+  const data = polls.map((poll) => pollLabels[poll]).join(', ');
+  if (isPermanent({ kind })) return problem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
+  const text = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
+  return problem('cloud', 'degraded', text, key);
+}
+
+/** Whether the vital polls fail in this way; before the first of them has ended, whether all others do. */
+function isWhollyFailing(polls: StatusByPoll, kind: CloudErrorKind): boolean {
+  const vital = vitalPolls.map((poll) => polls[poll]).filter(wasPolled);
+  const judged = vital.length > 0 ? vital : pollNames.map((poll) => polls[poll]).filter(wasPolled);
   return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
 }
 
-function isUnpolled(symptoms: HealthInputs): boolean {
-  return !pollNames.some((slice) => wasPolled(symptoms.slices[slice]));
-}
-
-/** Each distinct failure, and the slices that it befell. */
-function failuresByKey(symptoms: HealthInputs): [PollFailure, PollName[]][] {
+/** Each distinct failure, with the polls that failed by it. */
+function failuresByKey(polls: StatusByPoll): [PollFailure, PollName[]][] {
   const failures = new Map<string, [PollFailure, PollName[]]>();
-  for (const slice of pollNames) {
-    const { failure } = symptoms.slices[slice];
+  for (const poll of pollNames) {
+    const { failure } = polls[poll];
     if (failure === null) continue;
     const known = failures.get(failure.key);
-    if (known) known[1].push(slice);
-    else failures.set(failure.key, [failure, [slice]]);
+    if (known) known[1].push(poll);
+    else failures.set(failure.key, [failure, [poll]]);
   }
   return [...failures.values()];
 }
 
 /** The payload of `bridge/health`. */
-export function healthPayload(symptoms: HealthInputs): object {
-  const { status, reason } = evaluateHealth(symptoms);
+export function healthPayload(inputs: HealthInputs): object {
+  const { status, reason } = evaluateHealth(inputs);
   const schedules = Object.fromEntries(
-    pollNames.map((slice) => {
-      const { lastSuccessAt, failure, consecutiveFailures } = symptoms.slices[slice];
+    pollNames.map((poll) => {
+      const { lastSuccessAt, failure, consecutiveFailures } = inputs.polls[poll];
       return [
-        slice,
+        poll,
         {
           last_success: iso(lastSuccessAt),
           last_error: failure?.message ?? null,
@@ -127,27 +133,30 @@ export function healthPayload(symptoms: HealthInputs): object {
       ];
     }),
   );
-  return { status, reason, schedules, limited_until: iso(symptoms.limitedUntil) };
+  return { status, reason, schedules, limited_until: iso(inputs.limitedUntil) };
 }
 
 /** What must differ before `bridge/health` is published again: not the time of each success. */
-export function healthFingerprint(symptoms: HealthInputs): string {
-  const outcomes = pollNames.map((slice) => {
-    const { lastSuccessAt, failure } = symptoms.slices[slice];
+export function healthFingerprint(inputs: HealthInputs): string {
+  const { status, problems } = evaluateHealth(inputs);
+  const outcomes = pollNames.map((poll) => {
+    const { lastSuccessAt, failure } = inputs.polls[poll];
     return [lastSuccessAt !== null, failure?.kind ?? null, failure?.key ?? null];
   });
-  const { status, problems, notes } = evaluateHealth(symptoms);
   return JSON.stringify([
     status,
-    problems,
-    notes,
-    symptoms.brokerProblem,
+    problems.map(({ key }) => key),
     outcomes,
-    iso(symptoms.rejectedUntil),
-    iso(symptoms.limitedUntil),
+    inputs.rejectedUntil,
+    iso(inputs.limitedUntil),
   ]);
 }
 
 function iso(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString();
+}
+
+/** Hours and minutes in UTC. */
+function timeOfDay(atMs: number): string {
+  return new Date(atMs).toISOString().slice(11, 16);
 }

@@ -9,12 +9,7 @@ import type { Poller } from '../polling/poller.ts';
 import { freshUntil } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
-import {
-  accountWarnings,
-  emptyAccountWarning,
-  outdatedFilterWarnings,
-  unassignedWarnings,
-} from './accountWarnings.ts';
+import { accountProblems } from './accountProblems.ts';
 import {
   evaluateHealth,
   type HealthInputs,
@@ -24,6 +19,10 @@ import {
   staleReason,
 } from './health.ts';
 import type { OtherBridges } from './otherBridges.ts';
+import { type Problem, type ProblemSource, problem } from './problem.ts';
+
+/** Their own parts log these problems. */
+const loggedElsewhere = new Set<ProblemSource>(['start', 'broker', 'data_dir', 'http', 'data']);
 
 /** A cloud that takes longer to give its first answer is worth a word. */
 const firstAnswerMs = 2_000;
@@ -63,10 +62,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #brokerLostAt: number | null = null;
   #httpProblem: string | null = null;
   readonly #cloudOutage: OutageLog;
-  /** Problems and notes that the log has of late. */
-  readonly #said = new Set<string>();
-  /** Whether the log has a problem, and not yet that all is well again. */
-  #isWrong = false;
+  /** The keys of all problems in the log since everything worked last. */
+  readonly #loggedProblems = new Set<string>();
+  readonly #loggedInformation = new Set<string>();
   #report: HealthReport | null = null;
   #payload: object | null = null;
   #fingerprint = '';
@@ -158,7 +156,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     const inputs = this.#inputs();
     const before = this.#report;
     this.#report = evaluateHealth(inputs);
-    this.#sayInLog(this.#report, inputs);
+    this.#logProblems(this.#report);
     const fingerprint = healthFingerprint(inputs);
     if (fingerprint !== this.#fingerprint) {
       this.#fingerprint = fingerprint;
@@ -192,68 +190,73 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   /** Why the cloud's data is not fresh; a record that is amiss, or a note, is no reason for that. */
   #staleReason(): string {
-    const { status, cloudReason: reason } = this.#report ?? {};
-    const isOutage = status === 'cloud_unreachable' || status === 'auth_failed';
-    return (isOutage && reason) || staleReason;
+    const { problems = [], cloudReason } = this.#report ?? {};
+    return (problems.some(isOutage) && cloudReason) || staleReason;
   }
 
-  /**
-   * What is wrong or worth knowing is said when it comes, and once more when all is well, which takes the broker, and
-   * that everything was read; an outage as a whole. Of the broker the connection tells by itself, of data_dir the state file.
-   */
-  #sayInLog(
-    { status, cloudReason, problems, notes }: HealthReport,
-    { stateProblem, rejectedUntil }: HealthInputs,
-  ): void {
-    const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
-    const isWrong = isAway || problems.length > 0;
-    if (!isAway) this.#cloudOutage.recovered();
-    if (!isWrong && (status !== 'ok' || this.#parts.poller.statuses.progress.length > 0)) return;
-    const isOver = !isWrong && this.#isWrong;
-    if (isOver) this.#said.clear();
-    if (stateProblem !== null) this.#said.add(stateProblem);
-    const news = [...problems, ...notes].filter((words) => !this.#said.has(words));
-    for (const words of [...problems, ...notes]) this.#said.add(words);
-    this.#isWrong = isWrong;
-    // A rejection stays the same one, whether the cloud has said it again or nobody may ask yet.
-    const gist = rejectedUntil === null ? `${status} ${problems[0]}` : status;
-    if (isAway) this.#cloudOutage.failed(cloudReason ?? status, gist);
-    else if (isWrong && news.length > 0) this.#log.warn(`Not all is well: ${cloudReason}`);
-    else if (isOver || (!isWrong && news.length > 0)) {
-      this.#log.info(cloudReason === null ? 'Everything works' : `Everything works; ${cloudReason}`);
+  /** Logs each problem when it comes, and once that everything works again; the cloud's outages as a whole. */
+  #logProblems({ status, problems }: HealthReport): void {
+    const outage = problems.find(isOutage);
+    if (outage?.outage !== undefined) {
+      this.#loggedProblems.add(outage.key);
+      this.#cloudOutage.failed(outage.outage, outage.key);
+      return;
     }
+    this.#cloudOutage.recovered();
+    for (const { source, status: effect, key, text } of problems) {
+      const logged = effect === 'ok' ? this.#loggedInformation : this.#loggedProblems;
+      if (loggedElsewhere.has(source) || logged.has(key)) continue;
+      logged.add(key);
+      if (effect === 'ok') this.#log.info(text);
+      else this.#log.warn(text);
+    }
+    const isWhole = status === 'ok' && this.#parts.poller.statuses.progress.length === 0;
+    if (!isWhole || this.#loggedProblems.size === 0) return;
+    this.#loggedProblems.clear();
+    this.#log.info('Everything works');
   }
 
   #inputs(): HealthInputs {
-    const { client, connection, state, store, poller, otherBridges } = this.#parts;
-    const { records } = poller.statuses;
-    const isAsked = records.properties.lastSuccessAt !== null;
+    const { client, poller } = this.#parts;
     const { status, nextAttemptAt } = client.sessionState();
-    const problems = client.problems();
-    const wordsOf = (level: 'info' | 'warn') =>
-      problems.filter((problem) => problem.level === level).map(({ words }) => words);
-    const emptiness = emptyAccountWarning(store, isAsked);
     return {
-      slices: records,
+      polls: poller.statuses.records,
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
       limitedUntil: client.traffic().limitedUntil,
-      dataProblems: [
-        ...[otherBridges.problem, this.#httpProblem].filter((problem) => problem !== null),
-        ...unassignedWarnings(store),
-        ...outdatedFilterWarnings(store),
-        ...wordsOf('warn'),
-      ],
-      stateProblem: state.problem,
-      emptiness,
-      brokerProblem: connection.isConnected
-        ? null
-        : `no connection to the MQTT broker: ${connection.trouble ?? 'none was made yet'}`,
-      notes: [...accountWarnings(store, isAsked).filter((words) => words !== emptiness), ...wordsOf('info')],
+      problems: this.#otherProblems(),
     };
+  }
+
+  /** All problems but those of reading the cloud. */
+  #otherProblems(): Problem[] {
+    const { client, connection, state, store, poller, otherBridges } = this.#parts;
+    const texts: [ProblemSource, string | null][] = [
+      ['broker', connection.isConnected ? null : brokerProblem(connection)],
+      ['bridges', otherBridges.problem],
+      ['data_dir', state.problem],
+      ['http', this.#httpProblem],
+    ];
+    return [
+      ...texts.flatMap(([source, text]) => (text === null ? [] : [problem(source, 'degraded', text)])),
+      ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
+      ...client
+        .problems()
+        .map(({ level, words }) =>
+          problem('data', level === 'warn' ? 'degraded' : 'ok', `Unexpected data from the cloud: ${words}`),
+        ),
+    ];
   }
 }
 
-/** The next attempt moves by a millisecond each time it is asked for; nobody wants to be told. */
+function brokerProblem({ trouble }: Connection): string {
+  return `No connection to the MQTT broker: ${trouble ?? 'not connected yet'}. Retrying`;
+}
+
+function isOutage({ outage }: Problem): boolean {
+  return outage !== undefined;
+}
+
+/** The time of the next attempt differs by a millisecond each time. It is shown in minutes. */
 function roundedUp(atMs: number): number {
-  return Math.ceil(atMs / 10_000) * 10_000;
+  return Math.ceil(atMs / 60_000) * 60_000;
 }

@@ -51,15 +51,15 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
       .on('presumedDead', () => this.#onStopped(topics.bridgeName));
   }
 
-  /** What is wrong while one runs, in words; null while none does. */
+  /** What is wrong while another bridge runs; null while none does. */
   get problem(): string | null {
     const running = [...this.#known].find(([, { isRunning }]) => isRunning);
     if (!running) return null;
     const [name, { count }] = running;
     const { base, bridgeName } = this.#topics;
     return name === bridgeName
-      ? `another bridge publishes below ${base}/${bridgeName} too. No valve is moved. Each needs its own mqtt.base_topic, or shard.index where they share an account`
-      : `${name} runs with shard.count ${count}, this one with ${this.#shard.count}. No valve is moved. All need the same number`;
+      ? `Another bridge uses the topic ${base}/${bridgeName}. Valve commands are rejected. Change mqtt.base_topic or shard.index of one`
+      : `${name} has shard.count ${count}, this bridge has ${this.#shard.count}. Valve commands are rejected. Give all the same number`;
   }
 
   /** Whether one runs, or did so within the last hour: one that is started again must find its messages. */

@@ -1,6 +1,6 @@
 import type { Connection } from '../broker/connection.ts';
 import { isJudged, pollNames, type StatusByPoll, vitalPolls, wasPolled } from '../polling/pollStatus.ts';
-import { staleReason } from './health.ts';
+import { staleReason, waitingReason } from './health.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
 
 /** One of the two sides of the bridge. */
@@ -50,7 +50,7 @@ export function cloudReadiness(
   if (isCloudFresh) return up;
   return pollNames.some((poll) => wasPolled(records[poll]))
     ? starting('loading', cloudReason ?? 'Connected, reading the account for the first time')
-    : starting('connecting', cloudReason ?? 'no answer from the cloud yet');
+    : starting('connecting', waitingReason);
 }
 
 /** How the broker is doing; `lostAt` is when the last connection ended. */

@@ -6,7 +6,7 @@ import type { CommandRouter } from '../commands/router.ts';
 import type { Poller } from '../polling/poller.ts';
 import { isSonicPoll, type PollName, pollNames, type StatusByPoll } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
-import { emptyAccountWarning } from './accountWarnings.ts';
+import { emptyAccount } from './accountProblems.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
 import { brokerReadiness, cloudReadiness, type PublishingProgress, type Readiness } from './readiness.ts';
 
@@ -96,7 +96,7 @@ export class Snapshots {
         };
       }),
       /** Why there is nothing to show, in words; null if there is something, or that is not known. */
-      emptiness: emptyAccountWarning(store, records.properties.lastSuccessAt !== null),
+      emptiness: emptyAccount(store, records.properties.lastSuccessAt !== null),
       /** How far the first reading is; empty once everything was read. */
       progress,
       /** Whether every list was once read completely, and it is known what of it is to be shown. */

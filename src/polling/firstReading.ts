@@ -2,12 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Poller } from './poller.ts';
-import type { PollName, PollProgress } from './pollStatus.ts';
+import { type PollProgress, pollLabels } from './pollStatus.ts';
 
 const progressEveryMs = 10_000;
-
-/** What polls read, in the words of the log, if they are not called so. */
-const contents: Readonly<Partial<Record<PollName, string>>> = { signals: 'hubs', sonics: 'valves' };
 
 /** Says in the log how far the first reading of the account is, and what was found once that is certain. */
 export class FirstReading {
@@ -64,8 +61,7 @@ function describeProgress(progress: readonly PollProgress[]): string | null {
   const parts = progress
     .filter(({ read }) => read > 0)
     .map(({ slice, read, total }) => {
-      const content = contents[slice] ?? slice.replace('_', ' ');
-      return `${content} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
+      return `${pollLabels[slice]} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
     });
   return parts.length === 0 ? null : parts.join(', ');
 }

@@ -16,6 +16,17 @@ export const pollNames = [
 ] as const;
 export type PollName = (typeof pollNames)[number];
 
+/** Names of the data of each poll, for people. */
+export const pollLabels: Readonly<Record<PollName, string>> = {
+  properties: 'properties',
+  signals: 'hubs',
+  sonics: 'valves',
+  incidents: 'incidents',
+  telemetry: 'measurements',
+  usage: 'water use',
+  pressure_tests: 'pressure tests',
+};
+
 /** The polls that read whole lists. */
 export const listPolls = [
   'properties',

@@ -240,7 +240,10 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
 
   it.each([
     [{ properties: 0, signals: 0, sonics: 0 }, 'The account has no property.'],
-    [{ properties: 1, signals: 1, sonics: 0 }, 'The account has a hub (signal), but no valve (sonic).'],
+    [
+      { properties: 1, signals: 1, sonics: 0 },
+      "The account has a hub, but no valve. Add your devices in the vendor's app.",
+    ],
   ])('says of an account with %j that there is nothing', async (cloud, words) => {
     const { url } = await startWithHttp({}, { cloud });
     const tab = await openTab(`${url}/`, desktop);

@@ -118,7 +118,7 @@ describe('a cloud that keeps a list to itself', () => {
         highest_severity: null,
       });
       expect(bridge.json(`property/${property}/incidents`)).toMatchObject({ open_count: null });
-      const words = 'the cloud does not say which signals (hubs) are in ';
+      const words = 'The cloud does not list the hubs of ';
       // The properties are read to the end after their devices are shown.
       await waitFor(() => health(bridge).reason?.includes(words), { what: 'the reason' });
       expect(health(bridge).status).toBe(flaw?.includes('503') ? 'degraded' : 'ok');

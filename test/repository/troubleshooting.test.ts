@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { publicWords } from '../../src/cli/publicWords.ts';
 import { readSpoken } from '../support/spokenLines.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -10,7 +11,7 @@ const { lines, texts } = readSpoken(`${project}src`);
 
 /** Parts of lines, and words of others that are recognised: nobody reads them by themselves. */
 const parts = new Set([
-  ...['and others', 'and … more', 'the account', 'this part of the account'],
+  ...['and others', 'and … more', 'The account', 'This bridge', 'water use', 'pressure tests'],
   ...['open incident', 'Wi-Fi valve', 'pressure test', 'hubs and categories', 'the categories of appliances'],
   ...['MQTT broker', 'MQTT broker …', 'The MQTT broker', 'The MQTT broker …', 'reason code …'],
   ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: proxy', 'cloud: HTTP', '… through the proxy …'],
@@ -84,7 +85,15 @@ describe('what the program says', () => {
     expect(files('…: …. Retrying')).toEqual(['base/outageLog.ts']);
     expect(files('no such host')).toEqual(['broker/errorMessages.ts']);
     expect(files('Stopping')).toEqual(['cli/run.ts']);
-    expect(files('waiting for the cloud to answer')).toEqual(['health/health.ts']);
+    expect(files('Waiting for the cloud to answer')).toEqual(['health/health.ts']);
+  });
+
+  it('is shown by diagnostics, word by word', () => {
+    const words = [...lines.keys()]
+      .filter((line) => !parts.has(line))
+      .flatMap((line) => line.match(/(?<![\w./=_-])[a-z][a-z'-]+(?![\w/=_])/gi) ?? []);
+    expect(words.length).toBeGreaterThan(1_000);
+    expect([...new Set(words)].filter((word) => publicWords(word) !== word)).toEqual([]);
   });
 
   it('is not what only level debug has', () => {

@@ -155,7 +155,7 @@ describe('6: the vendor\'s domain expires, and "invalid credentials" is said for
     await home.pass(30 * minuteMs);
     expect(home.json('bridge/health')).toMatchObject({
       status: 'auth_failed',
-      reason: expect.stringMatching(/rejected the e-mail or the password/),
+      reason: expect.stringMatching(/rejects the e-mail or the password/),
     });
     home.machine.kill();
   });

@@ -91,7 +91,7 @@ describe('while nobody is signed in, a command of any kind', () => {
     const before = truth(home);
     home.simulator.rejectPassword();
     for (const told of await commandAll(home)) {
-      const reason = expect.stringMatching(/rejected the e-mail or (the )?password|not signed in|not sent/);
+      const reason = expect.stringMatching(/rejects the e-mail or the password|not signed in|not sent/);
       expect(told).toMatchObject({ status: 'error', reason });
     }
     const from = home.time.now;

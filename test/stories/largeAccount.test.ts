@@ -67,7 +67,7 @@ describe('a large account takes minutes to be read', () => {
     await passWhileGrowing(home, 30 * minuteMs);
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
-      reason: expect.stringContaining('sonics: '),
+      reason: expect.stringContaining('valves: '),
     });
     await home.pass(20 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');

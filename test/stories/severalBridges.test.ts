@@ -542,9 +542,9 @@ describe('a filter of properties', () => {
 });
 
 describe('two bridges that were given one base topic by mistake', () => {
-  const words = 'another bridge publishes below sonic2mqtt/bridge too. No valve is moved.';
+  const words = 'Another bridge uses the topic sonic2mqtt/bridge. Valve commands are rejected.';
   const warnings = (home: Home, text: string) =>
-    home.lines.filter((line) => line.text.includes('Not all is well: ') && line.text.includes(text)).length;
+    home.lines.filter((line) => line.text.includes(text) && line.text.startsWith('warn: ')).length;
 
   it('for two accounts delete nothing of each other’s, and both say so', async () => {
     const home = new Home({ cloud: { seed: 1 } });
@@ -611,7 +611,7 @@ describe('two bridges that were given one base topic by mistake', () => {
     for (const client_id of ['one', 'copied']) home.startOne(1, 2, { mqtt: { client_id } });
     await home.pass(minuteMs);
     const copied =
-      'another bridge publishes below sonic2mqtt/bridge_1 too. No valve is moved. Each needs its own mqtt.base_topic, or shard.index where they share an account';
+      'Another bridge uses the topic sonic2mqtt/bridge_1. Valve commands are rejected. Change mqtt.base_topic or shard.index of one';
     expect(warnings(home, copied)).toBe(2);
     home.expectNothingDeleted();
   });
@@ -621,9 +621,9 @@ describe('two bridges that were given one base topic by mistake', () => {
     const forgotten = home.startOne(0, 1, { mqtt: { client_id: 'forgotten' } });
     await home.pass(minuteMs);
     await home.startAll(2);
-    const count = 'bridge runs with shard.count 1, this one with 2. No valve is moved.';
+    const count = 'bridge has shard.count 1, this bridge has 2. Valve commands are rejected.';
     expect(warnings(home, count)).toBe(2);
-    expect(warnings(home, 'runs with shard.count 2, this one with 1')).toBe(1);
+    expect(warnings(home, 'has shard.count 2, this bridge has 1')).toBe(1);
     const sonic = home.oneOf('bridge_1', 2);
     home.expectShared(2, ['bridge', 'bridge_0', 'bridge_1']);
     const outcomes = await home.closeValve(sonic);

@@ -236,13 +236,13 @@ describe('a selection of properties', () => {
     await home.pass(5 * minuteMs);
     expect(home.devicesShown).toEqual(home.devicesOf([chosen]));
     expect(homeAssistant.devices.get(identifier(chosen))?.about['name']).toBe('Cottage');
-    const words = `filters.properties: the account has no property ${before} any more: before the next start write its new name there, Cottage, or its id`;
-    expect(home.linesFrom(0)).toContain(`warn: Not all is well: ${words}`);
+    const words = `filters.properties: ${before} is now called Cottage. Correct the name before the next restart`;
+    expect(home.linesFrom(0)).toContain(`warn: ${words}`);
 
     await home.restartWith([before]);
     await home.pass(10 * minuteMs);
     expect(home.json('bridge/health').reason).toContain(
-      'no property of the account is selected by filters.properties',
+      'filters.properties matches no property of the account',
     );
     await home.restartWith(['Cottage']);
     await home.expectShown([chosen]);
@@ -277,7 +277,7 @@ describe('a selection of properties', () => {
     const name = world.properties.get(chosen)?.name;
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
-      reason: expect.stringContaining(`the cloud does not say which signals (hubs) are in ${name}`),
+      reason: expect.stringContaining(`The cloud does not list the hubs of ${name}`),
     });
 
     home.strike = () => null;

@@ -4,10 +4,10 @@ import { publicWords } from '../../../src/cli/publicWords.ts';
 it.each([
   ['written to ann.lee+x@mail.example.org today', 'written to …'],
   ["EACCES: open '/home/ann/config.yaml'", "EACCES: open '…'"],
-  ['DNS: no such host water.ann.example', '…: no such host …'],
+  ['DNS: no such host water.ann.example', 'DNS: no such host …'],
   ['connection refused by 192.168.7.31:1883', 'connection refused by …'],
   ['the connection to [fe80::1ff:fe23:4567:890a]:1883 was reset', 'the connection to [… was reset'],
-  ['call +44 1632 960 000 at 55.12345, -3.9876', '… at …'],
+  ['call +44 1632 960 000 at 55.12345, -3.9876', 'call … at …'],
   ['its id is not safe in a topic: "Ann\'s tap"', 'its id is not safe in a topic: "…\'s …"'],
   [
     'sonics: the cloud answered 500 (server error): Ann is out',
@@ -27,10 +27,10 @@ it.each([
 });
 
 it.each([
-  'the cloud rejected the e-mail or the password; next attempt by 2026-11-21T22:49:24.157Z, or as soon as a password file changes',
+  'The cloud rejects the e-mail or the password. Correct them. Next attempt by 22:49 UTC, or when the password file changes',
   'list_sonics: page 2 could not be read: the cloud answered 503 (server error)',
   'the cloud does not accept the e-mail or the password (HTTP 401)',
-  'no connection to the MQTT broker: connection refused (is it running, and is the port right?)',
+  'No connection to the MQTT broker: connection refused (is it running, and is the port right?)',
   'not authorized: check mqtt.username and mqtt.password',
   'cloud.email (line 3): must be an e-mail address',
   'self-signed certificate (is its authority in mqtt.ca_file?)',

@@ -270,7 +270,7 @@ describe('a rejected password', () => {
   it('is auth, in words, with the time of the next attempt', async () => {
     const { error, client, clock } = await rejected();
     expect(error).toMatchObject({ kind: 'auth', status: 401, mayHaveActed: false });
-    expect(error.message).toMatch(/^the cloud rejected the e-mail or password .*\. Next attempt in 30 s/);
+    expect(error.message).toMatch(/^the cloud rejects the e-mail or the password .*\. Next attempt in 30 s/);
     expect(client.sessionState()).toEqual({ status: 'rejected', nextAttemptAt: clock.now() + 30_000 });
   });
 

@@ -5,6 +5,7 @@ import {
   healthFingerprint,
   healthPayload,
 } from '../../../src/health/health.ts';
+import { problem } from '../../../src/health/problem.ts';
 import {
   agesUntil,
   freshUntil,
@@ -26,7 +27,7 @@ const bad = (kind: NonNullable<PollStatus['failure']>['kind'], message = `${kind
   consecutiveFailures: 1,
 });
 const well: HealthInputs = {
-  slices: {
+  polls: {
     properties: good,
     signals: good,
     sonics: good,
@@ -37,15 +38,11 @@ const well: HealthInputs = {
   },
   rejectedUntil: null,
   limitedUntil: null,
-  dataProblems: [],
-  stateProblem: null,
-  brokerProblem: null,
-  emptiness: null,
-  notes: [],
+  problems: [],
 };
-const withSlices = (slices: Partial<HealthInputs['slices']>): HealthInputs => ({
+const withPolls = (polls: Partial<HealthInputs['polls']>): HealthInputs => ({
   ...well,
-  slices: { ...well.slices, ...slices },
+  polls: { ...well.polls, ...polls },
 });
 
 describe('health', () => {
@@ -55,116 +52,109 @@ describe('health', () => {
       reason: null,
       cloudReason: null,
       problems: [],
-      notes: [],
     });
   });
 
-  it('is degraded by a broker that is away, unless the cloud is away too', () => {
-    const brokerProblem = 'no connection to the MQTT broker: refused';
-    expect(evaluateHealth({ ...well, brokerProblem })).toMatchObject({
+  it('is degraded by another problem, which is no reason of the cloud', () => {
+    const problems = [problem('broker', 'degraded', 'No connection to the MQTT broker: refused')];
+    expect(evaluateHealth({ ...well, problems })).toMatchObject({
       status: 'degraded',
-      reason: brokerProblem,
+      reason: 'No connection to the MQTT broker: refused',
       cloudReason: null,
     });
-    const away = { sonics: bad('unavailable', '503'), incidents: bad('unavailable', '503') };
-    expect(evaluateHealth({ ...withSlices(away), brokerProblem })).toMatchObject({
+    const offline = { sonics: bad('unavailable', '503'), incidents: bad('unavailable', '503') };
+    expect(evaluateHealth({ ...withPolls(offline), problems })).toMatchObject({
       status: 'cloud_unreachable',
-      reason: '503',
+      reason: 'No data from the cloud: 503. Retrying. No connection to the MQTT broker: refused',
+      cloudReason: 'No data from the cloud: 503. Retrying',
     });
   });
 
-  it('is degraded by one failing schedule, and names it', () => {
-    expect(evaluateHealth(withSlices({ signals: bad('unavailable') }))).toMatchObject({
+  it('is degraded by one failing poll, and names its data', () => {
+    expect(evaluateHealth(withPolls({ signals: bad('unavailable') }))).toMatchObject({
       status: 'degraded',
-      reason: 'signals: unavailable in words',
+      reason: 'Cannot read hubs: unavailable in words. Retrying',
+    });
+    const incomplete = withPolls({ sonics: bad('incomplete', '2 of 3 valves: no answer') });
+    expect(evaluateHealth(incomplete)).toMatchObject({
+      status: 'degraded',
+      reason: 'Could not read all valves: 2 of 3 valves: no answer. Retrying',
     });
   });
 
-  it('says words that befell several schedules once', () => {
-    const symptoms = withSlices({ signals: bad('forbidden', 'no'), telemetry: bad('forbidden', 'no') });
-    expect(evaluateHealth(symptoms)).toMatchObject({ reason: 'signals, telemetry: no', problems: ['no'] });
+  it('has one text for one failure of several polls', () => {
+    const inputs = withPolls({ signals: bad('forbidden', 'no'), telemetry: bad('forbidden', 'no') });
+    expect(evaluateHealth(inputs)).toMatchObject({ reason: 'Cannot read hubs, measurements: no' });
   });
 
   it('is cloud_unreachable only when neither valves nor incidents can be read', () => {
-    expect(evaluateHealth(withSlices({ sonics: bad('unavailable') })).status).toBe('degraded');
-    const both = withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') });
+    expect(evaluateHealth(withPolls({ sonics: bad('unavailable') })).status).toBe('degraded');
+    const both = withPolls({ sonics: bad('unavailable'), incidents: bad('unavailable') });
     expect(evaluateHealth(both)).toMatchObject({
       status: 'cloud_unreachable',
-      reason: 'unavailable in words',
+      reason: 'No data from the cloud: unavailable in words. Retrying',
     });
-    const refused = withSlices({ sonics: bad('unavailable'), incidents: bad('forbidden') });
+    const afterAnother = withPolls({
+      properties: bad('forbidden'),
+      sonics: bad('unavailable'),
+      incidents: bad('unavailable'),
+    });
+    expect(evaluateHealth(afterAnother).reason).toBe(
+      'No data from the cloud: unavailable in words. Retrying',
+    );
+    const refused = withPolls({ sonics: bad('unavailable'), incidents: bad('forbidden') });
     expect(evaluateHealth(refused).status).toBe('degraded');
   });
 
   it('is cloud_unreachable from the first poll on that finds nobody', () => {
-    const nothing = { ...well.slices };
+    const nothing = { ...well.polls };
     for (const slice of pollNames) nothing[slice] = neverPolled;
     const first = { ...bad('unavailable'), lastSuccessAt: null };
-    expect(evaluateHealth(withSlices({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
-    expect(evaluateHealth(withSlices({ ...nothing, properties: good, sonics: first })).status).toBe(
+    expect(evaluateHealth(withPolls({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
+    expect(evaluateHealth(withPolls({ ...nothing, properties: good, sonics: first })).status).toBe(
       'cloud_unreachable',
     );
   });
 
   it('says that it waits before there was any answer', () => {
-    const nothing = { ...well.slices };
+    const nothing = { ...well.polls };
     for (const slice of pollNames) nothing[slice] = neverPolled;
-    expect(evaluateHealth(withSlices(nothing))).toEqual({
+    expect(evaluateHealth(withPolls(nothing))).toMatchObject({
       status: 'degraded',
-      reason: 'waiting for the cloud to answer',
-      cloudReason: 'waiting for the cloud to answer',
-      problems: [],
-      notes: [],
+      reason: 'Waiting for the cloud to answer',
+      cloudReason: null,
     });
   });
 
   it('is degraded, not auth_failed, by one list that the cloud refuses although the session is good', () => {
-    expect(evaluateHealth(withSlices({ incidents: bad('auth') })).status).toBe('degraded');
+    expect(evaluateHealth(withPolls({ incidents: bad('auth') })).status).toBe('degraded');
   });
 
   it('is auth_failed when the credentials are rejected, whatever else is wrong, and says when it is tried again', () => {
-    const symptoms = {
-      ...withSlices({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
+    const inputs = {
+      ...withPolls({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
       rejectedUntil: 0,
     };
-    expect(evaluateHealth(symptoms)).toMatchObject({ status: 'auth_failed' });
-    expect(evaluateHealth(symptoms).reason).toContain('1970-01-01T00:00:00.000Z');
-    expect(evaluateHealth(withSlices({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe(
+    expect(evaluateHealth(inputs)).toMatchObject({ status: 'auth_failed' });
+    expect(evaluateHealth(inputs).reason).toContain('Next attempt by 00:00 UTC');
+    expect(evaluateHealth(withPolls({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe(
       'auth_failed',
     );
   });
 
-  it.each([
-    ['dataProblems', ['a record could not be read']],
-    ['stateProblem', 'disk full'],
-    ['emptiness', 'the account has no property'],
-  ] as const)('is degraded by %s', (symptom, words) => {
-    expect(evaluateHealth({ ...well, [symptom]: words })).toMatchObject({
-      status: 'degraded',
-      reason: Array.isArray(words) ? words[0] : words,
-    });
-  });
-
-  it('names what is missing altogether before oddities, of which there may be many', () => {
-    const dataProblems = Array.from({ length: 20 }, (_, index) => `oddity ${index}`);
-    const { reason } = evaluateHealth({
-      ...well,
-      dataProblems,
-      stateProblem: 'disk full',
-      emptiness: 'no sonic',
-    });
-    expect(reason).toMatch(/^disk full; no sonic; oddity 0/);
-  });
-
-  it('is ok with a note of what is no fault', () => {
-    expect(evaluateHealth({ ...well, notes: ['no hub (signal) in Shop'] })).toMatchObject({
+  it('shows ten problems at most, information last', () => {
+    const information = problem('account', 'ok', 'No hub in Shop');
+    const problems = Array.from({ length: 20 }, (_, index) => problem('data', 'degraded', `Oddity ${index}`));
+    const { reason } = evaluateHealth({ ...well, problems: [information, ...problems] });
+    expect(reason).toMatch(/^Oddity 0\. Oddity 1\. .*Oddity 9$/);
+    expect(evaluateHealth({ ...well, problems: [information] })).toMatchObject({
       status: 'ok',
-      reason: 'no hub (signal) in Shop',
+      reason: 'No hub in Shop',
     });
   });
 
   it('tells each schedule by its own outcome', () => {
-    expect(healthPayload(withSlices({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
+    expect(healthPayload(withPolls({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
       schedules: {
         sonics: { last_success: '1970-01-01T00:00:01.000Z', last_error: null, consecutive_failures: 0 },
         telemetry: { last_error: 'rateLimited in words', consecutive_failures: 1 },
@@ -175,34 +165,34 @@ describe('health', () => {
   });
 
   it('is not published again for another success or another failure of the same kind', () => {
-    const later = withSlices({ sonics: { ...good, lastSuccessAt: 99_000, freshUntil: 99_000 } });
+    const later = withPolls({ sonics: { ...good, lastSuccessAt: 99_000, freshUntil: 99_000 } });
     expect(healthFingerprint(later)).toBe(healthFingerprint(well));
-    const failing = withSlices({ sonics: bad('unavailable') });
-    const stillFailing = withSlices({ sonics: { ...bad('unavailable'), consecutiveFailures: 7 } });
+    const failing = withPolls({ sonics: bad('unavailable') });
+    const stillFailing = withPolls({ sonics: { ...bad('unavailable'), consecutiveFailures: 7 } });
     expect(healthFingerprint(stillFailing)).toBe(healthFingerprint(failing));
     expect(healthFingerprint(failing)).not.toBe(healthFingerprint(well));
-    const otherWords = withSlices({
+    const otherWords = withPolls({
       sonics: {
         ...good,
         failure: { kind: 'unavailable', message: 'request 7', key: 'unavailable in words' },
       },
     });
     expect(healthFingerprint(otherWords)).toBe(healthFingerprint(failing));
-    expect(healthFingerprint(withSlices({ sonics: bad('unreadable') }))).not.toBe(healthFingerprint(failing));
+    expect(healthFingerprint(withPolls({ sonics: bad('unreadable') }))).not.toBe(healthFingerprint(failing));
   });
 });
 
 describe('freshness', () => {
   it('ends with that of the valves: the other lists grow old by themselves', () => {
-    expect(freshUntil(withSlices({ sonics: { ...good, freshUntil: 4_000 } }).slices)).toBe(4_000);
-    expect(freshUntil(withSlices({ incidents: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
-    expect(freshUntil(withSlices({ telemetry: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
-    expect(freshUntil(withSlices({ usage: { ...good, freshUntil: 1 } }).slices)).toBe(5_000);
+    expect(freshUntil(withPolls({ sonics: { ...good, freshUntil: 4_000 } }).polls)).toBe(4_000);
+    expect(freshUntil(withPolls({ incidents: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
+    expect(freshUntil(withPolls({ telemetry: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
+    expect(freshUntil(withPolls({ usage: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
   });
 
   it('does not hang on what the cloud refuses for good', () => {
-    expect(freshUntil(withSlices({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).slices)).toBe(5_000);
-    expect(freshUntil(withSlices({ sonics: bad('forbidden'), incidents: bad('unsupported') }).slices)).toBe(
+    expect(freshUntil(withPolls({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).polls)).toBe(5_000);
+    expect(freshUntil(withPolls({ sonics: bad('forbidden'), incidents: bad('unsupported') }).polls)).toBe(
       Number.NEGATIVE_INFINITY,
     );
   });
@@ -218,10 +208,10 @@ describe('freshness', () => {
     [{ sonics: bad('forbidden'), incidents: bad('unavailable') }, never],
     [{ sonics: bad('forbidden'), incidents: bad('forbidden') }, always],
   ] as const)('is lost only as long as the cloud was there: %j, %s', (changes, expected) => {
-    expect(agesUntil(withSlices(changes).slices)).toBe(expected);
+    expect(agesUntil(withPolls(changes).polls)).toBe(expected);
   });
 
   it('has not begun before the first poll', () => {
-    expect(freshUntil(withSlices({ sonics: neverPolled }).slices)).toBe(Number.NEGATIVE_INFINITY);
+    expect(freshUntil(withPolls({ sonics: neverPolled }).polls)).toBe(Number.NEGATIVE_INFINITY);
   });
 });

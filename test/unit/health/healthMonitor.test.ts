@@ -15,9 +15,9 @@ const failing: PollStatus = {
   failure: { kind: 'rejected', message: 'the cloud answered 422', key: 'the cloud answered 422' },
 };
 
-/** What the log says of how a bridge fares, whose cloud says something that is worth a note and nothing more. */
-async function startMonitor(notes: object) {
-  const { client } = await startBench(() => ({ json: { id: 's-1', ...notes } }), {
+/** The lines of the log of a monitor, for a cloud that sent this record once. */
+async function startMonitor(record: object) {
+  const { client } = await startBench(() => ({ json: { id: 's-1', ...record } }), {
     session: { token: 'kept', since: Date.now() },
   });
   await client.call({ operation: 'read_sonic', params: { sonic_id: 's-1' } });
@@ -42,46 +42,44 @@ async function startMonitor(notes: object) {
   const parts = { client, state, store, poller, connection, otherBridges, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
-  const said = (record: PollStatus, isConnected = true) => {
+  const linesAfter = (status: PollStatus, isConnected = true) => {
     connection.isConnected = isConnected;
     const before = lines.messages.length;
-    records.signals = record;
+    records.signals = status;
     poller.emit('ended');
     return lines.messages.slice(before);
   };
-  return { said };
+  return { linesAfter, reason: () => monitor.reason };
 }
 
-it.each([
-  ['', {}, []],
-  [
-    '; read_sonic: valve_state says "ajar"',
-    { valve_state: 'ajar' },
-    ['info: Everything works; read_sonic: valve_state says "ajar"'],
-  ],
-])(
-  'the log tells of a problem each time that it comes, and that all is well again%s',
-  async (note, notes, first) => {
-    const { said } = await startMonitor(notes);
-    expect(said(good)).toEqual(first);
-    for (let times = 0; times < 3; times++) {
-      expect(said(failing)).toEqual([`warn: Not all is well: signals: the cloud answered 422${note}`]);
-      expect(said(failing)).toEqual([]);
-      expect(said(good)).toEqual([`info: Everything works${note}`]);
-      expect(said(good)).toEqual([]);
-    }
-  },
-);
+const failed = 'warn: Cannot read hubs: the cloud answered 422. Retrying';
 
-it('the log says that everything works only once the broker is there and everything was read', async () => {
-  const { said } = await startMonitor({});
-  expect(said(failing)).toEqual(['warn: Not all is well: signals: the cloud answered 422']);
-  expect(said(good, false)).toEqual([]);
-  expect(said(neverPolled)).toEqual([]);
-  expect(said(good)).toEqual(['info: Everything works']);
-  // Of the broker the connection tells.
-  expect(said(good, false)).toEqual([]);
-  expect(said(good)).toEqual([]);
+it('logs a problem each time that it comes, and once that everything works again', async () => {
+  const { linesAfter } = await startMonitor({});
+  expect(linesAfter(good)).toEqual([]);
+  for (let times = 0; times < 3; times++) {
+    expect(linesAfter(failing)).toEqual([failed]);
+    expect(linesAfter(failing)).toEqual([]);
+    expect(linesAfter(good)).toEqual(['info: Everything works']);
+    expect(linesAfter(good)).toEqual([]);
+  }
+});
+
+it('reports unexpected data, which the client has logged', async () => {
+  const { linesAfter, reason } = await startMonitor({ valve_state: 'ajar' });
+  expect(linesAfter(good)).toEqual([]);
+  expect(reason()).toMatch(/^Unexpected data from the cloud: read_sonic: valve_state .*"ajar"/);
+});
+
+it('logs that everything works only once the broker is there and everything was read', async () => {
+  const { linesAfter } = await startMonitor({});
+  expect(linesAfter(failing)).toEqual([failed]);
+  expect(linesAfter(good, false)).toEqual([]);
+  expect(linesAfter(neverPolled)).toEqual([]);
+  expect(linesAfter(good)).toEqual(['info: Everything works']);
+  // The connection itself logs that the broker is offline.
+  expect(linesAfter(good, false)).toEqual([]);
+  expect(linesAfter(good)).toEqual([]);
 });
 
 it('tells another start once the clock was set, and not each time that two clocks differ a little', () => {

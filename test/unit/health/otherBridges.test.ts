@@ -42,7 +42,7 @@ describe('another bridge below the same base topic', () => {
     hear(here, info(other));
     hear(here, info(other));
     expect(others.problem).toMatch(
-      /^another bridge publishes below base\/bridge_0 too\. No valve is moved\./,
+      /^Another bridge uses the topic base\/bridge_0\. Valve commands are rejected\./,
     );
     expect([others.isAny, told]).toEqual([true, ['met']]);
     await clock.advance(59 * 60_000);
@@ -58,11 +58,11 @@ describe('another bridge below the same base topic', () => {
     expect([others.isAny, told]).toEqual([false, []]);
     hear('bridge_1', info(other, 3));
     expect(others.problem).toMatch(
-      /^bridge_1 runs with shard\.count 3, this one with 2\. No valve is moved\./,
+      /^bridge_1 has shard\.count 3, this bridge has 2\. Valve commands are rejected\./,
     );
     stop('bridge_1');
     hear('bridge', info('alone', 1));
-    expect(others.problem).toMatch(/^bridge runs with shard\.count 1/);
+    expect(others.problem).toMatch(/^bridge has shard\.count 1/);
     expect(told).toEqual(['met', 'stopped', 'met']);
   });
 
@@ -72,7 +72,7 @@ describe('another bridge below the same base topic', () => {
     stop('bridge_1');
     expect(told).toEqual(['met', 'met']);
     connection.emit('presumedDead');
-    expect(others.problem).toMatch(/^bridge runs/);
+    expect(others.problem).toMatch(/^bridge has/);
     stop('bridge');
     expect([others.problem, others.isAny]).toEqual([null, true]);
     hear(here, info(other));
@@ -105,7 +105,7 @@ describe('another bridge below the same base topic', () => {
 
   it('is known by its start where it is of a version that says no more', () => {
     hear('bridge', JSON.stringify({ started_at: startedAt }));
-    expect(others.problem).toMatch(/^bridge runs with shard\.count 1/);
+    expect(others.problem).toMatch(/^bridge has shard\.count 1/);
   });
 
   it('is answered once, however many of its name there are', () => {

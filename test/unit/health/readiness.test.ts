@@ -25,7 +25,7 @@ describe('the cloud', () => {
     [
       'is connecting before any answer',
       ...([false, null, null, polls()] as const),
-      { isWorking: false, status: 'connecting', reason: 'no answer from the cloud yet', workedAt: null },
+      { isWorking: false, status: 'connecting', reason: 'Waiting for the cloud to answer', workedAt: null },
     ],
     [
       'is loading once a list came',
@@ -45,7 +45,7 @@ describe('the cloud', () => {
     [
       'is down when data is old, whatever the reason',
       ...([false, 'ok', null, read] as const),
-      { isWorking: false, status: 'down', reason: 'no fresh data from the cloud', workedAt: 5_000 },
+      { isWorking: false, status: 'down', reason: 'No fresh data from the cloud', workedAt: 5_000 },
     ],
     [
       'is down if it was never there',

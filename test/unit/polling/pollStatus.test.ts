@@ -64,7 +64,7 @@ describe('what could not be read', () => {
       failure,
     });
     const { problems } = evaluateHealth({
-      slices: {
+      polls: {
         properties: failing(null),
         signals: failing(partly),
         sonics: failing(partly),
@@ -75,12 +75,8 @@ describe('what could not be read', () => {
       },
       rejectedUntil: null,
       limitedUntil: null,
-      dataProblems: [],
-      stateProblem: null,
-      brokerProblem: null,
-      emptiness: null,
-      notes: [],
+      problems: [],
     });
-    expect(problems).toEqual(['timeout']);
+    expect(problems.map(({ key }) => key)).toEqual(['timeout']);
   });
 });

@@ -1,0 +1,92 @@
+import { incidentName } from '../entities/incidents.ts';
+import { unknownIncident } from '../model/incidents.ts';
+import type { Store } from '../store/store.ts';
+import { type Problem, problem } from './problem.ts';
+
+// Problems of the account as a whole. `isAsked`: the cloud was asked which hubs are in which property.
+
+/** A longer list of names is no clearer. */
+const maxNames = 5;
+
+/** The problems of the account, and facts that its owner may wonder about. */
+export function accountProblems(store: Store, isAsked: boolean): Problem[] {
+  const emptiness = emptyAccount(store, isAsked);
+  const wrong = [emptiness, ...unassignedIncidents(store), ...renamedProperties(store)];
+  const facts = [unlistedHubs(store, isAsked), ...harmlessFacts(store)].filter((text) => text !== emptiness);
+  return [
+    ...wrong.flatMap((text) => (text === null ? [] : [problem('account', 'degraded', text)])),
+    ...facts.flatMap((text) => (text === null ? [] : [problem('account', 'ok', text)])),
+  ];
+}
+
+/** Why there is no valve to show; null if there is one, or if that is not known. */
+export function emptyAccount(store: Store, isAsked: boolean): string | null {
+  if (!store.isComplete) return null;
+  const { properties, signals, sonics } = store.counts();
+  if (properties === 0) {
+    if (store.filter.isOn && !store.filter.isMatched) {
+      return 'filters.properties matches no property of the account. Nothing is shown. Correct the names';
+    }
+    const isOfOthers = store.topology.otherPropertyIds.length > 0;
+    return isOfOthers
+      ? null
+      : "The account has no property. Sign in to the vendor's app with the same e-mail";
+  }
+  if (sonics > 0) return null;
+  if (!store.isResolved) return unlistedHubs(store, isAsked);
+  const owner = store.topology.isShared ? 'This bridge' : 'The account';
+  return signals === 0
+    ? `${owner} has a property, but no hub. Add your devices in the vendor's app`
+    : `${owner} has a hub, but no valve. Add your devices in the vendor's app`;
+}
+
+/** Incidents of which nobody knows where they are: known once the lists were read that may have their device. */
+function unassignedIncidents(store: Store): string[] {
+  const incidents = store.isComplete ? store.incidents.deviceless : [];
+  const names = new Set(incidents.map((incident) => incidentName(incident) ?? unknownIncident));
+  return [...names].map(
+    (name) => `Open incident without a known valve or hub: ${name}. Its alerts are unknown. Check all valves`,
+  );
+}
+
+/** They are shown until the next start, which knows nothing of the old names, and deletes what is not selected. */
+function renamedProperties(store: Store): string[] {
+  return store.filter.outdated.flatMap(([oldName, ids]) =>
+    ids
+      .filter((id) => store.propertyView(id) !== null)
+      .map(
+        (id) =>
+          `filters.properties: ${oldName} is now called ${nameOf(store, id)}. Correct the name before the next restart`,
+      ),
+  );
+}
+
+function harmlessFacts(store: Store): (string | null)[] {
+  const { properties, signals } = store.counts();
+  const { devices, filter, topology } = store;
+  const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
+  const bare = bareIds.map((id) => nameOf(store, id));
+  const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
+  const others = store.isComplete && properties === 0 ? topology.otherPropertyIds.length : 0;
+  return [
+    others > 0 ? `This bridge has no property. Number of properties of other bridges: ${others}` : null,
+    bare.length > 0 ? `No hub in ${listed(bare)}` : null,
+    unmatched.length > 0 ? `filters.properties: the account has no property ${listed(unmatched)}` : null,
+  ];
+}
+
+/** The properties whose hubs the cloud does not list; null if there is none. */
+function unlistedHubs(store: Store, isAsked: boolean): string | null {
+  if (!isAsked) return null;
+  const ids = store.topology.unsurveyedPropertyIds();
+  const names = ids.slice(0, maxNames + 1).map((id) => nameOf(store, id));
+  return ids.length === 0 ? null : `The cloud does not list the hubs of ${listed(names)}`;
+}
+
+function nameOf(store: Store, propertyId: string): string {
+  return store.devices.property.get(propertyId)?.name ?? propertyId;
+}
+
+function listed(names: readonly string[]): string {
+  return `${names.slice(0, maxNames).join(', ')}${names.length > maxNames ? ' and others' : ''}`;
+}

@@ -1,0 +1,30 @@
+import type { HealthStatus } from '../model/devices.ts';
+
+/** The part of the bridge that a problem concerns. */
+export type ProblemSource =
+  | 'start'
+  | 'cloud'
+  | 'account'
+  | 'bridges'
+  | 'broker'
+  | 'data_dir'
+  | 'http'
+  | 'data';
+
+/** One problem, or one piece of information. */
+export interface Problem {
+  readonly source: ProblemSource;
+  /** The status of the bridge while the problem lasts; `ok` for information. */
+  readonly status: HealthStatus;
+  /** What happened, what it means and what to do, in short sentences without the last full stop. */
+  readonly text: string;
+  /** Tells two problems apart, and two occurrences of one not. */
+  readonly key: string;
+  /** Why the cloud's data cannot be read at all, for the log. */
+  readonly outage?: string;
+}
+
+/** A problem, or information if the status is `ok`. */
+export function problem(source: ProblemSource, status: HealthStatus, text: string, key = text): Problem {
+  return { source, status, text, key };
+}

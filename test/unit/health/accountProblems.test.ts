@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { accountProblems } from '../../../src/health/accountProblems.ts';
+import { Store } from '../../../src/store/store.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { aProperty } from '../../support/views.ts';
+
+it('names the entries of the filter that match no property, once all properties are known, and the old ones', () => {
+  const selection = ['Home', 'Nowhere'];
+  const store = new Store({ selection, clock: new FakeClock(0) });
+  const list = (name: string, isComplete: boolean) => {
+    store.replaceProperties({ records: [aProperty({ id: 'home', name })], isComplete, startedAt: 0 });
+  };
+  const found = () => accountProblems(store, false).map(({ status, text }) => `${status}: ${text}`);
+  list('Home', false);
+  expect(found()).toEqual([]);
+  list('Home', true);
+  const unmatched = 'ok: filters.properties: the account has no property Nowhere';
+  expect(found()).toEqual([unmatched]);
+  list('Cottage', true);
+  expect(found()).toEqual([
+    'degraded: filters.properties: Home is now called Cottage. Correct the name before the next restart',
+  ]);
+});
