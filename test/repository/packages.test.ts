@@ -39,7 +39,7 @@ const { manifest, packages } = readPackages('.');
 const production = packages.filter(({ dev }) => dev !== true);
 const ids = [...new Set(production.map(({ id }) => id))].toSorted();
 
-describe.each(['.', 'test/node-red'])('what comes from elsewhere into %s', (folder) => {
+describe.each(['.', 'site', 'test/node-red'])('what comes from elsewhere into %s', (folder) => {
   const { manifest, root, packages, npmrc } = readPackages(folder);
 
   it('has exact versions, and a lock file that is in step', () => {

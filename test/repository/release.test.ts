@@ -22,7 +22,7 @@ interface Job {
   readonly needs?: string | string[];
   readonly permissions: object;
   readonly 'timeout-minutes': number;
-  readonly strategy?: { readonly matrix: { readonly node: readonly number[] } };
+  readonly strategy?: { readonly matrix: { readonly node?: readonly number[] } };
   readonly steps: readonly {
     readonly uses?: string;
     readonly run?: string;
@@ -30,9 +30,10 @@ interface Job {
   }[];
 }
 
-const files = ['ci', 'release', 'advisories', 'nightly'].map((name) => `.github/workflows/${name}.yml`);
+const names = ['ci', 'release', 'advisories', 'nightly', 'codeql', 'scorecard'];
+const files = names.map((name) => `.github/workflows/${name}.yml`);
 const workflow = (file: string): Workflow => parse(read(file));
-const [ci, release, advisories, nightly] = files.map(workflow);
+const [ci, release, advisories, nightly, codeql, scorecard] = files.map(workflow);
 const commands = (job: Job | undefined) => (job?.steps ?? []).flatMap(({ run }) => run ?? []);
 
 describe('the version', () => {
@@ -130,6 +131,12 @@ describe('the workflows', () => {
   const all = files.map((file) => ({ file, ...workflow(file) }));
   const jobs = all.flatMap((each) => Object.entries(each.jobs).map(([name, job]) => ({ name, ...job })));
 
+  it('are all known here', () => {
+    expect(readdirSync(join(project, '.github/workflows')).toSorted()).toEqual(
+      names.map((name) => `${name}.yml`).toSorted(),
+    );
+  });
+
   it('permit nothing but what each job says that it needs, and let none run for ever', () => {
     for (const { file, permissions } of all) expect(permissions, file).toEqual({});
     for (const job of jobs) {
@@ -146,7 +153,7 @@ describe('the workflows', () => {
     );
     expect(uses.length).toBeGreaterThan(10);
     for (const line of uses)
-      expect(line).toMatch(/uses: (actions|docker)\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
+      expect(line).toMatch(/uses: (actions|docker|github|ossf)\/[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
   it('put nothing that others may write into a command, and leave no token with the checkout', () => {
@@ -165,6 +172,7 @@ describe('the checks of a change', () => {
     expect(compatibility?.strategy?.matrix.node).toEqual([22, 24, 26]);
     expect(commands(compatibility)).toContain('npm run test:compatibility');
     expect(engines.node).toBe('^20.19.0 || >=22.12.0');
+    expect(commands(ci?.jobs['site'])).toContain('npm run site');
     expect(commands(ci?.jobs['test'])).toEqual(
       expect.arrayContaining(['npm ci', 'npm run check', 'npm test']),
     );
@@ -175,6 +183,24 @@ it('each night what takes minutes is tested, and the tests are', () => {
   expect(Object.keys(nightly?.on ?? {})).toEqual(['schedule', 'workflow_dispatch']);
   const run = Object.values(nightly?.jobs ?? {}).flatMap(commands);
   expect(run).toEqual(expect.arrayContaining(['npm run test:nightly', 'npm run mutations']));
+});
+
+describe('the security of the repository', () => {
+  const job = (from: Workflow | undefined) => Object.values(from?.jobs ?? {})[0];
+  const actions = (from: Workflow | undefined) => job(from)?.steps.map(({ uses }) => uses?.split('@')[0]);
+
+  it('has its code analysed for each change', () => {
+    expect(Object.keys(codeql?.on ?? {})).toEqual(['push', 'pull_request', 'schedule']);
+    expect(job(codeql)?.permissions).toEqual({ contents: 'read', 'security-events': 'write' });
+  });
+
+  it('is scored by a workflow of the form that OpenSSF accepts a result from', () => {
+    expect(Object.keys(scorecard?.jobs ?? {})).toHaveLength(1);
+    expect(Object.keys(scorecard ?? {})).toEqual(['name', 'on', 'permissions', 'jobs']);
+    expect(actions(scorecard)).toEqual([
+      ...['actions/checkout', 'ossf/scorecard-action', 'github/codeql-action/upload-sarif'],
+    ]);
+  });
 });
 
 describe('everything that comes from elsewhere', () => {
@@ -198,19 +224,24 @@ describe('everything that comes from elsewhere', () => {
 });
 
 describe('a release', () => {
-  const { package: pack, image, npm, notes } = release?.jobs ?? {};
+  const { package: pack, image, npm, notes, site, pages } = release?.jobs ?? {};
+  const signed = (job: Job | undefined) =>
+    (job?.steps ?? []).filter(({ uses }) => uses?.startsWith('actions/attest-')).map((step) => step.with);
 
   it('begins with a tag, and publishes only what has passed all tests', () => {
     expect(release?.on).toEqual({ push: { tags: ['v*'] } });
     expect(commands(pack)).toEqual(expect.arrayContaining(['npm ci', 'npm run check', 'npm test']));
-    for (const job of [image, npm, notes]) expect([job?.needs].flat()).toContain('package');
+    for (const job of [image, npm, notes, site]) expect([job?.needs].flat()).toContain('package');
   });
 
   it('may write only where each job publishes', () => {
     expect(pack?.permissions).toEqual({ contents: 'read' });
-    expect(image?.permissions).toEqual({ contents: 'read', packages: 'write' });
-    expect(npm?.permissions).toEqual({ 'id-token': 'write' });
+    const signs = { 'id-token': 'write', attestations: 'write' };
+    expect(image?.permissions).toEqual({ contents: 'read', packages: 'write', ...signs });
+    expect(npm?.permissions).toEqual(signs);
     expect(notes?.permissions).toEqual({ contents: 'write' });
+    expect(site?.permissions).toEqual({ contents: 'read' });
+    expect(pages?.permissions).toEqual({ pages: 'write', 'id-token': 'write' });
   });
 
   it('has an image for every machine, with its provenance and what it is made of', () => {
@@ -223,6 +254,26 @@ describe('a release', () => {
     const args = [...String(build?.with?.['build-args']).matchAll(/^(\w+)=/gm)].map(([, name]) => name);
     const taken = [...read('Dockerfile').matchAll(/^ARG (\w+)=$/gm)].map(([, name]) => name);
     expect(args.toSorted()).toEqual(taken.toSorted());
+  });
+
+  it('signs both images and the package, with what the package is made of', () => {
+    expect(signed(image)).toEqual(
+      ['', '-home-assistant'].map((ending, index) => ({
+        'subject-name': `\${{ steps.names.outputs.image }}${ending}`,
+        'subject-digest': `\${{ steps.${['image', 'app'][index]}.outputs.digest }}`,
+        'push-to-registry': true,
+      })),
+    );
+    expect(signed(npm)).toEqual([
+      { 'subject-path': 'release/*.tgz' },
+      { 'subject-path': 'release/*.tgz', 'sbom-path': 'release/sonic2mqtt.cdx.json' },
+    ]);
+  });
+
+  it('publishes the site that it has built, by a job that runs nothing else', () => {
+    expect(commands(site)).toEqual(['npm ci', 'npm run site']);
+    expect(site?.steps.at(-1)?.with).toEqual({ path: 'site/dist' });
+    expect(pages?.steps.map(({ uses }) => uses?.split('@')[0])).toEqual(['actions/deploy-pages']);
   });
 
   it('publishes the package with its provenance, and without running anything of it', () => {

@@ -1,0 +1,111 @@
+// Records the status page of `sonic2mqtt demo` into site/pages/public/demo: the page as the program serves it, one answer of
+// status.json, and what /events sends for half a minute. On the site, replay.js sends the recorded events to the page.
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('pages/public/demo', import.meta.url));
+const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const recordMs = 30_000;
+
+interface RecordedEvent {
+  readonly afterMs: number;
+  readonly type: string;
+  readonly data: string;
+}
+
+const [port, httpPort] = [await freePort(), await freePort()];
+const address = `http://127.0.0.1:${httpPort}/`;
+const demo = spawn(
+  process.execPath,
+  [program, '--log-level', 'warn', 'demo', '--port', `${port}`, '--http-port', `${httpPort}`],
+  {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  },
+);
+try {
+  await untilReady();
+  mkdirSync(folder, { recursive: true });
+  const page = await get('');
+  for (const name of new Set(filesOf(page))) save(name, await get(name));
+  save('status.json', await get('status.json'));
+  save('events.json', JSON.stringify(await recordEvents()));
+  save('index.html', onSite(page));
+  cpSync(new URL('replay.js', import.meta.url), join(folder, 'replay.js'));
+} finally {
+  demo.kill();
+}
+
+/** The files beside the page that it loads. */
+function filesOf(page: string): string[] {
+  return [...page.matchAll(/<(?:link|script|img)\b[^>]* (?:href|src)="([^":]+)"/g)].map(
+    ([, name = '']) => name,
+  );
+}
+
+/** The page with its recording, a way back, and a sign that this is no real home. */
+function onSite(page: string): string {
+  const sign = 'This is a recording of <code>sonic2mqtt demo</code>. <a href="../">Documentation</a>';
+  return page
+    .replace('<head>', '<head>\n    <script src="replay.js"></script>')
+    .replace(
+      '<body>',
+      `<body>\n    <p style="margin: 0; padding: 0.5rem 1rem; text-align: center">${sign}</p>`,
+    );
+}
+
+async function recordEvents(): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = [];
+  const startedAt = Date.now();
+  const answer = await fetch(`${address}events`, { signal: AbortSignal.timeout(recordMs) });
+  let text = '';
+  try {
+    for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const [rest = '', ...complete] = `${text}${chunk}`.split('\n\n').toReversed();
+      text = rest;
+      for (const block of complete.toReversed()) {
+        const [, type] = /^event: (.*)$/m.exec(block) ?? [];
+        const [, data] = /^data: (.*)$/m.exec(block) ?? [];
+        if (type && data) events.push({ afterMs: Date.now() - startedAt, type, data });
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'TimeoutError')) throw error;
+  }
+  if (events.length < 2) throw new Error('The demo has sent no events to record');
+  return events;
+}
+
+async function untilReady(): Promise<void> {
+  for (let tries = 0; tries < 120; tries++) {
+    if (demo.exitCode !== null) throw new Error('The demo has ended. Is the program built (npm run build)?');
+    const answer = await fetch(`${address}readyz`).catch(() => null);
+    // The first readings of each valve follow within seconds.
+    if (answer?.ok) return sleep(5_000);
+    await sleep(500);
+  }
+  throw new Error('The demo was not ready within a minute');
+}
+
+async function get(name: string): Promise<string> {
+  const answer = await fetch(`${address}${name}`);
+  if (!answer.ok) throw new Error(`The demo answers ${answer.status} for /${name}`);
+  return answer.text();
+}
+
+function save(name: string, text: string): void {
+  writeFileSync(join(folder, name), text);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const own = server.address();
+      server.close(() => resolve(typeof own === 'object' && own ? own.port : 0));
+    });
+  });
+}
