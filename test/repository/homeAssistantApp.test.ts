@@ -130,6 +130,30 @@ describe('the folder of the app', () => {
     expect(existsSync(join(folder, 'Dockerfile'))).toBe(false);
   });
 
+  it('has an AppArmor profile that lets it write its data only, and run nothing but the program', () => {
+    const lines = read('apparmor.txt')
+      .split('\n')
+      .map((line) => line.trim());
+    const profiles = lines.filter((line) => line.startsWith('profile '));
+    expect(profiles).toEqual([`profile ${app['slug']} flags=(attach_disconnected,mediate_deleted) {`]);
+    const rules = lines.flatMap((line) => {
+      const [, path, access] = /^(\/\S+) (\w+),$/.exec(line) ?? [];
+      return path && access ? [{ path, access }] : [];
+    });
+    const pathsWith = (right: RegExp) =>
+      rules.filter(({ access }) => right.test(access)).map(({ path }) => path);
+    expect(pathsWith(/[wakl]/)).toEqual(['/data/**']);
+    expect(pathsWith(/x/)).toEqual(['/usr/local/bin/node']);
+    expect(
+      lines.filter((line) => /^(file|capability|network|mount|ptrace|unix|signal)\b/.test(line)),
+    ).toEqual([
+      ...['inet stream', 'inet dgram', 'inet6 stream', 'inet6 dgram', 'netlink raw'].map(
+        (kind) => `network ${kind},`,
+      ),
+      ...['unix,', 'signal (receive),', 'capability dac_override,'],
+    ]);
+  });
+
   it('runs the image of all, as root: only root can read what the Supervisor writes', () => {
     const stages = readFileSync(join(project, 'Dockerfile'), 'utf8')
       .split(/^FROM /m)
