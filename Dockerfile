@@ -16,7 +16,7 @@ FROM ${NODE} AS program
 ARG VERSION=
 ARG SOURCE=
 LABEL org.opencontainers.image.title=sonic2mqtt \
-  org.opencontainers.image.description="A bridge from a water monitoring cloud to MQTT and Home Assistant" \
+  org.opencontainers.image.description="Control and monitor Sonic water valves by Watergate from Home Assistant, over MQTT" \
   org.opencontainers.image.licenses=MIT \
   org.opencontainers.image.version=$VERSION \
   org.opencontainers.image.source=$SOURCE \
