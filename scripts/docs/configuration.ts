@@ -80,7 +80,7 @@ All errors are reported together, each with its line number.
 - **Schedules** are a duration, or a cron expression of 5 fields (or 6, with seconds first) in \`schedules.timezone\`.
 - **Environment**: variables override the file. The name is \`SONIC2MQTT_\` and the path in capitals, with two underscores
   between levels: \`${variableOf('mqtt.url')}\`, \`${variableOf('schedules.sonics')}\`. If all required options are variables,
-  you need no file. Write a list as in YAML, \`[Home, Office]\`, or with commas only.
+  you need no file. Write a list as YAML, \`[Home, Office]\`, or with commas only.
 - **Secrets** can be read from files (Docker secrets). Add \`_file\` to the name of the option and give the path. sonic2mqtt reads
   the account's password again when the cloud rejects it. It reads the broker's password and certificates at each
   connection. The secrets are

@@ -132,7 +132,7 @@ export function operationsPage(): string {
     '## All operations',
     `- **No.** is the number in the interface document of the cloud.
 - **Known from** is the source of the route. An assumed route was never published.
-- **Repeated** shows if a request is sent again after a failure. A change is repeated only if the cloud cannot have acted on it: the connection was refused, or the answer was 401 or 429.
+- **Repeated** shows if a request is sent again after a failure. A change is repeated only if the cloud cannot have acted on it: the connection was rejected, or the answer was 401 or 429.
 - **Changes** names the option that must be on for MQTT.`,
     overview(),
     ...Object.keys(groups).flatMap((group) => groupSection(group as Group)),

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -45,6 +45,14 @@ const anchorOf = (heading: string) =>
     .replaceAll(' ', '-');
 const objectIdOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 
+/** Expects that a file of the project is there, and has the heading that an anchor names. */
+function expectThere(target: string, anchor: string | undefined, from: string): void {
+  expect(existsSync(join(project, target)), `${from} to ${target}`).toBe(true);
+  if (anchor === undefined) return;
+  const headings = [...read(target).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+  expect(headings, `${from} to ${target}`).toContain(anchor);
+}
+
 describe('the references', () => {
   it('name every command topic that is subscribed to', () => {
     const topics = topicsUnder('sonic2mqtt', 'homeassistant');
@@ -69,35 +77,27 @@ describe('the documents', () => {
     expect(cells.filter((cell) => /^\d$/.test(cell)).map(Number)).toEqual(Object.values(exitStatus));
   });
 
-  it('link only to what is there', () => {
-    const links = pages.flatMap(({ file, text }) =>
-      [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(([, path = '', anchor]) => {
-        const target = path === '' ? join(project, file) : join(project, dirname(file), path);
-        return { link: `${file} to ${relative(project, target)}`, target, anchor };
-      }),
-    );
-    for (const { link, target, anchor } of links) {
-      expect(existsSync(target), link).toBe(true);
-      if (anchor === undefined) continue;
-      const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)];
-      expect(
-        headings.map(([, heading = '']) => anchorOf(heading)),
-        link,
-      ).toContain(anchor);
+  it('link only to pages, headings and pictures that are there', () => {
+    const link = /(?:\]\(|src=")(?!https?:)([^)"#\s]*)(?:#([^)\s]*))?[)"]/g;
+    for (const { file, text } of pages) {
+      for (const [, path = '', anchor] of text.matchAll(link)) {
+        expectThere(path === '' ? file : join(dirname(file), path), anchor, file);
+      }
     }
   });
 
-  it('are where Home Assistant and the forms for issues link to them', () => {
-    const elsewhere = ['home-assistant-app', '.github/ISSUE_TEMPLATE'].flatMap((folder) =>
+  it('are where Home Assistant, the site and the forms for issues link to them', () => {
+    const elsewhere = ['home-assistant-app', '.github', '.github/ISSUE_TEMPLATE'].flatMap((folder) =>
       readdirSync(join(project, folder))
         .filter((name) => /\.(md|yml)$/.test(name))
-        .map((name) => read(`${folder}/${name}`)),
+        .map((name) => ({ file: `${folder}/${name}`, text: read(`${folder}/${name}`) })),
     );
-    const links = elsewhere.flatMap((text) => [
-      ...text.matchAll(/https:\/\/github\.com\/sonic2mqtt\/sonic2mqtt\/blob\/main\/([^)\s]+)/g),
-    ]);
+    const link = /https:\/\/github\.com\/sonic2mqtt\/sonic2mqtt\/blob\/main\/([^)#\s]+)(?:#([^)\s]+))?/g;
+    const links = [...elsewhere, ...pages].flatMap(({ file, text }) =>
+      [...text.matchAll(link)].map(([, path = '', anchor]) => ({ file, path, anchor })),
+    );
     expect(links.length).toBeGreaterThan(1);
-    for (const [, path = ''] of links) expect(existsSync(join(project, path)), path).toBe(true);
+    for (const { file, path, anchor } of links) expectThere(path, anchor, file);
   });
 
   it('lead to tests that are there, as the scripts of package.json do', () => {
