@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { incidentTypes } from '../../src/model/records.ts';
 import { fault, startBridge } from '../support/bridge.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
@@ -8,6 +8,7 @@ import { waitFor } from '../support/waitFor.ts';
 const minGapMs = 2_000;
 
 const bridge = await startBridge({ cloud: { properties: 2, signals: 3, sonics: 12 } });
+afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
 const { world } = cloud;
 const [sonic = '', vanishing = ''] = world.sonics.ids;

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import { topicsUnder } from '../../src/homeassistant/topics.ts';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
@@ -22,6 +22,7 @@ const bridge = await startBridge({
   config: { schedules: hourly },
   isStarted: false,
 });
+afterAll(() => bridge.close());
 const { cloud, mqtt, config } = bridge;
 const cloudSection = Object(config['cloud']);
 

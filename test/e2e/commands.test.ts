@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -7,6 +7,7 @@ const bridge = await startBridge({
   cloud: { properties: 2, signals: 2, sonics: 2, valveTravelMs: 400 },
   config: { schedules: hourly, valve: { confirm_timeout: '3s', confirm_interval: '100ms' } },
 });
+afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
 const [sonic = '', neighbour = ''] = cloud.world.sonics.ids;
 const valve = `sonic/${sonic}/valve/set`;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
 import { changingCommands } from '../support/commandTable.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
@@ -9,6 +9,7 @@ const bridge = await startBridge({
   config: { schedules: hourly },
   isStarted: false,
 });
+afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
 const { world } = cloud;
 const [hub = '', otherHub = ''] = world.signals.ids;

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { fault, startBridge } from '../support/bridge.ts';
@@ -39,6 +39,7 @@ async function reportOf(program: RunningProgram) {
 }
 
 const bridge = await startBridge({ cloud: { properties: 6, signals: 6, sonics: 10, wifiSonics: 3 } });
+afterAll(() => bridge.close());
 const { cloud, config } = bridge;
 const diagnose = () => reportOf(startProgram(['diagnostics'], { config }));
 

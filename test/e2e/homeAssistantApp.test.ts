@@ -1,6 +1,6 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { quick, startBridge } from '../support/bridge.ts';
 import { httpRequest } from '../support/httpRequest.ts';
@@ -19,6 +19,7 @@ const bridge = await startBridge({
   cloud: { properties: 1, signals: 1, sonics: 1, valveTravelMs: 400 },
   broker: { password: { user: user.username, password: user.password } },
 });
+afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
 const [sonic = ''] = cloud.world.sonics.ids;
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { connect, createServer } from 'node:net';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
 import { readEvents } from '../support/eventStream.ts';
 import { httpRequest } from '../support/httpRequest.ts';
@@ -19,6 +19,7 @@ const bridge = await startBridge({
   },
   isStarted: false,
 });
+afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
 const { world } = cloud;
 const [sonic = ''] = world.sonics.ids;

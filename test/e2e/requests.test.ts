@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
@@ -10,6 +10,7 @@ const bridge = await startBridge({
   cloud: { properties: 2, signals: 2, sonics: 3, wifiSonics: 1, valveTravelMs: 400 },
   config: { schedules: hourly, cloud: { routes: { read_hub: null } } },
 });
+afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
 const { world } = cloud;
 const [sonic_id = '', other = ''] = world.sonics.ids;

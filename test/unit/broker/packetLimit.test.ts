@@ -25,7 +25,7 @@ it.each([1, 2, 3, 7, 1_000, 100_000])(
   (pieceBytes) => {
     const maxBytes = 20_000;
     const fitting = maxBytes - topicBytes;
-    const stream = Buffer.concat([
+    const packets = [
       message(3, 1),
       generate({ cmd: 'pingresp' }),
       message(200, 2),
@@ -34,12 +34,21 @@ it.each([1, 2, 3, 7, 1_000, 100_000])(
       message(2_500_000, 5),
       generate({ cmd: 'pingresp' }),
       message(5, 6),
-    ]);
+    ];
     const tooLong: number[] = [];
     const limit = new PacketLimit(maxBytes, (bytes) => tooLong.push(bytes));
     const passed: Buffer[] = [];
-    for (let at = 0; at < stream.length; at += pieceBytes)
-      passed.push(limit.apply(stream.subarray(at, at + pieceBytes)));
+    const stream = Buffer.concat(packets);
+    const ends = packets.map((_, index) => Buffer.concat(packets.slice(0, index + 1)).length);
+    for (let at = 0; at < stream.length; ) {
+      const begin = ends.findLast((end) => end <= at) ?? 0;
+      const end = ends.find((each) => each > at) ?? 0;
+      // Nothing happens between the first and the last bytes of a packet.
+      const isInside = at - begin > 100 && end - at > 100;
+      const next = isInside ? Math.max(at + pieceBytes, end - 100) : at + pieceBytes;
+      passed.push(limit.apply(stream.subarray(at, next)));
+      at = next;
+    }
     const cut = (messageId: number) => {
       const bytes = Buffer.from(message(fitting, messageId));
       bytes[bytes.length - 1] = 0xff;
