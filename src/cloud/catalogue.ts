@@ -25,8 +25,9 @@ export type Returns =
   | 'pressureTestJob';
 
 /**
- * Where a route is known from: `document`, the interface document; `public`, the vendor's or a library's own
- * publications (cloud-facts 1); `assumed`, nobody has published it.
+ * Where a route is known from: `document`, the vendor's interface document; `public`, what the vendor or a library has
+ * published; `assumed`, nobody has published it, so it may not exist. In assumed routes the id of a thing is taken to be
+ * that of its sonic, and the id of a hub that of its signal.
  */
 export type Source = 'document' | 'public' | 'assumed';
 
@@ -90,12 +91,11 @@ function row<const Path extends string, T, Rest extends Omit<OperationRow<Path, 
   return rest;
 }
 
+// What most rows have in common. Spread one first: what a row then says itself, as `source: 'assumed'`, counts.
 const read = { method: 'GET', source: 'public', retry: 'safe' } as const;
 const change = { source: 'public', retry: 'never', control: ['settings'] } as const;
 const put = { ...change, method: 'PUT' } as const;
 const patch = { ...change, method: 'PATCH' } as const;
-// Routes that nobody has published (cloud-facts 8); a thing's id is its sonic's, a hub's its signal's.
-const assumed = { source: 'assumed' } as const;
 const session = { number: null, source: 'document', session: true } as const;
 
 /** THE CATALOGUE: every operation of the cloud, one row each. */
@@ -164,7 +164,7 @@ export const catalogue = {
   }),
   act_on_property_incident: row({
     ...put,
-    ...assumed,
+    source: 'assumed',
     number: 5,
     path: '/iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
     body: bodies.openAction,
@@ -324,7 +324,7 @@ export const catalogue = {
   // Moves a valve, as the command does: the status alone is the answer.
   change_thing_state: row({
     ...put,
-    ...assumed,
+    source: 'assumed',
     number: 22,
     path: '/iot-core/customer_app/things/{thing_id}/state',
     body: bodies.openAction,
@@ -334,7 +334,7 @@ export const catalogue = {
 
   create_property: row({
     ...change,
-    ...assumed,
+    source: 'assumed',
     number: 23,
     method: 'POST',
     path: '/iot-core/customer_app/properties',
@@ -345,7 +345,7 @@ export const catalogue = {
   }),
   update_customer_property: row({
     ...put,
-    ...assumed,
+    source: 'assumed',
     number: 24,
     path: '/iot-core/customer_app/properties/{property_id}',
     body: bodies.customerProperty,
@@ -354,7 +354,7 @@ export const catalogue = {
   }),
   update_property_configuration: row({
     ...put,
-    ...assumed,
+    source: 'assumed',
     number: 25,
     path: '/iot-core/customer_app/properties/{property_id}/configuration',
     body: bodies.configuration,
@@ -372,7 +372,7 @@ export const catalogue = {
   }),
   create_invitation: row({
     ...change,
-    ...assumed,
+    source: 'assumed',
     number: 27,
     method: 'POST',
     path: '/user-service/customer_app/properties/{property_id}/invitations',
@@ -382,7 +382,7 @@ export const catalogue = {
   }),
   update_customer_notifications: row({
     ...put,
-    ...assumed,
+    source: 'assumed',
     number: 28,
     path: '/iot-core/customer_app/properties/{property_id}/notifications',
     body: bodies.customerNotifications,
@@ -393,7 +393,7 @@ export const catalogue = {
 
   start_pressure_test: row({
     ...change,
-    ...assumed,
+    source: 'assumed',
     number: 29,
     method: 'POST',
     path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
@@ -407,14 +407,14 @@ export const catalogue = {
   }),
   read_pressure_tests: row({
     ...read,
-    ...assumed,
+    source: 'assumed',
     number: 30,
     path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
     reply: record(decoders.pressureTests),
   }),
   read_daily_usage: row({
     ...read,
-    ...assumed,
+    source: 'assumed',
     number: 31,
     path: '/iot-core/customer_app/things/{thing_id}/daily_usage',
     query: monthFilter,
@@ -422,20 +422,20 @@ export const catalogue = {
   }),
   read_appliance_categories: row({
     ...read,
-    ...assumed,
+    source: 'assumed',
     number: 32,
     path: '/iot-core/customer_app/appliance_categories',
     reply: record(decoders.applianceCategories),
   }),
   read_hub: row({
     ...read,
-    ...assumed,
+    source: 'assumed',
     number: 33,
     path: '/iot-core/customer_app/hubs/{hub_id}',
     reply: record(decoders.hub),
   }),
 
-  // Beyond the document (cloud-facts 1).
+  // Beyond the interface document.
   read_user: row({
     ...read,
     number: null,
