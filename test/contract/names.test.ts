@@ -5,12 +5,17 @@ import { componentId } from '../../src/homeassistant/discovery.ts';
 import { deviceTopics, planDevice } from '../../src/homeassistant/plan.ts';
 import type { TargetKind } from '../../src/homeassistant/topics.ts';
 import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
+import { truths } from '../stories/entityTruths.ts';
 import { context, topics, wholeHouse } from '../support/views.ts';
 
 const howToUpdate =
   'A unique id, component id or topic is not what test/contract/names.json says. Renaming or removing one breaks ' +
   'dashboards and automations: it needs a major version. If it is meant, or if something was added, run ' +
   '`npx vitest run test/contract/names.test.ts --update` and commit the file with its line in CHANGELOG.md';
+
+const whereTruths =
+  'test/stories/entityTruths.ts says for each entity with a state how to see in the simulated cloud what it has to show. ' +
+  'Each of them needs one line there, and no other entity has one';
 
 const id = '{id}';
 
@@ -60,4 +65,10 @@ it('no unique id, component id or topic changes without a decision', async () =>
 it.each(deviceKinds)('a %s of which everything is known has every entity of its table', (kind) => {
   const rows: readonly Parameters<typeof componentId>[0][] = entityTable(kind);
   expect(Object.keys(entitiesOf(kind))).toEqual(rows.map(componentId).toSorted());
+});
+
+it.each(deviceKinds)('each entity of a %s that has a state has its truth', (kind) => {
+  const rows: readonly Parameters<typeof componentId>[0][] = entityTable(kind);
+  const ids = rows.filter(({ component }) => component !== 'button').map(componentId);
+  expect(Object.keys(truths[kind]).toSorted(), whereTruths).toEqual(ids.toSorted());
 });
