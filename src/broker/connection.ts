@@ -92,7 +92,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#published;
   }
 
-  /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
+  /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     const link = this.#link;
     if (!link) return Promise.reject(new NotConnectedError());
@@ -108,13 +108,13 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /**
    * Hands over what the broker keeps under the filters, of which none may be subscribed to otherwise. `onRead` is called
-   * once most brokers have sent all, and says whether that may be all; what comes later is handed over until it resolves.
-   * Throws BrokerAway, or the refusal of a filter, before that.
+   * once most brokers have sent all; what comes later is handed over until it resolves. Throws a `NotConnectedError`, or
+   * the refusal of a filter, before that.
    */
   async readRetained(
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
-    onRead: (isAll: boolean) => void = () => undefined,
+    onRead: () => void = () => undefined,
   ): Promise<void> {
     if (!this.#link) throw new NotConnectedError();
     await this.#link.readRetained(filters, found, onRead);

@@ -139,7 +139,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#largestPacket;
   }
 
-  /** Publishes at QoS 1; resolves when the broker has it. Throws BrokerAway, or the broker's refusal. */
+  /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     if (!this.#outbox) return Promise.reject(new NotConnectedError());
     const { retain, correlationData } = options;
@@ -155,7 +155,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Resolves once the broker has taken all filters but the optional ones; throws BrokerAway, or its refusal in words.
+   * Resolves once the broker has taken all filters but the optional ones; throws a `NotConnectedError`, or its refusal in words.
    * At QoS 0, which with a clean session is hardly less: of more, a broker sends some, keeps the rest until these are
    * acknowledged, and answers pings meanwhile, so that a message could be older than it seems. It also sends none twice.
    */
@@ -200,14 +200,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   /**
    * Hands over what the broker keeps under the filters, at QoS 0, since a default Mosquitto drops all but a thousand
    * messages of a QoS 1 subscription. At QoS 0 it drops what it cannot write at once beyond a thousand, so where as many
-   * came each filter is read by itself. It ends with the answer to a ping that was sent behind the subscriptions: most
-   * brokers send all before. Then `onRead` is called with whether that may be all: not if one filter found a thousand. What
-   * comes later is still handed over, until the reading resolves.
+   * came each filter is read by itself. Most brokers send all before the answer to a ping that was sent behind the
+   * subscriptions: then `onRead` is called. What comes later is still handed over, until the reading resolves.
    */
   readRetained(
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
-    onRead: (isAll: boolean) => void,
+    onRead: () => void,
   ): Promise<void> {
     const reading = this.#reading.then(() => this.#read(filters, found, onRead));
     this.#reading = reading.catch(() => undefined);
@@ -217,7 +216,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   async #read(
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
-    onRead: (isAll: boolean) => void,
+    onRead: () => void,
   ): Promise<void> {
     let count = 0;
     let heardAt = Number.NEGATIVE_INFINITY;
@@ -228,12 +227,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
         if (!this.isLive) throw new NotConnectedError();
       }
     };
-    const show = async (some: readonly string[]) => {
-      const before = count;
+    const read = async (some: readonly string[]) => {
       await this.#subscribe(some, { nl: true });
       // Not sooner: Mosquitto's system would hold this answer back until that one is acknowledged, for up to 40 ms.
       await this.#pingAnswered();
-      return count - before < mostSurelySent;
     };
     this.#reader = (message) => {
       if (message.isRetained) {
@@ -243,14 +240,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       found(message);
     };
     try {
-      let isAll = await show(filters);
-      if (!isAll && filters.length > 1) {
+      await read(filters);
+      if (count >= mostSurelySent && filters.length > 1) {
         this.#client.unsubscribe([...filters]);
-        isAll = true;
-        for (const filter of filters) isAll = (await show([filter])) && isAll;
+        for (const filter of filters) await read([filter]);
       }
       if (count === 0) await untilQuiet(quietMs);
-      onRead(isAll);
+      onRead();
       await untilQuiet(lateMs).catch(() => undefined);
     } finally {
       this.#reader = null;
@@ -258,7 +254,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     }
   }
 
-  /** Resolves once the broker has answered all that was sent so far; throws BrokerAway. */
+  /** Resolves once the broker has answered all that was sent so far; throws a `NotConnectedError`. */
   #pingAnswered(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.isLive) throw new NotConnectedError();

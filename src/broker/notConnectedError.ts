@@ -5,7 +5,7 @@ export class NotConnectedError extends Error {
 
   constructor(message = 'the MQTT broker is away', wasSent = false) {
     super(message);
-    this.name = 'BrokerAway';
+    this.name = 'NotConnectedError';
     this.wasSent = wasSent;
   }
 }

@@ -49,7 +49,7 @@ export class PublishQueue {
     return this.#sent.size + this.#waiting.length === 0;
   }
 
-  /** Resolves when the broker has the message; rejects with its refusal, or BrokerAway. */
+  /** Resolves when the broker has the message; rejects with its refusal, or a `NotConnectedError`. */
   publish(topic: string, payload: string | Buffer, options: IClientPublishOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ topic, payload, options, sender: { resolve, reject } });

@@ -5,10 +5,10 @@ import type { Connection } from './connection.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
 /** Acknowledgements awaited at a time: enough to keep a broker busy, few enough to bound what waits in memory. */
-const mostInFlight = 64;
+const maxInFlight = 64;
 
-/** So many refused topics are told one by one; a broker that takes nothing refuses thousands. */
-const mostRefusalsTold = 10;
+/** So many refused topics are logged one by one; a broker that takes nothing refuses thousands. */
+const maxRefusalsLogged = 10;
 
 /**
  * What is retained on the broker against what should be. Only digests are kept, so that ten thousand devices cost
@@ -23,7 +23,7 @@ export class Retained {
   /** Topics with a first message under way: if that is refused, there is nothing to delete. */
   readonly #untaken = new Set<string>();
   #inFlight = 0;
-  /** Told at each acknowledgement. */
+  /** Called at each acknowledgement. */
   readonly #waiting: (() => void)[] = [];
   /** Topics whose deletion is under way: Home Assistant complains of a second one. */
   readonly #clearing = new Set<string>();
@@ -65,7 +65,7 @@ export class Retained {
   }
 
   /** Forgets what was published at the topic, if anything was: the next message is published even if it is the same. */
-  unknown(topic: string): void {
+  markUnknown(topic: string): void {
     if (this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
@@ -75,8 +75,8 @@ export class Retained {
     this.#refused.delete(topic);
   }
 
-  /** Forgets what was published, since the broker may have lost it; the topics stay known, to be swept. */
-  forget(): void {
+  /** Forgets what was published everywhere, since the broker may have lost it. */
+  markAllUnknown(): void {
     for (const topic of this.#digests.keys()) this.#digests.set(topic, null);
   }
 
@@ -97,18 +97,18 @@ export class Retained {
     return [...this.#refused.values()].includes(true);
   }
 
-  /** Waits while too many messages are unacknowledged; to be asked for every few of them. */
-  room(): Promise<void> {
-    return this.#untilInFlight(mostInFlight - 1);
+  /** Waits while too many messages are unacknowledged. */
+  waitForRoom(): Promise<void> {
+    return this.#untilInFlight(maxInFlight - 1);
   }
 
   /** Waits until everything put so far is acknowledged or lost. */
-  settle(): Promise<void> {
+  waitForAnswers(): Promise<void> {
     return this.#untilInFlight(0);
   }
 
-  async #untilInFlight(most: number): Promise<void> {
-    while (this.#inFlight > most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async #untilInFlight(max: number): Promise<void> {
+    while (this.#inFlight > max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   #publish(
@@ -161,8 +161,8 @@ export class Retained {
     }
     if (isSaid) return;
     const words = `The MQTT broker did not take ${topic}: ${errorMessage(error)}`;
-    if (this.#refused.size < mostRefusalsTold) this.#log.warn({ topic }, words);
-    else if (this.#refused.size === mostRefusalsTold)
+    if (this.#refused.size < maxRefusalsLogged) this.#log.warn({ topic }, words);
+    else if (this.#refused.size === maxRefusalsLogged)
       this.#log.warn({ topic }, `${words}. Further ones are logged at level debug`);
     else this.#log.debug({ topic }, words);
   }

@@ -5,7 +5,7 @@ import { Retained } from '../broker/retained.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
-import { devicesNamedIn } from '../publishing/cleanup.ts';
+import { devicesNamedIn } from '../publishing/retainedScan.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { setUp } from './setup.ts';
 
@@ -58,12 +58,12 @@ export async function cleanup(
         inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
         if (own.length === 0 || inVain > maxInVain) return own;
         for (const topic of own) {
-          await retained.room();
+          await retained.waitForRoom();
           retained.found(topic);
           retained.clear(topic);
           deleted.add(topic);
         }
-        await retained.settle();
+        await retained.waitForAnswers();
       }
     };
     // Devices first: Home Assistant removes them before their states go.

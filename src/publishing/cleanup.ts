@@ -5,25 +5,23 @@ import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import { type FoundDiscovery, readDiscovery, statesPath, type Topics } from '../homeassistant/topics.ts';
-import { namedProperty } from '../model/devices.ts';
-import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
-import { recordFromShown, type UsageRecord } from '../model/usage.ts';
+import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
+import type { Shard } from '../model/shard.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { cloudKinds } from '../store/changes.ts';
+import type { DeviceKey } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { IncidentEvents } from './incidentEvents.ts';
-import type { DeviceKey, Publisher } from './publisher.ts';
+import type { Publisher } from './publisher.ts';
+import { RetainedScan } from './retainedScan.ts';
 
 /** The nodes of a cluster may take so long to tell one another what they keep. */
 const againMs = 120_000;
 
-/** A broker may close the connection on a scan: after so many times the bridge does not scan for a while. */
-const maxFailures = 3;
-const pauseMs = 3_600_000;
+/** A broker may close the connection on each scan: after so many times the bridge does without. */
+const maxLosses = 3;
 
-/** So many topics are looked at in one go. */
+/** So many discovery messages are read in one go. */
 const maxAtOnce = 100;
 
 export interface CleanupParts {
@@ -56,10 +54,9 @@ export interface CleanupParts {
 export class Cleanup {
   readonly #parts: CleanupParts;
   readonly #scan = coalesce(() => this.#scanOnce());
-  #failures = 0;
-  #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** Whether the last scan may have found everything. */
-  #isComplete = true;
+  /** How many scans in a row ended with the connection. */
+  #losses = 0;
+  #isFailureLogged = false;
   #isStopped = false;
   #wasResolved = false;
   #cancelAgain: () => void = () => {};
@@ -83,17 +80,13 @@ export class Cleanup {
     otherBridges.on('stopped', () => {
       if (!otherBridges.isAny) this.#scanSoon();
     });
-    // What was left alone as long as nobody knew whether it is wanted may be stale.
+    // What was left alone as long as nobody knew where it is may be stale.
     poller.on('ended', () => {
       if (this.#wasResolved || !store.isResolved) return;
       this.#wasResolved = true;
       if (publisher.isShowingDevices) this.#scanSoon();
     });
     publisher.on('left', (device) => this.#leave(device));
-    // What is stale was deleted: a broker that has shown only a part shows the next.
-    publisher.on('swept', () => {
-      if (!this.#isComplete) this.#scanSoon();
-    });
   }
 
   /** Scans nothing more. */
@@ -108,8 +101,8 @@ export class Cleanup {
   }
 
   async #scanOnce(): Promise<void> {
-    const { connection, topics, shard, clock, log } = this.#parts;
-    if (this.#isStopped || clock.monotonic() < this.#pausedUntil) return;
+    const { connection, topics, shard, log } = this.#parts;
+    if (this.#isStopped || this.#losses >= maxLosses) return;
     const found = new RetainedScan(topics, shard);
     const filters = [topics.discoveryFilter, ...topics.stateFilters, ...topics.bridgeFilters];
     const taken = new Set<string>();
@@ -120,22 +113,21 @@ export class Cleanup {
       isMore = isScanned;
     };
     try {
-      await this.#read(filters, note, (isAll) => {
-        this.#failures = 0;
-        this.#isComplete = isAll;
+      await this.#read(filters, note, () => {
+        this.#losses = 0;
         isScanned = true;
         this.#take(found, taken);
       });
       if (isMore) this.#take(found, taken);
     } catch (error) {
-      // The next connection scans; but a broker that refuses it goes without.
-      this.#failures = connection.isConnected ? maxFailures : this.#failures + 1;
-      if (this.#failures < maxFailures || this.#isStopped) return;
-      const isSaid = this.#pausedUntil > Number.NEGATIVE_INFINITY;
-      this.#pausedUntil = clock.monotonic() + pauseMs;
-      log[isSaid ? 'debug' : 'warn'](
+      if (!connection.isConnected) this.#losses += 1;
+      // The next connection scans.
+      const isAgain = !connection.isConnected && this.#losses < maxLosses;
+      if (isAgain || this.#isStopped) return;
+      log[this.#isFailureLogged ? 'debug' : 'warn'](
         `Cannot read the retained messages of the broker. Old devices are not removed: ${String(error)}`,
       );
+      this.#isFailureLogged = true;
       this.#sweep();
     }
   }
@@ -166,7 +158,7 @@ export class Cleanup {
   #read(
     filters: readonly string[],
     found: (topic: string, payload: string) => void,
-    onRead?: (isAll: boolean) => void,
+    onRead?: () => void,
   ): Promise<void> {
     const hand = ({ topic, payload, isRetained }: BrokerMessage) => {
       if (isRetained && payload !== '') found(topic, payload);
@@ -210,112 +202,5 @@ export class Cleanup {
         `${kind} ${id} belongs to another bridge that does not publish it. The device is now unavailable`,
       );
     }
-  }
-}
-
-/** What a scan has found below one base topic, and which of it is this bridge's to keep or to delete. */
-export class RetainedScan {
-  readonly #topics: Topics;
-  readonly #shard: Shard;
-  readonly #states = new Set<string>();
-  readonly #discoveries = new Map<string, FoundDiscovery>();
-  /** Bridges that say that they are running. */
-  readonly #running = new Set<string>();
-  /** The property that each device's record names, if any, by `kind/id`. */
-  readonly #records = new Map<string, string | null>();
-  /** The devices that each incident names. */
-  readonly #incidents = new Map<string, readonly (string | null)[]>();
-  /** What bridges have counted of each sonic's water, by its id. */
-  readonly usage = new Map<string, UsageRecord>();
-
-  constructor(topics: Topics, shard: Shard) {
-    this.#topics = topics;
-    this.#shard = shard;
-  }
-
-  /** Takes in a retained message. */
-  note(topic: string, payload: string): void {
-    const { base, bridgeName } = this.#topics;
-    if (!topic.startsWith(`${base}/`)) {
-      const discovery = readDiscovery(this.#topics, payload);
-      if (discovery) this.#discoveries.set(topic, discovery);
-      return;
-    }
-    const bridge = this.#topics.bridgeNamed(topic);
-    if (bridge !== null && bridge !== bridgeName) {
-      this.#states.add(topic);
-      if (topic === this.#topics.ofBridge(bridge, 'state') && payload === 'online') this.#running.add(bridge);
-      return;
-    }
-    const target = this.#topics.parse(topic);
-    if (!target || (target.kind === 'bridge' && topic !== this.#topics.bridge(statesPath))) return;
-    this.#states.add(topic);
-    const { kind, id, path } = target;
-    if (kind === 'incident') this.#incidents.set(id, devicesNamedIn(payload));
-    // A bridge that has the account to itself need not know.
-    else if (path === '' && isShared(this.#shard)) {
-      this.#records.set(`${kind}/${id}`, kind === 'property' ? id : namedProperty(objectIn(payload)));
-    } else if (kind === 'sonic' && path === 'usage') {
-      const record = recordFromShown(objectIn(payload));
-      if (record) this.usage.set(id, record);
-    }
-  }
-
-  /** State topics that are this bridge's to keep or to delete. */
-  states(): string[] {
-    return [...this.#states].filter((topic) => this.#isOurs(topic));
-  }
-
-  /** Discovery messages that are this bridge's to replace or to delete, by topic. */
-  discoveries(): [string, FoundDiscovery][] {
-    return [...this.#discoveries].filter(([topic]) => this.#isOurs(topic));
-  }
-
-  /** Devices that this bridge has announced and that belong to another. */
-  leftBehind(): DeviceKey[] {
-    return [...this.#discoveries].flatMap(([topic, { maker }]) => {
-      if (maker !== this.#topics.bridgeName || this.#isOurs(topic)) return [];
-      const id = this.#topics.discovered(topic) ?? '';
-      const kind = cloudKinds.find((each) => this.#records.has(`${each}/${id}`));
-      return kind === undefined ? [] : [{ kind, id }];
-    });
-  }
-
-  /** Incidents that another bridge has shown, and so announced. */
-  incidentsOfOthers(): string[] {
-    const isOfOther = (id: string | null) => {
-      const made = this.#discoveries.get(this.#topics.discovery('sonic', id ?? ''));
-      return made !== undefined && made.maker !== this.#topics.bridgeName;
-    };
-    return [...this.#incidents].filter(([, ids]) => ids.some(isOfOther)).map(([id]) => id);
-  }
-
-  #isOurs(topic: string): boolean {
-    const discovered = this.#topics.discovered(topic);
-    const bridge = this.#topics.bridgeNamed(
-      discovered === null ? topic : this.#topics.ofBridge(discovered, 'state'),
-    );
-    if (bridge !== null) return isHeir(bridge, this.#shard) && !this.#running.has(bridge);
-    const target = this.#topics.parse(topic);
-    const id = discovered ?? target?.id;
-    if (id === undefined) return !isShared(this.#shard);
-    const ids = target?.kind === 'incident' ? (this.#incidents.get(id) ?? []) : [id];
-    const homes = ids.flatMap((each) => cloudKinds.map((kind) => this.#records.get(`${kind}/${each}`)));
-    return isOurs(homes.find((home) => typeof home === 'string') ?? id, this.#shard);
-  }
-}
-
-/** The sonic and the signal that a retained incident names; null without one. */
-export function devicesNamedIn(payload: string): readonly (string | null)[] {
-  const { sonic_id: sonicId, signal_id: signalId } = objectIn(payload) as Record<string, unknown>;
-  return [sonicId, signalId].map((id) => (typeof id === 'string' ? id : null));
-}
-
-function objectIn(payload: string): object {
-  try {
-    const value: unknown = JSON.parse(payload);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
   }
 }

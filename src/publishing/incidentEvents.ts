@@ -42,8 +42,6 @@ export class IncidentEvents {
   readonly #createdAt: number;
   /** Incidents of which a step is still to be taken. */
   readonly #queue = new Set<string>();
-  /** Incidents of sonics that are not known yet: whether the list of sonics is still to be read for them. */
-  readonly #soughtSonics = new Map<string, boolean>();
   /** Noted ones that the last complete list does not have. */
   #missed: ReadonlySet<string> = new Set();
   #cancelTimer: () => void = () => {};
@@ -71,7 +69,7 @@ export class IncidentEvents {
   /** Takes incidents as announced: another bridge has done so. */
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
-    for (const id of incidentIds) this.#drop(id);
+    for (const id of incidentIds) this.#queue.delete(id);
     void this.#parts.state.recordAnnounced(incidentIds);
   }
 
@@ -79,12 +77,6 @@ export class IncidentEvents {
   stop(): void {
     this.#cancelTimer();
     this.#queue.clear();
-    this.#soughtSonics.clear();
-  }
-
-  #drop(id: string): void {
-    this.#queue.delete(id);
-    this.#soughtSonics.delete(id);
   }
 
   #wake(): void {
@@ -117,7 +109,7 @@ export class IncidentEvents {
     if (state.isAnnounced(id) || state.isPending(id)) {
       log.info(this.#fieldsOf('incident_closed', incident), `Incident closed: ${this.#describe(incident)}`);
     }
-    this.#drop(id);
+    this.#queue.delete(id);
     state.forgetIncident(id);
   }
 
@@ -138,7 +130,7 @@ export class IncidentEvents {
   async #publishOpened(): Promise<void> {
     const { state, store, events, log } = this.#parts;
     if (!this.#canPublish) return;
-    for (const id of this.#queue) if (!store.incidents.get(id)) this.#drop(id);
+    for (const id of this.#queue) if (!store.incidents.get(id)) this.#queue.delete(id);
     const opened = [...this.#queue].filter((id) => !state.isPending(id));
     if (opened.length === 0) return;
     await state.recordPending(opened);
@@ -185,7 +177,7 @@ export class IncidentEvents {
       this.#wake();
       return;
     }
-    this.#drop(id);
+    this.#queue.delete(id);
     const topic = topics.below(device.kind, device.id, 'incident');
     const eventType = { event_type: eventTypeOf(incident) };
     const payload = JSON.stringify({ ...eventType, ...incident, ...eventType });
@@ -214,20 +206,13 @@ export class IncidentEvents {
     return announcedAt === null ? Number.POSITIVE_INFINITY : announcedAt + setUpMs;
   }
 
-  /** The device that announces it; null while there is none, or its hub is known and its sonic may be in the next list. */
+  /** The device that announces it: its sonic, else its hub. Null while there is none, or the sonics were not read yet. */
   #deviceOf(id: string): AnnouncingDevice | null {
-    const { store, poller } = this.#parts;
+    const { store } = this.#parts;
     const incident = store.incidents.get(id);
     const device = incident && store.incidents.announcerOf(incident);
-    if (!incident?.sonic_id || device?.kind !== 'signal') return device;
-    if (!this.#soughtSonics.has(id)) {
-      this.#soughtSonics.set(id, true);
-      void poller.runNow('sonics').then(() => {
-        if (this.#soughtSonics.has(id)) this.#soughtSonics.set(id, false);
-        this.#wake();
-      });
-    }
-    return this.#soughtSonics.get(id) ? null : device;
+    const isSonicUnread = incident?.sonic_id && !store.devices.sonic.isComplete;
+    return device?.kind === 'signal' && isSonicUnread ? null : device;
   }
 
   /** The fields of a log line about an incident. */

@@ -21,23 +21,15 @@ import {
 import { statesPath, type Topics } from '../homeassistant/topics.ts';
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { type CloudDeviceKind, cloudKinds, type Dirty } from '../store/changes.ts';
+import { type CloudDeviceKind, cloudKinds, type DeviceKey, type Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
-
-/** A device of the cloud, by which its topics are named. */
-export interface DeviceKey {
-  readonly kind: CloudDeviceKind;
-  readonly id: string;
-}
 
 interface PublisherEvents {
   /** All that was known is on the broker, or refused. */
   readonly published: [];
   /** A device that was shown is another bridge's now. */
   readonly left: [device: DeviceKey];
-  /** Stale messages were deleted. */
-  readonly swept: [];
 }
 
 export interface PublisherParts {
@@ -66,10 +58,7 @@ const discoverySpacingMs = 2_500;
 /** Everything is published again within this time of the start of Home Assistant: sooner than an incident event. */
 const birthJitterMs = 1_500;
 
-/** Two who contradict each other about `bridge/state` do so no more often than this. */
-const contradictEveryMs = 5_000;
-
-/** A broker that refuses messages is asked again after a while, and then less and less often. */
+/** A broker that refuses messages gets them again after a while, and then less and less often. */
 const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
 
 /**
@@ -94,8 +83,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #later = new Map<string, () => void>();
   /** Topics that are left as they are, since it is not known yet what should be there. */
   readonly #undecided = new Set<string>();
-  /** Topics that are published again although they are as they were. */
-  readonly #again = new Set<string>();
   #areDevicesReady = false;
   #areDetailsReady = false;
   #hasShownDevices = false;
@@ -106,10 +93,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #running: Promise<void> | null = null;
   #refusals = 0;
   #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
-  #contradictedAt = Number.NEGATIVE_INFINITY;
   #cancelRetry: (() => void) | null = null;
   #cancelBirth: () => void = () => {};
-  #cancelContradiction: () => void = () => {};
 
   constructor(parts: PublisherParts) {
     super();
@@ -136,9 +121,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     connection
       .on('connected', () => this.publishAll())
       .on('message', (message) => this.#onMessage(message))
-      .on('presumedDead', () => this.#contradict());
+      // A cluster may learn late that an earlier connection, to a node that died, is over, and say `offline`.
+      .on('presumedDead', () => this.#publishAgain('state', 'info'));
     // It may not know of this bridge either.
-    otherBridges.on('met', () => this.#publishAgain(topics.bridge('info')));
+    otherBridges.on('met', () => this.#publishAgain('info'));
   }
 
   /** Whether devices are published, and not only the bridge. */
@@ -181,7 +167,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** Publishes the states of a device's entities again, so that the sender of a failed command sees the true state. */
   showAgain(kind: DeviceKind, id: string): void {
-    this.#again.add(this.#context.topics.below(kind, id, statesPath));
+    this.#retained.markUnknown(this.#context.topics.below(kind, id, statesPath));
     if (kind !== 'bridge') this.#store.touch(kind, id);
     this.wake();
   }
@@ -223,7 +209,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#later.clear();
     this.#cancelRetry?.();
     this.#cancelBirth();
-    this.#cancelContradiction();
     this.#areDevicesReady = false;
   }
 
@@ -237,26 +222,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#cancelBirth = this.#clock.after(birthJitterMs * random(), () => this.publishAll());
   }
 
-  /**
-   * The broker says `offline` of a bridge that is there: a cluster may learn late that an earlier connection, to a node
-   * that died, is over. Unless it is contradicted, everything stays unavailable.
-   */
-  #contradict(): void {
-    if (this.#isStopped) return;
-    const waitMs = this.#contradictedAt + contradictEveryMs - this.#clock.monotonic();
-    this.#cancelContradiction();
-    this.#cancelContradiction = this.#clock.after(Math.max(0, waitMs), () => {
-      this.#contradictedAt = this.#clock.monotonic();
-      const { topics } = this.#context;
-      this.#log.debug(`The MQTT broker says offline at ${topics.bridge('state')}: publishing online again`);
-      this.#publishAgain(topics.bridge('state'));
-      this.#publishAgain(topics.bridge('info'));
-    });
-  }
-
-  /** Publishes again what the bridge says of itself at this topic. */
-  #publishAgain(topic: string): void {
-    this.#again.add(topic);
+  /** Publishes again what the bridge says of itself at these topics. */
+  #publishAgain(...paths: readonly string[]): void {
+    for (const path of paths) this.#retained.markUnknown(this.#context.topics.bridge(path));
     this.wake();
   }
 
@@ -265,32 +233,32 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     await Promise.resolve();
     while (this.#isWanted && this.#connection.isConnected) {
       this.#isWanted = false;
-      const isAll = this.#isAllWanted;
-      this.#isAllWanted = false;
-      if (isAll) {
-        this.#retained.forget();
+      if (this.#isAllWanted) {
+        this.#isAllWanted = false;
+        this.#retained.markAllUnknown();
         this.#store.touchAll();
         this.#isSweepDue = true;
       }
       this.#publishBridge();
       if (!this.#areDevicesReady) continue;
-      // What comes while this pass is under way is not published with it, and must not be swept after it.
-      const { isComplete } = this.#store;
       await this.#publishDirty(this.#store.takeDirty());
-      await this.#retained.settle();
+      await this.#retained.waitForAnswers();
       this.#publishOnline();
       this.#hasShownDevices = true;
       this.emit('published');
       this.#retryRefused();
-      const isSweepDue = this.#isSweepDue && this.#maySweep;
-      if (isSweepDue && isComplete && !this.#isAllWanted) await this.#sweep();
+      if (this.#isSweepDue && this.#maySweep) await this.#sweep();
     }
   }
 
-  /** A filter that matches nothing is out of date, or misspelt: once it is corrected, everything must be as it was. */
+  /**
+   * Whether all that the account has is on the broker, so that what is there besides is stale. A filter that matches
+   * nothing is out of date, or misspelt: once it is corrected, everything must be as it was.
+   */
   get #maySweep(): boolean {
-    const { filter } = this.#store;
-    return !this.#parts.otherBridges.isAny && (!filter.isOn || filter.isMatched);
+    const { isComplete, filter } = this.#store;
+    const isAllPublished = isComplete && !this.#isWanted && this.#connection.isConnected;
+    return isAllPublished && !this.#parts.otherBridges.isAny && (!filter.isOn || filter.isMatched);
   }
 
   #publishBridge(): void {
@@ -314,7 +282,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   async #publishDirty(dirty: Dirty): Promise<void> {
     for (const kind of cloudKinds) {
       for (const id of dirty[kind]) {
-        await this.#retained.room();
+        await this.#retained.waitForRoom();
         const view = this.#store.view(kind, id);
         try {
           if (view) {
@@ -330,7 +298,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       }
     }
     for (const id of dirty.incident) {
-      await this.#retained.room();
+      await this.#retained.waitForRoom();
       const incident = this.#store.incidents.get(id);
       if (incident) {
         const { topic, payload } = planIncident(incident, this.#context.topics);
@@ -356,7 +324,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #put({ topic, payload }: Message): void {
-    if (this.#again.delete(topic)) this.#retained.unknown(topic);
     this.#retained.put(topic, payload);
   }
 
@@ -443,26 +410,20 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return [discovery, ...topics];
   }
 
-  /**
-   * Deletes what was found or once published and is not wanted. What a pass put again is known, so what is still
-   * unknown after a whole pass is stale, unless all is wanted anew by then; not before every list was once read completely.
-   */
+  /** Deletes what was found or once published and is stale: what a whole pass has not published is still unknown. */
   async #sweep(): Promise<void> {
-    if (!this.#connection.isConnected) return;
     this.#isSweepDue = false;
     this.#findVanished();
     const unwanted = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
     const stale = unwanted.filter((topic) => !this.#isLeft(topic));
     for (const topic of stale) {
-      await this.#retained.room();
+      await this.#retained.waitForRoom();
       this.#retained.clear(topic);
     }
-    await this.#retained.settle();
+    await this.#retained.waitForAnswers();
     const left = new Set(this.#retained.unknownTopics());
     const deleted = stale.filter((topic) => !left.has(topic)).length;
-    if (deleted === 0) return;
-    this.#log.info(`Deleted ${deleted} retained messages of removed devices`);
-    this.emit('swept');
+    if (deleted > 0) this.#log.info(`Deleted ${deleted} retained messages of removed devices`);
   }
 
   /** What an earlier run has announced and the account no longer has, whatever a scan of the broker shows. */

@@ -2,6 +2,12 @@
 export const cloudKinds = ['property', 'signal', 'sonic'] as const;
 export type CloudDeviceKind = (typeof cloudKinds)[number];
 
+/** A device of the cloud. */
+export interface DeviceKey {
+  readonly kind: CloudDeviceKind;
+  readonly id: string;
+}
+
 /** What is planned for: devices by kind, and open incidents. */
 export const plannedKinds = [...cloudKinds, 'incident'] as const;
 export type PlannedKind = (typeof plannedKinds)[number];

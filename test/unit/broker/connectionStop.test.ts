@@ -23,7 +23,7 @@ describe('a connection stops within a second or so', () => {
     const owed = connection.publish('a', 'b', retained).catch((error: unknown) => error);
     const last = [{ topic: 'state', payload: 'offline' }];
     expect(await timeToStop(() => connection.stop(last))).toBeLessThan(1_700);
-    expect(await owed).toMatchObject({ name: 'BrokerAway', wasSent: true });
+    expect(await owed).toMatchObject({ name: 'NotConnectedError', wasSent: true });
     expect(connection.isConnected).toBe(false);
     expect(happenings).toEqual(['connected', 'disconnected']);
   });

@@ -40,7 +40,7 @@ describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVer
     retained.put('a', '2');
     retained.put('b', '2');
     retained.put('a', '2');
-    await retained.settle();
+    await retained.waitForAnswers();
     await caughtUp(watcher);
     expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=2', 'b=2']);
     const late = await watchTopics(url, '#');
@@ -57,7 +57,7 @@ describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVer
     const { retained, watcher } = await startRetained(url, url, protocolVersion);
     const text = 'Küche – 台所 – 🚰 – ';
     for (const times of [1, 400, 600, 5_000]) retained.put(`many/${times}`, text.repeat(times));
-    await retained.settle();
+    await retained.waitForAnswers();
     await caughtUp(watcher);
     for (const times of [1, 400, 600, 5_000]) {
       expect(watcher.last.get(`many/${times}`) === text.repeat(times), `${times} times`).toBe(true);
@@ -69,11 +69,11 @@ describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVer
     const { retained, watcher } = await startRetained(url, url, protocolVersion);
     retained.put('a', '1');
     retained.put('b', '1');
-    await retained.settle();
-    retained.forget();
+    await retained.waitForAnswers();
+    retained.markAllUnknown();
     expect(retained.has('a', '1')).toBe(false);
     retained.put('a', '1');
-    await retained.settle();
+    await retained.waitForAnswers();
     await caughtUp(watcher);
     expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'b=1', 'a=1']);
     expect(retained.unknownTopics()).toEqual(['b']);
@@ -87,7 +87,7 @@ describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVer
     retained.clear('a');
     retained.put('a', '2');
     retained.clear('a');
-    await retained.settle();
+    await retained.waitForAnswers();
     await caughtUp(watcher);
     expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=', 'a=2', 'a=']);
   });
@@ -100,7 +100,7 @@ describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVer
     retained.put('own', '1');
     expect(retained.unknownTopics()).toEqual(['stale']);
     for (const topic of ['own', 'stale', 'never']) retained.clear(topic);
-    await retained.settle();
+    await retained.waitForAnswers();
     for (const topic of ['own', 'stale', 'never']) retained.clear(topic);
     await caughtUp(watcher);
     expect(seen(watcher).slice(0, -1).toSorted()).toEqual(['own=', 'own=1', 'stale=', 'stale=old']);
@@ -136,7 +136,7 @@ describe('retained messages', () => {
     retained.put('a', '1');
     retained.clear('a');
     retained.put('a', '2');
-    await retained.settle();
+    await retained.waitForAnswers();
     expect(retained.has('a', '2')).toBe(true);
     expect((await watchTopics(url, 'a')).last.get('a')).toBe('2');
   });
@@ -149,7 +149,7 @@ describe('retained messages', () => {
     for (let times = 0; times < 2; times++) {
       retained.put('wanted', 'x');
       retained.clear('unwanted');
-      await retained.settle();
+      await retained.waitForAnswers();
     }
     expect(retained.unknownTopics()).toEqual(['unwanted']);
     expect(lines.messages).toEqual([
@@ -166,14 +166,14 @@ describe('retained messages', () => {
     };
     const retained = new Retained({ isConnected: true, publish } as unknown as Connection, logLines().log);
     retained.put('incident/1', 'x');
-    await retained.settle();
+    await retained.waitForAnswers();
     expect([retained.hasRefusals, retained.size]).toEqual([true, 0]);
     retained.clear('incident/1');
-    await retained.settle();
+    await retained.waitForAnswers();
     expect(published).toEqual(['incident/1=x']);
     retained.put('incident/2', 'x');
     retained.clear('incident/2');
-    await retained.settle();
+    await retained.waitForAnswers();
     expect([retained.hasRefusals, retained.size]).toEqual([false, 0]);
     expect(retained.unknownTopics()).toEqual([]);
   });
@@ -185,17 +185,17 @@ describe('retained messages', () => {
       logLines().log,
     );
     retained.put('taken', 'x');
-    await retained.settle();
+    await retained.waitForAnswers();
     answer = () => Promise.reject(new NotConnectedError());
     retained.put('lost', 'x');
-    await retained.settle();
+    await retained.waitForAnswers();
     answer = () => Promise.reject(new Error('Not authorized'));
     retained.put('found', 'x');
     retained.found('found');
-    await retained.settle();
+    await retained.waitForAnswers();
     for (const topic of ['taken', 'lost', 'found']) retained.put(topic, 'y');
     for (const topic of ['taken', 'lost', 'found']) retained.clear(topic);
-    await retained.settle();
+    await retained.waitForAnswers();
     expect(retained.unknownTopics()).toEqual(['taken', 'lost', 'found']);
   });
 
@@ -207,7 +207,7 @@ describe('retained messages', () => {
     for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`)) {
       retained.put(topic, 'x');
     }
-    await retained.settle();
+    await retained.waitForAnswers();
     expect(lines.messages).toHaveLength(10);
     expect(lines.messages.at(-1)).toBe(
       'warn: The MQTT broker did not take many/9: quota exceeded. Further ones are logged at level debug',
@@ -217,7 +217,7 @@ describe('retained messages', () => {
     for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`)) {
       retained.put(topic, 'x');
     }
-    await retained.settle();
+    await retained.waitForAnswers();
     expect(retained.hasRefusals).toBe(false);
   });
 
@@ -235,7 +235,7 @@ describe('retained messages', () => {
     answers[1]?.(new Error('quota exceeded'));
     await settle();
     answers[0]?.();
-    await retained.settle();
+    await retained.waitForAnswers();
     expect([retained.hasRefusals, retained.unknownTopics()]).toEqual([true, []]);
   });
 
@@ -247,7 +247,7 @@ describe('retained messages', () => {
     let passes = 0;
     const passing = (async () => {
       for (; passes < 100; passes++) {
-        await retained.room();
+        await retained.waitForRoom();
         retained.put(`many/${passes}`, 'x');
       }
     })();
@@ -255,7 +255,7 @@ describe('retained messages', () => {
     expect(passes).toBe(64);
     await mosquitto.kill('SIGCONT');
     await passing;
-    await retained.settle();
+    await retained.waitForAnswers();
     expect(retained.has('many/99', 'x')).toBe(true);
   });
 
@@ -263,7 +263,7 @@ describe('retained messages', () => {
     const { url } = await startEmbedded();
     const { retained, watcher } = await startRetained(url);
     for (let index = 0; index < 500; index++) retained.put(`many/${index}`, 'x');
-    await retained.settle();
+    await retained.waitForAnswers();
     await caughtUp(watcher);
     expect(watcher.last.size).toBe(501);
   });
@@ -276,7 +276,7 @@ describe('retained messages', () => {
       url,
     );
     retained.put('a', '1');
-    await retained.settle();
+    await retained.waitForAnswers();
     proxy.cut();
     await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
     retained.put('a', 'while away');
@@ -287,7 +287,7 @@ describe('retained messages', () => {
     proxy.mend();
     await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
     retained.put('a', '2');
-    await retained.settle();
+    await retained.waitForAnswers();
     await caughtUp(watcher);
     expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=2']);
     expect(lines.text).not.toContain('did not take');
@@ -300,7 +300,7 @@ describe('retained messages', () => {
     await mosquitto.kill('SIGSTOP');
     for (let index = 0; index < 20; index++) retained.put(`lost/${index}`, 'x');
     await mosquitto.kill('SIGKILL');
-    await retained.settle();
+    await retained.waitForAnswers();
     expect(retained.unknownTopics()).toHaveLength(20);
     expect(lines.text).not.toContain('did not take');
   });
@@ -312,7 +312,7 @@ describe('retained messages', () => {
     for (const payload of ['1', '1', '2']) {
       retained.put('forbidden', payload);
       retained.put('allowed', payload);
-      await retained.settle();
+      await retained.waitForAnswers();
       expect([retained.has('forbidden', payload), retained.has('allowed', payload)]).toEqual([false, true]);
     }
     expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([

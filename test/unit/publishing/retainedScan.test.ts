@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { topicsUnder } from '../../../src/homeassistant/topics.ts';
 import { bridgeOf, type Shard } from '../../../src/model/shard.ts';
-import { RetainedScan } from '../../../src/publishing/cleanup.ts';
+import { RetainedScan } from '../../../src/publishing/retainedScan.ts';
 
 const two: Shard = { index: 0, count: 2 };
 const idsFor = (index: number, start: string) =>
