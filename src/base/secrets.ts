@@ -1,4 +1,4 @@
-/** The cloud honours so many tokens of a client (cloud facts 2): an older one opens nothing any more. */
+/** The cloud honours so many tokens of a client: an older one opens nothing any more. */
 const mostTokens = 10;
 
 const shortestHidden = 4;

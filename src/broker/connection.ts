@@ -31,7 +31,7 @@ const lastingMs = reconnect.longestMs;
 
 /**
  * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
- * queued while the broker is away, so no old state and no old command is replayed (toolchain: mqtt.js resends).
+ * queued while the broker is away, so no old state and no old command is replayed, as mqtt.js would by itself.
  */
 export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #dial: Connect;

@@ -271,7 +271,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   async end(): Promise<void> {
     if (this.isLive && this.#outbox?.isEmpty) {
       this.#isSayingGoodbye = true;
-      // Only now: end() waits for acknowledgements and never returns while one is owed (toolchain 2.4).
+      // Only now: end() waits for acknowledgements and never returns while one is owed.
       await Promise.race([
         new Promise<void>((ended) => this.#client.end(false, {}, () => ended())),
         sleep(this.#clock, goodbyeMs),

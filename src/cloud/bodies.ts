@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { emailPattern } from '../base/email.ts';
 
-/** What can be set of notification settings (interface document 2.4). */
+/** What can be set of notification settings. */
 export const notificationFields = {
   battery_too_low_to_move_handle: z.boolean(),
   cloud_disconnection: z.boolean(),
@@ -23,7 +23,7 @@ export const notificationFields = {
   radio_disconnection: z.boolean(),
   water_presence_detected: z.boolean(),
 } as const;
-/** What can be set of property settings (interface document 2.5). */
+/** What can be set of property settings. */
 export const settingsFields = {
   auto_shut_off: z.boolean(),
   pressure_tests_enabled: z.boolean(),

@@ -3,7 +3,7 @@ import { incidentTypes } from '../model/records.ts';
 import { bodies } from './bodies.ts';
 import { type Decoder, decoders } from './decoders.ts';
 
-/** What MQTT must be allowed to change before an operation may be asked for (contract: `control`). */
+/** What MQTT must be allowed to change before an operation may be asked for (the option `control`). */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
 /** A poll that shows what an operation changed. */
@@ -41,7 +41,7 @@ export type Reply<T> =
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
 export interface OperationRow<Path extends string, T> {
-  /** The number in section 4.2 of the interface document; null for what it does not number. */
+  /** The number in the interface document; null for what it does not number. */
   readonly number: number | null;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: Path;
@@ -108,7 +108,7 @@ export const catalogue = {
     body: bodies.credentials,
     reply: record(decoders.session),
   }),
-  // A refresh disables the old token at once (cloud-facts 2): asked twice, it would lose the session.
+  // A refresh disables the old token at once: asked twice, it would lose the session.
   refresh_token: row({
     ...session,
     method: 'PUT',
@@ -312,7 +312,7 @@ export const catalogue = {
     refreshes: 'sonics',
     returns: 'sonic',
   }),
-  // Answers 200 with an empty body in practice (cloud-facts 6): the status alone is the answer.
+  // Answers 200 with an empty body in practice: the status alone is the answer.
   command_valve: row({
     ...put,
     number: 21,

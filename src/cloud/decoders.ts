@@ -49,11 +49,11 @@ const number = z.number().nullable().default(null);
 const flag = z.boolean().nullable().default(null);
 const id = z.string().regex(safeIdPattern);
 
-// Once they were true and false (cloud-facts 7).
+// In the vendor's documentation of 2020 they were true and false.
 const linkWord = z.boolean().transform((isConnected) => (isConnected ? 'connected' : 'disconnected'));
 const link = z.union([z.string(), linkWord]).nullable().default(null);
 
-// In 2020 actions were objects with a name and a title (cloud-facts 4).
+// There, actions were objects with a name and a title.
 const action = z.union([z.string(), z.looseObject({ name: z.string() }).transform(({ name }) => name)]);
 const actions = z
   .array(action)
@@ -139,7 +139,7 @@ function tolerant<Fields extends object, Schema>(fields: Fields, schema: Schema)
   >;
 }
 
-/** Interface document 2.8; user_details has no known fields that the bridge needs. */
+/** The answer to a sign-in; user_details has no known fields that the bridge needs. */
 export interface SessionReply {
   readonly token_details: string;
 }
@@ -335,7 +335,7 @@ function shown(value: unknown): string {
   return text.length > 80 ? `something of ${text.length} characters` : text;
 }
 
-/** The envelope of a list (interface document 2.1); its counts are hints, its records are read one by one. */
+/** The envelope of a list; its counts are hints, its records are read one by one. */
 export interface Envelope {
   readonly data: readonly unknown[];
   readonly page_number: number | null;

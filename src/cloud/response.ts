@@ -37,7 +37,7 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
   401: ['auth', 'the session is not valid'],
   403: ['forbidden', 'not permitted'],
   404: ['notFound', 'not found'],
-  // Of this vendor it means a missing membership (cloud facts 6).
+  // This vendor documents it as a missing membership.
   405: ['forbidden', 'not allowed'],
   408: ['unavailable', 'request timeout'],
   409: ['rejected', 'conflict'],

@@ -42,7 +42,7 @@ export interface SessionState {
   readonly nextAttemptAt: number | null;
 }
 
-// Tokens are said to live for two weeks (cloud-facts 2); renewed well before ten days.
+// A developer of the vendor told users that tokens live for two weeks; renewed well before ten days.
 const renewAfterMs = 9 * 24 * 3_600_000;
 const renewEarlyAgainMs = 600_000;
 const futileRenewalPauseMs = 60_000;

@@ -26,7 +26,7 @@ const shownFlags: Readonly<Record<FlagField, Shown>> = {
   high_humidity_threshold: { name: 'High humidity threshold', isDisabledByDefault: true },
   high_temperature: { name: 'High temperature alert' },
   high_temperature_threshold: { name: 'High temperature threshold', isDisabledByDefault: true },
-  // More than a notification: it has the checks run every day (interface document 2.4).
+  // More than a notification: by the interface document it has the checks run every day.
   legionella_risk: { name: 'Daily legionella check', icon: 'mdi:bacteria-outline' },
   low_battery_level: { name: 'Low battery alert' },
   low_temperature: { name: 'Low temperature alert' },

@@ -71,7 +71,8 @@ export interface Attributes {
   readonly expression: string;
 }
 
-// Units and state classes that Home Assistant takes for a device class (home-assistant reference 2.2).
+// Units and state classes that Home Assistant takes for a device class: a part of its list at
+// https://developers.home-assistant.io/docs/core/entity/sensor/#available-device-classes
 type Measured =
   | { readonly deviceClass: 'volume_flow_rate'; readonly unit: 'L/min'; readonly stateClass: 'measurement' }
   | { readonly deviceClass: 'pressure'; readonly unit: 'bar'; readonly stateClass: 'measurement' }

@@ -264,7 +264,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     value: ({ sonic, isStale }) => (isStale ? null : isConnected(sonic.radio_connection)),
   },
   {
-    // Positive in practice, so it is not dBm, and its unit is unknown (cloud facts 3).
+    // Positive in practice, so it is not dBm, and its unit is unknown.
     component: 'sensor',
     key: 'radio_rssi',
     name: 'Radio signal strength',

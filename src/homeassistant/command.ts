@@ -293,7 +293,7 @@ function meanings(text: string): readonly unknown[] {
   return [...(flag === undefined ? [] : [flag]), ...(isNumber ? [Number(trimmed)] : []), trimmed];
 }
 
-/** The call that sets these fields, and only these, of the device (cloud facts 3, partial updates). */
+/** The call that sets these fields, and only these, of the device: the cloud takes a part, by PUT as by PATCH. */
 function fieldsCall(view: DeviceView, operation: FieldOperation, body: object): Call {
   return { operation, params: { [`${view.kind}_id`]: viewId(view) }, body } as unknown as Call;
 }

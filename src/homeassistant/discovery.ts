@@ -182,7 +182,7 @@ function parentOfSonic(parent: Parent, { sonic, signal, isWifi, propertyId }: So
   return parentIn(parent, 'property', isWifi ? propertyId : null, sonic.id);
 }
 
-// Home Assistant rejects a whole device for one null among its texts (home-assistant reference 1.4).
+// Home Assistant rejects a whole device for one null among its texts.
 function known(key: string, value: string | null): Record<string, string> {
   const text = shortened(value ?? '', longestName);
   return text === '' ? {} : { [key]: text };

@@ -100,7 +100,7 @@ export function isOfGuest({ settings, notifications }: PropertyView): boolean {
   return settings === null && notifications === null;
 }
 
-/** Whether the cloud calls the link connected; null when it says nothing. Any other word is no (cloud facts 3). */
+/** Whether the cloud calls the link connected; null when it says nothing. Any other word is no. */
 export function isConnected(link: string | null): boolean | null {
   return link === null ? null : link === 'connected';
 }

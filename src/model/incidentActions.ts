@@ -1,9 +1,9 @@
 import type { Incident } from './records.ts';
 
-/** The householder's word for ending an incident, and what a cloud may call it (cloud facts 4). */
+/** The householder's word for ending an incident, and what a cloud may call it: `dismiss` was seen in the real one. */
 const words: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['resolve', 'dismiss']]]);
 
-/** Those in real use (cloud facts 4). */
+/** Those that are known: from the interface document, the vendor's old documentation and the library herolabsapi. */
 const harmless: ReadonlySet<string> = new Set(['dismiss', 'reopen', 'resolve', 'snooze']);
 
 /** Whether an action may move a valve: all may but those that are known to change only the incident. */

@@ -16,7 +16,7 @@ const onBattery = (option: 'high' | 'medium' | 'low'): Power => ({
 });
 const onMains: Power = { option: 'external_power_supply', isLow: false, isExternal: true };
 
-/** The vendor's words of all its interfaces (cloud facts 3): the cloud, the hub's websocket, and the local one. */
+/** The words of all the vendor's interfaces: the cloud, the hub's websocket, and the local one of Wi-Fi sonics. */
 const powerByWord: ReadonlyMap<string, Power> = new Map([
   ['high', onBattery('high')],
   ['medium', onBattery('medium')],

@@ -1,7 +1,7 @@
-// The cloud's records, field by field as interface document 2 names them. Fields that the document does not
-// list are kept at run time and not typed; a field that is missing or of the wrong type is null.
+// The cloud's records, field by field as the vendor's interface document names them. Fields that it does not list are
+// kept at run time and not typed; a field that is missing or of the wrong type is null.
 
-/** Interface document 2.2. */
+/** Something that went wrong at a sonic or a signal, or is about to: a leak, a weak battery, a lost connection. */
 export interface Incident {
   readonly id: string;
   /** ISO 8601, UTC. */
@@ -15,7 +15,7 @@ export interface Incident {
   readonly type: string | null;
 }
 
-/** Interface document 2.3. */
+/** A place with water: what a user calls home. */
 export interface Property {
   readonly id: string;
   readonly active: boolean | null;
@@ -30,7 +30,7 @@ export interface Property {
   readonly uprn: string | null;
 }
 
-/** Interface document 2.4. */
+/** The alerts that the cloud sends of a property, each on or off, and two limits of them. */
 export interface NotificationSettings {
   readonly battery_too_low_to_move_handle: boolean | null;
   readonly cloud_disconnection: boolean | null;
@@ -53,7 +53,7 @@ export interface NotificationSettings {
   readonly water_presence_detected: boolean | null;
 }
 
-/** Interface document 2.5. */
+/** The settings of a property. */
 export interface PropertySettings {
   readonly auto_shut_off: boolean | null;
   readonly pressure_tests_enabled: boolean | null;
@@ -65,7 +65,7 @@ export interface PropertySettings {
   readonly webhook_url: string | null;
 }
 
-/** Interface document 2.6. */
+/** A hub: it connects the sonics of a property to the cloud. */
 export interface Signal {
   readonly id: string;
   readonly name: string | null;
@@ -82,7 +82,7 @@ export interface Signal {
   readonly wifi_rssi: number | null;
 }
 
-/** Interface document 2.7, with the shut-off limits that some sonics have. */
+/** A valve, with the shut-off limits that some have beyond the interface document. */
 export interface Sonic {
   readonly id: string;
   readonly name: string | null;
@@ -102,7 +102,7 @@ export interface Sonic {
   readonly auto_shut_off_volume_limit?: number | null | undefined;
 }
 
-/** A measurement of a sonic, in the cloud's units (cloud facts 3). */
+/** A measurement of a sonic, in the cloud's units. */
 export interface Telemetry {
   /** mbar. */
   readonly pressure: number | null;
@@ -114,7 +114,7 @@ export interface Telemetry {
   readonly probed_at: number | null;
 }
 
-/** Interface document 2.8; water that ran on each day, in the time zone of the property. */
+/** Water that ran on each day, in the time zone of the property. */
 export interface DailyUsage {
   readonly daily: readonly {
     /** YYYY-MM-DD. */
@@ -123,29 +123,29 @@ export interface DailyUsage {
   }[];
 }
 
-/** Interface document 2.8; by YYYY-MM-DD. */
+/** The pressure tests of a sonic by day, YYYY-MM-DD. */
 export interface PressureTests {
   readonly by_day: Readonly<Record<string, readonly { readonly id: string }[]>>;
 }
 
-/** Interface document 2.8. */
+/** A pressure test that was just started. */
 export interface PressureTestJob {
   readonly job_id: string | null;
 }
 
-/** Interface document 2.8. */
+/** The kinds of appliances by which the vendor's app sorts water. */
 export interface ApplianceCategories {
   readonly categories: readonly { readonly id: string; readonly name: string | null }[];
 }
 
-/** Interface document 2.8. */
+/** The answer of operation 33. */
 export interface HubDetail {
   readonly id: string | null;
   readonly serial_no: string | null;
   readonly status: string | null;
 }
 
-/** Interface document 2.8, with the names that operation 26 takes. */
+/** The user of the account, with the names that operation 26 takes. */
 export interface User {
   readonly id: string | null;
   readonly email: string | null;
@@ -153,33 +153,33 @@ export interface User {
   readonly last_name: string | null;
 }
 
-/** Interface document 2.8: the answer to an accepted command. */
+/** The answer to an accepted command. */
 export interface Status {
   readonly status: string | null;
 }
 
-/** Interface document 2.8: the customer-app form of a property. */
+/** A property as the operations for the vendor's app answer it. */
 export interface CustomerProperty {
   readonly id: string | null;
   readonly name: string | null;
 }
 
-/** Interface document 4.2, operation 25. */
+/** The answer of operation 25. */
 export interface LeakProtection {
   readonly leak_protection_enabled: boolean | null;
 }
 
-/** Interface document 4.2, operation 28. */
+/** The answer of operation 28. */
 export interface PushNotifications {
   readonly push_enabled: boolean | null;
 }
 
-/** Interface document 2.8. */
+/** The answer of operation 27. */
 export interface Invitation {
   readonly invitation_id: string | null;
 }
 
-/** Interface document 6.1, in its order. */
+/** The types of incidents, in the order of the interface document; others may come. */
 export const incidentTypes = [
   'high_volume_alert',
   'long_flow_alert',
@@ -219,5 +219,5 @@ export const valveStates = [
 /** Values of radio_connection and cloud_connection that were seen. */
 export const connectionStates = ['connected', 'disconnected'] as const;
 
-/** Severities, least first; `medium` is only guessed (cloud facts 4). */
+/** Severities, least first; `medium` was never seen. */
 export const severities = ['low', 'medium', 'high'] as const;

@@ -1,14 +1,14 @@
-/** The volumes that the cloud takes for a notification, in litres (cloud facts 3). */
+/** The only volumes that the cloud takes for a notification, in litres, as the library herolabsapi lists them. */
 export const volumeThresholdsLitres = [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000];
 
-/** The delays that the cloud takes for a notification, in minutes (cloud facts 3). */
+/** The only delays that the cloud takes for a notification, in minutes, from the same source. */
 export const longFlowDelaysMins = [15, 30, 60, 120, 180, 240, 300, 360];
 
 /** Settings that the cloud accepts and never shows: the last accepted value is all that is known. */
 export interface AcceptedSettings {
   readonly leak_protection_enabled?: boolean;
   readonly push_enabled?: boolean;
-  /** Only where the settings do not show it (interface document 2.5). */
+  /** Only where the settings do not show it, as the interface document has it. */
   readonly webhook_url?: string;
 }
 

@@ -9,7 +9,7 @@ export interface Measurement {
   readonly probedAt: string | null;
 }
 
-/** The cloud's ml/min, mbar and Unix seconds (cloud facts 3) in the units that are shown. */
+/** The cloud's ml/min, mbar and Unix seconds in the units that are shown. */
 export function measurementOf(telemetry: Telemetry): Measurement {
   return {
     flowLMin: thousandth(telemetry.water_flow),
@@ -19,7 +19,7 @@ export function measurementOf(telemetry: Telemetry): Measurement {
   };
 }
 
-/** A sonic at rest measures about once a minute (cloud facts 3). */
+/** A sonic at rest measures about once a minute, by the vendor's documentation of the hub's websocket. */
 export const measuringIntervalMs = 60_000;
 
 /** How far the clocks of a device and of the cloud may differ. */

@@ -4,7 +4,7 @@ export type Valve = 'open' | 'opening' | 'closing' | 'closed';
 /** A position in which a valve rests. */
 export type SettledValve = Extract<Valve, 'open' | 'closed'>;
 
-/** The actions of a valve command (interface document, operation 21). */
+/** The actions of a valve command (operation 21). */
 export type ValveAction = 'open' | 'close';
 
 const shownByState: ReadonlyMap<string, Valve> = new Map([
@@ -16,7 +16,7 @@ const shownByState: ReadonlyMap<string, Valve> = new Map([
   ['requested_closed', 'closing'],
 ]);
 
-/** The device's own word for a valve whose position it does not know (cloud facts 3). */
+/** The word of Wi-Fi sonics, on their local interface, for a valve whose position they do not know. */
 export const unknownState = 'unknown';
 
 /** The cloud's word for the valve; null where it has none, or says that it does not know. */

@@ -41,7 +41,7 @@ export function jsonAnswer(status: number, body: unknown, headers: Record<string
   return { status, headers: { ...contentType, ...headers }, text: JSON.stringify(body) };
 }
 
-/** No valid session, or wrong credentials; clients know that by a body that is not JSON (cloud facts 2). */
+/** No valid session, or wrong credentials; the library herolabsapi knows that by a body that is not JSON. */
 export const denied: Answer = {
   status: 401,
   headers: {
@@ -100,7 +100,7 @@ function answer(cloud: Cloud, request: CloudRequest): Answer {
   const { world, sessions } = cloud;
   const row = operationRow(name);
   const token = /^Bearer +(\S+)$/i.exec(request.authorization ?? '')?.[1] ?? '';
-  // An expired token can still be refreshed (interface document 5.4): the handler checks it.
+  // An expired token can still be refreshed, by the interface document: the handler checks it.
   const needsNoSession = name === 'sign_in' || (name === 'refresh_token' && token !== '');
   if (!needsNoSession && !sessions.isValid(token)) return denied;
   const query = readQuery(row, request.target);

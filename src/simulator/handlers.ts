@@ -38,7 +38,7 @@ interface ValidRequest<Name extends OperationName> {
   readonly sessions: Sessions;
 }
 
-/** All of a record but the webhook's address, which is accepted and never shown (interface document 2.5). */
+/** All of a record but the webhook's address, which the interface document has in no answer. */
 type Shown<T> = T extends { readonly webhook_url: unknown } ? Omit<T, 'webhook_url'> : T;
 
 /** What a handler gives: all records of a list, a record, or null for an answer without a body. */
@@ -50,13 +50,13 @@ type Handlers = { readonly [Name in OperationName]: (request: ValidRequest<Name>
 
 const roles: readonly string[] = ['owner', 'user', 'guest'];
 
-/** The only values that the cloud accepts (cloud facts 3). */
+/** The only values that the cloud accepts, as the library herolabsapi lists them. */
 const thresholds = {
   high_volume_threshold_litres: [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000],
   long_flow_notification_delay_mins: [15, 30, 60, 120, 180, 240, 300, 360],
 };
 
-/** What can be set of a user (a client's own documentation, as the interface document shows only two of them). */
+/** What can be set of a user, as a client of the cloud documents it; the interface document shows only two of them. */
 const userFields: readonly string[] = ['first_name', 'last_name', 'email', 'phone', 'language'];
 
 /** The words by which the cloud tells water apart. */

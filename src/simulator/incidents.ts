@@ -8,7 +8,7 @@ export interface IncidentCause {
   readonly severity?: string;
 }
 
-/** The events of webhooks (cloud facts 5). */
+/** The events of the vendor's webhooks. */
 export type IncidentEvent = 'incident.created' | 'incident.closed';
 
 /** The types during which water runs all the time. */

@@ -187,7 +187,7 @@ export interface PressureTest {
   readonly started_at: string;
 }
 
-/** The user_details of a session (cloud facts 2). */
+/** The user_details of a session. */
 export type User = ReturnType<typeof newUser>;
 
 /** The owner of the account; the telephone number is one of those that are never given out. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-// The cloud keeps ten active tokens per client (cloud facts 2).
+// The cloud keeps ten active tokens per client, as the vendor documents.
 const maxTokens = 10;
 
 /** The credentials that can sign in, and the tokens that were given. */

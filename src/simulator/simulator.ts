@@ -31,7 +31,7 @@ export interface SimulatorOptions {
   readonly valveTravelMs?: number;
   /** How long the valve rests closed for a pressure test, in ms; three minutes unless given. */
   readonly pressureTestMs?: number;
-  /** Two weeks unless given (cloud facts 2). */
+  /** Two weeks unless given, as in the real cloud. */
   readonly tokenLifetimeMs?: number;
   /** What webhooks are signed with; unsigned unless given. */
   readonly signingSecret?: string;

@@ -14,7 +14,7 @@ export interface Delivery {
 const maxDeliveries = 200;
 const timeoutMs = 5_000;
 
-/** Calls the webhooks of the properties, once for each event, signed if there is a secret (cloud facts 5). */
+/** Calls the webhooks of the properties, once for each event, signed if there is a secret. */
 export class Webhooks {
   readonly #world: World;
   readonly #signingSecret: string | undefined;

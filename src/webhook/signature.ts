@@ -1,12 +1,13 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { describeDuration } from '../base/duration.ts';
 
-/** As the vendor advises (cloud facts 5). */
+/** How old a delivery may be: the vendor advises ten minutes. */
 const toleranceMs = 600_000;
 
 /**
- * What is wrong with the signature of a delivery, in words; null where it is right. `t=SECONDS,v1=HEX`, and perhaps
- * others of other schemes: HMAC-SHA256 over the time, a dot and the body (cloud facts 5).
+ * What is wrong with the signature of a delivery, in words; null where it is right. The vendor signs as
+ * Stripe does: `t=SECONDS,v1=HEX`, and perhaps others of other schemes. HEX is HMAC-SHA256 over the time, a dot and the
+ * body.
  */
 export function signatureProblem(
   header: string | undefined,

@@ -102,7 +102,7 @@ async function expectPromised(name: OperationName, slash: string): Promise<void>
   if (reply.kind !== 'page') {
     const read = reply.decode(answer);
     expect(read, name).toMatchObject({ ok: true, notices: [], value: answer });
-    // The webhook's address is not shown (interface document 2.5), and nothing else is missing.
+    // The webhook's address is not shown by the interface document, and nothing else is missing.
     const missing = Object.keys(read.ok ? (read.value ?? {}) : {}).filter(
       (key) => !(key in (answer as object)),
     );

@@ -84,7 +84,7 @@ export const operationSamples: { readonly [Name in OperationName]: OperationSamp
   read_sonic: { reply: sonic },
   update_sonic: { body: { name: 'Mains' }, reply: sonic },
   patch_sonic: { body: { name: 'Mains' }, reply: sonic },
-  // Answered with nothing in practice (cloud facts 6).
+  // Answered with nothing in practice.
   command_valve: { body: { action: 'close' }, reply: undefined },
   change_thing_state: { body: { action: 'open' }, reply: accepted },
 
