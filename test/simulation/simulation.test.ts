@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { simulateDay } from './day.ts';
 
 /** Many more, and whole days: npm run simulate:long */
-const seeds = 240;
+const seeds = 120;
 const hours = 4;
 const atATime = 20;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { OperationName } from '../../../src/cloud/operations.ts';
-import { Home, hourMs, minuteMs, secondMs } from '../../stories/home.ts';
+import type { OperationName } from '../../src/cloud/operations.ts';
+import { Home, hourMs, minuteMs, secondMs } from './home.ts';
 
 /** All that is asked for thing by thing: most of what is asked. */
 const thingByThing = new Set<OperationName | null>([
@@ -26,12 +26,12 @@ describe('while the cloud leaves everything unanswered', () => {
     await home.start();
     home.strike = ({ operation }) => (hangs(operation) ? 'hang-before' : null);
     const { sonicId, world } = home;
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < 20; round++) {
       const at = home.time.now;
       const leak = world.openIncident({ type: 'long_flow_alert', sonicId });
       const valve = round % 2 === 0 ? 'closed' : 'open';
       world.setValve(sonicId, valve);
-      await home.pass(5 * minuteMs + round * secondMs);
+      await home.pass(5 * minuteMs + 3 * round * secondMs);
       const tookMs = (path: string, isIt: (payload: string) => boolean) =>
         (home.published(path).find((each) => each.at >= at && isIt(each.payload))?.at ?? Infinity) - at;
       const leakMs = tookMs(`incident/${leak.id}`, (payload) => payload !== '');
@@ -40,7 +40,7 @@ describe('while the cloud leaves everything unanswered', () => {
       expect(leakMs).toBeLessThan((areValvesTold ? 41 : 51) * secondMs);
       if (areValvesTold) expect(valveMs).toBeLessThan(61 * secondMs);
     }
-    expect(home.requests.filter(({ operation }) => hangs(operation)).length).toBeGreaterThan(100);
+    expect(home.requests.filter(({ operation }) => hangs(operation)).length).toBeGreaterThan(30);
     home.machine.kill();
   });
 });
