@@ -66,7 +66,7 @@ function readOptions(): Options {
 function whole(name: string, text: string, most: number): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new RangeError(`--${name} must be whole numbers from 1 to ${most}; got ${text}`);
+  throw new RangeError(`--${name} must be whole numbers from 1 to ${most}. Got ${text}`);
 }
 
 function caseOf(name: string): Case {
@@ -78,7 +78,7 @@ function caseOf(name: string): Case {
 
 function brokerOf(name: string): BrokerKind {
   if (Object.hasOwn(brokers, name)) return name as BrokerKind;
-  throw new RangeError(`--broker must be ${Object.keys(brokers).join(' or ')}; got ${name}`);
+  throw new RangeError(`--broker must be ${Object.keys(brokers).join(' or ')}. Got ${name}`);
 }
 
 async function measure(options: Options, folder: string): Promise<Report> {

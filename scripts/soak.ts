@@ -49,7 +49,7 @@ function readOptions(): Options {
   const number = (name: 'sonics' | 'polls' | 'minutes' | 'seed', otherwise: number, least: number) => {
     const value = Number(values[name] ?? otherwise);
     if (Number.isFinite(value) && value >= least) return value;
-    throw new RangeError(`--${name} must be a number from ${least}; got ${values[name]}`);
+    throw new RangeError(`--${name} must be a number from ${least}. Got ${values[name]}`);
   };
   return {
     sonics: number('sonics', 1_000, 10),

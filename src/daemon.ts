@@ -297,7 +297,7 @@ export class Daemon {
     try {
       await serveLiveness(name, status, signal);
     } catch (error) {
-      this.#log.warn(`The health check ${name} is not served: ${String(error)}`);
+      this.#log.warn(`The health check ${name} cannot start: ${String(error)}`);
     }
   }
 }

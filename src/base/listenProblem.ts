@@ -11,11 +11,11 @@ function wordsOf(code: string, host: string, port: number): string | null {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is in use by another program`;
     case 'EADDRNOTAVAIL':
-      return `${host} is not an address of this machine`;
+      return `${host} is not an address of this computer`;
     case 'EACCES':
-      return `port ${port} needs more rights; choose one above 1023`;
+      return `port ${port} needs more rights. Choose one above 1023`;
     case 'EAFNOSUPPORT':
-      return `this machine has no addresses of the kind of ${host}`;
+      return `this computer has no address of the kind of ${host}`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `there is no host ${host}`;

@@ -14,7 +14,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 
 /** The end of a sentence that proposes another word, if there is one. */
 export function didYouMean(near: string | null): string {
-  return near === null ? '' : `; did you mean ${near}?`;
+  return near === null ? '' : `. Did you mean ${near}?`;
 }
 
 /** The Levenshtein distance; stops early with `limit` once it cannot be less. */

@@ -171,7 +171,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       if (!this.#refusingV5.has(url)) {
         this.#refusingV5.add(url);
         const name = this.#hasOneAddress ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
-        this.#log.info(`${name} does not speak MQTT 5: going on with 3.1.1`);
+        this.#log.info(`${name} does not support MQTT 5. Using MQTT 3.1.1`);
       }
       return await this.#connect(url, 4);
     } catch (error) {
@@ -204,7 +204,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     if (closed === 'unanswered' && !this.#known.has(url)) return describeSilentEnd(reason, version);
     const isRelapse = this.#relapses > 0 && livedMs !== null && livedMs < lastingMs;
     if (!closed || !isRelapse) return reason;
-    return `the connection is closed again and again; maybe ${takenOverMessage(this.#options.clientId)}`;
+    return `the broker closes the connection repeatedly. Perhaps ${takenOverMessage(this.#options.clientId)}`;
   }
 
   get #link(): MqttSession | null {

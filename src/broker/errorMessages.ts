@@ -5,7 +5,7 @@ import { errorMessage } from '../base/errorMessage.ts';
 export const closedMessage = 'the connection was closed';
 
 const wordsByCode: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused (is it running, and is the port right?)',
+  ECONNREFUSED: 'connection refused. Check the broker and its port',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'the name server does not answer',
   ECONNRESET: 'the connection was reset',
@@ -14,18 +14,21 @@ const wordsByCode: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   4: 'wrong user name or password',
-  5: 'not authorized: check mqtt.username and mqtt.password',
+  5: 'not authorized. Check mqtt.username and mqtt.password',
   134: 'wrong user name or password',
-  135: 'not authorized: check mqtt.username and mqtt.password',
+  135: 'not authorized. Check mqtt.username and mqtt.password',
 };
 
-const noTlsWords = 'what answers there does not speak TLS (mqtt instead of mqtts, or another port?)';
+const noTlsWords = 'the server does not use TLS. Use mqtt:// or another port';
 
 /** By what OpenSSL says; the rest of its errors are numbers and lines of its source code. */
 const wordsByTlsReason: readonly (readonly [RegExp, string])[] = [
   [/wrong version number/, noTlsWords],
-  [/alert certificate required/, 'it asks for a client certificate: set mqtt.cert_file and mqtt.key_file'],
-  [/alert (unknown ca|.*certificate)/, 'it does not accept the certificate in mqtt.cert_file'],
+  [
+    /alert certificate required/,
+    'the broker needs a client certificate. Set mqtt.cert_file and mqtt.key_file',
+  ],
+  [/alert (unknown ca|.*certificate)/, 'the broker rejects the certificate in mqtt.cert_file'],
 ];
 
 /** Whoever signed the broker's certificate is not known. */
@@ -38,11 +41,11 @@ const untrusted = new Set([
 ]);
 
 /** What takes connections and says nothing. */
-export const silentMessage = 'it takes connections but does not answer';
+export const silentMessage = 'the server accepts connections but does not answer';
 
 const wordsByMessage: Readonly<Record<string, string>> = {
   'connack timeout': silentMessage,
-  'Keepalive timeout': 'it does not answer any more',
+  'Keepalive timeout': 'the broker does not answer any more',
 };
 
 const sessionTakenOver = 142;
@@ -53,7 +56,7 @@ export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return wordsOfTls(error);
-  if (untrusted.has(code)) return `${errorMessage(error)} (is its authority in mqtt.ca_file?)`;
+  if (untrusted.has(code)) return `${errorMessage(error)}. Check mqtt.ca_file`;
   return wordsByCode[code] ?? wordsByMessage[error.message] ?? (errorMessage(error) || error.name);
 }
 
@@ -69,8 +72,8 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
   const isGarbage = !('code' in error || error instanceof AggregateError || message in wordsByMessage);
   if (!isGarbage) return describeError(error);
   return hasAnswered
-    ? `it does not keep to the protocol: ${message}`
-    : `what answers there does not speak MQTT (is the port right?): ${message}`;
+    ? `invalid data from the broker: ${message}`
+    : `the server does not use MQTT. Check the port (${message})`;
 }
 
 /**
@@ -79,8 +82,8 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
  */
 export function describeSilentEnd(words: string, version: 4 | 5): string {
   return version === 5
-    ? `${words} before any answer (mqtt or mqtts, is the port right, and does it speak MQTT 5?)`
-    : `${words} before any answer (mqtt or mqtts, and is the port right?)`;
+    ? `${words} before any answer. Check the port, mqtt:// or mqtts://, and whether it supports MQTT 5`
+    : `${words} before any answer. Check the port, and mqtt:// or mqtts://`;
 }
 
 /** Why the broker ended the connection, as it says with MQTT 5. */
@@ -92,12 +95,12 @@ export function describeDisconnect(
   const reasons: Readonly<Record<number, string>> = ReasonCodes;
   const name = reasons[reasonCode] || `reason code ${reasonCode}`;
   const { reasonString } = properties ?? {};
-  return `the broker ended the connection: ${reasonString ? `${name} (${reasonString})` : name}`;
+  return `the broker closed the connection: ${reasonString ? `${name} (${reasonString})` : name}`;
 }
 
 /** Two of a name push each other out, again and again. */
 export function takenOverMessage(clientId: string): string {
-  return `another client has connected with the client id ${clientId}: each needs its own (mqtt.client_id)`;
+  return `another client uses the client ID ${clientId}. Change mqtt.client_id`;
 }
 
 /** Which filters the broker did not take, by the codes of its answer. */

@@ -148,7 +148,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const isLimited = limit !== Number.POSITIVE_INFINITY;
     const bytes = isLimited ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData) : 0;
     if (bytes > limit) {
-      return Promise.reject(new Error(`${topic} has ${bytes} bytes; the broker takes ${limit}`));
+      return Promise.reject(new Error(`${topic} has ${bytes} bytes. The broker accepts at most ${limit}`));
     }
     const properties = correlationData && this.version === 5 ? { properties: { correlationData } } : {};
     return this.#outbox.publish(topic, payload, { qos: 1, retain, ...properties });
@@ -174,7 +174,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       // The client's own promise never settles when the connection ends first, or when no answer comes.
       const onClose = () => settle(new NotConnectedError('the connection was closed'));
       const cancel = this.#clock.after(answerTimeoutMs, () =>
-        settle(new Error('it does not answer a subscription')),
+        settle(new Error('the broker does not answer a subscription')),
       );
       const settle = (error?: Error) => {
         cancel();
@@ -191,7 +191,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
         if (isTaken) settle();
         else {
           const words = describeRefusedFilters(all, codes, error);
-          settle(new Error(`the broker refused a subscription: ${words}`));
+          settle(new Error(`the broker rejects a subscription: ${words}`));
         }
       });
     });
@@ -302,7 +302,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const overdueMs = Math.max(answerTimeoutMs, 1_500 * this.#options.keepaliveS);
     const limits = { mostInFlight: receiveMaximum, overdueMs };
     this.#outbox = new PublishQueue(this.#client, limits, this.#clock, () =>
-      this.#giveUp('it does not acknowledge what it is sent'),
+      this.#giveUp('the broker does not acknowledge messages'),
     );
     this.emit('connected');
     for (const message of this.#early.splice(0)) this.emit('message', message);

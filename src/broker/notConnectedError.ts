@@ -3,7 +3,7 @@ export class NotConnectedError extends Error {
   /** Whether the message was on its way: the broker may have got it. */
   readonly wasSent: boolean;
 
-  constructor(message = 'the MQTT broker is away', wasSent = false) {
+  constructor(message = 'the MQTT broker is offline', wasSent = false) {
     super(message);
     this.name = 'NotConnectedError';
     this.wasSent = wasSent;

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { joinSentences } from '../base/joinSentences.ts';
 import type { Log } from '../base/log.ts';
 import { describeUrl } from './brokerUrl.ts';
 import type { BrokerOptions } from './clientOptions.ts';
@@ -28,7 +29,7 @@ export async function probeBroker<T>(
       created.on('connected', () => resolve(created));
       created.on('failed', (reason, url) => {
         reasons.push(options.find ? reason : `${describeUrl(url)}: ${reason}`);
-        if (reasons.length >= options.urls.length) reject(new Error(reasons.join('; ')));
+        if (reasons.length >= options.urls.length) reject(new Error(joinSentences(reasons)));
       });
       parts.signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
       connection = created;

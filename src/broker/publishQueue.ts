@@ -60,7 +60,8 @@ export class PublishQueue {
   /** The connection is over: nothing more is sent, and nobody knows what came through. */
   close(): void {
     this.#cancelWatch();
-    for (const { reject } of this.#sent) reject(new NotConnectedError('the MQTT broker went away', true));
+    for (const { reject } of this.#sent)
+      reject(new NotConnectedError('the connection to the MQTT broker ended', true));
     for (const { sender } of this.#waiting) sender.reject(new NotConnectedError());
     this.#sent.clear();
     this.#waiting.length = 0;

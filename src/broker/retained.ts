@@ -160,7 +160,7 @@ export class Retained {
       if (digest === null) this.#refused.delete(topic);
     }
     if (isSaid) return;
-    const words = `The MQTT broker did not take ${topic}: ${errorMessage(error)}`;
+    const words = `The MQTT broker rejected ${topic}: ${errorMessage(error)}`;
     if (this.#refused.size < maxRefusalsLogged) this.#log.warn({ topic }, words);
     else if (this.#refused.size === maxRefusalsLogged)
       this.#log.warn({ topic }, `${words}. Further ones are logged at level debug`);

@@ -37,7 +37,7 @@ export function brokerChecks(
     name: 'MQTT broker',
     run: async () => {
       await connect([url]);
-      return ok(`connected to ${findBroker ? 'the broker that Home Assistant names' : describeUrl(url)}`);
+      return ok(`connected to ${findBroker ? 'the broker of Home Assistant' : describeUrl(url)}`);
     },
   }));
 }

@@ -78,12 +78,12 @@ function hideSecretsOf(asked: Call, secrets: Secrets): void {
 function complaint(error: CloudError, { operation }: Call, isInterrupted: boolean): string {
   const { kind, status, message, mayHaveActed } = error;
   const { control } = operationRow(operation);
-  const doubt = control && mayHaveActed ? '; the cloud may have acted on it all the same' : '';
+  const doubt = control && mayHaveActed ? '. The cloud may have executed it' : '';
   if (isInterrupted) return `${operation}: interrupted${doubt}`;
   const rejected = rejectedAccount(error);
   if (rejected !== null) return `${operation}: ${rejected}`;
   if (kind === 'unsupported' && status !== undefined) {
-    return `${operation}: ${message}; if your cloud has it elsewhere, say so in cloud.routes.${operation}`;
+    return `${operation}: ${message}. If your cloud has another path, set cloud.routes.${operation}`;
   }
   return message.startsWith(operation) ? message : `${operation}: ${message}${doubt}`;
 }

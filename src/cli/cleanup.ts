@@ -36,7 +36,7 @@ export async function cleanup(
     const [running] = await runningBridges(connection, topics, isOneOfSeveral);
     if (running !== undefined && !force) {
       log.error(
-        `The bridge of ${running} says that it is running, so nothing was deleted. Stop it first. If it has crashed, use cleanup --force`,
+        `${running} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
       );
       return exitStatus.failed;
     }
@@ -73,12 +73,10 @@ export async function cleanup(
     ];
     for (const topic of left) deleted.delete(topic);
     const others = [...kept.keys()].filter((topic) => !isOwn(topic));
-    const rest = isOneOfSeveral ? [`${others.length} that are not of ${topics.bridgeName} stay`] : [];
-    context.print([`Deleted ${counted(deleted.size)}`, ...rest].join('; '));
+    const rest = isOneOfSeveral ? [`Messages of other bridges: ${others.length}`] : [];
+    context.print([`Deleted ${counted(deleted.size)}`, ...rest].join('. '));
     if (left.length === 0) return exitStatus.done;
-    log.error(
-      `${counted(left.length)} could not be deleted: the broker keeps them, or something publishes them again`,
-    );
+    log.error(`${counted(left.length)} could not be deleted. Another client may publish them again`);
     return exitStatus.failed;
   };
 

@@ -95,7 +95,7 @@ function welcome(port: number, httpPort: number, sonicId: string, name: string):
   const topic = `sonic2mqtt/sonic/${sonicId}`;
   const at = `-h 127.0.0.1 -p ${port}`;
   return `
-The demo is running: a simulated cloud with a few homes, sonic2mqtt, and an MQTT broker on 127.0.0.1:${port}.
+The demo is running: a simulated cloud with a few properties, sonic2mqtt, and an MQTT broker on 127.0.0.1:${port}.
 
 Open the status page:
   http://127.0.0.1:${httpPort}/

@@ -95,7 +95,7 @@ async function reportOn({ config, file }: Setup, found: Found, { env }: CommandC
     },
     check,
     counts: countsOf(found.account),
-    bridge: found.bridge ?? { words: 'the broker could not be asked what a bridge has published' },
+    bridge: found.bridge ?? { words: 'the messages of the bridge could not be read from the broker' },
     data_dir: files,
     last_errors: [
       ...check

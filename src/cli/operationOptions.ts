@@ -18,7 +18,7 @@ interface OperationOption extends Field {
 /** What `call` takes for an operation, from its row in the catalogue. */
 export function optionsOf(row: AnyOperation): OperationOptions {
   const params = paramNames(row.path).map(
-    (name) => ({ name, place: 'params', isRequired: true, takes: 'an id', choices: null }) as const,
+    (name) => ({ name, place: 'params', isRequired: true, takes: 'an ID', choices: null }) as const,
   );
   const query = fieldsOf(row.query).fields.map((field) => ({ ...field, place: 'query' }) as const);
   return {

@@ -151,7 +151,7 @@ async function createProgram(
   return program;
 }
 
-/** The words of the library in the form of our own: `sonic2mqtt: unknown option '--prot'; did you mean --port?`. */
+/** The words of the library in the form of our own: `sonic2mqtt: unknown option '--prot'. Did you mean --port?`. */
 function inOneLine(error: string): string {
-  return error.replace(/^(error: )?/, 'sonic2mqtt: ').replace(/\n\(Did you mean (.*)\)/, '; did you mean $1');
+  return error.replace(/^(error: )?/, 'sonic2mqtt: ').replace(/\n\(Did you mean (.*)\)/, '. Did you mean $1');
 }

@@ -11,33 +11,34 @@ const ownWords = `
   ask asked asks assistant at attempt attempts authority authorized away battery be because been before beginning
   being belongs body both bridge bridges broke broker built-in but by bytes ca call called caller calls came can
   cannot carried categories cert certificate change changed changes characters charset check choose cleanup clear
-  client clock close closed cloud code command commands complete completely computer condition configuration
+  client clock close closed closes cloud code command commands complete completely computer condition configuration
   configured conflict connack connect connected connecting connection connections contains content content-encoding
-  correct could count crashed cut damaged data day debug deeply deleted denied device devices did different differs
-  directory disk dns does done down dropped e-mail each earlier embedded empty end ended ends entities environment
-  error errors every everything example exist expected expired external fail failed false field fields file files
-  filter first flag flow folder for force form format found free fresh from full further future gets give given giving
-  goes going got handshake has have health hl-signature home host hosts http https hub hubs id ids if in incident
-  incidents incomplete index instead interrupted invalid is issuer it its itself json keep keepalive keeps kept key
-  kib kind kinds know known large larger last later left less level limit limits lines list listening listens local
-  logged long longer look lost machine manages many matches may maybe mb mean means measurements message messages met
-  method minimum minute missing mistake month more mosquitto most moves mqtt mqtts ms must name named names needs
-  nested network never new newer next no nobody none not nothing now number object of off offer offers offline old
-  older on once one ones only open opened operation option options or other others out overwritten own packed packing
-  page pages parameter params part password path payload per permitted polling port pressure previous problem problems
-  program promised properties property protocol proxy publish published publishes publishing query rate reach reached
-  read readable reading reads reason record records redirect refused refuses register registered registering rejected
-  rejects removed removing repeatedly replaced replaces request requests required reset restart result retain retained
-  retrying right rights route routes running runs s safe same saved says schedule seconds secret seen selects
-  self-signed send sending sends sent served server session set several shared should shown sign sign-in signal
-  signals signature signed signing size skipped so some something sonic sonic2mqtt sonics soon speak stalled start
-  started starts state status stay still stop stopped stopping stops stored subscription succeeded such switched
-  system take taken takes tcp telemetry temperature test tests text than that the their them then there they this
-  through time timed timeout tls to together too took topic total totals transaction trouble true try trying twice
-  type unable unavailable unexpected unit unknown unless unpacked unreachable unreadable until up url use used user
-  username uses utc utf valid value values valve valves vendor verify version wait waited waiting was water way
-  webhook went were what when where which while whole wi-fi will with within without words works write written wrong
-  yet you your
+  controls correct could count crashed cut damaged data day debug decompressed deeply deleted denied device devices
+  did different differs directory disk dns does done down dropped dropping e-mail each earlier embedded empty end
+  ended ends entities environment error errors every everything example exist expected expired external fail failed
+  false field fields file files filter first flag flow folder for force form format found free fresh from full further
+  future gets give given giving goes going got handshake has have health hl-signature home host hosts http https hub
+  hubs id ids if in incident incidents incomplete index instead internal interrupted invalid is issuer it its itself
+  json keep keepalive keeps kept key kib kind kinds know known large larger last later left less level limit limits
+  lines list listening listens local logged long longer look lost machine manages many matches maximum may maybe mb
+  mean means measurements message messages met method minimum minute missing mistake month more mosquitto most moves
+  mqtt mqtts ms must name named names needs nested network never new newer next no nobody none not nothing now number
+  object of off offer offers offline old older on once one ones online only open opened operation option options or
+  other others out overwritten own packed packing page pages parameter params part password path payload per perhaps
+  permitted poll polling port pressure previous problem problems program promised properties property protocol proxy
+  publish published publishes publishing query rate reach reached read readable reading reads reason record records
+  redirect refused refuses register registered registering rejected rejects removed removing repeatedly replaced
+  replaces request requested requests required reset restart result retain retained retrying right rights route routes
+  running runs s safe same saved says schedule seconds secret seen selects self-signed send sending sends sent served
+  server session set setting several shared should shown sign sign-in signal signals signature signed signing size
+  skipped slow so some something sonic sonic2mqtt sonics soon speak stalled start started starts state status stay
+  still stop stopped stopping stops stored subscription succeeded such support supports switched system take taken
+  takes tcp telemetry temperature test tests text than that the their them then there they this through time timed
+  timeout tls to together too took topic total totals transaction trouble true try trying twice type unable
+  unavailable unexpected unicode unit unknown unless unpacked unreachable unreadable until up url use used user
+  username uses using utc utf valid value values valve valves vendor verify version wait waited waiting was water way
+  webhook went were what when where whether which while whole wi-fi will with within without words works write written
+  wrong yet you your
 `;
 
 const words = new Set([

@@ -15,7 +15,7 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
   } catch (error) {
-    log.fatal(`The bridge cannot start: ${errorMessage(error)}`);
+    log.fatal(`sonic2mqtt cannot start: ${errorMessage(error)}`);
     await daemon.stop();
     return exitStatus.failed;
   }
@@ -28,7 +28,7 @@ export async function run(context: CommandContext): Promise<number> {
 /** What nobody has caught ends the process, as it would anyway; but the log hides secrets in its last words. */
 function endOnMistake(log: Log): void {
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'The bridge ends because of a mistake in it');
+    log.fatal({ err: error }, 'sonic2mqtt stops because of an internal error');
     process.exit(exitStatus.failed);
   });
 }

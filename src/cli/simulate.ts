@@ -39,7 +39,7 @@ export async function simulate(
   if (options.properties === 0 && options.wifiSonics)
     command.error('--wifi-sonics needs at least one property');
   if ((options.signals ?? options.properties) === 0 && options.sonics) {
-    command.error('--sonics needs at least one signal');
+    command.error('--sonics needs at least one hub (--signals)');
   }
   const simulator = new Simulator({ ...options, ...(fault && { faults: fault }) });
   await simulator.start().catch((error: unknown) => {
@@ -48,11 +48,11 @@ export async function simulate(
   });
   const { email = demoCredentials.email, password = demoCredentials.password } = options;
   const { properties, signals, sonics, wifiSonics } = simulator.world;
-  const wifi = wifiSonics.size > 0 ? `, Wi-Fi sonics: ${wifiSonics.size}` : '';
+  const wifi = wifiSonics.size > 0 ? `, Wi-Fi valves: ${wifiSonics.size}` : '';
   print(`The simulated cloud listens on ${simulator.url}`);
-  print(`Sign in as ${email} with the password ${password}`);
+  print(`E-mail: ${email}, password: ${password}`);
   print(
-    `Properties: ${properties.size}, signals: ${signals.size}, sonics: ${sonics.size}${wifi}. Press Ctrl+C to stop.`,
+    `Properties: ${properties.size}, hubs: ${signals.size}, valves: ${sonics.size}${wifi}. Press Ctrl+C to stop.`,
   );
   await aborted(signal);
   await simulator.stop();

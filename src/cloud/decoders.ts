@@ -222,7 +222,7 @@ function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Decoder<T> {
   return (value) => {
     const each = read(value);
     if (!each.ok || !isOther(Object.keys(value as object))) return each;
-    return { ok: false, reason: 'it has none of the fields that were asked for', unsafeId: false };
+    return { ok: false, reason: 'it has none of the requested fields', unsafeId: false };
   };
 }
 

@@ -114,9 +114,9 @@ export function unknownNames(
   known: readonly string[],
 ): CallFault[] {
   const faults: CallFault[] = names.slice(0, mostNamed).map((name) => {
-    return { place, name: oneLine(name, 60), words: `is not known${didYouMean(nearest(name, known))}` };
+    return { place, name: oneLine(name, 60), words: `is unknown${didYouMean(nearest(name, known))}` };
   });
   const others = names.length - faults.length;
-  if (others > 0) faults.push({ place, name: null, words: `has ${others} more that are not known` });
+  if (others > 0) faults.push({ place, name: null, words: `has ${others} more unknown names` });
   return faults;
 }

@@ -172,7 +172,7 @@ async function readBody(body: Dispatcher.ResponseData['body'], maxBytes: number,
   let error: unknown = null;
   const cancelGlance =
     maxBytes === maxGlanceBytes
-      ? clock.after(maxGlanceMs, () => body.destroy(cut('it was not waited for')))
+      ? clock.after(maxGlanceMs, () => body.destroy(cut('it did not end in time')))
       : () => {};
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -190,7 +190,7 @@ async function readBody(body: Dispatcher.ResponseData['body'], maxBytes: number,
 }
 
 function cut(why: string): NetworkError {
-  return new NetworkError(`the answer's body was cut: ${why}`, { kind: 'unreadable', mayHaveActed: true });
+  return new NetworkError(`the answer was cut off: ${why}`, { kind: 'unreadable', mayHaveActed: true });
 }
 
 /** The body's bytes; some proxies pack it although nobody asked for that. */
@@ -199,10 +199,10 @@ function unpack(body: Buffer, encoding: string | null, maxOutputLength: number) 
   if (coding === '' || coding === 'identity') return { body, bodyProblem: null };
   try {
     const unpacker = unpackers.get(coding);
-    if (!unpacker) throw new Error('an unknown packing');
+    if (!unpacker) throw new Error('an unknown encoding');
     return { body: unpacker(body, { maxOutputLength }), bodyProblem: null };
   } catch (cause) {
-    const words = `the answer's body is packed (content-encoding ${JSON.stringify(coding.slice(0, 40))}) and cannot be unpacked`;
+    const words = `the answer cannot be decompressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
     const problem = new NetworkError(words, { kind: 'unreadable', mayHaveActed: true, cause });
     return { body: Buffer.alloc(0), bodyProblem: problem };
   }

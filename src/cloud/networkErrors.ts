@@ -61,10 +61,10 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   }
   const refusal = proxy && /^Proxy response \((\d+)\)/.exec(message);
   if (refusal)
-    return noAnswer(`the proxy ${host} refuses a connection to ${url.host} (status ${refusal[1]})`);
+    return noAnswer(`the proxy ${host} rejects the connection to ${url.host} (status ${refusal[1]})`);
   if (isTls(code)) return noAnswer(`TLS: ${wordsOfTls(reason ?? message, url)}`);
   if (name === 'HTTPParserError') {
-    const words = `the answer of ${url.host} is not HTTP (${message})`;
+    const words = `the answer from ${url.host} is not HTTP (${message})`;
     return new NetworkError(words, { kind: 'unreadable', mayHaveActed, cause: error });
   }
   if (brokenConnection.has(code)) {

@@ -220,7 +220,7 @@ class Reading<T extends { readonly id: string }> {
   async #request(page: number): Promise<Page<T>> {
     const answer = await this.#list.readPage(page);
     if (answer.pageNumber !== null && answer.pageNumber !== page) {
-      const words = `page ${page} was asked for, page ${answer.pageNumber} came`;
+      const words = `page ${page} was requested, page ${answer.pageNumber} came`;
       throw new CloudError('unreadable', this.#list.operation, words);
     }
     return answer;

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { joinSentences } from '../base/joinSentences.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { isTooDeeplyNested } from '../base/nesting.ts';
 import { CloudError } from './errors.ts';
@@ -100,7 +101,7 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
   const route = routeOf(name, overrides);
   const { params, query, body, faults } = checkCall(row, call);
   if (faults.length > 0) {
-    throw new CloudError('invalid', name, faults.map(inWords).join('; '), { mayHaveActed: false });
+    throw new CloudError('invalid', name, joinSentences(faults.map(inWords)), { mayHaveActed: false });
   }
   const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
   return {
@@ -129,7 +130,7 @@ function checkParams(names: readonly string[], params: unknown, faults: CallFaul
   for (const name of names) {
     const value: unknown = Object.hasOwn(params, name) ? params[name as keyof typeof params] : undefined;
     if (value === undefined) fault(name, 'is missing');
-    else if (typeof value !== 'string' || !staysInSegment(value)) fault(name, 'must be an id');
+    else if (typeof value !== 'string' || !staysInSegment(value)) fault(name, 'must be an ID');
     else encoded.set(name, encodeURIComponent(value));
   }
   return encoded;
@@ -151,7 +152,7 @@ function check(
   faults: CallFault[],
 ): unknown {
   if (!schema) {
-    if (value !== undefined) faults.push({ place, name: null, words: 'is not taken by this operation' });
+    if (value !== undefined) faults.push({ place, name: null, words: 'is not allowed for this operation' });
     return undefined;
   }
   if (isTooDeeplyNested(value)) {
@@ -170,7 +171,7 @@ function check(
 function halvesIn(query: object): CallFault[] {
   return Object.entries(query)
     .filter(([, value]) => /\p{Cs}/u.test(String(value)))
-    .map(([name]) => ({ place: 'query', name, words: 'must be of whole characters' }));
+    .map(([name]) => ({ place: 'query', name, words: 'must be valid Unicode text' }));
 }
 
 function encodeQuery(query: unknown): string {

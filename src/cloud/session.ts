@@ -163,7 +163,7 @@ export class Session {
     const leftMs = (this.#pause?.until ?? 0) - this.#clock.monotonic();
     if (this.#pause && leftMs > 0) {
       const { kind, message, gist, status } = this.#pause.error;
-      const words = `${message}. The cloud asks for a wait of ${describeDuration(leftMs)}`;
+      const words = `${message}. The cloud requests a wait of ${describeDuration(leftMs)}`;
       const details = { status, gist, retryAfterMs: leftMs, mayHaveActed: false };
       throw new CloudError(kind, 'sign_in', words, details);
     }
@@ -271,7 +271,7 @@ export class Session {
       if (!this.#isPasswordNew && this.#isPasswordChanged()) {
         this.#isPasswordNew = true;
         this.#isAttemptAsked = true;
-        this.#options.log.info('The password has changed; signing in with it');
+        this.#options.log.info('The password file has changed. Signing in again');
       }
       const mayTry = this.#clock.monotonic() >= this.#nextAttemptAt(this.#rejections);
       if (this.#isPasswordNew && mayTry) onPasswordChange();
@@ -298,12 +298,12 @@ function isRefusal(error: unknown): boolean {
 function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
   const isPassable = kind === 'unavailable' || kind === 'rateLimited' || kind === 'unreadable';
-  const hint = status === 404 || status === 405 ? ' (is cloud.base_url right?)' : '';
-  const gist = `cannot sign in${hint}: ${error.gist}`;
+  const hint = status === 404 || status === 405 ? '. Check cloud.base_url' : '';
+  const gist = `cannot sign in: ${error.gist}${hint}`;
   return new CloudError(
     isPassable ? kind : kind === 'invalid' || kind === 'unsupported' ? 'auth' : 'unavailable',
     'sign_in',
-    `cannot sign in${hint}: ${error.message}`,
+    `cannot sign in: ${error.message}${hint}`,
     { status, retryAfterMs, timedOut, gist, mayHaveActed: false, cause: error },
   );
 }

@@ -163,7 +163,8 @@ export class Outcomes {
    */
   noteFailure(topic: string, error: unknown): void {
     const { events, log } = this.#parts;
-    if (!(error instanceof CloudError)) log.error({ err: error }, `${topic} went wrong`);
+    if (!(error instanceof CloudError))
+      log.error({ err: error }, `Internal error: the command ${topic} failed`);
     else if (error.kind === 'unsupported') events.emit('offersChanged');
   }
 }

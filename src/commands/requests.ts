@@ -1,4 +1,5 @@
 import { describeDuration } from '../base/duration.ts';
+import { joinSentences } from '../base/joinSentences.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { repeatedKey } from '../base/repeatedKey.ts';
 import type { BrokerMessage } from '../broker/message.ts';
@@ -186,12 +187,15 @@ export class Requests {
     const id = valveOf(call);
     if (!store.isComplete && !store.sonicView(id)) {
       const words =
-        'sonic2mqtt does not know yet which bridge moves this valve. The cloud was not read completely yet';
+        'the bridge of this valve is not known yet, because the cloud was not read completely. Try again later';
       return rejection('cloud_unavailable', words);
     }
     const mover = store.topology.otherMover(id);
     if (mover === null) return null;
-    return rejection('invalid_request', `${mover} moves this valve (${id}). Send the request to that bridge`);
+    return rejection(
+      'invalid_request',
+      `${mover} controls this valve (${id}). Send the request to that bridge`,
+    );
   }
 
   /** Why a change has to wait; null where the budget has room for it. */
@@ -234,7 +238,7 @@ export class Requests {
   /** Why a request whose turn has come is not sent; null where it is. */
   #notSent(isChange: boolean, timeoutMs: number): Failure | null {
     if (this.#parts.signal.aborted) {
-      return { ...rejection('cloud_unavailable', 'the bridge was stopped'), isTried: true };
+      return { ...rejection('cloud_unavailable', 'sonic2mqtt was stopped'), isTried: true };
     }
     if (timeoutMs > 0) return isChange ? this.#usedUpBudget() : null;
     const words = 'timeout: earlier requests took too long. This one was not sent';
@@ -248,7 +252,7 @@ export class Requests {
     const words =
       limitedUntil === null
         ? 'timeout: cloud.max_requests_per_minute is used up'
-        : `the cloud asks to wait another ${describeDuration(pollWaitMs)}`;
+        : `the cloud requests a wait of ${describeDuration(pollWaitMs)}`;
     return rejection('rate_limited', words);
   }
 
@@ -272,7 +276,7 @@ export class Requests {
     if (topic === null) return;
     if (this.#unacknowledged >= maxUnacknowledged) {
       if (this.#dropped === 0) {
-        log.warn('Answers to requests wait for the MQTT broker: further ones are dropped');
+        log.warn('The MQTT broker is too slow for the answers to requests. Dropping further answers');
       }
       this.#dropped += 1;
       return;
@@ -286,7 +290,7 @@ export class Requests {
       .finally(() => {
         this.#unacknowledged -= 1;
         if (this.#unacknowledged > 0 || this.#dropped === 0) return;
-        log.warn(`The MQTT broker has taken the answers; dropped: ${this.#dropped}`);
+        log.warn(`The MQTT broker accepts answers again. Dropped answers: ${this.#dropped}`);
         this.#dropped = 0;
       });
   }
@@ -372,7 +376,7 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
   const transaction = textOf('transaction', text);
   if (transaction !== null && transaction.length > maxTransactionCharacters) {
     return refused(
-      `transaction has ${transaction.length} characters; at most ${maxTransactionCharacters} are taken`,
+      `transaction has ${transaction.length} characters. The maximum is ${maxTransactionCharacters}`,
     );
   }
   const { params, query, body } = content as Record<string, unknown>;
@@ -382,10 +386,10 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
     ...unknown
       .slice(0, 5)
       .map((key) => key.slice(0, 80))
-      .map((key) => `${key} is not known${didYouMean(nearest(key, requestKeys))}`),
+      .map((key) => `${key} is unknown${didYouMean(nearest(key, requestKeys))}`),
     ...(repeated === null ? [] : [repeatedKeyMessage(repeated)]),
   ];
-  return { parts: { params, query, body }, transaction, problem: problems.join('; ') || null };
+  return { parts: { params, query, body }, transaction, problem: joinSentences(problems) || null };
 }
 
 /**

@@ -77,7 +77,12 @@ export class Updates {
     waiting.delete(fields);
     waiting.set(fields, update);
     if (before) {
-      this.#outcomes.record(before.message.topic, 'superseded', 'a newer command for the same arrived', null);
+      this.#outcomes.record(
+        before.message.topic,
+        'superseded',
+        'a newer command for this setting arrived',
+        null,
+      );
     }
   }
 

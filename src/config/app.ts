@@ -106,7 +106,7 @@ function readOptions(file: string): Tree {
     // What the parser says repeats what it stumbled over, which may be a secret.
     throw new ConfigError([error instanceof SyntaxError ? `${file} is not JSON` : errorMessage(error)]);
   }
-  if (!isTree(options)) throw new ConfigError([`${file} does not hold the options of the app`]);
+  if (!isTree(options)) throw new ConfigError([`${file} does not contain the options of the app`]);
   return options;
 }
 

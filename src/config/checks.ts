@@ -72,9 +72,7 @@ function topicProblems(tree: Tree): Problem[] {
   // What is no text is refused by the schema.
   if (typeof base !== 'string' || typeof discovery !== 'string') return [];
   if (!`${discovery}/`.startsWith(`${base}/`)) return [];
-  return [
-    problem('mqtt.base_topic', 'must be a topic of its own, not the one of homeassistant.discovery_prefix'),
-  ];
+  return [problem('mqtt.base_topic', 'must not be the topic of homeassistant.discovery_prefix')];
 }
 
 function shardProblems(tree: Tree): Problem[] {
@@ -83,9 +81,9 @@ function shardProblems(tree: Tree): Problem[] {
   if (typeof index !== 'number' || typeof count !== 'number' || count < 1 || index < count) return [];
   const words =
     count === 1
-      ? 'must be 0 where shard.count is 1'
-      : `must be from 0 to ${count - 1}: shard.count is ${count}`;
-  return [problem('shard.index', `${words}; got ${index}`)];
+      ? 'must be 0 if shard.count is 1'
+      : `must be from 0 to ${count - 1}, because shard.count is ${count}`;
+  return [problem('shard.index', `${words}. Got ${index}`)];
 }
 
 function secretProblems(tree: Tree): Problem[] {
@@ -139,6 +137,6 @@ function routeProblems(tree: Tree, operations: OperationParams | undefined): Pro
     const given = [...route.matchAll(/\{([^{}]*)\}/g)].map(([, param]) => param ?? '');
     const isSame = given.length === params.length && params.every((param) => given.includes(param));
     const wanted = params.map((param) => `{${param}}`).join(' and ') || 'no parameters';
-    return isSame ? [] : [{ path, what: `the path must hold ${wanted}` }];
+    return isSame ? [] : [{ path, what: `the path must contain ${wanted}` }];
   });
 }

@@ -27,13 +27,12 @@ export interface ParsedFile {
 const explanations: Readonly<Record<string, string>> = {
   'Implicit map keys need to be followed by map values': missingColon,
   MULTILINE_IMPLICIT_KEY: missingColon,
-  BLOCK_AS_IMPLICIT_KEY:
-    'a value that holds ": " must be in quotes; or else the next line is indented too far',
-  MULTIPLE_DOCS: 'a second document begins here; remove the line ---',
-  TAG_RESOLVE_FAILED: 'tags such as !secret mean nothing here; a secret can be given as password_file',
+  BLOCK_AS_IMPLICIT_KEY: 'a value that contains ": " must be in quotes, or the next line is indented too far',
+  MULTIPLE_DOCS: 'a second document begins here. Remove the line ---',
+  TAG_RESOLVE_FAILED: 'tags like !secret are not supported. Use password_file for a secret',
 };
 
-const badAlias = 'a value that begins with * must be in quotes; unquoted it refers to something named above';
+const badAlias = 'a value that begins with * must be in quotes';
 
 /** Reads YAML; names every fault with its line, and never repeats a value, which may be a secret. */
 export function parseFile(source: string): ParsedFile {

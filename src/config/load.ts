@@ -50,7 +50,7 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
       throw new ConfigError([`No configuration found. Copy config.example.yaml to ${path} and fill it in`]);
     }
     if (parsed.value === null) {
-      throw new ConfigError([`${path} is empty. Fill it in; config.example.yaml shows every option`]);
+      throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);
     }
   }
   const describe = describer(parsed, settings, given);

@@ -20,7 +20,7 @@ export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
     const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
-    super(['The configuration cannot be used:', ...lines.map((each) => `  ${each}`)].join('\n'));
+    super(['The configuration is invalid:', ...lines.map((each) => `  ${each}`)].join('\n'));
     this.problems = lines;
   }
 }
@@ -54,14 +54,14 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
 
 /** What was given, unless it is or may hold a secret. */
 function shown(value: unknown, path: Path): string {
-  if (Array.isArray(value)) return '; got a list';
-  if (isTree(value)) return '; got a map';
+  if (Array.isArray(value)) return '. Got a list';
+  if (isTree(value)) return '. Got a map';
   const option = optionRows.find((row) => isAtOrBelow(path.join('.'), row.path));
   // Text in the place of a section may be anything.
   if (!option || option.secret) return '';
-  if (typeof value !== 'string') return `; got ${String(value)}`;
+  if (typeof value !== 'string') return `. Got ${String(value)}`;
   const mayHoldCredentials = /@|:\/\//.test(value);
-  return value === '' || value.length > 80 || mayHoldCredentials ? '' : `; got ${JSON.stringify(value)}`;
+  return value === '' || value.length > 80 || mayHoldCredentials ? '' : `. Got ${JSON.stringify(value)}`;
 }
 
 function unknownKey(section: Path, key: string): Problem {

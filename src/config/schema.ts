@@ -21,7 +21,7 @@ import {
   whole,
 } from './values.ts';
 
-const sectionMessage = 'must be a section: its options indented below it';
+const sectionMessage = 'must be a section, with its options indented below it';
 
 function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape, { error: sectionMessage });

@@ -18,7 +18,7 @@ export const supervisorUrl = 'http://supervisor';
 const answerTimeoutMs = 10_000;
 
 const noBroker =
-  'Home Assistant has no MQTT broker: install and start the app Mosquitto broker, or give the address of another one in mqtt_url';
+  'Home Assistant has no MQTT broker. Install and start the app Mosquitto broker, or set mqtt_url';
 
 /**
  * Asks where Home Assistant's broker is, which may be another one after each loss; resolves to its URL with the
@@ -27,11 +27,11 @@ const noBroker =
 export async function askForBroker(options: SupervisorOptions, signal: AbortSignal): Promise<string> {
   const { status, body } = await ask(options, signal);
   if (status === 401 || status === 403) {
-    throw new Error(`the Supervisor does not let the app ask for the MQTT broker (HTTP ${status})`);
+    throw new Error(`the Supervisor rejects the request for the MQTT broker (HTTP ${status})`);
   }
   // It says 400 while no app offers one.
   if (status === 400 || status === 404) throw new Error(noBroker);
-  if (status !== 200) throw new Error(`the Supervisor does not tell of the MQTT broker (HTTP ${status})`);
+  if (status !== 200) throw new Error(`the Supervisor does not report the MQTT broker (HTTP ${status})`);
   const url = brokerUrlIn(body, options);
   if (url === null) throw new Error('the Supervisor’s answer about the MQTT broker cannot be read');
   return url;
@@ -54,7 +54,7 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'no such host',
-  TimeoutError: `nothing within ${answerTimeoutMs / 1_000} s`,
+  TimeoutError: `no answer within ${answerTimeoutMs / 1_000} s`,
 };
 
 /** `fetch` itself says no more than that it failed. */

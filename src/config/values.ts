@@ -9,7 +9,7 @@ import type { Schedule } from '../base/schedule.ts';
 
 /** Text; a number or a boolean is refused rather than guessed at, since 0123 has lost its zero when it is read. */
 export const text = z
-  .string({ error: ({ input }) => (isBare(input) ? 'must be text: put it in quotes' : 'must be text') })
+  .string({ error: ({ input }) => (isBare(input) ? 'must be text. Put it in quotes' : 'must be text') })
   .min(1, { error: 'must not be empty', abort: true });
 
 const isBare = (input: unknown) => typeof input === 'number' || typeof input === 'boolean';
@@ -37,7 +37,7 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(words:
 }
 
 /** Names or ids, in a list. */
-export const names = z.array(text, { error: 'must be a list, such as [a, b]' });
+export const names = z.array(text, { error: 'must be a list, for example [a, b]' });
 
 const durationMessage = 'must be a duration such as 500ms, 30s, 5m or 1h';
 
@@ -103,7 +103,7 @@ export const webUrl = z
   .transform((written, context) => {
     const url = URL.parse(written);
     if (!url?.hostname || !['http:', 'https:'].includes(url.protocol)) return refuse(context, webMessage);
-    if (url.username || url.password) return refuse(context, 'must not hold a user name or password');
+    if (url.username || url.password) return refuse(context, 'must not contain a user name or password');
     if (/[?#]/.test(written)) return refuse(context, 'must not have a query or fragment (? or #)');
     return written.trim();
   });
@@ -125,7 +125,7 @@ const brokerUrl = z
     const url = URL.parse(address);
     // What breaks a URL is most often a # or / in a password.
     if (!url?.hostname || url.hash) {
-      return refuse(context, 'is not a valid URL; user name and password can be given as options');
+      return refuse(context, 'is not a valid URL. User name and password can be options');
     }
     if (decoded(url.username + url.password) === null) {
       return refuse(context, 'has a % in its user name or password, which must be written %25 there');
@@ -145,7 +145,7 @@ function decoded(text: string): string | null {
   }
 }
 
-const listenMessage = 'must be host:port, such as 127.0.0.1:8099';
+const listenMessage = 'must be host:port, for example 127.0.0.1:8099';
 
 const listenPattern = '^\\s*(\\[[\\dA-Fa-f:.]+\\]|[^\\s:\\[\\]]+):\\d{1,5}\\s*$';
 
@@ -161,11 +161,11 @@ export const listenAddress = z
     return { host, port: number };
   });
 
-const networkMessage = 'must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24';
+const networkMessage = 'must be an IP address or a network, for example 192.168.1.10 or 192.168.1.0/24';
 
 /** IP addresses and networks of such, in a list. */
 export const networks = z.array(z.string({ error: networkMessage }).refine(isNetwork, networkMessage), {
-  error: 'must be a list, such as [192.168.1.0/24]',
+  error: 'must be a list, for example [192.168.1.0/24]',
 });
 
 function isNetwork(written: string): boolean {
@@ -182,10 +182,10 @@ export const topic = text
   });
 
 function topicFault(written: string): string | null {
-  if (/[+#]/.test(written)) return 'must not hold + or #, which are wildcards';
-  if (/\s|\p{Cc}/u.test(written)) return 'must not hold spaces';
+  if (/[+#]/.test(written)) return 'must not contain + or #, which are wildcards';
+  if (/\s|\p{Cc}/u.test(written)) return 'must not contain spaces';
   if (written.startsWith('$')) return 'must not begin with $, which is the broker’s own';
-  if (written.split('/').includes('')) return 'must not begin or end with / or hold two in a row';
+  if (written.split('/').includes('')) return 'must not begin or end with /, or contain //';
   return null;
 }
 

@@ -144,11 +144,11 @@ function actOnAll(
   if (calls.length > 0) return calls;
   const offered = offeredActions(incidents);
   if (offered.length > 0)
-    return { refusal: `no open incident offers that; offered are ${offered.join(', ')}` };
+    return { refusal: `no open incident offers this action. Possible actions: ${offered.join(', ')}` };
   if (incidents.length > 0) return { refusal: 'the open incidents offer no action' };
   if (possibleIncidents.length > 0) {
     return {
-      refusal: 'the open incident names no known device: act on it by its own topic, incident/{id}/action',
+      refusal: 'the open incident names no known device. Use its topic incident/{id}/action',
     };
   }
   return {

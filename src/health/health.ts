@@ -1,3 +1,4 @@
+import { joinSentences } from '../base/joinSentences.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import {
@@ -65,7 +66,7 @@ const outages = [
 
 function textOf(problems: readonly Problem[]): string | null {
   const texts = problems.slice(0, maxShown).map(({ text }) => text);
-  return texts.join('. ') || null;
+  return joinSentences(texts) || null;
 }
 
 function cloudProblems({ polls, rejectedUntil }: HealthInputs): Problem[] {

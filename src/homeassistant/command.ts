@@ -1,3 +1,4 @@
+import { joinSentences } from '../base/joinSentences.ts';
 import { repeatedKey } from '../base/repeatedKey.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import { type Call, isOperationName, type OperationName, operationRow } from '../cloud/operations.ts';
@@ -95,7 +96,7 @@ export function parseIncidentCommand(
   const offered = incident.possible_actions;
   return offered.length === 0
     ? { refusal: 'the incident offers no action' }
-    : { refusal: `must be one of ${offered.join(', ')}; got ${quote(payload)}` };
+    : { refusal: `must be one of ${offered.join(', ')}. Got ${quote(payload)}` };
 }
 
 /** Why what a section of `control` forbids comes to nothing. */
@@ -122,7 +123,7 @@ function taken(taker: Taker, view: DeviceView, payload: string): CommandAction |
       if ('field' in taker.command) return setField(view, taker.command, payload);
       const option = taker.options.find((each) => each === payload.trim());
       return option === undefined
-        ? { refusal: `must be one of ${taker.options.join(', ')}; got ${quote(payload)}` }
+        ? { refusal: `must be one of ${taker.options.join(', ')}. Got ${quote(payload)}` }
         : taker.command.order(view, option);
     }
     case 'button':
@@ -199,9 +200,11 @@ function valveAction(payload: string): 'open' | 'close' | Refusal {
   if ('refusal' in read) return read;
   const { action, ...others }: Readonly<Record<string, unknown>> = read.object;
   const word = typeof action === 'string' ? action.toLowerCase() : '';
-  if (word !== 'open' && word !== 'close') return { refusal: `must be ${valveWords}; got ${quote(payload)}` };
+  if (word !== 'open' && word !== 'close') return { refusal: `must be ${valveWords}. Got ${quote(payload)}` };
   const [stranger] = Object.keys(others);
-  return stranger === undefined ? word : { refusal: `the only key is action; got ${quote(stranger)} too` };
+  return stranger === undefined
+    ? word
+    : { refusal: `action must be the only key. Got ${quote(stranger)} also` };
 }
 
 /** The object that a payload is in JSON. */
@@ -209,7 +212,7 @@ function readObject(
   payload: string,
   wanted: string,
 ): { readonly object: Readonly<Record<string, unknown>> } | Refusal {
-  const refusal = { refusal: `must be ${wanted}; got ${quote(payload)}` };
+  const refusal = { refusal: `must be ${wanted}. Got ${quote(payload)}` };
   try {
     const object: unknown = JSON.parse(payload);
     if (typeof object !== 'object' || object === null || Array.isArray(object)) return refusal;
@@ -222,7 +225,7 @@ function readObject(
 
 /** Why an object that has a key twice is refused. */
 export function repeatedKeyMessage(key: string): string {
-  return `${key.slice(0, 80)} is named twice`;
+  return `${key.slice(0, 80)} is given twice`;
 }
 
 // ---- fields -----------------------------------------------------------------------------------------------------
@@ -246,9 +249,9 @@ function setFields(view: DeviceView, { operation }: FieldsCommand, payload: stri
     const read = readField(view, operation, field, value);
     if ('value' in read) values.push([field, read.value]);
     else if (refusals.length < mostRefusalsTold) refusals.push(read.refusal);
-    else return { refusal: `${refusals.join('; ')}; and so on` };
+    else return { refusal: `${joinSentences(refusals)}. Further errors are not shown` };
   }
-  if (refusals.length > 0) return { refusal: refusals.join('; ') };
+  if (refusals.length > 0) return { refusal: joinSentences(refusals) };
   const call = fieldsCall(view, operation, Object.fromEntries(values));
   const [fault] = checkCall(operationRow(operation), call).faults;
   return fault ? { refusal: `the object ${fault.words}` } : call;

@@ -186,7 +186,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
     } catch (error) {
       // A client that left needs no answer.
       if (response.destroyed) return;
-      this.#log.error({ err: error }, `HTTP: ${route.path} went wrong`);
+      this.#log.error({ err: error }, `Internal error: HTTP ${route.path} failed`);
       sendJson(response, 500, { status: 'error' });
     }
   }

@@ -44,7 +44,7 @@ const known = (
 export const metricRows: readonly MetricRow[] = [
   {
     name: 'sonic2mqtt_build_info',
-    help: 'Always 1; the label is the version of the bridge',
+    help: 'Always 1. The label is the version of sonic2mqtt',
     read: () => [[{ version }, 1]],
   },
   {
@@ -54,18 +54,18 @@ export const metricRows: readonly MetricRow[] = [
   },
   {
     name: 'sonic2mqtt_broker_up',
-    help: '1 while the MQTT broker is connected and the devices were shown there',
+    help: '1 while the MQTT broker is connected and all devices are published',
     read: ({ figures }) => one(figures.readiness.broker.isWorking),
   },
   {
     name: 'sonic2mqtt_polls_total',
-    help: 'Polls by schedule and outcome: all was read (success), not all of it (incomplete), nothing (failure)',
+    help: 'Polls by schedule and outcome: everything was read (success), a part (incomplete), or nothing (failure)',
     read: ({ figures }) =>
       figures.schedules.flatMap(({ slice, polls }) => by('outcome', { ...polls }, { schedule: slice })),
   },
   {
     name: 'sonic2mqtt_last_success_timestamp_seconds',
-    help: 'When a poll of the schedule last brought anything; missing before the first',
+    help: 'Time of the last successful poll of the schedule. Missing before the first',
     read: ({ figures }) =>
       figures.schedules.flatMap(({ slice, lastSuccessAt }) =>
         lastSuccessAt === null ? [] : [[{ schedule: slice }, lastSuccessAt / 1_000]],
@@ -73,23 +73,23 @@ export const metricRows: readonly MetricRow[] = [
   },
   {
     name: 'sonic2mqtt_cloud_requests_total',
-    help: 'Requests to the cloud by the class of the status that answered them; none where nothing did',
+    help: 'Requests to the cloud by class of HTTP status, or none without an answer',
     read: ({ figures }) =>
       by('status', { '2xx': 0, '4xx': 0, '5xx': 0, none: 0, ...figures.requests.byStatus }),
   },
   {
     name: 'sonic2mqtt_cloud_request_seconds_total',
-    help: 'Time from sending requests to the cloud to their answers, in all',
+    help: 'Total time from sending requests to the cloud until their answers',
     read: ({ figures }) => one(figures.requests.ms / 1_000),
   },
   {
     name: 'sonic2mqtt_cloud_poll_wait_seconds',
-    help: 'How long the next poll waits for cloud.max_requests_per_minute, or because the cloud asked for that',
+    help: 'Wait before the next poll, because of cloud.max_requests_per_minute or a limit of the cloud',
     read: ({ figures }) => one(figures.pollWaitMs / 1_000),
   },
   {
     name: 'sonic2mqtt_devices',
-    help: 'Devices by kind; missing before they were read',
+    help: 'Devices by kind. Missing before they were read',
     read: ({ figures }) =>
       by('kind', {
         property: known(figures.devices.properties, 'properties', figures),
@@ -99,27 +99,27 @@ export const metricRows: readonly MetricRow[] = [
   },
   {
     name: 'sonic2mqtt_open_incidents',
-    help: 'Incidents that are open; missing before they were read',
+    help: 'Open incidents. Missing before they were read',
     read: ({ figures }) => one(known(figures.openIncidents, 'incidents', figures)),
   },
   {
     name: 'sonic2mqtt_valve_commands_total',
-    help: 'Commands to valves by outcome; one that the cloud took and the valve did not follow is ok and not_confirmed',
+    help: 'Valve commands by outcome. If the valve did not move, a command counts as ok and as not_confirmed',
     read: ({ figures }) => by('outcome', figures.valveCommands),
   },
   {
     name: 'sonic2mqtt_mqtt_messages_published_total',
-    help: 'Messages given to the MQTT broker',
+    help: 'Messages published to the MQTT broker',
     read: ({ figures }) => one(figures.published),
   },
   {
     name: 'sonic2mqtt_mqtt_retained_topics',
-    help: 'Topics at which the MQTT broker keeps a message of this bridge',
+    help: 'Retained messages of this bridge on the MQTT broker',
     read: ({ figures }) => one(figures.retainedTopics),
   },
   {
     name: 'sonic2mqtt_webhook_deliveries_total',
-    help: 'Deliveries to the webhook by outcome; missing without a webhook',
+    help: 'Webhook calls by outcome. Missing without a webhook',
     read: ({ deliveries }) => by('outcome', deliveries ?? {}),
   },
   {
@@ -144,7 +144,7 @@ export const metricRows: readonly MetricRow[] = [
   },
   {
     name: 'nodejs_eventloop_lag_seconds',
-    help: 'How long the event loop took to get round to something, just now',
+    help: 'Current delay of the event loop',
     read: ({ lagSeconds }) => one(lagSeconds),
   },
 ];

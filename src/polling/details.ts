@@ -110,7 +110,7 @@ export class Details {
     const { log, signal } = this.#options;
     if (signal.aborted) return;
     if (error instanceof CloudError) log.debug(`Reading ${what}: ${error.message}`);
-    else log.error({ err: error }, `Reading ${what} went wrong`);
+    else log.error({ err: error }, `Internal error: cannot read ${what}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
+import { joinSentences } from '../base/joinSentences.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { ListResult } from '../cloud/readList.ts';
 import type { PollSchedule } from './pollSchedule.ts';
@@ -83,7 +84,7 @@ export function mergeProblems(problems: readonly (PollProblem | null)[]): PollPr
   const [first] = present;
   if (!first) return null;
   return {
-    message: [...new Set(present.map(({ message }) => message))].join('; '),
+    message: joinSentences([...new Set(present.map(({ message }) => message))]),
     key: first.key,
     ...(present.every(({ isInDoubt }) => isInDoubt) && { isInDoubt: true }),
   };

@@ -226,7 +226,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     } catch (error) {
       if (this.#stopping.signal.aborted) return true;
       failure = this.#toFailure(error);
-      if (!(error instanceof CloudError)) this.#log.error({ err: error }, `Polling ${poll} went wrong`);
+      if (!(error instanceof CloudError))
+        this.#log.error({ err: error }, `Internal error: cannot poll ${poll}`);
     }
     statuses.end(poll, startedAt, failure);
     if (failure?.isInDoubt) this.#log.debug(`Reading ${poll} again soon: ${failure.message}`);

@@ -293,7 +293,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
           const name = this.#store.label(kind, id);
-          this.#log.error({ err: error, device: id }, `Publishing ${kind} ${name} went wrong`);
+          this.#log.error({ err: error, device: id }, `Internal error: cannot publish ${kind} ${name}`);
         }
       }
     }

@@ -22,7 +22,7 @@ const kinds = {
   html: { does: 'answers 200 with a web page' },
   reset: { does: 'cuts the connection' },
   'rate-limit': {
-    does: 'answers 429 with Retry-After for SECONDS, serves for SECONDS, and so on in turn',
+    does: 'answers 429 with Retry-After for SECONDS, works for SECONDS, and so on',
     value: { word: 'SECONDS', min: 1, max: 3_600, usual: 5 },
   },
   'expire-tokens': {
@@ -31,11 +31,11 @@ const kinds = {
   },
   'bad-record': { does: 'begins each list with a record that cannot be read' },
   'unsafe-id': { does: 'begins each list with a record whose id has a slash in it' },
-  'unknown-enum': { does: 'gives the last record of each kind words that nobody knows' },
-  'long-name': { does: 'gives the last record of each kind a name of 100 kB' },
-  'moving-pages': { does: 'moves the records of a list on by one at each request' },
+  'unknown-enum': { does: 'sends unknown words in the last record of each kind' },
+  'long-name': { does: 'sends a name of 100 kB in the last record of each kind' },
+  'moving-pages': { does: 'shifts the records of a list by one at each request' },
   'lying-totals': {
-    does: 'claims TOTAL records, whatever there are',
+    does: 'announces TOTAL records, whatever the real number is',
     value: { word: 'TOTAL', min: 0, max: 1_000_000, usual: 1 },
   },
   'missing-page': {
@@ -63,7 +63,7 @@ export const faultUsage: readonly (readonly [usage: string, does: string])[] = k
   const { does, value }: Kind = kinds[name];
   if (!value) return [name, does];
   if (value.usual === undefined) return [`${name}=${value.word}`, does];
-  return [`${name}[=${value.word}]`, `${does} (${value.usual} unless given)`];
+  return [`${name}[=${value.word}]`, `${does} (default: ${value.usual})`];
 });
 
 /** How any of them is narrowed down. */

@@ -108,7 +108,7 @@ function strike(faults: Faults, operation: OperationName): Answer | 'hang' | 're
   }
   const status = faults.strike('error', operation);
   if (status === 401) return denied;
-  if (status !== null) return jsonAnswer(status, { message: 'this error was asked for' });
+  if (status !== null) return jsonAnswer(status, { message: 'requested error' });
   if (faults.strike('html', operation) === null) return null;
   const text = '<!doctype html><html><body><h1>Down for maintenance</h1></body></html>\n';
   return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, text };

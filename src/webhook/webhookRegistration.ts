@@ -112,7 +112,7 @@ export class WebhookRegistration {
 
   #logFailure(id: string, label: string, error: unknown): void {
     if (!(error instanceof CloudError)) {
-      this.#log.error({ err: error, device: id }, `Registering the webhook for ${label} went wrong`);
+      this.#log.error({ err: error, device: id }, `Internal error: cannot register the webhook for ${label}`);
       return;
     }
     const { operation, message, kind } = error;

@@ -134,7 +134,7 @@ describe('the example file', () => {
     for (const { path } of optionRows) {
       const wrong = variableOf(`${path}x`);
       expect(problems(example, { [wrong]: 'x' })).toEqual([
-        `${wrong}: sets no option; did you mean ${variableOf(path)}?`,
+        `${wrong}: sets no option. Did you mean ${variableOf(path)}?`,
       ]);
     }
   });
@@ -198,7 +198,7 @@ describe('the file', () => {
       const file = join(folder, 'nothing.yaml');
       writeFileSync(file, text);
       expect(problemsOf(() => loadConfig({ file, env: {}, cwd }))).toEqual([
-        `${file} is empty. Fill it in; config.example.yaml shows every option`,
+        `${file} is empty. Fill it in. config.example.yaml shows every option`,
       ]);
     }
   });
@@ -231,7 +231,7 @@ describe('the file', () => {
 
   it('gives the embedded broker a port at which it is found', () => {
     expect(problems(`${required[0]}\nmqtt: { embedded: { enabled: true, port: 0 } }`)).toEqual([
-      'mqtt.embedded.port (line 2): must be a whole number from 1 to 65535; got 0',
+      'mqtt.embedded.port (line 2): must be a whole number from 1 to 65535. Got 0',
     ]);
   });
 
@@ -281,14 +281,14 @@ describe('routes', () => {
   });
 
   it.each([
-    ['{ raed_sonic: null }', 'raed_sonic (line 2): unknown operation; did you mean read_sonic?'],
-    ['{ read_sonic: "GET /v2" }', 'read_sonic (line 2): the path must hold {sonic_id}'],
-    ['{ read_sonic: "GET /{id}/{sonic_id}" }', 'read_sonic (line 2): the path must hold {sonic_id}'],
+    ['{ raed_sonic: null }', 'raed_sonic (line 2): unknown operation. Did you mean read_sonic?'],
+    ['{ read_sonic: "GET /v2" }', 'read_sonic (line 2): the path must contain {sonic_id}'],
+    ['{ read_sonic: "GET /{id}/{sonic_id}" }', 'read_sonic (line 2): the path must contain {sonic_id}'],
     [
       '{ list_sonics: "GET /größe/sonics" }',
-      'list_sonics (line 2): must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off; got "GET /größe/sonics"',
+      'list_sonics (line 2): must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off. Got "GET /größe/sonics"',
     ],
-    ['{ list_sonics: "GET /{page}" }', 'list_sonics (line 2): the path must hold no parameters'],
+    ['{ list_sonics: "GET /{page}" }', 'list_sonics (line 2): the path must contain no parameters'],
   ])('%s is refused', (routes, problem) => {
     expect(routeProblems(routes)).toEqual([`cloud.routes.${problem}`]);
   });
@@ -340,12 +340,12 @@ describe('the environment', () => {
   });
 
   it.each([
-    ['SONIC2MQTT_MQTT__KEEPALIVE', '60', 'must be a duration such as 500ms, 30s, 5m or 1h; got "60"'],
-    ['SONIC2MQTT_MQTT__EMBEDDED__PORT', 'x', 'must be a whole number from 1 to 65535; got "x"'],
-    ['SONIC2MQTT_CONTROL__VALVES', 'yes', 'must be true or false; got "yes"'],
-    ['SONIC2MQTT_CONTROL__VALVES', 'constructor', 'must be true or false; got "constructor"'],
-    ['SONIC2MQTT_FILTERS__PROPERTIES', '[a', 'must be a list, such as [a, b]; got "[a"'],
-    ['SONIC2MQTT_CLOUD__ROUTES', 'x', 'must be a map of operation names to routes; got "x"'],
+    ['SONIC2MQTT_MQTT__KEEPALIVE', '60', 'must be a duration such as 500ms, 30s, 5m or 1h. Got "60"'],
+    ['SONIC2MQTT_MQTT__EMBEDDED__PORT', 'x', 'must be a whole number from 1 to 65535. Got "x"'],
+    ['SONIC2MQTT_CONTROL__VALVES', 'yes', 'must be true or false. Got "yes"'],
+    ['SONIC2MQTT_CONTROL__VALVES', 'constructor', 'must be true or false. Got "constructor"'],
+    ['SONIC2MQTT_FILTERS__PROPERTIES', '[a', 'must be a list, for example [a, b]. Got "[a"'],
+    ['SONIC2MQTT_CLOUD__ROUTES', 'x', 'must be a map of operation names to routes. Got "x"'],
   ])('is named when it is wrong: %s=%s', (variable, value, problem) => {
     const path = variable.replace('SONIC2MQTT_', '').toLowerCase().replaceAll('__', '.');
     expect(problems(required.join('\n'), { [variable]: value })).toEqual([
@@ -354,8 +354,8 @@ describe('the environment', () => {
   });
 
   it.each([
-    ['SONIC2MQTT_MQTT_URL', '; did you mean SONIC2MQTT_MQTT__URL?'],
-    ['SONIC2MQTT_mqtt__url', '; did you mean SONIC2MQTT_MQTT__URL?'],
+    ['SONIC2MQTT_MQTT_URL', '. Did you mean SONIC2MQTT_MQTT__URL?'],
+    ['SONIC2MQTT_mqtt__url', '. Did you mean SONIC2MQTT_MQTT__URL?'],
     ['SONIC2MQTT_CONFIGURATION_FOLDER', ''],
     ['SONIC2MQTT_CLOUD__ROUTES____PROTO__', ''],
     ['SONIC2MQTT_MQTT', ''],

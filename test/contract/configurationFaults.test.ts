@@ -6,12 +6,12 @@ const problems = (yaml: string, env?: NodeJS.ProcessEnv) =>
   problemsOf(() => loadFrom(temporaryFolder(), yaml, env));
 
 const faults: readonly (readonly [fault: string, yaml: string, problem: string])[] = [
-  ['an unknown key', 'log:\n  levl: info', 'log.levl (line 4): unknown key; did you mean level?'],
-  ['an unknown section', 'mqqt: {}', 'mqqt (line 3): unknown key; did you mean mqtt?'],
+  ['an unknown key', 'log:\n  levl: info', 'log.levl (line 4): unknown key. Did you mean level?'],
+  ['an unknown section', 'mqqt: {}', 'mqqt (line 3): unknown key. Did you mean mqtt?'],
   [
     'a key in the wrong section',
     'log: { base_topic: x }',
-    'log.base_topic (line 3): unknown key; did you mean mqtt.base_topic?',
+    'log.base_topic (line 3): unknown key. Did you mean mqtt.base_topic?',
   ],
   [
     'a port as other programs have it, and not that of the broker inside the bridge',
@@ -22,115 +22,119 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
   [
     'an address of no port',
     'http: { listen: "a:99999" }',
-    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got "a:99999"',
+    'http.listen (line 3): must be host:port, for example 127.0.0.1:8099. Got "a:99999"',
   ],
   ['a key like no other', 'log: { bananas: 3 }', 'log.bananas (line 3): unknown key'],
   [
     'a misspelt word',
     'log: { level: inof }',
-    'log.level (line 3): must be one of trace, debug, info, warn, error; got "inof"; did you mean info?',
+    'log.level (line 3): must be one of trace, debug, info, warn, error. Got "inof". Did you mean info?',
   ],
   [
     'a boolean that is text',
     'control:\n  valves: yes',
-    'control.valves (line 4): must be true or false; got "yes"',
+    'control.valves (line 4): must be true or false. Got "yes"',
   ],
   [
     'a duration without unit',
     'stale_after: 60',
-    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h; got 60',
+    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h. Got 60',
   ],
   [
     'a duration of another kind',
     'stale_after: true',
-    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h; got true',
+    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h. Got true',
   ],
   [
     'a duration that is too short',
     'valve: { confirm_interval: 1ms }',
-    'valve.confirm_interval (line 3): must be from 100ms to 576h; got "1ms"',
+    'valve.confirm_interval (line 3): must be from 100ms to 576h. Got "1ms"',
   ],
   [
     'a duration that no timer can wait',
     'stale_after: 99999999999999999999h',
-    'stale_after (line 3): must be from 100ms to 576h; got "99999999999999999999h"',
+    'stale_after (line 3): must be from 100ms to 576h. Got "99999999999999999999h"',
   ],
   [
     'a schedule that is neither',
     'schedules: { usage: sometimes }',
-    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "sometimes"',
+    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields. Got "sometimes"',
   ],
   [
     'a cron expression of no time',
     'schedules: { usage: "61 * * * *" }',
-    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "61 * * * *"',
+    'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields. Got "61 * * * *"',
   ],
   [
     'a schedule without pause',
     'schedules: { usage: 0s }',
-    'schedules.usage (line 3): must be from 100ms to 576h; got "0s"',
+    'schedules.usage (line 3): must be from 100ms to 576h. Got "0s"',
   ],
   [
     'an unknown time zone',
     'schedules: { timezone: Europe/Lundon }',
-    'schedules.timezone (line 3): must be a time zone such as Europe/London or UTC; got "Europe/Lundon"',
+    'schedules.timezone (line 3): must be a time zone such as Europe/London or UTC. Got "Europe/Lundon"',
   ],
   [
     'a name that is no text',
     'filters:\n  properties: [Home, 7]',
-    'filters.properties.1 (line 4): must be text: put it in quotes; got 7',
+    'filters.properties.1 (line 4): must be text. Put it in quotes. Got 7',
   ],
   [
     'a list that is none',
     'filters: { properties: Home }',
-    'filters.properties (line 3): must be a list, such as [a, b]; got "Home"',
+    'filters.properties (line 3): must be a list, for example [a, b]. Got "Home"',
   ],
-  ['an unknown key without value', 'log:\n  levl:', 'log.levl (line 4): unknown key; did you mean level?'],
+  ['an unknown key without value', 'log:\n  levl:', 'log.levl (line 4): unknown key. Did you mean level?'],
   [
     'a key that runs into its value',
     'log: {level:x}',
     'log.level (line 3): a key must be followed by a colon and a space',
   ],
-  ['a section that is none', 'log: loud', 'log (line 3): must be a section: its options indented below it'],
+  [
+    'a section that is none',
+    'log: loud',
+    'log (line 3): must be a section, with its options indented below it',
+  ],
   [
     'an address without port',
     'http: { listen: localhost }',
-    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got "localhost"',
+    'http.listen (line 3): must be host:port, for example 127.0.0.1:8099. Got "localhost"',
   ],
   [
     'a port without address',
     'http: { listen: 8099 }',
-    'http.listen (line 3): must be host:port, such as 127.0.0.1:8099; got 8099',
+    'http.listen (line 3): must be host:port, for example 127.0.0.1:8099. Got 8099',
   ],
   [
     'a name where an address must be',
     'http: { listen: localhost:8099, only_from: [localhost] }',
-    'http.only_from.0 (line 3): must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24; got "localhost"',
+    'http.only_from.0 (line 3): must be an IP address or a network, for example 192.168.1.10 or 192.168.1.0/24. Got "localhost"',
   ],
   [
     'a network that there is not',
     'http: { listen: localhost:8099, only_from: [fd00::/48, 10.0.0.0/33] }',
-    'http.only_from.1 (line 3): must be an IP address or a network, such as 192.168.1.10 or 192.168.1.0/24; got "10.0.0.0/33"',
+    'http.only_from.1 (line 3): must be an IP address or a network, for example 192.168.1.10 or 192.168.1.0/24. Got "10.0.0.0/33"',
   ],
   [
     'a part of an account that there is not',
     'shard: { index: 2, count: 2 }',
-    'shard.index (line 3): must be from 0 to 1: shard.count is 2; got 2',
+    'shard.index (line 3): must be from 0 to 1, because shard.count is 2. Got 2',
   ],
   [
     'a part of an account that is not shared',
     'shard: { index: 1 }',
-    'shard.index (line 3): must be 0 where shard.count is 1; got 1',
+    'shard.index (line 3): must be 0 if shard.count is 1. Got 1',
   ],
   [
     'an account for no bridge',
     'shard: { count: 0 }',
-    'shard.count (line 3): must be a whole number from 1 to 256; got 0',
+    'shard.count (line 3): must be a whole number from 1 to 256. Got 0',
   ],
   [
     'a part that is none',
     'shard: { index: first, count: 2 }',
-    'shard.index (line 3): must be a whole number from 0 to 255; got "first"',
+    'shard.index (line 3): must be a whole number from 0 to 255. Got "first"',
   ],
   [
     'a webhook without address',
@@ -140,7 +144,7 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
   [
     'a topic with wildcards',
     'homeassistant: { discovery_prefix: ha/# }',
-    'homeassistant.discovery_prefix (line 3): must not hold + or #, which are wildcards; got "ha/#"',
+    'homeassistant.discovery_prefix (line 3): must not contain + or #, which are wildcards. Got "ha/#"',
   ],
   ['a key given twice', 'log: {}\nlog: {}', 'log (line 4): is given twice, first in line 3'],
   ['a tab', 'log:\n\tlevel: info', 'line 4: Tabs are not allowed as indentation'],
@@ -162,12 +166,12 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
   [
     'a value with a colon',
     'data_dir: a: b',
-    'line 3: a value that holds ": " must be in quotes; or else the next line is indented too far',
+    'line 3: a value that contains ": " must be in quotes, or the next line is indented too far',
   ],
   [
     'a line that is indented too far',
     'log:\n  level: info\n    format: json',
-    'line 4: a value that holds ": " must be in quotes; or else the next line is indented too far',
+    'line 4: a value that contains ": " must be in quotes, or the next line is indented too far',
   ],
   [
     'a line that is indented too little',
@@ -179,16 +183,16 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'data_dir: @x',
     'line 3: Plain value cannot start with reserved character @',
   ],
-  ['a second document', '---\nlog: {}', 'line 3: a second document begins here; remove the line ---'],
+  ['a second document', '---\nlog: {}', 'line 3: a second document begins here. Remove the line ---'],
   [
     'an unknown tag',
     'data_dir: !secret x',
-    'line 3: tags such as !secret mean nothing here; a secret can be given as password_file',
+    'line 3: tags like !secret are not supported. Use password_file for a secret',
   ],
   [
     'an unknown alias',
     'log:\n  level: *x',
-    'log.level (line 4): a value that begins with * must be in quotes; unquoted it refers to something named above',
+    'log.level (line 4): a value that begins with * must be in quotes',
   ],
   ['a list', '!- a\n- b', 'line 1: the file must hold sections such as cloud: and mqtt:'],
   ['a sentence', '!hello', 'line 1: the file must hold sections such as cloud: and mqtt:'],
@@ -198,28 +202,28 @@ const cloudFaults: readonly (readonly [fault: string, option: string, problem: s
   [
     'no web address',
     'base_url: api.example.com',
-    'must be a URL that begins with https:// or http://; got "api.example.com"',
+    'must be a URL that begins with https:// or http://. Got "api.example.com"',
   ],
   ['another protocol', 'base_url: ftp://example.com', 'must be a URL that begins with https:// or http://'],
   [
     'credentials in the address',
     'base_url: https://me:hush@example.com',
-    'must not hold a user name or password',
+    'must not contain a user name or password',
   ],
   [
     'a query in the address',
     'base_url: https://example.com?token=1',
     'must not have a query or fragment (? or #)',
   ],
-  ['no e-mail address', 'email: somebody', 'must be an e-mail address; got "somebody"'],
-  ['a password that is a number', 'password: 0123', 'must be text: put it in quotes'],
+  ['no e-mail address', 'email: somebody', 'must be an e-mail address. Got "somebody"'],
+  ['a password that is a number', 'password: 0123', 'must be text. Put it in quotes'],
   ['an empty password', 'password: ""', 'must not be empty'],
-  ['too many requests', 'max_concurrency: 33', 'must be a whole number from 1 to 32; got 33'],
-  ['half a request', 'max_concurrency: 1.5', 'must be a whole number from 1 to 32; got 1.5'],
+  ['too many requests', 'max_concurrency: 33', 'must be a whole number from 1 to 32. Got 33'],
+  ['half a request', 'max_concurrency: 1.5', 'must be a whole number from 1 to 32. Got 1.5'],
   [
     'a route without method',
     'routes: { read_sonic: /x }',
-    'must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off; got "/x"',
+    'must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off. Got "/x"',
   ],
 ];
 
@@ -227,43 +231,39 @@ const mqttFaults: readonly (readonly [fault: string, option: string, problem: st
   [
     'no broker address',
     'url: localhost:1883',
-    'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://; got "localhost:1883"',
+    'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://. Got "localhost:1883"',
   ],
   [
     'a # in the password',
     'url: "mqtt://me:hu#sh@localhost"',
-    'is not a valid URL; user name and password can be given as options',
+    'is not a valid URL. User name and password can be options',
   ],
-  [
-    'a fragment',
-    'url: "mqtt://localhost/#x"',
-    'is not a valid URL; user name and password can be given as options',
-  ],
-  ['no host', 'url: "mqtt://"', 'is not a valid URL; user name and password can be given as options'],
+  ['a fragment', 'url: "mqtt://localhost/#x"', 'is not a valid URL. User name and password can be options'],
+  ['no host', 'url: "mqtt://"', 'is not a valid URL. User name and password can be options'],
   [
     'another protocol',
     'url: tcp://localhost',
     'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://',
   ],
-  ['a client id that is a number', 'client_id: 1', 'must be text: put it in quotes; got 1'],
-  ['an unknown protocol version', 'protocol_version: 3', 'must be 4 (MQTT 3.1.1) or 5; got 3'],
-  ['a keepalive that MQTT cannot say', 'keepalive: 24h', 'must be from 1s to 18h; got "24h"'],
+  ['a client id that is a number', 'client_id: 1', 'must be text. Put it in quotes. Got 1'],
+  ['an unknown protocol version', 'protocol_version: 3', 'must be 4 (MQTT 3.1.1) or 5. Got 3'],
+  ['a keepalive that MQTT cannot say', 'keepalive: 24h', 'must be from 1s to 18h. Got "24h"'],
   [
     'a topic with a slash at its end',
     'base_topic: water/',
-    'must not begin or end with / or hold two in a row; got "water/"',
+    'must not begin or end with /, or contain //. Got "water/"',
   ],
-  ['a topic with spaces', 'base_topic: my water', 'must not hold spaces; got "my water"'],
+  ['a topic with spaces', 'base_topic: my water', 'must not contain spaces. Got "my water"'],
   [
     'a topic of the broker',
     'base_topic: $SYS/water',
-    'must not begin with $, which is the broker’s own; got "$SYS/water"',
+    'must not begin with $, which is the broker’s own. Got "$SYS/water"',
   ],
   ['no topic', 'base_topic: ""', 'must not be empty'],
   [
     'discovery’s topic',
     'base_topic: homeassistant',
-    'must be a topic of its own, not the one of homeassistant.discovery_prefix',
+    'must not be the topic of homeassistant.discovery_prefix',
   ],
 ];
 
@@ -310,12 +310,12 @@ describe('a fault in the file is named with its path, its line and what would be
   it('and every fault at once, in the order of the file', () => {
     const yaml = 'log: { level: loud }\ncloud:\n  email: 5\nmqtt:\n  url: x\n  ulr: y\n';
     expect(problems(yaml, { SONIC2MQTT_LOG_LEVEL: 'info' })).toEqual([
-      'log.level (line 1): must be one of trace, debug, info, warn, error; got "loud"',
+      'log.level (line 1): must be one of trace, debug, info, warn, error. Got "loud"',
       'cloud.password (line 2): is required (or cloud.password_file)',
-      'cloud.email (line 3): must be an e-mail address; got 5',
-      'mqtt.url (line 5): must be a URL that begins with mqtt://, mqtts://, ws:// or wss://; got "x"',
-      'mqtt.ulr (line 6): unknown key; did you mean url?',
-      'SONIC2MQTT_LOG_LEVEL: sets no option; did you mean SONIC2MQTT_LOG__LEVEL?',
+      'cloud.email (line 3): must be an e-mail address. Got 5',
+      'mqtt.url (line 5): must be a URL that begins with mqtt://, mqtts://, ws:// or wss://. Got "x"',
+      'mqtt.ulr (line 6): unknown key. Did you mean url?',
+      'SONIC2MQTT_LOG_LEVEL: sets no option. Did you mean SONIC2MQTT_LOG__LEVEL?',
     ]);
   });
 

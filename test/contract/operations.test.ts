@@ -206,7 +206,7 @@ it.each([
 ] as const)(
   '%s with nearly one of the only values asks whether that was meant: %j',
   (operation, parts, meant) => {
-    expect(refusal({ ...looseCall(operation), ...parts })).toContain(`; did you mean ${meant}?`);
+    expect(refusal({ ...looseCall(operation), ...parts })).toContain(`. Did you mean ${meant}?`);
   },
 );
 

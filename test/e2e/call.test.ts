@@ -75,7 +75,7 @@ describe('sonic2mqtt call', () => {
     });
     expect(await call(['list_incidents', '--opne'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("unknown option '--opne'; did you mean --open?"),
+      stderr: expect.stringContaining("unknown option '--opne'. Did you mean --open?"),
     });
     expect(simulator.requests.count()).toBe(before);
   });
@@ -104,7 +104,7 @@ describe('sonic2mqtt call', () => {
     simulator.setFaults([fault('hang@command_valve')]);
     const { code, stderr } = await call(close, { request_timeout: '500ms' });
     expect([code, simulator.requests.count('command_valve')]).toEqual([1, 1]);
-    expect(stderr).toMatch(/^sonic2mqtt: command_valve: timeout: .*; the cloud may have acted on it/);
+    expect(stderr).toMatch(/^sonic2mqtt: command_valve: timeout: .*\. The cloud may have executed it/);
   });
 
   it('signs out and ends with 1 if it is interrupted', async () => {

@@ -93,7 +93,7 @@ it('a certificate that is not to be trusted is told as that, and recovered from'
   });
   await check.ended();
   expect(check.stdout).toMatch(
-    /^FAIL cloud: TLS: no answer from 127\.0\.0\.1:\d+: it takes connections but does not answer$/m,
+    /^FAIL cloud: TLS: no answer from 127\.0\.0\.1:\d+: the server accepts connections but does not answer$/m,
   );
   await expectToStopInTime(faulty);
   const everything = [faulty.bridge.program.output, ...bridge.mqtt.messages.map(({ text }) => text)].join(

@@ -45,7 +45,7 @@ describe('the command line', () => {
   it('explains what is wrong with it and ends with 2', async () => {
     const { code, stderr, stdout } = await runProgram(['demo', '--prot', '1']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('did you mean --port?');
+    expect(stderr).toContain('Did you mean --port?');
   });
 
   it('names every problem of the configuration with its line and ends with 2', async () => {
@@ -92,7 +92,7 @@ describe('sonic2mqtt check', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^FAIL data_dir: cannot write to /m);
     expect(stdout).toMatch(/^FAIL HTTP: port \d+ of 127\.0\.0\.1 is in use by another program$/m);
-    expect(stdout).toMatch(/^FAIL account: filters\.properties: .*; did you mean /m);
+    expect(stdout).toMatch(/^FAIL account: filters\.properties: .*. Did you mean /m);
     expect(stdout).toMatch(/^FAIL MQTT broker: .*: connection refused/m);
   });
 
@@ -127,7 +127,7 @@ describe('sonic2mqtt check', () => {
     const filters = { properties: [`${hostile}!`] };
     const check = await runProgram(['check'], { config: { ...other.config, filters } });
     const call = await runProgram(['call', 'list_properties'], { config: other.config });
-    expect(check.stdout).toMatch(/no property Attic\\u000a\[2026.*; did you mean Attic\\u000a\[2026/);
+    expect(check.stdout).toMatch(/no property Attic\\u000a\[2026.*. Did you mean Attic\\u000a\[2026/);
     expect(JSON.parse(call.stdout).data[0].name).toBe(hostile);
     for (const { stdout } of [check, call]) expect(stdout).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
   });
@@ -201,7 +201,7 @@ describe('sonic2mqtt cleanup', () => {
     const { code, stdout } = await runProgram(['cleanup'], {
       config: { ...config, shard: { index: 0, count: 2 } },
     });
-    expect(stdout).toBe('Deleted 4 retained messages; 4 that are not of bridge_0 stay\n');
+    expect(stdout).toBe('Deleted 4 retained messages. Messages of other bridges: 4\n');
     expect(code).toBe(0);
     const after = await watchTopics(bridge.broker.url, ['#']);
     for (const topic of Object.keys(others)) expect(after.last.get(topic)).not.toBeUndefined();
@@ -252,7 +252,7 @@ describe('sonic2mqtt demo', () => {
 it('sonic2mqtt simulate says where it listens and who may sign in, and serves', async () => {
   const program = startProgram(['simulate', '--sonics', '37', '--seed', '5']);
   const [, url] = await program.waitForOutput(/listens on (http:\/\/127\.0\.0\.1:\d+)\n/);
-  await program.waitForOutput(/Sign in as demo@example\.com with the password demo\n.*sonics: 37/);
+  await program.waitForOutput(/E-mail: demo@example\.com, password: demo\n.*valves: 37/);
   const body = JSON.stringify({ email: 'demo@example.com', password: 'demo' });
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(`${url}/user-service/auth/sign_in/`, { method: 'POST', headers, body });

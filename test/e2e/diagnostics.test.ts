@@ -118,7 +118,7 @@ describe('sonic2mqtt diagnostics', () => {
     const { code, text, report } = await reportOf(startProgram(['diagnostics'], { cwd }));
     expect(code).toBe(2);
     expect(report.configuration.problems).toContain(
-      'cloud.email (line 3): must be an e-mail address; got "…"',
+      'cloud.email (line 3): must be an e-mail address. Got "…"',
     );
     expect(leaked(text, ['ann', 'hunter2', 'pasword', cwd])).toEqual([]);
   });
@@ -130,7 +130,7 @@ describe('sonic2mqtt diagnostics', () => {
     const { code, report } = await diagnose();
     expect(code).toBe(0);
     expect(report.counts).toMatchObject({ properties: null, open_incidents: null });
-    expect(report.bridge).toEqual({ words: 'the broker could not be asked what a bridge has published' });
+    expect(report.bridge).toEqual({ words: 'the messages of the bridge could not be read from the broker' });
     const slow = { ...config, cloud: { ...Object(config['cloud']), request_timeout: '1m' } };
     const program = startProgram(['diagnostics'], { config: slow });
     const before = cloud.requests.count('sign_in');

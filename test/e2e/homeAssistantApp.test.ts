@@ -72,7 +72,7 @@ describe('the app', () => {
     const app = startApp({ ...options, log_level: 'trace' }, supervisor);
     await app.waitForOutput(/the Supervisor does not answer: connection refused/);
     await supervisor.start();
-    await app.waitForOutput(/Home Assistant has no MQTT broker: install and start the app Mosquitto/);
+    await app.waitForOutput(/Home Assistant has no MQTT broker\. Install and start the app Mosquitto/);
     supervisor.service = service;
     await untilOnline(from);
     await bridge.untilShown();
@@ -94,7 +94,7 @@ describe('the app', () => {
     await supervisor.start();
     const from = mqtt.messages.length;
     const app = startApp(options, supervisor);
-    await app.waitForOutput(/does not let the app ask for the MQTT broker \(HTTP 403\)/);
+    await app.waitForOutput(/rejects the request for the MQTT broker \(HTTP 403\)/);
     supervisor.mood = { text: '<html>' };
     await app.waitForOutput(/the Supervisor’s answer about the MQTT broker cannot be read/);
     supervisor.mood = 'well';
@@ -151,12 +151,12 @@ describe('the app', () => {
         .split('\n')
         .map((line) => line.trim()),
     ).toEqual([
-      'The configuration cannot be used:',
+      'The configuration is invalid:',
       'email (E-mail): is required',
-      'poll_incidents (Update incidents): must be a duration such as 30s or a cron expression of 5 or 6 fields; got "soon"',
-      'cloud_url (Cloud address): must be a URL that begins with https:// or http://; got "api.example.com"',
-      'routes (Routes): read_sonik: unknown operation; did you mean read_sonic?',
-      'controls_valves: unknown option; did you mean control_valves?',
+      'poll_incidents (Update incidents): must be a duration such as 30s or a cron expression of 5 or 6 fields. Got "soon"',
+      'cloud_url (Cloud address): must be a URL that begins with https:// or http://. Got "api.example.com"',
+      'routes (Routes): read_sonik: unknown operation. Did you mean read_sonic?',
+      'controls_valves: unknown option. Did you mean control_valves?',
     ]);
   });
 
@@ -166,7 +166,7 @@ describe('the app', () => {
     const check = startApp({ ...options, mqtt_reject_unauthorized: false }, supervisor, { args: ['check'] });
     expect((await check.ended()).code, check.output).toBe(0);
     expect(check.stdout).toMatch(/^WARN configuration: mqtt_reject_unauthorized is false\. /m);
-    expect(check.stdout).toMatch(/^OK {3}MQTT broker: connected to the broker that Home Assistant names$/m);
+    expect(check.stdout).toMatch(/^OK {3}MQTT broker: connected to the broker of Home Assistant$/m);
   });
 
   it.runIf(mosquittoAvailable())(

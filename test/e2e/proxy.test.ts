@@ -35,7 +35,7 @@ describe('sonic2mqtt check, if a proxy leads to the cloud,', () => {
     }));
     // 407: the proxy wants other credentials.
     expect(stdout).toMatch(
-      /^FAIL cloud: HTTP: .*the proxy 127\.0\.0\.1:\d+ refuses a connection to cloud\.invalid:8080 \(status 407\)$/m,
+      /^FAIL cloud: HTTP: .*the proxy 127\.0\.0\.1:\d+ rejects the connection to cloud\.invalid:8080 \(status 407\)$/m,
     );
     expect(code).toBe(1);
   });

@@ -207,7 +207,7 @@ describe('too many requests', () => {
       .map(({ error }) => error?.message);
     expect(new Set(messages)).toEqual(
       new Set([
-        'the bridge was stopped',
+        'sonic2mqtt was stopped',
         'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
       ]),
     );

@@ -108,7 +108,7 @@ describe.each([
 
 it.each([
   [['--cases', 'start,speed'], 'there is no case speed; there are\n  start'],
-  [['--broker', 'aedes'], '--broker must be mosquitto or mosquitto-tuned or embedded; got aedes'],
+  [['--broker', 'aedes'], '--broker must be mosquitto or mosquitto-tuned or embedded. Got aedes'],
 ])('the benchmarks say what there is to whoever asks for another: %j', async (args, words) => {
   const bench = startBench(...args);
   expect(await bench.ended()).toMatchObject({ code: 2 });

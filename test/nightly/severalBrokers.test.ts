@@ -145,7 +145,7 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
     const some = check([away, bridge.broker.url]);
     expect((await some.ended()).code).toBe(1);
     expect(some.stdout.split('\n').filter((line) => line.includes('broker'))).toEqual([
-      `FAIL MQTT broker: ${away.replace('me:pass-word@', '')}: connection refused (is it running, and is the port right?)`,
+      `FAIL MQTT broker: ${away.replace('me:pass-word@', '')}: connection refused. Check the broker and its port`,
       `OK   MQTT broker: connected to ${bridge.broker.url}`,
     ]);
     expect(all.output + some.output).not.toContain('pass-word');
@@ -164,7 +164,7 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
     expect((await picture(bridge.broker.url)).size).toBe(0);
     const nowhere = startProgram(['cleanup'], { config: withUrls(bridge, [first, second]) });
     expect((await nowhere.ended()).code).toBe(1);
-    const refused = 'connection refused (is it running, and is the port right?)';
+    const refused = 'connection refused. Check the broker and its port';
     // Once, and without promising to try again.
     expect(nowhere.stderr).toBe(`${first}: ${refused}; ${second}: ${refused}\n`);
   }, 60_000);

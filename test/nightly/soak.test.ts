@@ -56,7 +56,7 @@ it('a soak of one round goes through all troubles, and its report is whole', {
 it('a soak names an option that it cannot use', async () => {
   const soak = startSoak('--sonics', 'many');
   expect(await soak.ended()).toMatchObject({ code: 2 });
-  expect(soak.output.trim()).toBe('--sonics must be a number from 10; got many');
+  expect(soak.output.trim()).toBe('--sonics must be a number from 10. Got many');
 });
 
 const flat: Figures = {

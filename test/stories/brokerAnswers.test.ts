@@ -59,7 +59,7 @@ const refusing = (reasonCode: number): Script => ({
   },
 });
 
-const refusals = (home: Home) => home.linesFrom(0).filter((text) => /^warn:.*did not take/.test(text));
+const refusals = (home: Home) => home.linesFrom(0).filter((text) => /^warn:.*broker rejected/.test(text));
 
 describe('a broker that', () => {
   it.each([
@@ -86,7 +86,7 @@ describe('a broker that', () => {
     await home.pass(95 * secondMs);
     home.wire.play();
     await home.pass(minuteMs);
-    expect(brokerWarnings(home)).toEqual([expect.stringMatching(/it does not acknowledge what it is sent/)]);
+    expect(brokerWarnings(home)).toEqual([expect.stringMatching(/the broker does not acknowledge messages/)]);
     expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
     expect(home.valveCommands).toHaveLength(1);
     await command(home, 'OPEN');
@@ -130,7 +130,7 @@ describe('a broker that', () => {
     hangUpOnAll(home);
     await home.pass(5 * minuteMs);
     expect(home.linesFrom(0).join('\n')).toMatch(
-      /has \d+ bytes; the broker takes 120.*Further ones are logged at level debug/,
+      /has \d+ bytes. The broker accepts at most 120.*Further ones are logged at level debug/,
     );
     expect(refusals(home)).toHaveLength(10);
     home.wire.play();
@@ -165,7 +165,7 @@ describe('a broker that', () => {
       home.wire.play();
       await home.pass(minuteMs);
       expectWhole(home, before);
-      expect(brokerWarnings(home)[0]).toContain(`the broker ended the connection: ${words}`);
+      expect(brokerWarnings(home)[0]).toContain(`the broker closed the connection: ${words}`);
       expect(brokerWarnings(home).slice(2)).toEqual([]);
       expect(home.valveCommands).toEqual([]);
       await home.stop();
@@ -173,8 +173,8 @@ describe('a broker that', () => {
   );
 
   it.each([
-    [5, /another client has connected with the client id sonic2mqtt/],
-    [4, /again and again; maybe another client has connected with the client id sonic2mqtt/],
+    [5, /another client uses the client ID sonic2mqtt/],
+    [4, /repeatedly\. Perhaps another client uses the client ID sonic2mqtt/],
   ] as const)(
     'is shared with another client of the same id (MQTT %i) is not stormed, and it is told',
     async (protocolVersion, words) => {
@@ -210,7 +210,7 @@ describe('a broker that', () => {
     for (const way of home.wire.ways)
       way.toBridge(Buffer.concat([pubrel, pubrel, message, message, garbage]));
     await home.pass(minuteMs);
-    expect(brokerWarnings(home)).toEqual([expect.stringMatching(/it does not keep to the protocol/)]);
+    expect(brokerWarnings(home)).toEqual([expect.stringMatching(/invalid data from the broker/)]);
     expect(home.linesFrom(0).join('\n')).toMatch(/works again after/);
     expectWhole(home, before);
     await home.stop();

@@ -50,7 +50,7 @@ const greetings: readonly Row[] = [
   {
     name: 'is none, but garbage',
     script: greeting((way) => way.toBridge(Buffer.from('\u0000\u0001\u00ff no MQTT at all \u0000'))),
-    words: /does not speak MQTT \(is the port right\?\)/,
+    words: /does not use MQTT\. Check the port/,
   },
   {
     name: 'lets garbage follow a good answer',
@@ -61,17 +61,17 @@ const greetings: readonly Row[] = [
       ];
       way.toBridge(Buffer.concat([good, pubrel, pubrel, Buffer.alloc(8, 0xff)]));
     }),
-    words: /does not speak MQTT \(is the port right\?\)/,
+    words: /does not use MQTT\. Check the port/,
   },
   {
     name: 'is a web server',
     script: greeting((way) => way.toBridge(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'))),
-    words: /does not speak MQTT \(is the port right\?\)/,
+    words: /does not use MQTT\. Check the port/,
   },
   {
     name: 'tears its first answer',
     script: greeting((way) => way.toBridge(Buffer.from([0x20, 0x01, 0x00]))),
-    words: /it takes connections but does not answer/,
+    words: /the server accepts connections but does not answer/,
     version: 4,
   },
   { name: 'is unavailable', script: connack(136), words: /Server unavailable/ },
@@ -88,23 +88,23 @@ const greetings: readonly Row[] = [
   {
     name: 'does not let the bridge in',
     script: connack(5),
-    words: /not authorized: check mqtt\.username and mqtt\.password/,
+    words: /not authorized\. Check mqtt\.username and mqtt\.password/,
     version: 4,
   },
   {
     name: 'does not answer a subscription',
     script: { fromBroker: ({ cmd }) => cmd === 'suback' },
-    words: /it does not answer a subscription/,
+    words: /the broker does not answer a subscription/,
   },
   {
     name: 'refuses all subscriptions',
     script: granting(() => 128),
-    words: /refused a subscription: \S+, \S+ and \d+ more: Unspecified error/,
+    words: /rejects a subscription: \S+, \S+ and \d+ more: Unspecified error/,
   },
   {
     name: 'refuses one subscription',
     script: granting((code, index) => (index === 0 ? 135 : Number(code))),
-    words: /refused a subscription: sonic2mqtt\/\S+: Not authorized/,
+    words: /rejects a subscription: sonic2mqtt\/\S+: Not authorized/,
   },
 ];
 

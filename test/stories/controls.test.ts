@@ -343,7 +343,7 @@ describe('a setting', () => {
     const { home, command, sent } = await startedHome();
     expect(await command('settings/auto_shutoff', 'ON')).toMatchObject({
       status: 'refused',
-      reason: 'auto_shutoff is not known; did you mean auto_shut_off?',
+      reason: 'auto_shutoff is unknown. Did you mean auto_shut_off?',
     });
     expect(sent()).toEqual([]);
     expect(await command('notifications/high_volume_threshold_litres', '99')).toMatchObject({

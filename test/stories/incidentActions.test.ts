@@ -119,10 +119,14 @@ describe('an action', () => {
       [
         `sonic/${first}/incidents`,
         'snooze',
-        /^no open incident offers that; offered are (resolve, dismiss|dismiss, resolve)$/,
+        /^no open incident offers this action. Possible actions: (resolve, dismiss|dismiss, resolve)$/,
       ],
-      [`signal/${signalId}/incidents`, 'dismiss', /^no open incident offers that; offered are resolve$/],
-      [`incident/${cold}`, 'resolve', /^must be one of dismiss; got "resolve"$/],
+      [
+        `signal/${signalId}/incidents`,
+        'dismiss',
+        /^no open incident offers this action. Possible actions: resolve$/,
+      ],
+      [`incident/${cold}`, 'resolve', /^must be one of dismiss. Got "resolve"$/],
       ['incident/a b', 'reopen', /^there is no incident a b$/],
     ];
     for (const [path, action, reason] of refused) {
@@ -153,7 +157,7 @@ describe('an action', () => {
     expect(home.text(`incident/${id}`)).toBeUndefined();
     expect(await act('dismiss')).toMatchObject({
       status: 'refused',
-      reason: 'must be one of reopen; got "dismiss"',
+      reason: 'must be one of reopen. Got "dismiss"',
     });
     expect(await act('reopen')).toMatchObject({ status: 'ok', http_status: 200 });
     expect(home.acted).toEqual([`${id}: dismiss`, `${id}: reopen`]);

@@ -225,7 +225,7 @@ describe('three bridges that share an account and a broker', () => {
     const sonic_id = home.oneOf('bridge_0', 3);
     const body = { action: 'close' };
     for (const spelled of [sonic_id, sonic_id.toUpperCase()]) {
-      const message = `bridge_0 moves this valve (${spelled}). Send the request to that bridge`;
+      const message = `bridge_0 controls this valve (${spelled}). Send the request to that bridge`;
       expect(await ask('bridge_1', 'command_valve', { params: { sonic_id: spelled }, body })).toEqual({
         status: 'error',
         error: { code: 'invalid_request', message, http_status: null },

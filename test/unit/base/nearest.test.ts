@@ -24,7 +24,7 @@ describe('a "did you mean"', () => {
   });
 
   it('ends a sentence, and is left out where nothing is near', () => {
-    expect(`unknown key${didYouMean(nearest('levl', words))}`).toBe('unknown key; did you mean level?');
+    expect(`unknown key${didYouMean(nearest('levl', words))}`).toBe('unknown key. Did you mean level?');
     expect(`unknown key${didYouMean(nearest('broker', words))}`).toBe('unknown key');
   });
 

@@ -16,7 +16,7 @@ const onMosquitto = it.skipIf(!mosquittoAvailable());
 const retained = { retain: true } as const;
 const live = { retain: false } as const;
 const unanswered =
-  'the connection was closed before any answer (mqtt or mqtts, is the port right, and does it speak MQTT 5?)';
+  'the connection was closed before any answer. Check the port, mqtt:// or mqtts://, and whether it supports MQTT 5';
 
 /** Of MQTT, as the first packet of a client says. */
 const versionOf = (firstBytes: Buffer) => firstBytes[firstBytes.indexOf('MQTT') + 4];
@@ -34,7 +34,7 @@ describe('a connection', () => {
     const { url } = await startEmbedded();
     const { happenings, lines } = await connected(url, { protocolVersion: 5 });
     expect(happenings).toEqual(['connected']);
-    expect(lines.messages[0]).toBe('info: The MQTT broker does not speak MQTT 5: going on with 3.1.1');
+    expect(lines.messages[0]).toBe('info: The MQTT broker does not support MQTT 5. Using MQTT 3.1.1');
     expect(lines.text).not.toContain('warn');
   });
 
@@ -70,12 +70,12 @@ describe('a connection', () => {
   it.each(['127.0.0.1', 'localhost'])('waits for a broker on %s that is not there yet', async (host) => {
     const port = await freePort();
     const { connection, happenings, lines } = openConnection(`mqtt://${host}:${port}`);
-    await expect(connection.publish('a', 'b', live)).rejects.toThrow('the MQTT broker is away');
+    await expect(connection.publish('a', 'b', live)).rejects.toThrow('the MQTT broker is offline');
     await expect(connection.readRetained(['#'], () => undefined)).rejects.toThrow(NotConnectedError);
     await waitFor(() => happenings.length === 1, { what: 'the first attempt to fail' });
-    expect(happenings[0]).toBe('failed: connection refused (is it running, and is the port right?)');
+    expect(happenings[0]).toBe('failed: connection refused. Check the broker and its port');
     expect(lines.messages).toEqual([
-      `warn: MQTT broker mqtt://${host}:${port}: connection refused (is it running, and is the port right?). Retrying`,
+      `warn: MQTT broker mqtt://${host}:${port}: connection refused. Check the broker and its port. Retrying`,
     ]);
   });
 
@@ -94,7 +94,7 @@ describe('a connection', () => {
     expect(happenings).toEqual([]);
     await passTime(clock, 1);
     await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
-    expect(happenings).toEqual(['failed: it takes connections but does not answer']);
+    expect(happenings).toEqual(['failed: the server accepts connections but does not answer']);
   });
 
   it('says in words that there is no such host', async () => {
@@ -113,7 +113,7 @@ describe('a connection', () => {
         username: 'bridge',
         password: () => password,
       });
-      const reason = 'not authorized: check mqtt.username and mqtt.password';
+      const reason = 'not authorized. Check mqtt.username and mqtt.password';
       await waitFor(() => happenings.length > 0, { what: 'the refusal' });
       expect(happenings).toEqual([`failed: ${reason}`]);
       expect(lines.messages).toEqual([`warn: MQTT broker mqtt://127.0.0.1:${port}: ${reason}. Retrying`]);
@@ -161,7 +161,7 @@ describe('a connection', () => {
       subscriptions: ['open', 'secret'],
     });
     await waitFor(() => happenings.length > 0, { what: 'the refusal' });
-    expect(happenings[0]).toMatch(/^failed: the broker refused a subscription: \w/);
+    expect(happenings[0]).toMatch(/^failed: the broker rejects a subscription: \w/);
     expect(connection.isConnected).toBe(false);
   });
 
@@ -177,7 +177,7 @@ describe('a connection', () => {
     const { url } = await startMosquitto({ lines: ['max_packet_size 5000'] });
     const { connection, happenings } = await connected(url);
     await expect(connection.publish('big', 'x'.repeat(5_000), retained)).rejects.toThrow(
-      'big has 5019 bytes; the broker takes 5000',
+      'big has 5019 bytes. The broker accepts at most 5000',
     );
     await connection.publish('small', 'x'.repeat(4_000), retained);
     expect(happenings).toEqual(['connected']);

@@ -106,7 +106,7 @@ describe('the embedded broker', () => {
       password: () => password,
     });
     await waitFor(() => happenings.length > 0, { what: 'the refusal' });
-    expect(happenings).toEqual(['failed: not authorized: check mqtt.username and mqtt.password']);
+    expect(happenings).toEqual(['failed: not authorized. Check mqtt.username and mqtt.password']);
     expect(connection.isConnected).toBe(false);
   });
 

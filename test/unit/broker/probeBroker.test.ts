@@ -42,7 +42,7 @@ describe('a visit to the broker', () => {
     await expect(failing).rejects.toThrow('no luck');
     const nowhere = `mqtt://127.0.0.1:${await freePort()}`;
     await expect(probeBroker(brokerOptions(nowhere), 'check', parts(), async () => 1)).rejects.toThrow(
-      `${nowhere}: connection refused (is it running, and is the port right?)`,
+      `${nowhere}: connection refused. Check the broker and its port`,
     );
   });
 

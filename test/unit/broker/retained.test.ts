@@ -153,8 +153,8 @@ describe('retained messages', () => {
     }
     expect(retained.unknownTopics()).toEqual(['unwanted']);
     expect(lines.messages).toEqual([
-      'warn: The MQTT broker did not take wanted: packet too large',
-      'warn: The MQTT broker did not take unwanted: packet too large',
+      'warn: The MQTT broker rejected wanted: packet too large',
+      'warn: The MQTT broker rejected unwanted: packet too large',
     ]);
   });
 
@@ -210,7 +210,7 @@ describe('retained messages', () => {
     await retained.waitForAnswers();
     expect(lines.messages).toHaveLength(10);
     expect(lines.messages.at(-1)).toBe(
-      'warn: The MQTT broker did not take many/9: quota exceeded. Further ones are logged at level debug',
+      'warn: The MQTT broker rejected many/9: quota exceeded. Further ones are logged at level debug',
     );
     expect(retained.hasRefusals).toBe(true);
     isFull = false;
@@ -316,7 +316,7 @@ describe('retained messages', () => {
       expect([retained.has('forbidden', payload), retained.has('allowed', payload)]).toEqual([false, true]);
     }
     expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([
-      'warn: The MQTT broker did not take forbidden: Publish error: Not authorized',
+      'warn: The MQTT broker rejected forbidden: Publish error: Not authorized',
     ]);
     expect(retained.isKnown('forbidden')).toBe(false);
     expect(retained.unknownTopics()).toEqual([]);

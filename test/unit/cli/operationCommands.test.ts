@@ -59,12 +59,12 @@ describe('a command line of call', () => {
   });
 
   it.each([
-    [['list_incident'], "unknown operation 'list_incident'; did you mean list_incidents?"],
+    [['list_incident'], "unknown operation 'list_incident'. Did you mean list_incidents?"],
     [['constructor'], "unknown operation 'constructor'"],
     [[], 'the operation is missing'],
     [['read_sonic'], '--sonic-id is missing'],
-    [['read_sonic', '--sonic-id', ''], '--sonic-id must be an id'],
-    [['read_sonic', '--sonic-id', '../x'], '--sonic-id must be an id'],
+    [['read_sonic', '--sonic-id', ''], '--sonic-id must be an ID'],
+    [['read_sonic', '--sonic-id', '../x'], '--sonic-id must be an ID'],
     [['read_sonic', '--sonic-id'], "error: option '--sonic-id <value>' argument missing"],
     [['read_sonic', '--sonic-id', '--page'], /argument '--page' is invalid\. The value is missing\.$/],
     [['read_sonic', '--sonic-id', 'x', '--sonic-id', 'y'], /'y' is invalid\. It was given twice\.$/],
@@ -78,7 +78,7 @@ describe('a command line of call', () => {
     [['list_incidents', '--page', '1e3'], '--page must be a whole number from 1'],
     [
       ['list_incidents', '--type', 'long_flow_alrt'],
-      /^--type must be one of .*; did you mean long_flow_alert\?$/,
+      /^--type must be one of .*. Did you mean long_flow_alert\?$/,
     ],
     [
       ['list_incidents', '--page', '2', '--all-pages'],
@@ -93,10 +93,10 @@ describe('a command line of call', () => {
   it.each([
     [[], `--body is missing, for example --body '{"action":"close"}'`],
     [['--action', 'open'], `action is a field of the body, for example --body '{"action":"close"}'`],
-    [['--body', '{"action":"opne"}'], '--body: action must be one of open, close; did you mean open?'],
+    [['--body', '{"action":"opne"}'], '--body: action must be one of open, close. Did you mean open?'],
     [
       ['--body', '{"actoin":"open"}'],
-      '--body: action is missing\n--body: actoin is not known; did you mean action?',
+      '--body: action is missing\n--body: actoin is unknown. Did you mean action?',
     ],
     [['--body', '[]'], '--body must be an object'],
   ])('command_valve with %j is rejected for its body', async (words, expected) => {

@@ -3,10 +3,10 @@ import { runCommandLine } from '../../support/commandLine.ts';
 
 describe('the command line', () => {
   it.each([
-    [['cal'], "unknown command 'cal'; did you mean call?", '--help'],
+    [['cal'], "unknown command 'cal'. Did you mean call?", '--help'],
     [['--config', 'my.yaml', 'nothing'], "unknown command 'nothing'", '--help'],
-    [['demo', '--prot', '1'], "unknown option '--prot'; did you mean --port?", 'demo --help'],
-    [['--confg=x'], "unknown option '--confg=x'; did you mean --config?", '--help'],
+    [['demo', '--prot', '1'], "unknown option '--prot'. Did you mean --port?", 'demo --help'],
+    [['--confg=x'], "unknown option '--confg=x'. Did you mean --config?", '--help'],
     [['run', 'on'], "too many arguments for 'run'. Expected 0 arguments but got 1.", 'run --help'],
     [['demo', '--port'], "option '--port <n>' argument missing", 'demo --help'],
     [['check', '--config', '--help'], /'--config <file>' .* The value is missing\.$/, '--help'],
@@ -19,13 +19,13 @@ describe('the command line', () => {
       /It was given twice\.$/,
       'call read_sonic --help',
     ],
-    [['call', 'list_sonic'], "unknown operation 'list_sonic'; did you mean list_sonics?", 'call --list'],
+    [['call', 'list_sonic'], "unknown operation 'list_sonic'. Did you mean list_sonics?", 'call --list'],
     [['simulate', '--wifi-sonics', 'many'], /'many' .* It must be a whole number/, 'simulate --help'],
     [['simulate', '--email', 'me'], /'me' is invalid\. It must be an e-mail address\.$/, 'simulate --help'],
     [['simulate', '--password='], /It must be at least one character\.$/, 'simulate --help'],
     [
       ['simulate', '--fault', 'hnag'],
-      /'hnag' .* unknown fault hnag; did you mean hang\?$/,
+      /'hnag' .* unknown fault hnag. Did you mean hang\?$/,
       'simulate --help',
     ],
     [
@@ -35,7 +35,7 @@ describe('the command line', () => {
     ],
     [
       ['simulate', '--sonics', '1', '--signals', '0'],
-      /--sonics needs at least one signal$/,
+      /--sonics needs at least one hub \(--signals\)$/,
       'simulate --help',
     ],
   ])('%j is rejected with words and where to read on', async (argv, words, see) => {

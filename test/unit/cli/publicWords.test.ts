@@ -19,8 +19,8 @@ it.each([
     'filters.properties: the account has no property …',
   ],
   [
-    'cloud.pasword (line 4): unknown option; did you mean cloud.password?',
-    '… (line 4): unknown option; did you mean cloud.password?',
+    'cloud.pasword (line 4): unknown option. Did you mean cloud.password?',
+    '… (line 4): unknown option. Did you mean cloud.password?',
   ],
 ])('of %j, a report shows %j', (message, shown) => {
   expect(publicWords(message)).toBe(shown);
@@ -30,10 +30,10 @@ it.each([
   'The cloud rejects the e-mail or the password. Correct them. Next attempt by 22:49 UTC, or when the password file changes',
   'list_sonics: page 2 could not be read: the cloud answered 503 (server error)',
   'the cloud does not accept the e-mail or the password (HTTP 401)',
-  'No connection to the MQTT broker: connection refused (is it running, and is the port right?)',
-  'not authorized: check mqtt.username and mqtt.password',
+  'No connection to the MQTT broker: connection refused. Check the broker and its port',
+  'not authorized. Check mqtt.username and mqtt.password',
   'cloud.email (line 3): must be an e-mail address',
-  'self-signed certificate (is its authority in mqtt.ca_file?)',
+  'self-signed certificate. Check mqtt.ca_file',
 ])('a report shows all of %j', (message) => {
   expect(publicWords(message)).toBe(message);
 });

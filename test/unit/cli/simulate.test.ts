@@ -32,10 +32,10 @@ it('simulate serves as many Wi-Fi sonics as it was asked for, and says so', asyn
     total = JSON.parse(await list.text()).total_entries;
   });
   expect([status, total]).toEqual([0, 5]);
-  expect(lines[2]).toBe('Properties: 2, signals: 3, sonics: 4, Wi-Fi sonics: 5. Press Ctrl+C to stop.');
+  expect(lines[2]).toBe('Properties: 2, hubs: 3, valves: 4, Wi-Fi valves: 5. Press Ctrl+C to stop.');
 });
 
 it('simulate does not mention Wi-Fi sonics where there are none', async () => {
   const { lines } = await runSimulate([], async () => {});
-  expect(lines[2]).toBe('Properties: 2, signals: 3, sonics: 4. Press Ctrl+C to stop.');
+  expect(lines[2]).toBe('Properties: 2, hubs: 3, valves: 4. Press Ctrl+C to stop.');
 });

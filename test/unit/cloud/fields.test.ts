@@ -76,7 +76,7 @@ describe('what is wrong with a value', () => {
     expect(faults(value)).toEqual([
       'name: must not be empty',
       'open: must be true or false',
-      'role: must be one of owner, guest; did you mean owner?',
+      'role: must be one of owner, guest. Did you mean owner?',
       'page: must be a whole number from 1',
       'month: must be a whole number from 1 to 12',
       'lat: must be a number',
@@ -106,8 +106,8 @@ describe('what is wrong with a value', () => {
 
   it('asks whether a near name was meant', () => {
     expect(faults({ name: 'x', nmae: 'x', zzz: 1 })).toEqual([
-      'nmae: is not known; did you mean name?',
-      'zzz: is not known',
+      'nmae: is unknown. Did you mean name?',
+      'zzz: is unknown',
     ]);
   });
 
@@ -115,10 +115,10 @@ describe('what is wrong with a value', () => {
     const strange = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, 1]));
     const said = faults({ name: 'x', ...strange });
     expect(said).toHaveLength(11);
-    expect(said.at(-1)).toBe('null: has 4990 more that are not known');
+    expect(said.at(-1)).toBe('null: has 4990 more unknown names');
     const [long = '', broken] = faults({ name: 'x', ['y'.repeat(9_999)]: 1, 'a\n\u001b[2Jb': 1 });
     expect(long.length).toBeLessThan(100);
-    expect(broken).toBe('a [2Jb: is not known');
+    expect(broken).toBe('a [2Jb: is unknown');
   });
 
   it.each([[{ toString: 1, valueOf: 1 }], [[['x']]], [Object.create(null)]])(

@@ -306,7 +306,7 @@ describe('nonsense', () => {
   it('is told where it is not HTTP', async () => {
     const { port } = await serve(answering('220 mail.example.com ESMTP\r\n'));
     const error = await failure(send(connect(`http://127.0.0.1:${port}`)));
-    expect(error.message).toMatch(/^the answer of 127\.0\.0\.1:\d+ is not HTTP/);
+    expect(error.message).toMatch(/^the answer from 127\.0\.0\.1:\d+ is not HTTP/);
     expect(error.kind).toBe('unreadable');
   });
 
@@ -318,7 +318,7 @@ describe('nonsense', () => {
       });
     });
     const { bodyProblem } = await send(connect(`http://127.0.0.1:${port}`));
-    expect(bodyProblem?.message).toBe("the answer's body was cut: it is larger than 16777216 bytes");
+    expect(bodyProblem?.message).toBe('the answer was cut off: it is larger than 16777216 bytes');
     expect(bodyProblem?.kind).toBe('unreadable');
   });
 
@@ -350,7 +350,7 @@ describe('nonsense', () => {
     const { body, bodyProblem } = await packed(coding, bytes);
     expect(body).toBe('');
     expect(bodyProblem).toMatchObject({ kind: 'unreadable' });
-    expect(bodyProblem?.message).toContain('cannot be unpacked');
+    expect(bodyProblem?.message).toContain('cannot be decompressed');
   });
 
   it('in a token ends the request before it is sent', async () => {

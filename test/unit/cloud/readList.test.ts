@@ -224,7 +224,7 @@ describe('a cloud that answers another page than was asked for', () => {
   it('leaves the crawl incomplete', async () => {
     const result = await crawl(() => pageOf(sonics(37), 1));
     expect(result.complete).toBe(false);
-    expect(result.problem).toMatch(/page 2 .*could not be read: page 2 was asked for, page 1 came/);
+    expect(result.problem).toMatch(/page 2 .*could not be read: page 2 was requested, page 1 came/);
     expect(result.ids).toEqual(idsOf(sonics(10)));
   });
 

@@ -50,7 +50,7 @@ describe('a path parameter', () => {
     [{}],
     ['x'.repeat(257)],
   ])('%j is refused', (value) => {
-    expect(() => encodeCall(readSonic(value), {})).toThrow(/^params\.sonic_id (must be an id|is missing)$/);
+    expect(() => encodeCall(readSonic(value), {})).toThrow(/^params\.sonic_id (must be an ID|is missing)$/);
   });
 });
 
@@ -63,14 +63,14 @@ describe('a call that is wrong', () => {
       body: { action: 'explode', when: 'now' },
     };
     expect(() => encodeCall(call, {})).toThrow(
-      /^params\.other is not known; params\.sonic_id must be an id; query is not taken by this operation; body\.action must be one of open, close; body\.when is not known$/,
+      /^params\.other is unknown\. params\.sonic_id must be an ID\. query is not allowed for this operation\. body\.action must be one of open, close\. body\.when is unknown$/,
     );
   });
 
   it('is refused in one line with a suggestion where nobody knows its name', () => {
     const refusal = (operation: string) => () => encodeCall({ operation }, {});
     expect(refusal('list_incident')).toThrow(
-      /^there is no operation list_incident; did you mean list_incidents\?$/,
+      /^there is no operation list_incident. Did you mean list_incidents\?$/,
     );
     expect(refusal('a\nb')).toThrow(/^there is no operation a b$/);
     expect(refusal('x'.repeat(70_000))).toThrow(/^there is no operation x{80}…$/);
@@ -99,7 +99,7 @@ describe('a call that is wrong', () => {
 
   it('is refused where a query holds half a surrogate pair, which would reach the cloud as another text', () => {
     const call = { operation: 'list_sonics', query: { name: 'a\ud800', page: 1 } };
-    expect(() => encodeCall(call, {})).toThrow(/^query\.name must be of whole characters$/);
+    expect(() => encodeCall(call, {})).toThrow(/^query\.name must be valid Unicode text$/);
     expect(encodeCall({ ...call, query: { name: '😀' } }, {}).path).toBe('/ape/v1/sonics?name=%F0%9F%98%80');
   });
 

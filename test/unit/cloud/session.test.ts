@@ -47,7 +47,7 @@ describe('a client without a session', () => {
       expect(error).toMatchObject({ kind: 'rateLimited', mayHaveActed: false });
       stub.sessionHandler = () => undefined;
       clock.advance(hourMs - minuteMs);
-      expect((await errorOf(client.call(closeValve))).message).toMatch(/asks for a wait of (60|59) s|1 min/);
+      expect((await errorOf(client.call(closeValve))).message).toMatch(/requests a wait of (60|59) s|1 min/);
       expect(names(stub.sessionRequests)).toEqual(['sign_in']);
       clock.advance(2 * minuteMs);
       await expect(client.call(closeValve)).resolves.toMatchObject({ status: null });

@@ -46,10 +46,10 @@ describe('a request', () => {
     ['"text"', 'the payload must be a JSON object, for example {"params":{…},"body":{…}}'],
     ['{"params":', 'the payload is not JSON'],
     ['OPEN', 'the payload is not JSON'],
-    ['{"parms":{}}', 'parms is not known; did you mean params?'],
-    ['{"operation":"sign_in","body":{}}', 'operation is not known'],
-    ['{"transaction":1,"\\u0074ransaction":2}', 'transaction is named twice'],
-    [`{"transaction":"${'x'.repeat(999)}"}`, 'transaction has 1001 characters; at most 1000 are taken'],
+    ['{"parms":{}}', 'parms is unknown. Did you mean params?'],
+    ['{"operation":"sign_in","body":{}}', 'operation is unknown'],
+    ['{"transaction":1,"\\u0074ransaction":2}', 'transaction is given twice'],
+    [`{"transaction":"${'x'.repeat(999)}"}`, 'transaction has 1001 characters. The maximum is 1000'],
     [`{"body":"${'ü'.repeat(32_768)}"}`, 'the payload is larger than 64 KiB'],
   ])('that is no request says why: %#', (payload, problem) => {
     expect(read(payload)).toMatchObject({ problem });
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(read('{"operation":"sign_in","transaction":7}')).toEqual({
       parts: {},
       transaction: '7',
-      problem: 'operation is not known',
+      problem: 'operation is unknown',
     });
   });
 
@@ -226,8 +226,8 @@ describe('answers', () => {
     const said = () => lines.messages.filter((line) => line.startsWith('warn: '));
     await waitFor(() => said().length === 2, { what: 'the end of the jam' });
     expect(said()).toEqual([
-      'warn: Answers to requests wait for the MQTT broker: further ones are dropped',
-      'warn: The MQTT broker has taken the answers; dropped: 40',
+      'warn: The MQTT broker is too slow for the answers to requests. Dropping further answers',
+      'warn: The MQTT broker accepts answers again. Dropped answers: 40',
     ]);
     ask();
     expect(responses).toHaveLength(2_001);

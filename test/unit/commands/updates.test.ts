@@ -304,7 +304,7 @@ describe('updates', () => {
     take([action('incident-2', 'snooze')]);
     take([setting({ timezone: 'Europe/Riga' })]);
     take([action('incident-1', 'resolve')]);
-    const superseded = ['superseded', 'a newer command for the same arrived', null];
+    const superseded = ['superseded', 'a newer command for this setting arrived', null];
     expect(ends).toEqual([superseded, superseded]);
     gate.open();
     await waitFor(() => ends.length === 7, { what: 'all ends' });

@@ -40,21 +40,21 @@ describe('mqtt.url', () => {
   });
 
   it.each([
-    ['an empty list', ['url: []'], ['mqtt.url (line 3): must name at least one address; got a list']],
+    ['an empty list', ['url: []'], ['mqtt.url (line 3): must name at least one address. Got a list']],
     [
       'something else in the list',
       ['url:', '  - mqtt://a', '  - b:1883', '  - 5'],
-      [`mqtt.url.1 (line 5): ${scheme}; got "b:1883"`, `mqtt.url.2 (line 6): ${scheme}; got 5`],
+      [`mqtt.url.1 (line 5): ${scheme}. Got "b:1883"`, `mqtt.url.2 (line 6): ${scheme}. Got 5`],
     ],
-    ['a list in the list', ['url: [[mqtt://a]]'], [`mqtt.url.0 (line 3): ${scheme}; got a list`]],
-    ['nothing in the list', ['url:', '  -'], [`mqtt.url.0 (line 4): ${scheme}; got null`]],
-    ['a map', ['url: { a: mqtt://b }'], [`mqtt.url (line 3): ${scheme}; got a map`]],
-    ['a number', ['url: 1883'], [`mqtt.url (line 3): ${scheme}; got 1883`]],
+    ['a list in the list', ['url: [[mqtt://a]]'], [`mqtt.url.0 (line 3): ${scheme}. Got a list`]],
+    ['nothing in the list', ['url:', '  -'], [`mqtt.url.0 (line 4): ${scheme}. Got null`]],
+    ['a map', ['url: { a: mqtt://b }'], [`mqtt.url (line 3): ${scheme}. Got a map`]],
+    ['a number', ['url: 1883'], [`mqtt.url (line 3): ${scheme}. Got 1883`]],
     [
       'a password that breaks it, which is not repeated',
       ['url:', '  - mqtt://a', '  - mqtt://me:hu#sh@b', '  - mqtt://me:100%@c'],
       [
-        'mqtt.url.1 (line 5): is not a valid URL; user name and password can be given as options',
+        'mqtt.url.1 (line 5): is not a valid URL. User name and password can be options',
         'mqtt.url.2 (line 6): has a % in its user name or password, which must be written %25 there',
       ],
     ],

@@ -119,13 +119,13 @@ describe('a valve command', () => {
   });
 
   it('says in its refusal what it got, cut where it is long', () => {
-    expect(asked(sonic, 'valve/set', 'ajar')).toBe('must be OPEN or CLOSE, or {"action":"open"}; got "ajar"');
+    expect(asked(sonic, 'valve/set', 'ajar')).toBe('must be OPEN or CLOSE, or {"action":"open"}. Got "ajar"');
     expect(asked(sonic, 'valve/set', '{"action":"open","by":"me"}')).toBe(
-      'the only key is action; got "by" too',
+      'action must be the only key. Got "by" also',
     );
-    expect(asked(sonic, 'valve/set', '')).toMatch(/; got an empty message$/);
-    expect(asked(sonic, 'valve/set', 'x'.repeat(100_000))).toMatch(/; got "x{60}…"$/);
-    expect(asked(sonic, 'valve/set', 'a\nb')).toMatch(/; got "a\\nb"$/);
+    expect(asked(sonic, 'valve/set', '')).toMatch(/. Got an empty message$/);
+    expect(asked(sonic, 'valve/set', 'x'.repeat(100_000))).toMatch(/. Got "x{60}…"$/);
+    expect(asked(sonic, 'valve/set', 'a\nb')).toMatch(/. Got "a\\nb"$/);
   });
 
   it('is refused where control.valves is off, whatever it says', () => {
@@ -153,7 +153,7 @@ describe('a command to the bridge', () => {
     'does not set the log level to %j',
     (payload) => {
       expect(asked(bridge, 'log_level/set', payload)).toMatch(
-        /^must be one of debug, info, warn, error; got /,
+        /^must be one of debug, info, warn, error. Got /,
       );
     },
   );

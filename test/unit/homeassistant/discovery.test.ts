@@ -50,7 +50,7 @@ describe('a device', () => {
     });
   });
 
-  it('is below the bridge while the one above it is not known', () => {
+  it('is below the bridge while the one above it is unknown', () => {
     const parent = { via_device: 'sonic2mqtt_bridge' };
     expect(announced(signalView({ propertyId: null })).device).toMatchObject(parent);
     expect(announced(sonicView({ signal: null })).device).toMatchObject(parent);

@@ -52,7 +52,8 @@ describe('an action on the incidents of a device', () => {
   it.each(['', 'reopen', 'PRESS', 'constructor', '{"action":"resolve"}', 'resolve dismiss', 'résolve'])(
     'that says %j is refused with what is offered',
     (payload) => {
-      const words = 'no open incident offers that; offered are dismiss, snooze, resolve, escalate';
+      const words =
+        'no open incident offers this action. Possible actions: dismiss, snooze, resolve, escalate';
       for (const view of views) expect(asked(view, payload)).toBe(words);
     },
   );
@@ -89,12 +90,12 @@ describe('an action on one incident', () => {
   });
 
   it('means only what it says: resolve is not dismiss there', () => {
-    expect(one('resolve', 'dismiss', 'snooze')).toBe('must be one of dismiss, snooze; got "resolve"');
+    expect(one('resolve', 'dismiss', 'snooze')).toBe('must be one of dismiss, snooze. Got "resolve"');
   });
 
   it('is refused if the incident does not offer it, or nothing at all', () => {
-    expect(one('', 'dismiss')).toBe('must be one of dismiss; got an empty message');
-    expect(one('x'.repeat(100), 'dismiss')).toBe(`must be one of dismiss; got "${'x'.repeat(60)}…"`);
+    expect(one('', 'dismiss')).toBe('must be one of dismiss. Got an empty message');
+    expect(one('x'.repeat(100), 'dismiss')).toBe(`must be one of dismiss. Got "${'x'.repeat(60)}…"`);
     expect(one('dismiss')).toBe('the incident offers no action');
   });
 });

@@ -211,7 +211,7 @@ describe('the states of entities', () => {
     });
   });
 
-  it('have a last reset that Home Assistant skips while the water of the day is not known', () => {
+  it('have a last reset that Home Assistant skips while the water of the day is unknown', () => {
     expect(states(sonicView({ usage: undefined }))).toMatchObject({ water_today: null, last_reset: '' });
   });
 

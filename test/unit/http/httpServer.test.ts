@@ -83,7 +83,7 @@ describe('a request', () => {
   it('that its route cannot answer gets 500, and the log says why', async () => {
     const { url, lines } = await start();
     expect(await httpRequest(`${url}/fail`)).toMatchObject({ status: 500, text: '{"status":"error"}' });
-    expect(lines.messages).toContain('error: HTTP: /fail went wrong');
+    expect(lines.messages).toContain('error: Internal error: HTTP /fail failed');
   });
 
   it('that is not HTTP gets an error, and harms nobody', async () => {

@@ -49,7 +49,7 @@ describe('what could not be read', () => {
   it('is one of several by the first of them, and says nothing twice', () => {
     const problems = [null, toProblem(away), { message: 'no page', key: 'page' }, toProblem(away)];
     expect(mergeProblems(problems)).toEqual({
-      message: 'timeout: the cloud, after 10 s; no page',
+      message: 'timeout: the cloud, after 10 s. no page',
       key: 'timeout',
     });
     expect(mergeProblems([null, null])).toBeNull();

@@ -14,13 +14,13 @@ describe('a fault that is typed', () => {
   ])('%s is read', (text, fault) => expect(parseFault(text)).toEqual({ fault }));
 
   it.each([
-    ['latancy=5', 'unknown fault latancy; did you mean latency?'],
+    ['latancy=5', 'unknown fault latancy. Did you mean latency?'],
     ['toString', 'unknown fault toString'],
     ['latency', 'fault latency needs a number MS from 0 to 600000'],
     ['latency=', 'fault latency needs a number MS from 0 to 600000'],
     ['error=200', 'fault error needs a number STATUS from 400 to 599'],
     ['hang=3', 'fault hang takes no value'],
-    ['hang@list_sonic', 'unknown operation list_sonic; did you mean list_sonics?'],
+    ['hang@list_sonic', 'unknown operation list_sonic. Did you mean list_sonics?'],
     ['hang:2', 'the rate of a fault is a number from 0 to 1'],
     ['hang:often', 'the rate of a fault is a number from 0 to 1'],
   ])('%s is refused in words', (text, problem) => expect(parseFault(text)).toEqual({ problem }));
