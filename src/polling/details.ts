@@ -1,26 +1,15 @@
-import type { Clock } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
-import type { Log } from '../base/log.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import type { Store } from '../store/store.ts';
-import { type DeviceQuery, deviceConcurrency, fetchPerDevice } from './perDevice.ts';
-import { mergeProblems, type PollProblem, type PollStatuses, toProblem } from './pollStatus.ts';
-
-export interface DetailsOptions {
-  readonly client: CloudClient;
-  readonly store: Store;
-  readonly statuses: PollStatuses;
-  /** Cancels what is in progress. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+import { type DeviceQuery, deviceConcurrency, queryDevices } from './perDevice.ts';
+import type { PollParts } from './pollParts.ts';
+import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
 /** Reads the settings of properties, the status of hubs and the categories of appliances: nothing that is urgent. */
 export class Details {
-  readonly #options: DetailsOptions;
+  readonly #parts: PollParts;
   readonly #client: CloudClient;
   readonly #store: Store;
   /** Reads hubs and categories, unless that is in progress; resolves after that and never rejects. */
@@ -31,10 +20,10 @@ export class Details {
     }
   });
 
-  constructor(options: DetailsOptions) {
-    this.#options = options;
-    this.#client = options.client;
-    this.#store = options.store;
+  constructor(parts: PollParts) {
+    this.#parts = parts;
+    this.#client = parts.client;
+    this.#store = parts.store;
   }
 
   /** Reads the settings of each property; a guest may not read all of them, which is no problem. */
@@ -44,7 +33,7 @@ export class Details {
     await forEachLimit(deviceConcurrency, ids, async (id) => {
       problems.push(await this.#readSettings(id));
       // The signals of the properties were the other half.
-      this.#options.statuses.recordProgress(
+      this.#parts.statuses.recordProgress(
         'properties',
         Math.floor((ids.length + problems.length) / 2),
         ids.length,
@@ -54,8 +43,8 @@ export class Details {
   }
 
   async #readSettings(id: string): Promise<PollProblem | null> {
-    const startedAt = this.#options.clock.monotonic();
-    const options = { signal: this.#options.signal };
+    const startedAt = this.#parts.clock.monotonic();
+    const options = { signal: this.#parts.signal };
     const params = { property_id: id };
     const [settings, notifications] = await Promise.allSettled([
       this.#client.call({ operation: 'read_property_settings', params }, options),
@@ -73,7 +62,7 @@ export class Details {
     const isOffered = () => this.#client.availability(call.operation) === 'available';
     try {
       if (isOffered()) {
-        const { categories } = await this.#client.call(call, { signal: this.#options.signal });
+        const { categories } = await this.#client.call(call, { signal: this.#parts.signal });
         this.#store.setApplianceCategories(categories);
       }
     } catch (error) {
@@ -85,19 +74,19 @@ export class Details {
   async #readHubs(): Promise<void> {
     const store = this.#store;
     const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
-    const { clock, signal, statuses } = this.#options;
+    const { clock, statuses, log } = this.#parts;
     const startedAt = clock.monotonic();
-    const options = { client: this.#client, store, clock, signal };
-    const failure = await fetchPerDevice(ids, this.#hubQuery(), options).finally(() =>
+    const problem = await queryDevices(this.#parts, ids, this.#hubQuery()).finally(() =>
       store.markStale('hubs', statuses.staleBefore('properties', startedAt)),
     );
-    if (failure) this.#logFailure('hubs', failure.error);
+    if (problem) log.debug(`Reading hubs: ${problem.message}`);
   }
 
   #hubQuery(): DeviceQuery {
-    const { signal } = this.#options;
+    const { signal } = this.#parts;
     return {
       operation: 'read_hub',
+      poll: null,
       read: async (id, sentAt) => {
         const call = { operation: 'read_hub', params: { hub_id: id } } as const;
         this.#store.setHub(id, await this.#client.call(call, { signal }), sentAt);
@@ -107,7 +96,7 @@ export class Details {
   }
 
   #logFailure(what: string, error: unknown): void {
-    const { log, signal } = this.#options;
+    const { log, signal } = this.#parts;
     if (signal.aborted) return;
     if (error instanceof CloudError) log.debug(`Reading ${what}: ${error.message}`);
     else log.error({ err: error }, `Internal error: cannot read ${what}`);

@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
@@ -8,29 +7,14 @@ import type { Incident, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
 import { deviceConcurrency } from './perDevice.ts';
-import {
-  listProblem,
-  mergeProblems,
-  type PollName,
-  type PollProblem,
-  type PollStatuses,
-  toProblem,
-} from './pollStatus.ts';
+import type { PollParts } from './pollParts.ts';
+import { listProblem, mergeProblems, type PollName, type PollProblem, toProblem } from './pollStatus.ts';
 
 /** If more open incidents than this vanish from the list at once, the list is believed. */
 const maxIncidentsChecked = 20;
 
 /** So many complete lists in a row must miss an incident before it closes, if the cloud does not answer for it alone. */
 const minListsMissing = 3;
-
-export interface ListsOptions {
-  readonly client: CloudClient;
-  readonly store: Store;
-  readonly statuses: PollStatuses;
-  /** Cancels what is in progress. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-}
 
 /** What the properties say about their signals. */
 export interface OwnedSignals {
@@ -49,18 +33,18 @@ export interface WifiSonics {
 
 /** Reads the lists of the account into the store. Each method resolves to what could not be read, or null. */
 export class Lists {
-  readonly #options: ListsOptions;
+  readonly #parts: PollParts;
   readonly #client: CloudClient;
   readonly #store: Store;
   readonly #signal: AbortSignal;
   /** How many complete lists in a row have missed an incident that the cloud does not answer for. */
   #timesMissing: ReadonlyMap<string, number> = new Map();
 
-  constructor(options: ListsOptions) {
-    this.#options = options;
-    this.#client = options.client;
-    this.#store = options.store;
-    this.#signal = options.signal;
+  constructor(parts: PollParts) {
+    this.#parts = parts;
+    this.#client = parts.client;
+    this.#store = parts.store;
+    this.#signal = parts.signal;
   }
 
   /** Reads the properties. */
@@ -90,7 +74,7 @@ export class Lists {
         problems.push(isPermanent(error) ? null : toProblem(error));
       }
       // The details of the properties are the other half.
-      this.#options.statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
+      this.#parts.statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
     });
     return { problem: mergeProblems(problems), hasChanged };
   }
@@ -122,7 +106,7 @@ export class Lists {
     const { problem: wifiProblem } = await wifiRead;
     return mergeProblems([
       problem,
-      wifiProblem && { ...wifiProblem, message: `Wi-Fi sonics: ${wifiProblem.message}` },
+      wifiProblem && { ...wifiProblem, message: `Wi-Fi valves: ${wifiProblem.message}` },
     ]);
   }
 
@@ -146,16 +130,16 @@ export class Lists {
     call: Call<Name>,
     store: (reading: Reading<RecordOf<Name>>) => void | Promise<void>,
   ): Promise<PollProblem | null> {
-    const { clock, statuses } = this.#options;
+    const { clock, statuses } = this.#parts;
     const startedAt = clock.monotonic();
     const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
       // What is read of each property takes longer than their list.
       statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };
-    const crawl = await this.#client.readList(call, { signal: this.#signal, onPage });
+    const list = await this.#client.readList(call, { signal: this.#signal, onPage });
     if (this.#signal.aborted) return null;
-    await store({ records: crawl.records, isComplete: crawl.complete, startedAt });
-    return listProblem(crawl);
+    await store({ records: list.records, isComplete: list.complete, startedAt });
+    return listProblem(list);
   }
 
   /** The current records of incidents that a list misses, as far as the cloud answers. */
@@ -201,8 +185,8 @@ export async function readWifiSonics(
   signal?: AbortSignal,
 ): Promise<WifiSonics> {
   try {
-    const crawl = await client.readList({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
-    return { records: crawl.records, isComplete: crawl.complete, problem: listProblem(crawl) };
+    const list = await client.readList({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
+    return { records: list.records, isComplete: list.complete, problem: listProblem(list) };
   } catch (error) {
     if (isPermanent(error) && !areSomeKnown()) return { records: [], isComplete: true, problem: null };
     return { records: [], isComplete: false, problem: toProblem(error) };

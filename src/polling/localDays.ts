@@ -1,13 +1,21 @@
 import type { Clock } from '../base/clock.ts';
+import type { CloudClient } from '../cloud/client.ts';
 import { type Day, dateAfter, dayAt, isTimezone, startOfDay } from '../model/calendar.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
+import type { PollProblem } from './pollStatus.ts';
 
 interface CurrentDay extends Day {
   /** Ms since 1970. */
   readonly startMs: number;
   readonly endMs: number;
 }
+
+/** A machine whose clock is not set yet says that it is 1970. */
+const minPlausibleTime = Date.UTC(2024, 0);
+
+/** A clock that is days off would close months that are not over, or show past days as today. */
+const maxClockErrorMs = 24 * 3_600_000;
 
 /** The wall clock may jump and the machine may sleep: the calendar is checked at least this often. */
 const maxWaitMs = 60_000;
@@ -76,4 +84,15 @@ export class LocalDays {
     this.#days.set(timezone, current);
     return current;
   }
+}
+
+/** Why data cannot be read day by day; null if the clock of this machine is plausible. */
+export function clockProblem(client: CloudClient, clock: Clock): PollProblem | null {
+  const isWrong = clock.now() < minPlausibleTime || Math.abs(client.clockAheadMs) > maxClockErrorMs;
+  if (!isWrong) return null;
+  const date = new Date(clock.now()).toISOString().slice(0, 10);
+  return {
+    message: `the clock of this computer is wrong (${date}). Water usage cannot be read`,
+    key: 'the clock of this computer is wrong',
+  };
 }

@@ -1,17 +1,13 @@
-import { type Clock, sleep } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudError, isMissing } from '../cloud/errors.ts';
+import type { DetailTable } from '../store/details.ts';
 import type { Store } from '../store/store.ts';
+import type { PollParts } from './pollParts.ts';
+import { type PollProblem, type SonicPollName, toProblem } from './pollStatus.ts';
 
 /** Requests for single devices in progress at a time; the other slots are for lists and commands. */
 export const deviceConcurrency = 2;
-
-/** The default pause between the requests for two of many devices, in ms. */
-const maxGapMs = 100;
-
-/** Up to so many devices are read without a pause. */
-const maxDevicesWithoutGap = 20;
 
 /** The operations that read one device each, and how the store shows nothing of what they read. */
 const drops = {
@@ -27,60 +23,40 @@ type DeviceOperation = keyof typeof drops;
 /** A request that is sent for each device by itself; times are ms of the monotonic clock. */
 export interface DeviceQuery {
   readonly operation: DeviceOperation;
+  /** The poll that counts its progress; null for hubs, which belong to none. */
+  readonly poll: SonicPollName | null;
   /** Reads one device and stores the answer to a request that is sent at that time. */
   readonly read: (id: string, sentAt: number) => Promise<void>;
   /** The cloud has no such data for this device, by a request that was sent at that time. */
   readonly onNone: (id: string, sentAt: number) => void;
 }
 
-export interface FetchOptions {
-  readonly client: CloudClient;
-  readonly store: Store;
-  /** Called after each device, read or not. */
-  readonly onProgress?: () => void;
-  /** In which time all devices are to be read, in ms; many devices are spread over it. */
-  readonly withinMs?: number;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
-/** How many devices could not be read, and the error of the first of them. */
-export interface PartialFailure {
-  readonly failed: number;
-  readonly wanted: number;
-  readonly error: unknown;
-}
-
 /**
  * Reads each device. Resolves to null if all went well, or to what could not be read; rejects if nothing could be. A 404
  * or 405 is about its device, unless the client finds that the cloud does not offer the operation at all.
  */
-export async function fetchPerDevice(
+export async function queryDevices(
+  { client, store, statuses, signal, clock }: PollParts,
   ids: readonly string[],
-  { operation, read, onNone }: DeviceQuery,
-  { client, store, onProgress = () => {}, withinMs = 0, clock, signal }: FetchOptions,
-): Promise<PartialFailure | null> {
-  const wanted = ids.length;
-  const gapMs = wanted <= maxDevicesWithoutGap ? 0 : Math.min(maxGapMs, withinMs / wanted);
+  { operation, poll, read, onNone }: DeviceQuery,
+): Promise<PollProblem | null> {
+  let readCount = 0;
   const failures: unknown[] = [];
   const missing: CloudError[] = [];
-  let nextAt = clock.monotonic();
   const isOffered = () => client.availability(operation) === 'available';
   await forEachLimit(deviceConcurrency, ids, async (id) => {
-    if (!isOffered()) return;
-    const waitMs = nextAt - clock.monotonic();
-    nextAt += gapMs;
-    if (waitMs > 0) await sleep(clock, waitMs, signal).catch(() => {});
+    if (!isOffered() || signal.aborted) return;
     const sentAt = clock.monotonic();
     try {
-      if (!signal.aborted) await read(id, sentAt);
+      await read(id, sentAt);
     } catch (error) {
       if (isMissing(error)) {
         missing.push(error);
         onNone(id, sentAt);
       } else failures.push(error);
     }
-    onProgress();
+    readCount += 1;
+    if (poll) statuses.recordProgress(poll, readCount, ids.length);
   });
   if (signal.aborted) throw signal.reason;
   if (!isOffered()) {
@@ -88,10 +64,19 @@ export async function fetchPerDevice(
     return null;
   }
   // The cloud may not have it for any device, or not offer it: the next lists tell.
-  if (missing.length === wanted && client.isInDoubt(operation)) return null;
-  const isNothingRead = missing.length + failures.length === wanted && wanted > 0;
+  if (missing.length === ids.length && client.isInDoubt(operation)) return null;
+  const isNothingRead = missing.length + failures.length === ids.length && ids.length > 0;
   if (isNothingRead) throw failures[0] ?? missing[0];
-  return failures.length === 0 ? null : { failed: failures.length, wanted, error: failures[0] };
+  if (failures.length === 0) return null;
+  const { message, key } = toProblem(failures[0]);
+  return { message: `${failures.length} of ${ids.length} devices: ${message}`, key };
+}
+
+/** The shown sonics, those first of which the table knows nothing yet. */
+export function unknownFirst(store: Store, table: Pick<DetailTable<object>, 'of'>): string[] {
+  const ids = store.ids('sonic');
+  const unknown = new Set(ids.filter((id) => table.of(id) === undefined));
+  return [...unknown, ...ids.filter((id) => !unknown.has(id))];
 }
 
 /** Shows nothing of what the configuration says the cloud does not offer, so that no entity comes and goes at the start. */

@@ -222,11 +222,6 @@ export class PollStatuses {
     return Math.max(this.#staleAfterMs, 2 * this.#schedules[poll].periodMs);
   }
 
-  /** The longest time between two runs of a poll, in ms. */
-  periodMs(poll: PollName): number {
-    return this.#schedules[poll].periodMs;
-  }
-
   /** By a run that was sent at that time: what the poll read before is stale, in ms of the monotonic clock. */
   staleBefore(poll: PollName, sentAt: number): number {
     return Math.min(sentAt, agesUntil(this.#records)) - this.maxAgeMs(poll);

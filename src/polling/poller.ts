@@ -121,7 +121,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.statuses = statuses;
     this.#days = new LocalDays(store, state, timezone, clock);
     const { signal } = this.#stopping;
-    const parts = { client, store, statuses, days: this.#days, signal, clock, log };
+    const parts = { client, store, state, statuses, days: this.#days, signal, clock, log };
     this.#lists = new Lists(parts);
     store.on('device', ({ event, kind }) => {
       if (event !== 'device_added' || kind !== 'sonic') return;
@@ -133,9 +133,9 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (isNews && this.#areListsRead) this.readValvesSoon();
     });
     this.#details = new Details(parts);
-    this.#telemetry = new TelemetryPoll(parts, log);
-    this.#usage = new UsagePoll(parts, state);
-    this.#pressureTests = new PressureTestPoll(parts, log);
+    this.#telemetry = new TelemetryPoll(parts);
+    this.#usage = new UsagePoll(parts);
+    this.#pressureTests = new PressureTestPoll(parts);
     dropUnavailable(client, store);
   }
 

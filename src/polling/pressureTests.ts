@@ -1,31 +1,30 @@
 import { sleep } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
 import { pressureTestsOn } from '../model/pressureTests.ts';
 import type { PressureTests } from '../model/records.ts';
-import type { DeviceQuery } from './perDevice.ts';
+import { clockProblem } from './localDays.ts';
+import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
+import type { PollParts } from './pollParts.ts';
 import { incomplete, type PollFailure } from './pollStatus.ts';
-import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
 
 /** The pauses between the reads that look for a test that was just started: the cloud may list it only after a while. */
 const newTestWaitsMs = [500, 2_000, 5_000, 10_000, 30_000];
 
 /** Reads the pressure tests of each sonic, and stores what they are as of the present day. */
 export class PressureTestPoll {
-  readonly #parts: SonicPollParts;
-  readonly #log: Log;
+  readonly #parts: PollParts;
   readonly #tests = new Map<string, PressureTests>();
 
-  constructor(parts: SonicPollParts, log: Log) {
+  constructor(parts: PollParts) {
     this.#parts = parts;
-    this.#log = log;
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
   async poll(): Promise<PollFailure | null> {
-    const clock = clockProblem(this.#parts);
-    if (clock) return { kind: 'unreadable', ...clock };
-    const ids = unknownFirst(this.#parts.store, 'pressureTests');
-    return incomplete(await querySonics(this.#parts, 'pressure_tests', ids, this.#query()));
+    const { client, store, clock } = this.#parts;
+    const problem = clockProblem(client, clock);
+    if (problem) return { kind: 'unreadable', ...problem };
+    const ids = unknownFirst(store, store.pressureTests);
+    return incomplete(await queryDevices(this.#parts, ids, this.#query()));
   }
 
   /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
@@ -46,11 +45,11 @@ export class PressureTestPoll {
       try {
         await sleep(clock, waitMs, signal);
         const isOffered = client.availability('read_pressure_tests') === 'available';
-        if (!isOffered || clockProblem(this.#parts) || store.sonicView(sonicId) === null) return;
+        if (!isOffered || clockProblem(client, clock) || store.sonicView(sonicId) === null) return;
         await this.#read(sonicId, clock.monotonic());
       } catch (error) {
         if (signal.aborted) return;
-        this.#log.debug({ device: sonicId }, `A new pressure test could not be read: ${String(error)}`);
+        this.#parts.log.debug({ device: sonicId }, `A new pressure test could not be read: ${String(error)}`);
       }
       if (shown().some((id) => !known.has(id))) return;
     }
@@ -60,6 +59,7 @@ export class PressureTestPoll {
     const { store } = this.#parts;
     return {
       operation: 'read_pressure_tests',
+      poll: 'pressure_tests',
       read: (id, sentAt) => this.#read(id, sentAt),
       onNone: (id, sentAt) => {
         // A sonic that has had tests keeps them.

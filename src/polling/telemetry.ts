@@ -1,21 +1,18 @@
-import type { Log } from '../base/log.ts';
 import { isConnected } from '../model/devices.ts';
 import type { Telemetry } from '../model/records.ts';
 import { measurementAgeMs, measurementOf } from '../model/telemetry.ts';
-import type { DeviceQuery } from './perDevice.ts';
+import { type DeviceQuery, queryDevices } from './perDevice.ts';
+import type { PollParts } from './pollParts.ts';
 import { incomplete, mergeProblems, type PollFailure, type PollProblem, toProblem } from './pollStatus.ts';
-import { querySonics, type SonicPollParts } from './sonicPoll.ts';
 
 /** Reads what each sonic measures: flow, pressure and temperature. */
 export class TelemetryPoll {
-  readonly #parts: SonicPollParts;
-  readonly #log: Log;
+  readonly #parts: PollParts;
   /** Sonics that do not measure any more: the cloud only has old values of them. */
   readonly #silent = new Set<string>();
 
-  constructor(parts: SonicPollParts, log: Log) {
+  constructor(parts: PollParts) {
     this.#parts = parts;
-    this.#log = log;
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
@@ -36,7 +33,7 @@ export class TelemetryPoll {
       if (ids.length === 0) continue;
       queries += 1;
       try {
-        const problem = await querySonics(this.#parts, 'telemetry', ids, this.#query(isWifi));
+        const problem = await queryDevices(this.#parts, ids, this.#query(isWifi));
         if (problem) problems.push(problem);
       } catch (error) {
         if (signal.aborted) throw error;
@@ -52,6 +49,7 @@ export class TelemetryPoll {
     const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
     return {
       operation,
+      poll: 'telemetry',
       read: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
         const telemetry = await client.call(call, { signal });
@@ -69,12 +67,12 @@ export class TelemetryPoll {
     const sonic = this.#parts.store.label('sonic', id);
     if (isCurrent) {
       this.#silent.delete(id);
-      this.#log.info({ device: id }, `Valve ${sonic} sends measurements again`);
+      this.#parts.log.info({ device: id }, `Valve ${sonic} sends measurements again`);
       return;
     }
     this.#silent.add(id);
     const since = measurementOf(telemetry).probedAt ?? telemetry.probed_at;
-    this.#log.warn(
+    this.#parts.log.warn(
       { device: id },
       `Valve ${sonic} sends no new measurements. The last ones are from ${since}. Flow, pressure and temperature are unknown. Check its battery and its hub.`,
     );

@@ -2,10 +2,10 @@ import { CloudError } from '../cloud/errors.ts';
 import { isFirstOfMonth, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
 import { monthsDue, usageOn, withReading } from '../model/usage.ts';
-import type { StateFile } from '../state/stateFile.ts';
-import type { DeviceQuery } from './perDevice.ts';
+import { clockProblem } from './localDays.ts';
+import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
+import type { PollParts } from './pollParts.ts';
 import { incomplete, type PollFailure } from './pollStatus.ts';
-import { clockProblem, querySonics, type SonicPollParts, unknownFirst } from './sonicPoll.ts';
 
 /** The usage of a sonic that is gone is kept for so long, in case it comes back. */
 const keptForMs = 90 * 86_400_000;
@@ -22,13 +22,11 @@ interface MonthsRead {
 
 /** Reads the water that ran through each sonic month by month, keeps the totals on disk, and stores what is shown. */
 export class UsagePoll {
-  readonly #parts: SonicPollParts;
-  readonly #state: StateFile;
+  readonly #parts: PollParts;
   readonly #read = new Map<string, MonthsRead>();
 
-  constructor(parts: SonicPollParts, state: StateFile) {
+  constructor(parts: PollParts) {
     this.#parts = parts;
-    this.#state = state;
     // What an earlier run has read may still be current.
     const { store, statuses, clock } = parts;
     store.markStale('usage', clock.monotonic() - statuses.maxAgeMs('usage'));
@@ -36,12 +34,12 @@ export class UsagePoll {
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
   async poll(): Promise<PollFailure | null> {
-    const { store } = this.#parts;
-    const clock = clockProblem(this.#parts);
-    if (clock) return { kind: 'unreadable', ...clock };
-    const ids = unknownFirst(store, 'usage');
+    const { client, store, clock } = this.#parts;
+    const problem = clockProblem(client, clock);
+    if (problem) return { kind: 'unreadable', ...problem };
+    const ids = unknownFirst(store, store.usage);
     for (const id of ids) if (store.usage.of(id) === undefined) this.#update(id);
-    return incomplete(await querySonics(this.#parts, 'usage', ids, this.#query()));
+    return incomplete(await queryDevices(this.#parts, ids, this.#query()));
   }
 
   /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
@@ -55,10 +53,11 @@ export class UsagePoll {
     const { store } = this.#parts;
     return {
       operation: 'read_daily_usage',
+      poll: 'usage',
       read: (id, sentAt) => this.#readMonths(id, sentAt),
       onNone: (id, sentAt) => {
         // A sonic that has had usage keeps it.
-        if (!this.#state.usageOf(id)) store.setUsage(id, null, sentAt);
+        if (!this.#parts.state.usageOf(id)) store.setUsage(id, null, sentAt);
       },
     };
   }
@@ -74,7 +73,7 @@ export class UsagePoll {
     this.#read.set(sonicId, read);
     // On the first of a month yesterday is in the month before, and the cloud may report its last litres late.
     const isPreviousRead = !isFirstOfMonth(date) && read.previousReadOn === date;
-    const due = monthsDue(this.#state.usageOf(sonicId), presentMonth, isPreviousRead);
+    const due = monthsDue(this.#parts.state.usageOf(sonicId), presentMonth, isPreviousRead);
     const answers = new Map<string, DailyUsage['daily']>();
     const unknown: string[] = [];
     const failures: CloudError[] = [];
@@ -92,7 +91,7 @@ export class UsagePoll {
       }
     }
     // The present month may have no data yet, and may be the only one that is due.
-    const hasWater = (this.#state.usageOf(sonicId)?.months[presentMonth] ?? []).length > 0;
+    const hasWater = (this.#parts.state.usageOf(sonicId)?.months[presentMonth] ?? []).length > 0;
     const isEmptyMonth = isPreviousRead && !hasWater && read.presentMonth !== presentMonth;
     if (unknown.length === due.length && !isEmptyMonth) throw failures[0];
     for (const month of unknown) answers.set(month, []);
@@ -118,7 +117,7 @@ export class UsagePoll {
     sentAt: number,
   ): void {
     const { days, clock } = this.#parts;
-    const before = this.#state.usageOf(sonicId);
+    const before = this.#parts.state.usageOf(sonicId);
     const timezone = days.ownTimezoneOf(sonicId) ?? undefined;
     const readAt = clock.now();
     for (const month of answers.keys()) readMonths.add(month);
@@ -130,7 +129,7 @@ export class UsagePoll {
     const hasChanged = (['changedAt', 'frozenThrough', 'timezone'] as const).some(
       (key) => before?.[key] !== record[key],
     );
-    this.#state.recordUsage(sonicId, record, hasChanged);
+    this.#parts.state.recordUsage(sonicId, record, hasChanged);
     if (answers.has(presentMonth)) this.#update(sonicId, sentAt);
     else this.#update(sonicId);
   }
@@ -138,11 +137,11 @@ export class UsagePoll {
   /** Stores what is kept of a sonic as of now; `sentAt` is when its present month was requested, unless that was before. */
   #update(sonicId: string, sentAt?: number): void {
     const { store, days, clock } = this.#parts;
-    const record = this.#state.usageOf(sonicId);
+    const record = this.#parts.state.usageOf(sonicId);
     if (!record) return;
     const usage = usageOn(days.of(sonicId), record);
     // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
-    const shown = this.#state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
+    const shown = this.#parts.state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
     const ageMs = Math.max(0, clock.now() - record.readAt);
     store.setUsage(sonicId, shown, sentAt ?? store.usage.readAt(sonicId) ?? clock.monotonic() - ageMs);
   }
@@ -150,9 +149,9 @@ export class UsagePoll {
   #forgetGone(): void {
     const { store, clock } = this.#parts;
     const present = new Set(store.ids('sonic'));
-    for (const [sonicId, { readAt }] of this.#state.usageRecords()) {
+    for (const [sonicId, { readAt }] of this.#parts.state.usageRecords()) {
       if (present.has(sonicId) || clock.now() - readAt <= keptForMs) continue;
-      this.#state.forgetUsage(sonicId);
+      this.#parts.state.forgetUsage(sonicId);
       this.#read.delete(sonicId);
     }
   }

@@ -1,11 +1,12 @@
 import { LocalDays } from '../../src/polling/localDays.ts';
+import type { PollParts } from '../../src/polling/pollParts.ts';
 import { PollSchedule } from '../../src/polling/pollSchedule.ts';
 import { PollStatuses } from '../../src/polling/pollStatus.ts';
-import type { SonicPollParts } from '../../src/polling/sonicPoll.ts';
 import type { StateFile } from '../../src/state/stateFile.ts';
 import type { Store } from '../../src/store/store.ts';
 import { CountingCloud, type Offer } from './countingCloud.ts';
 import type { FakeClock } from './fakeClock.ts';
+import { logLines } from './logLines.ts';
 
 export interface SonicPollOptions {
   readonly store: Store;
@@ -32,13 +33,15 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     pressure_tests: schedule,
   };
   const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
-  const parts: SonicPollParts = {
+  const parts: PollParts = {
     client: new CountingCloud({ lists: {}, answers }, () => clock.now()).client,
     store,
+    state,
     statuses,
     days: new LocalDays(store, state, timezone, clock),
     signal: new AbortController().signal,
     clock,
+    log: logLines('error').log,
   };
   /** A poll as the poller runs it. Data ages only while the cloud answers: it has just listed the sonics. */
   const run = async (slice: 'usage' | 'pressure_tests', poll: () => Promise<unknown>) => {

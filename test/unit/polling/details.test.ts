@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Details } from '../../../src/polling/details.ts';
-import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
-import { type PollName, PollStatuses, pollNames } from '../../../src/polling/pollStatus.ts';
+import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
+import { temporaryFolder } from '../../support/program.ts';
+import { sonicPollParts } from '../../support/sonicPolls.ts';
 import { startBench } from '../../support/testClient.ts';
 import { aProperty, aSignal } from '../../support/views.ts';
 
@@ -25,21 +26,10 @@ async function furnish(clock: FakeClock) {
   store.replaceProperties({ ...reading, records: [aProperty({ id: 'house' })] });
   store.replaceSignals({ ...reading, records: [aSignal({ id: 'hub' })] });
   store.setOwnedSignals('house', ['hub'], true);
-  const { signal } = new AbortController();
-  const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, 'UTC', clock, () => 0.5);
-  const schedules = Object.fromEntries(pollNames.map((slice) => [slice, schedule])) as Record<
-    PollName,
-    PollSchedule
-  >;
-  const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
-  const details = new Details({
-    client,
-    store,
-    statuses,
-    signal,
-    clock,
-    log: logLines('error').log,
-  });
+  const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
+  const { parts } = sonicPollParts({ store, state, answers: {}, maxAgeMs, timezone: 'UTC', clock });
+  const { statuses } = parts;
+  const details = new Details({ ...parts, client });
   const read = (isCloudThere: boolean) => {
     if (isCloudThere) statuses.end('sonics', clock.monotonic(), null);
     return details.hubsAndCategories();

@@ -340,7 +340,7 @@ describe('the sonics without a hub', () => {
       }
       expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
       expect(happened).toEqual([]);
-      expect(poller.statuses.records.sonics.failure?.message).toMatch(/^Wi-Fi sonics: /);
+      expect(poller.statuses.records.sonics.failure?.message).toMatch(/^Wi-Fi valves: /);
     },
   );
 
@@ -348,7 +348,7 @@ describe('the sonics without a hub', () => {
     const { store, poller } = await startWith({ status: 422 });
     const { failure, lastSuccessAt } = poller.statuses.records.sonics;
     expect(failure).toMatchObject({ kind: 'incomplete' });
-    expect(failure?.message).toMatch(/^Wi-Fi sonics: .*422/);
+    expect(failure?.message).toMatch(/^Wi-Fi valves: .*422/);
     expect(lastSuccessAt).not.toBeNull();
     expect(store.ids('sonic')).toEqual(['kitchen']);
     expect(store.isComplete).toBe(false);

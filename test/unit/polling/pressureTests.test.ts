@@ -52,7 +52,7 @@ beforeEach(() => {
     timezone: 'UTC',
     clock,
   });
-  pressureTests = new PressureTestPoll(parts, logLines('error').log);
+  pressureTests = new PressureTestPoll(parts);
   read = () => run('pressure_tests', () => pressureTests.poll()).catch(() => {});
 });
 

@@ -97,7 +97,7 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
     timezone: 'America/New_York',
     clock,
   });
-  const usage = new UsagePoll(parts, state);
+  const usage = new UsagePoll(parts);
   usage.refresh();
   return {
     usage,

@@ -91,7 +91,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
     timezone: 'UTC',
     clock,
   });
-  const usage = new UsagePoll(parts, state);
+  const usage = new UsagePoll(parts);
   const read = async () => {
     await run('usage', () => usage.poll());
   };
