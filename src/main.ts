@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { setMaxListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { errorMessage } from './base/errorMessage.ts';
 import { exitStatus } from './cli/context.ts';
@@ -28,6 +29,8 @@ const complain = (line: string) => process.stderr.write(`${line}\n`);
 
 async function main(): Promise<number> {
   const stopping = new AbortController();
+  // Every check listens for it, and setup may take many.
+  setMaxListeners(0, stopping.signal);
   let stoppedStatus: number = exitStatus.failed;
   const stop = () => {
     if (stopping.signal.aborted) return;

@@ -5,12 +5,12 @@ import { probeBroker } from '../broker/probeBroker.ts';
 import { brokerAddresses } from '../config/schema.ts';
 import { brokerOptions } from '../partOptions.ts';
 import { type Check, ok } from './checks.ts';
+import type { Configuration } from './configuration.ts';
 import { portProblem } from './ports.ts';
-import type { Setup } from './setup.ts';
 
 /** A check of each address of the broker. With `work`, it also does that there. */
 export function brokerChecks(
-  { config, log, secrets, findBroker }: Setup,
+  { config, log, secrets, findBroker }: Configuration,
   visitor: string,
   signal: AbortSignal,
   work?: (connection: Connection) => Promise<void>,

@@ -7,11 +7,11 @@ import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { HowFar } from '../cloud/readList.ts';
 import { readBody } from './callBody.ts';
+import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { readCall } from './operationCommands.ts';
 import { leave, ownClient, rejectedAccount } from './ownSession.ts';
 import { progressOn } from './progress.ts';
-import { setUp } from './setup.ts';
 
 /** `sonic2mqtt call OPERATION`: calls one cloud operation and prints the answer as JSON. */
 export async function call(context: CommandContext, command: Command, name: OperationName): Promise<number> {
@@ -21,9 +21,9 @@ export async function call(context: CommandContext, command: Command, name: Oper
   if (signal.aborted) return exitStatus.failed;
   if (read && 'fault' in read) command.error(`--body ${read.fault}`);
   const asked = readCall(command, name, read?.value);
-  const setup = await setUp(context, { level: 'warn' });
-  hideSecretsOf(asked, setup.secrets);
-  const client = ownClient(setup);
+  const configuration = await readConfiguration(context, { level: 'warn' });
+  hideSecretsOf(asked, configuration.secrets);
+  const client = ownClient(configuration);
   try {
     const answer = await (allPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
     await leave(client, signal);

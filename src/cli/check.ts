@@ -1,26 +1,21 @@
 import { CloudError } from '../cloud/errors.ts';
 import { ConfigError } from '../config/problems.ts';
 import { brokerChecks } from './brokerChecks.ts';
-import { type Finding, runChecks } from './checks.ts';
+import { reportTo, runChecks } from './checks.ts';
 import { cloudChecks } from './cloudChecks.ts';
+import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { machineChecks } from './machineChecks.ts';
 import { leave, ownClient } from './ownSession.ts';
-import { progressOn } from './progress.ts';
-import { type Setup, setUp } from './setup.ts';
 
 /** `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each finding. */
 export async function check(context: CommandContext): Promise<number> {
   const { print, signal } = context;
-  const progress = progressOn(process.stderr);
-  const found = ({ check, outcome, words }: Finding) => {
-    progress.erase();
-    print(`${outcome.padEnd(4)} ${check}: ${words}`);
-  };
-  const report = { found, progress: (words: string) => progress.show(`…    ${words}`) };
-  let setup: Setup;
+  const report = reportTo(print);
+  const { found } = report;
+  let configuration: Configuration;
   try {
-    setup = await setUp(context, { level: 'error' });
+    configuration = await readConfiguration(context, { level: 'error' });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { problems } = error;
@@ -28,20 +23,19 @@ export async function check(context: CommandContext): Promise<number> {
     found({ check: 'configuration', outcome: 'FAIL', words: words.join('\n  ') });
     return exitStatus.badUsage;
   }
-  const { config, file, warnings } = setup;
+  const { config, file, warnings } = configuration;
   found({ check: 'configuration', outcome: 'OK', words: file ?? 'from the environment' });
   for (const words of warnings) found({ check: 'configuration', outcome: 'WARN', words });
 
-  const client = ownClient(setup);
+  const client = ownClient(configuration);
   // Checks in one row need those before them.
   const rows = [
     ...machineChecks(config).map((each) => [each]),
     cloudChecks(config, client),
-    ...brokerChecks(setup, 'check', signal).map((each) => [each]),
+    ...brokerChecks(configuration, 'check', signal).map((each) => [each]),
   ];
   const errors: unknown[] = [];
   for (const row of rows) if (!signal.aborted) errors.push(await runChecks(row, report, signal));
-  progress.erase();
   await leave(client, signal);
   if (signal.aborted) return exitStatus.failed;
   if (errors.some((error) => error instanceof CloudError && error.kind === 'auth'))

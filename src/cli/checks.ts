@@ -1,6 +1,7 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { aborted } from './context.ts';
 import { rejectedAccount } from './ownSession.ts';
+import { progressOn } from './progress.ts';
 
 /** One thing to check. What it throws is a finding too: `FAIL`. */
 export interface Check {
@@ -24,6 +25,18 @@ export interface Reporter {
   /** What is being done. The next words replace it. */
   readonly progress: (words: string) => void;
   readonly found: (finding: Finding) => void;
+}
+
+/** Prints a line for each finding. At a terminal it also shows what is being done. */
+export function reportTo(print: (line: string) => void): Reporter {
+  const progress = progressOn(process.stderr);
+  return {
+    progress: (words) => progress.show(`…    ${words}`),
+    found: ({ check, outcome, words }) => {
+      progress.erase();
+      print(`${outcome.padEnd(4)} ${check}: ${words}`);
+    },
+  };
 }
 
 /** Runs checks in turn until one fails or the signal aborts. Resolves to the error; null if all pass. */

@@ -6,8 +6,8 @@ import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { devicesNamedIn } from '../publishing/retainedScan.ts';
+import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { setUp } from './setup.ts';
 
 /** Readings in a row that find only what was deleted before. A cluster may need a moment, but no more of them. */
 const maxInVain = 2;
@@ -28,7 +28,7 @@ export async function cleanup(
   context: CommandContext,
   { force }: { readonly force?: true },
 ): Promise<number> {
-  const { config, log, secrets, findBroker } = await setUp(context, { level: 'warn' });
+  const { config, log, secrets, findBroker } = await readConfiguration(context, { level: 'warn' });
   const topics = topicsOf(config);
   const isOneOfSeveral = isShared(config.shard);
 

@@ -14,11 +14,11 @@ import { readState } from '../state/stateSchema.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Finding, runChecks } from './checks.ts';
 import { type Account, cloudChecks } from './cloudChecks.ts';
+import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { leave, ownClient } from './ownSession.ts';
 import { publicWords } from './publicWords.ts';
 import { readPublished } from './published.ts';
-import { type Setup, setUp } from './setup.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
 
 /** Somebody waits for the report. A check that has not ended by then is reported so. */
@@ -39,17 +39,17 @@ export async function diagnostics(context: CommandContext): Promise<number> {
     },
   };
   const print = (report: object) => context.print(JSON.stringify(report, null, 2));
-  let setup: Setup;
+  let configuration: Configuration;
   try {
-    setup = await setUp(context, { level: 'error' });
+    configuration = await readConfiguration(context, { level: 'error' });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     print({ ...about, configuration: { problems: error.problems.map(publicWords) } });
     return exitStatus.badUsage;
   }
-  const found = await look(setup, context);
+  const found = await look(configuration, context);
   if (context.signal.aborted) return exitStatus.failed;
-  print({ ...about, ...(await reportOn(setup, found, context)) });
+  print({ ...about, ...(await reportOn(configuration, found, context)) });
   return exitStatus.done;
 }
 
@@ -61,13 +61,13 @@ interface Found {
   readonly bridge: Tree | null;
 }
 
-async function look(setup: Setup, context: CommandContext): Promise<Found> {
-  const { config } = setup;
+async function look(configuration: Configuration, context: CommandContext): Promise<Found> {
+  const { config } = configuration;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
-  const client = ownClient(setup);
+  const client = ownClient(configuration);
   const account: Account = {};
   let bridge: Tree | null = null;
-  const broker = brokerChecks(setup, 'diagnostics', signal, async (connection) => {
+  const broker = brokerChecks(configuration, 'diagnostics', signal, async (connection) => {
     bridge ??= await readPublished(connection, topicsOf(config));
   });
   const rows = [cloudChecks(config, client, account), ...broker.map((each) => [each])];
@@ -81,7 +81,11 @@ async function look(setup: Setup, context: CommandContext): Promise<Found> {
   return { check, account, bridge };
 }
 
-async function reportOn({ config, file }: Setup, found: Found, { env }: CommandContext): Promise<object> {
+async function reportOn(
+  { config, file }: Configuration,
+  found: Found,
+  { env }: CommandContext,
+): Promise<object> {
   const check = found.check.map((finding) => ({ ...finding, words: publicWords(finding.words) }));
   const files = await keptFiles(config.data_dir);
   return {

@@ -2,13 +2,13 @@ import { systemClock } from '../base/clock.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { clientOptions } from '../partOptions.ts';
-import type { Setup } from './setup.ts';
+import type { Configuration } from './configuration.ts';
 
 const signOutLimitMs = 3_000;
 const hurriedSignOutLimitMs = 700;
 
 /** A client with a session of its own: it must not disturb the bridge's. */
-export function ownClient({ config, log, secrets }: Setup): CloudClient {
+export function ownClient({ config, log, secrets }: Configuration): CloudClient {
   const options = clientOptions(config, log, secrets, systemClock);
   const client = new CloudClient({ ...options, memory: { load: () => null, save: () => {} } });
   // Not the signal of the command: once that is interrupted, there is a session to be signed out.

@@ -100,6 +100,13 @@ async function createProgram(
     onEnd(await check(contextOf()));
   });
 
+  add('setup', 'Ask for the account and the broker, test them, and write the configuration file').action(
+    async () => {
+      const { setup } = await import('./setup.ts');
+      onEnd(await setup(contextOf()));
+    },
+  );
+
   const call = add('call', 'Call one cloud operation and print the answer as JSON');
   if (argv.includes('call')) {
     const { addOperations } = await import('./operationCommands.ts');

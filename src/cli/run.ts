@@ -2,12 +2,12 @@ import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import { version } from '../base/version.ts';
 import { Daemon } from '../daemon.ts';
+import { readConfiguration } from './configuration.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
-import { setUp } from './setup.ts';
 
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
-  const { config, file, log, secrets, findBroker, warnings } = await setUp(context);
+  const { config, file, log, secrets, findBroker, warnings } = await readConfiguration(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const words of warnings) log.warn(words);
   endOnMistake(log);

@@ -1,75 +1,106 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createLog, type Log, type LogLevel } from '../base/log.ts';
-import { Secrets } from '../base/secrets.ts';
-import type { BrokerFinder } from '../broker/clientOptions.ts';
-import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
-import type { App } from '../config/app.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
-import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
-import { secretsOf } from '../config/secrets.ts';
-import { configWarnings } from '../config/warnings.ts';
-import type { CommandContext } from './context.ts';
+import type { Given } from '../config/load.ts';
+import { ConfigError } from '../config/problems.ts';
+import { systemDisk } from '../state/disk.ts';
+import { type Answers, configFileOf, findUsualBroker, givenBy } from './answers.ts';
+import { brokerChecks } from './brokerChecks.ts';
+import { type Reporter, reportTo, runChecks } from './checks.ts';
+import { cloudChecks } from './cloudChecks.ts';
+import { type Configuration, readConfiguration } from './configuration.ts';
+import { type CommandContext, exitStatus } from './context.ts';
+import { leave, ownClient } from './ownSession.ts';
+import { InputEnded, openTerminal, type Terminal } from './terminal.ts';
 
-/** What every command that uses the configuration starts from. */
-export interface Setup {
-  readonly config: Config;
-  /** Null when only the environment was used. */
-  readonly file: string | null;
-  readonly log: Log;
-  readonly secrets: Secrets;
-  /** Where the broker is, if that is not for the configuration to say. */
-  readonly findBroker?: BrokerFinder | undefined;
-  /** What a valid configuration lets strangers do, one line for each, with options as the user knows them. */
-  readonly warnings: readonly string[];
+/** `sonic2mqtt setup`: asks for the account and the broker, tests both, and writes the configuration file. */
+export async function setup(context: CommandContext): Promise<number> {
+  const { print, complain, signal, env, cwd, configFile } = context;
+  const file = resolve(cwd, configFile ?? (env[fileVariable] || 'config.yaml'));
+  if (existsSync(file)) {
+    complain(`${file} exists already. Edit it, or move it away and start setup again.`);
+    return exitStatus.badUsage;
+  }
+  print('Setup asks for your account and your MQTT broker, and tests both. Ctrl+C ends it.');
+  const terminal = openTerminal(signal);
+  try {
+    const answers = await askForAll(terminal, context, file);
+    // Whole or not at all, and for its owner only.
+    await systemDisk.write(file, configFileOf(answers));
+    print(`\nSaved ${file}. Only you can read it.\nStart the bridge with: sonic2mqtt run`);
+    return exitStatus.done;
+  } catch (error) {
+    complain(error instanceof InputEnded ? 'Setup was stopped. Nothing was saved.' : errorMessage(error));
+    return exitStatus.failed;
+  } finally {
+    terminal.close();
+  }
 }
 
-const operations = Object.fromEntries(
-  operationNames.map((name) => [name, paramNames(operationRow(name).path)]),
-);
+const nothing: Answers = {
+  email: '',
+  password: '',
+  broker: 'localhost',
+  brokerUsername: '',
+  brokerPassword: '',
+};
 
-/** Reads the configuration and makes the log; throws ConfigError. */
-export async function setUp(
-  { configFile: file, logLevel, env, cwd }: CommandContext,
-  quiet: { readonly level?: LogLevel } = {},
-): Promise<Setup> {
-  const app = await readAppOf(file, env, cwd);
-  const loaded = loadConfig({ file, env, cwd, operations, given: app?.given });
-  const secrets = new Secrets();
-  for (const secret of secretsOf(loaded.config)) secrets.add(secret);
-  const { log } = loaded.config;
-  return {
-    ...loaded,
-    log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
-    secrets,
-    findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
-    warnings: configWarnings(loaded.config).map(app?.given.inWords ?? ((words) => words)),
-  };
+async function askForAll(terminal: Terminal, context: CommandContext, file: string): Promise<Answers> {
+  const { print } = context;
+  const test = (answers: Answers, checks: Checks) => testAnswers(givenBy(answers, file), context, checks);
+  let answers = nothing;
+  let outcome: Outcome;
+  do {
+    print('\nYour account, as in the vendor’s app:');
+    const email = await terminal.ask('E-mail', answers.email);
+    const password = await terminal.askHidden('Password');
+    answers = { ...answers, email, password };
+  } while ((await test(answers, accountChecks)) !== 'passed');
+
+  let broker = (await findUsualBroker()) ?? '';
+  print('\nThe MQTT broker that Home Assistant uses, for example mqtt://192.168.1.2:1883:');
+  if (broker !== '') print(`A broker answers at ${broker}. Press Enter to use it.`);
+  do {
+    broker = await terminal.ask('Broker', broker);
+    const brokerUsername = await terminal.ask('User name (empty for none)', answers.brokerUsername);
+    const brokerPassword = brokerUsername === '' ? '' : await terminal.askHidden('Password');
+    answers = { ...answers, broker, brokerUsername, brokerPassword };
+    outcome = await test(answers, brokerOnly);
+    // The broker may start later than this.
+  } while (outcome !== 'passed' && !(outcome === 'failed' && (await isKept(terminal))));
+  return answers;
 }
 
-const tokenVariable = 'SUPERVISOR_TOKEN';
-
-/** What the app's page in Home Assistant says, where the program runs as an app; else null. Loaded only there. */
-async function readAppOf(
-  file: string | undefined,
-  env: CommandContext['env'],
-  cwd: string,
-): Promise<App | null> {
-  const options = resolve(cwd, 'options.json');
-  const isApp = env[tokenVariable] && file === undefined && !env[fileVariable] && existsSync(options);
-  return isApp ? (await import('../config/app.ts')).readApp(options, env) : null;
+async function isKept(terminal: Terminal): Promise<boolean> {
+  return /^y/i.test(await terminal.ask('Use this broker all the same? y or n', 'n'));
 }
 
-async function brokerFinder(
-  { broker }: App,
-  env: CommandContext['env'],
-  secrets: Secrets,
-): Promise<BrokerFinder> {
-  const { askForBroker, supervisorUrl } = await import('../config/supervisor.ts');
-  const token = env[tokenVariable] ?? '';
-  secrets.add(token);
-  const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
-  const learned = (password: string) => secrets.add(password);
-  return (signal) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, signal);
+/** Runs some checks; resolves to the error of the first that fails, or null. */
+type Checks = (configuration: Configuration, report: Reporter, signal: AbortSignal) => Promise<unknown>;
+
+const accountChecks: Checks = async (configuration, report, signal) => {
+  const client = ownClient(configuration);
+  const error = await runChecks(cloudChecks(configuration.config, client), report, signal);
+  await leave(client, signal);
+  return error;
+};
+
+const brokerOnly: Checks = (configuration, report, signal) =>
+  runChecks(brokerChecks(configuration, 'setup', signal), report, signal);
+
+/** Invalid: no configuration can have these answers. */
+type Outcome = 'passed' | 'failed' | 'invalid';
+
+/** Tests answers and prints what was found. */
+async function testAnswers(answers: Given, context: CommandContext, checks: Checks): Promise<Outcome> {
+  try {
+    const configuration = await readConfiguration(context, { level: 'error' }, answers);
+    const error = await checks(configuration, reportTo(context.print), context.signal);
+    return error === null ? 'passed' : 'failed';
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const problem of error.problems) context.print(`FAIL ${problem}`);
+    return 'invalid';
+  }
 }

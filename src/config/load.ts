@@ -47,7 +47,7 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const { settings, unknown } = readEnvironment(env);
   if (!given && settings.length + unknown.length + parsed.problems.length === 0) {
     if (source === null) {
-      throw new ConfigError([`No configuration found. Copy config.example.yaml to ${path} and fill it in`]);
+      throw new ConfigError([`No configuration found at ${path}. Run sonic2mqtt setup to write it`]);
     }
     if (parsed.value === null) {
       throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);

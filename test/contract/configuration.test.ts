@@ -192,7 +192,7 @@ describe('the file', () => {
   it('or else the one thing that is missing is told, in one line', () => {
     const cwd = join(folder, 'empty');
     expect(problemsOf(() => loadConfig({ env: {}, cwd }))).toEqual([
-      `No configuration found. Copy config.example.yaml to ${join(cwd, 'config.yaml')} and fill it in`,
+      `No configuration found at ${join(cwd, 'config.yaml')}. Run sonic2mqtt setup to write it`,
     ]);
     for (const text of ['', '# nothing yet\n']) {
       const file = join(folder, 'nothing.yaml');

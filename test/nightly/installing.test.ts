@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
@@ -23,6 +23,8 @@ async function startHome() {
       'mqtt://localhost:1883': broker.url,
     },
     secret: demoCredentials.password,
+    answers: [demoCredentials.email, demoCredentials.password, broker.url, ''],
+    env: { SONIC2MQTT_CLOUD__BASE_URL: simulator.url },
   });
   return { simulator, mqtt, machine, sonicId: simulator.world.sonics.ids[0] ?? '' };
 }
@@ -65,11 +67,16 @@ describe.runIf(process.platform === 'linux')(
     });
 
     it('Raspberry Pi or Linux', async () => {
-      const { mqtt, machine, sonicId } = await startHome();
+      const { simulator, mqtt, machine, sonicId } = await startHome();
       const said = await machine.run(documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux'));
       expect(said).toContain('MQTT broker: connected to');
       expect(machine.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
-      expect(statSync(machine.place('/etc/sonic2mqtt/config.yaml')).mode & 0o777).toBe(0o600);
+      const file = machine.place('/etc/sonic2mqtt/config.yaml');
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      writeFileSync(
+        file,
+        readFileSync(file, 'utf8').replace('cloud:', `cloud:\n  base_url: ${simulator.url}`),
+      );
       const service = startUnit(machine, 'sonic2mqtt');
       await closeValve(mqtt, sonicId).catch((error: Error) => {
         throw new Error(`${error.message}\n${service.output}`);

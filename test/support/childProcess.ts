@@ -54,10 +54,12 @@ export function atTestEnd(callback: () => unknown): void {
 export function startProcess(
   command: string,
   args: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; cwd?: string; outlivesTest?: boolean } = {},
+  options: { env?: NodeJS.ProcessEnv; cwd?: string; outlivesTest?: boolean; input?: string | undefined } = {},
 ): RunningProcess {
-  const { outlivesTest = false, ...spawnOptions } = options;
-  const child = spawn(command, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { outlivesTest = false, input = '', ...spawnOptions } = options;
+  const child = spawn(command, args, { ...spawnOptions, stdio: ['pipe', 'pipe', 'pipe'] });
+  // It may end without reading.
+  child.stdin.on('error', () => {}).end(input);
   const forget = atRunEnd(() => void child.kill('SIGKILL'));
   let stdout = '';
   let stderr = '';

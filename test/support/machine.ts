@@ -45,6 +45,10 @@ export interface Machine {
 export function startMachine(user: {
   readonly typed: Readonly<Record<string, string>>;
   readonly secret: string;
+  /** The answers to `setup`. */
+  readonly answers?: readonly string[];
+  /** What the environment says besides. */
+  readonly env?: Readonly<Record<string, string>>;
 }): Machine {
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);
@@ -88,10 +92,13 @@ export function startMachine(user: {
     npm_config_yes: 'true',
     npm_config_update_notifier: 'false',
     npm_config_loglevel: 'error',
+    ...user.env,
   };
+  const input = user.answers?.map((answer) => `${answer}\n`).join('');
   const place = (path: string) => join(folder, path);
   const here = (commands: string) => commands.replace(/(?<=\s)\/(?=etc\/)/g, `${folder}/`);
-  const start = (commands: string) => startProcess('sh', ['-euc', here(commands)], { cwd: checkout, env });
+  const start = (commands: string) =>
+    startProcess('sh', ['-euc', here(commands)], { cwd: checkout, env, input });
   return {
     folder,
     checkout,

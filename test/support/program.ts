@@ -31,13 +31,20 @@ export function temporaryFolder(): string {
  */
 export function startProgram(
   args: readonly string[],
-  options: { env?: Record<string, string>; cwd?: string; config?: object; outlivesTest?: boolean } = {},
+  options: {
+    env?: Record<string, string>;
+    cwd?: string;
+    config?: object;
+    outlivesTest?: boolean;
+    /** What is typed. */
+    input?: string;
+  } = {},
 ): RunningProgram {
   const cwd = options.cwd ?? temporaryFolder();
   if (options.config) writeFileSync(join(cwd, 'config.yaml'), stringify(options.config));
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SONIC2MQTT_'));
   const env = { ...Object.fromEntries(inherited), NO_COLOR: '1', ...options.env };
-  const { outlivesTest = false } = options;
-  const running = startProcess(process.execPath, [mainFile, ...args], { cwd, env, outlivesTest });
+  const { outlivesTest = false, input } = options;
+  const running = startProcess(process.execPath, [mainFile, ...args], { cwd, env, outlivesTest, input });
   return Object.assign(running, { cwd });
 }

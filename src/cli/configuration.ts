@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createLog, type Log, type LogLevel } from '../base/log.ts';
+import { Secrets } from '../base/secrets.ts';
+import type { BrokerFinder } from '../broker/clientOptions.ts';
+import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
+import type { App } from '../config/app.ts';
+import { fileVariable } from '../config/environment.ts';
+import { type Given, loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
+import { configWarnings } from '../config/warnings.ts';
+import type { CommandContext } from './context.ts';
+
+/** What every command that uses the configuration starts from. */
+export interface Configuration {
+  readonly config: Config;
+  /** Null when only the environment was used. */
+  readonly file: string | null;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  /** Where the broker is, if that is not for the configuration to say. */
+  readonly findBroker?: BrokerFinder | undefined;
+  /** What a valid configuration lets strangers do, one line for each, with options as the user knows them. */
+  readonly warnings: readonly string[];
+}
+
+const operations = Object.fromEntries(
+  operationNames.map((name) => [name, paramNames(operationRow(name).path)]),
+);
+
+/** Reads the configuration, or takes these answers in place of the file, and makes the log; throws ConfigError. */
+export async function readConfiguration(
+  { configFile: file, logLevel, env, cwd }: CommandContext,
+  quiet: { readonly level?: LogLevel } = {},
+  answers?: Given,
+): Promise<Configuration> {
+  const app = answers ? null : await readAppOf(file, env, cwd);
+  const loaded = loadConfig({ file, env, cwd, operations, given: answers ?? app?.given });
+  const secrets = new Secrets();
+  for (const secret of secretsOf(loaded.config)) secrets.add(secret);
+  const { log } = loaded.config;
+  return {
+    ...loaded,
+    log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
+    secrets,
+    findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
+    warnings: configWarnings(loaded.config).map(app?.given.inWords ?? ((words) => words)),
+  };
+}
+
+const tokenVariable = 'SUPERVISOR_TOKEN';
+
+/** What the app's page in Home Assistant says, where the program runs as an app; else null. Loaded only there. */
+async function readAppOf(
+  file: string | undefined,
+  env: CommandContext['env'],
+  cwd: string,
+): Promise<App | null> {
+  const options = resolve(cwd, 'options.json');
+  const isApp = env[tokenVariable] && file === undefined && !env[fileVariable] && existsSync(options);
+  return isApp ? (await import('../config/app.ts')).readApp(options, env) : null;
+}
+
+async function brokerFinder(
+  { broker }: App,
+  env: CommandContext['env'],
+  secrets: Secrets,
+): Promise<BrokerFinder> {
+  const { askForBroker, supervisorUrl } = await import('../config/supervisor.ts');
+  const token = env[tokenVariable] ?? '';
+  secrets.add(token);
+  const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
+  const learned = (password: string) => secrets.add(password);
+  return (signal) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, signal);
+}

@@ -1,0 +1,49 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+
+/** Thrown where an answer was wanted and the input has ended, by Ctrl+C or at the end of a pipe. */
+export class InputEnded extends Error {}
+
+/** Somebody who answers questions. */
+export interface Terminal {
+  /** Asks, and proposes an answer that Enter takes. */
+  ask(question: string, proposal?: string): Promise<string>;
+  /** The same without showing what is typed. */
+  askHidden(question: string): Promise<string>;
+  close(): void;
+}
+
+/** Questions on standard output, answers from standard input: a person's, or the lines of a pipe. */
+export function openTerminal(signal: AbortSignal): Terminal {
+  const { stdin, stdout } = process;
+  let isHidden = false;
+  // The terminal shows what is typed by writing it here.
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (!isHidden) stdout.write(chunk);
+      done();
+    },
+  });
+  const reader = createInterface({ input: stdin, output, terminal: stdin.isTTY === true, signal });
+  // Lines that come before their question are kept for it.
+  const lines = reader[Symbol.asyncIterator]();
+  const read = async (prompt: string, isSecret: boolean) => {
+    reader.setPrompt(prompt);
+    reader.prompt();
+    isHidden = isSecret;
+    const { value, done } = await lines.next();
+    isHidden = false;
+    // Neither a pipe nor a hidden answer has ended the line.
+    if (isSecret || !stdin.isTTY) stdout.write('\n');
+    if (done) throw new InputEnded();
+    return String(value);
+  };
+  return {
+    async ask(question, proposal = '') {
+      const answer = await read(proposal === '' ? `${question}: ` : `${question} [${proposal}]: `, false);
+      return answer.trim() || proposal;
+    },
+    askHidden: (question) => read(`${question} (not shown): `, true),
+    close: () => reader.close(),
+  };
+}

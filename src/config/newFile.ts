@@ -1,0 +1,14 @@
+import { stringify } from 'yaml';
+import type { Tree } from './tree.ts';
+
+const head = `# Configuration of sonic2mqtt. All other options have defaults:
+# https://github.com/sonic2mqtt/sonic2mqtt/blob/main/docs/reference/options.md
+
+`;
+
+/** The text of a new configuration file with these options. Values are quoted, so that none means anything else in YAML. */
+export function newConfigFile(options: Tree): string {
+  return (
+    head + stringify(options, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 })
+  );
+}

@@ -1,0 +1,68 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startBridge } from '../support/bridge.ts';
+import { runProgram } from '../support/callProgram.ts';
+import { freePort } from '../support/ports.ts';
+import { temporaryFolder } from '../support/program.ts';
+
+const bridge = await startBridge({ isStarted: false });
+const { email, password, base_url: cloudUrl } = Object(bridge.config['cloud']);
+const brokerUrl: string = Object(bridge.config['mqtt']).url;
+
+/** Answers the questions of `setup` in a new folder. */
+async function setUp(answers: readonly string[], cwd = temporaryFolder()) {
+  const input = answers.map((answer) => `${answer}\n`).join('');
+  const env = { SONIC2MQTT_CLOUD__BASE_URL: cloudUrl };
+  const run = await runProgram(['setup'], { cwd, env, input });
+  return { ...run, cwd, file: join(cwd, 'config.yaml') };
+}
+
+describe('sonic2mqtt setup', () => {
+  it('asks until account and broker work, and writes a configuration that check accepts', async () => {
+    const nobody = `localhost:${await freePort()}`;
+    const account = [email, 'wrong', 'not an e-mail', password, email, password];
+    const { code, stdout, stderr, file, cwd } = await setUp([...account, nobody, '', 'n', brokerUrl, '']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('FAIL sign-in: the cloud does not accept the e-mail or the password');
+    expect(stdout).toContain('FAIL E-mail: must be an e-mail address');
+    expect(stdout).toContain(`FAIL MQTT broker: mqtt://${nobody}: connection refused`);
+    expect(stdout).toContain(`Saved ${file}.`);
+    expect(parse(readFileSync(file, 'utf8'))).toEqual({
+      cloud: { email, password },
+      mqtt: { url: brokerUrl },
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const checked = await runProgram(['check'], { cwd, env: { SONIC2MQTT_CLOUD__BASE_URL: cloudUrl } });
+    expect(checked).toMatchObject({ code: 0, stdout: expect.not.stringContaining('FAIL') });
+  });
+
+  it('takes a broker that is away if that is wanted', async () => {
+    const nobody = `mqtt://localhost:${await freePort()}`;
+    const { code, file } = await setUp([email, password, nobody, 'home', '#: "', 'y']);
+    expect(code).toBe(0);
+    expect(parse(readFileSync(file, 'utf8')).mqtt).toEqual({
+      url: nobody,
+      username: 'home',
+      password: '#: "',
+    });
+  });
+
+  it('writes nothing if it is stopped', async () => {
+    const { code, stderr, file } = await setUp([email, password]);
+    expect([code, stderr]).toEqual([1, 'Setup was stopped. Nothing was saved.\n']);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('leaves a configuration alone that is there', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'config.yaml'), 'mine');
+    const { code, stderr, file } = await setUp([], cwd);
+    expect([code, stderr]).toEqual([
+      2,
+      `${file} exists already. Edit it, or move it away and start setup again.\n`,
+    ]);
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+});
