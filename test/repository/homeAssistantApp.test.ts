@@ -41,7 +41,8 @@ describe('config.yaml of the app', () => {
   });
 
   it('asks for no right that it does not need', () => {
-    const known = ['name', 'version', 'slug', 'description', 'arch', 'homeassistant', 'startup', 'boot'];
+    const described = ['name', 'version', 'slug', 'url', 'description'];
+    const known = [...described, 'arch', 'homeassistant', 'startup', 'boot'];
     const others = Object.keys(app).filter((key) => !known.includes(key));
     expect(others).toEqual([
       ...['services', 'map', 'ingress', 'ingress_port', 'panel_icon', 'ports', 'options', 'schema'],
