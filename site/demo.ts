@@ -17,6 +17,10 @@ interface RecordedEvent {
   readonly data: string;
 }
 
+/** A file beside the page: as HTML, a script, a style sheet and a manifest name it. */
+const named =
+  /<(?:link|script|img)\b[^>]* (?:href|src)="([\w./-]+)"|\bimport\b[^;]*?'(\.\/[\w.-]+)'|\burl\(['"]?([\w./-]+)|"src": *"([\w./-]+)"/g;
+
 const [port, httpPort] = [await freePort(), await freePort()];
 const address = `http://127.0.0.1:${httpPort}/`;
 const demo = spawn(
@@ -29,21 +33,26 @@ const demo = spawn(
 try {
   await untilReady();
   mkdirSync(folder, { recursive: true });
-  const page = await get('');
-  for (const name of new Set(filesOf(page))) save(name, await get(name));
-  save('status.json', await get('status.json'));
-  save('events.json', JSON.stringify(await recordEvents()));
-  save('index.html', onSite(page));
+  await saveAll(['index.html', 'status.json']);
+  writeFileSync(join(folder, 'events.json'), JSON.stringify(await recordEvents()));
   cpSync(new URL('replay.js', import.meta.url), join(folder, 'replay.js'));
 } finally {
   demo.kill();
 }
 
-/** The files beside the page that it loads. */
-function filesOf(page: string): string[] {
-  return [...page.matchAll(/<(?:link|script|img)\b[^>]* (?:href|src)="([^":]+)"/g)].map(
-    ([, name = '']) => name,
-  );
+/** Saves files as the program serves them, and the files that these name. */
+async function saveAll(names: readonly string[]): Promise<void> {
+  const wanted = new Set(names);
+  for (const name of wanted) {
+    const answer = await fetch(`${address}${name.replace('index.html', '')}`);
+    if (!answer.ok) throw new Error(`The demo answers ${answer.status} for /${name}`);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const text = /\.(html|css|js|webmanifest)$/.test(name) ? bytes.toString() : '';
+    for (const [, html, script, style, manifest] of text.matchAll(named)) {
+      wanted.add((html ?? script ?? style ?? manifest ?? '').replace(/^\.\//, ''));
+    }
+    writeFileSync(join(folder, name), name === 'index.html' ? onSite(text) : bytes);
+  }
 }
 
 /** The page with its recording, a way back, and a sign that this is no real home. */
@@ -88,16 +97,6 @@ async function untilReady(): Promise<void> {
     await sleep(500);
   }
   throw new Error('The demo was not ready within a minute');
-}
-
-async function get(name: string): Promise<string> {
-  const answer = await fetch(`${address}${name}`);
-  if (!answer.ok) throw new Error(`The demo answers ${answer.status} for /${name}`);
-  return answer.text();
-}
-
-function save(name: string, text: string): void {
-  writeFileSync(join(folder, name), text);
 }
 
 function freePort(): Promise<number> {
