@@ -29,8 +29,9 @@ const missing = pagesIn('docs').filter((page) => !listed.includes(page));
 if (missing.length > 0)
   throw new Error(`Name these pages in site/.vitepress/config.ts: ${missing.join(', ')}`);
 
-// GitHub Pages serves a project under the name of its repository, also that of a fork.
-const base = `/${process.env['GITHUB_REPOSITORY']?.split('/')[1] ?? 'sonic2mqtt'}/`;
+// GitHub Pages serves a project under its owner and the name of its repository, also that of a fork.
+const [owner, repository] = (process.env['GITHUB_REPOSITORY'] ?? 'sonic2mqtt/sonic2mqtt').split('/');
+const base = `/${repository}/`;
 
 export default defineConfig({
   title: 'sonic2mqtt',
@@ -41,6 +42,7 @@ export default defineConfig({
   outDir: 'dist',
   cacheDir: 'node_modules/.cache',
   cleanUrls: true,
+  sitemap: { hostname: `https://${owner}.github.io${base}` },
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
 
   // Curly brackets in headings are part of a topic, not attributes.
