@@ -257,7 +257,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'binary_sensor',
     key: 'radio_connection',
-    name: 'Connection to hub',
+    name: 'Connection',
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
