@@ -27,7 +27,7 @@ async function checkFolder(folder: string): Promise<readonly Found[]> {
     if (!isThere) await rmdir(folder);
   } catch (error) {
     throw new Error(
-      `cannot write to ${folder} (${describeDiskError(error)}). Usage totals are lost on restart`,
+      `cannot write to ${folder} (${describeDiskError(error)}). Water totals will start again after a restart`,
     );
   }
   return ok(`${folder} is writable`);

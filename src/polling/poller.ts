@@ -20,6 +20,7 @@ import {
   type PollFailure,
   type PollName,
   PollStatuses,
+  pollLabels,
   pollNames,
   sonicPolls,
   toProblem,
@@ -227,7 +228,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (this.#stopping.signal.aborted) return true;
       failure = this.#toFailure(error);
       if (!(error instanceof CloudError))
-        this.#log.error({ err: error }, `Internal error: cannot poll ${poll}`);
+        this.#log.error({ err: error }, `Internal error: cannot read ${pollLabels[poll]}`);
     }
     statuses.end(poll, startedAt, failure);
     if (failure?.isInDoubt) this.#log.debug(`Reading ${poll} again soon: ${failure.message}`);

@@ -338,8 +338,7 @@ export class StateFile {
   #noteProblem(reason: string | null): void {
     const wasProblem = this.#problem !== null;
     this.#problem =
-      reason &&
-      `cannot write to the folder (${reason}). Usage totals and the session will be lost on restart`;
+      reason && `cannot write to the folder (${reason}). Water totals will start again after a restart`;
     if (this.#problem !== null) {
       this.#isDirty = true;
       this.#saveIn(retryDelayMs);

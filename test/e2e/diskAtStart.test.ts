@@ -38,7 +38,7 @@ interface Case {
 }
 
 const isReplacedByBackup = /kept as .*state\.json\.unreadable\. \S+state\.json\.bak of 20\S+Z replaces it/;
-const cannotBeUsed = /cannot write to the folder .* will be lost on restart/;
+const cannotBeUsed = /cannot write to the folder .* will start again after a restart/;
 
 const cases: Readonly<Record<string, Case>> = {
   'is whole': { damage: () => {}, words: null, isRead: true },

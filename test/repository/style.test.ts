@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { readSpoken } from '../support/spokenLines.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -12,10 +13,10 @@ const pages = [
     .map((name) => `docs/${name}`),
 ];
 
-/** The pages to look something up; messages are quoted and explained as the program changes. */
-const references = ['docs/reference', 'docs/internals']
-  .flatMap((folder) => readdirSync(`${project}${folder}`).map((name) => `${folder}/${name}`))
-  .filter((page) => page !== 'docs/reference/messages.md');
+/** The pages to look something up. */
+const references = ['docs/reference', 'docs/internals'].flatMap((folder) =>
+  readdirSync(`${project}${folder}`).map((name) => `${folder}/${name}`),
+);
 
 type PlainWord = readonly [RegExp, string];
 
@@ -27,7 +28,7 @@ const vendorWords: readonly PlainWord[] = [
   [/\bthings?\b/i, 'the noun'],
 ];
 
-/** Words with a plainer one beside them. `Connection to hub lost` is the name of an entity. */
+/** Words with a plainer one beside them. `Connection to hub lost` is the name of an entity, `connection refused` of an error. */
 const words: readonly PlainWord[] = [
   [
     /\b(?:away|gone|(?<!Connection to (?:hub|cloud) )lost|silent|not there)\b|\b(?:is|are|was|were|goes) down\b/i,
@@ -35,7 +36,7 @@ const words: readonly PlainWord[] = [
   ],
   [/\b(?:poll\w*|crawl\w*|look(?:s|ed) at|ask(?:s|ed|ing)?)\b/i, 'read, request'],
   [/\b(?:tells?|told|telling|says?|said|saying|speaks? of)\b/i, 'report, show, log'],
-  [/\b(?:refus\w+|turn(?:s|ed)? away|not taken?)\b/i, 'reject'],
+  [/\b(?:(?<!connection )refus\w+|turn(?:s|ed)? away|not taken?)\b/i, 'reject'],
   [/\b(?:mend\w*|withdr\w+|sweep\w*|swept)\b/i, 'fix, remove'],
   [
     /\b(?:at first|for good|to the letter|anew|besides)\b|\bin all(?=[.,:]|$)/i,
@@ -50,7 +51,11 @@ const words: readonly PlainWord[] = [
 
 /** Each sentence of a page that has one of the words, with the one to write. */
 function foundIn(page: string, wanted: readonly PlainWord[]): string[] {
-  return sentencesIn(page).flatMap((sentence) =>
+  return wordsIn(sentencesIn(page), wanted);
+}
+
+function wordsIn(sentences: readonly string[], wanted: readonly PlainWord[]): string[] {
+  return sentences.flatMap((sentence) =>
     wanted.filter(([word]) => word.test(sentence)).map(([, plain]) => `${sentence} (write: ${plain})`),
   );
 }
@@ -87,6 +92,21 @@ it.each([...references.filter((page) => !page.includes('/internals/')), 'CHANGEL
   '%s has plain words',
   (page) => expect(foundIn(page, words)).toEqual([]),
 );
+
+describe('messages of the program', () => {
+  const messages = [...readSpoken(`${project}src`).lines.keys()];
+
+  it('have sentences of at most 25 words, and no semicolons', () => {
+    const sentences = messages.flatMap(sentencesOf);
+    expect(sentences.length).toBeGreaterThan(200);
+    expect(sentences.filter((sentence) => lengthOf(sentence) > 25)).toEqual([]);
+    expect(messages.filter((message) => /;(?! charset=)/.test(message))).toEqual([]);
+  });
+
+  it('have plain words, and one word for one thing', () => {
+    expect(wordsIn(messages, [...vendorWords, ...words])).toEqual([]);
+  });
+});
 
 describe.each(pages)('%s', (page) => {
   it('is at most 600 words beside its blocks of code, or 700 for the README', () => {
