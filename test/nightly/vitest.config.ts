@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     // The hostile tests are those of `npm test`, with far more histories.
-    include: ['test/nightly/*.test.ts', 'test/unit/**/hostile*.test.ts'],
+    include: ['test/nightly/*.test.ts', 'test/stories/hostile*.test.ts', 'test/unit/config/hostile.test.ts'],
     env: { HOSTILE_RUNS: '200' },
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],

@@ -3,6 +3,7 @@ import { createLog } from '../../src/base/log.ts';
 import { Secrets } from '../../src/base/secrets.ts';
 import type { Connect } from '../../src/broker/connect.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { secretsOf } from '../../src/config/secrets.ts';
 import { Daemon } from '../../src/daemon.ts';
 import { demoCredentials, type Simulator } from '../../src/simulator/simulator.ts';
 import type { VirtualBroker } from './virtualBroker.ts';
@@ -55,9 +56,14 @@ export class Machine {
     return this.#run !== null;
   }
 
-  /** How many callbacks the process waits for, and how many requests it has in flight. */
-  get load(): { readonly timers: number; readonly requests: number } {
-    return { timers: this.#run?.clock.waiting ?? 0, requests: this.#run?.cloud.inFlight ?? 0 };
+  /** How many callbacks the process waits for, and how many requests it has, and has had, in flight. */
+  get load(): { readonly timers: number; readonly requests: number; readonly mostRequests: number } {
+    const { clock, cloud } = this.#run ?? {};
+    return {
+      timers: clock?.waiting ?? 0,
+      requests: cloud?.inFlight ?? 0,
+      mostRequests: cloud?.mostInFlight ?? 0,
+    };
   }
 
   /** Resolves once this run has shown its devices. */
@@ -72,17 +78,18 @@ export class Machine {
     const cloudNow = () => epochMs + time.now;
     const clock = new ProcessClock(time, () => cloudNow() + this.wallErrorMs);
     const cloud = new VirtualCloud(simulator, clock, random, strike, tap, cloudNow);
-    const secrets = new Secrets();
     const output = {
       write: (line: string) => void (clock.isDead || logged(line.replace(/"time":"[^"]*",/, ''))),
     };
-    const log = createLog({ level: 'info', format: 'json', secrets, output });
     const parsed = configSchema.parse({
       ...config,
       cloud: { base_url: 'http://cloud.example.com', ...demoCredentials, ...config['cloud'] },
       mqtt: { url: 'mqtt://broker.example.com', ...config['mqtt'] },
       data_dir: '/data',
     });
+    const secrets = new Secrets();
+    for (const secret of secretsOf(parsed)) secrets.add(secret);
+    const log = createLog({ level: parsed.log.level, format: 'json', secrets, output });
     const daemon = new Daemon(parsed, log, secrets, {
       clock,
       random,

@@ -28,8 +28,18 @@ export type RequestFault =
   | 'limited'
   | 'denied';
 
-/** What becomes of a request: nothing out of the ordinary, a fault, or an answer that the cloud never gave. */
-export type Strike = (request: SeenRequest) => RequestFault | Answer | null;
+/** What becomes of a request: nothing out of the ordinary, a fault, or another answer than the cloud's. */
+export type Strike = (request: SeenRequest) => RequestFault | Answer | Twist | null;
+
+/** Makes another answer of the one that the cloud gave. */
+export type Twist = (good: Answer) => TwistedAnswer;
+
+/** An answer of any bytes. */
+export interface TwistedAnswer extends Omit<Answer, 'text'> {
+  readonly text: string | Buffer;
+  /** The connection breaks behind the body. */
+  readonly isCut?: boolean;
+}
 
 /** A request as the cloud saw it. */
 export interface SeenRequest {
@@ -50,7 +60,7 @@ export interface CloudTap {
   /** The cloud judged a request, and did what it asks unless its status says otherwise. */
   readonly judged: (request: SeenRequest, answer: Answer) => void;
   /** The whole answer has reached the process. */
-  readonly answered: (request: SeenRequest, answer: Answer) => void;
+  readonly answered: (request: SeenRequest, answer: TwistedAnswer) => void;
   /** Of the answer no more than the status and a part arrives. */
   readonly torn: (request: SeenRequest, status: number) => void;
 }
@@ -150,6 +160,8 @@ export class VirtualCloud extends Dispatcher {
             return;
           }
           handler.onResponseStart?.(controller, answer.status, answer.headers);
+          // Whoever has heard enough hangs up within the call.
+          if (isOver) return;
           const bytes = Buffer.from(answer.text);
           if ((fault === 'truncated' || fault === 'stalled') && bytes.length > 1) {
             handler.onResponseData?.(controller, bytes.subarray(0, bytes.length >> 1));
@@ -157,8 +169,10 @@ export class VirtualCloud extends Dispatcher {
             if (fault === 'truncated') fail('UND_ERR_SOCKET');
             return;
           }
-          over();
           if (bytes.length > 0) handler.onResponseData?.(controller, bytes);
+          if (answer.isCut) fail('ECONNRESET');
+          if (isOver) return;
+          over();
           this.#tap.answered(request, answer);
           handler.onResponseEnd?.(controller, {});
         });
@@ -166,9 +180,13 @@ export class VirtualCloud extends Dispatcher {
     });
   }
 
-  #answer(request: SeenRequest, options: Dispatcher.DispatchOptions, fault: ReturnType<Strike>): Answer {
+  #answer(
+    request: SeenRequest,
+    options: Dispatcher.DispatchOptions,
+    fault: ReturnType<Strike>,
+  ): TwistedAnswer {
     if (typeof fault === 'object' && fault !== null) return fault;
-    const own = fault && ownAnswers[fault]?.(this.#random, this.#clock);
+    const own = typeof fault === 'string' && ownAnswers[fault]?.(this.#random, this.#clock);
     if (own) return own;
     const headers = options.headers as Record<string, string>;
     const judged = this.#simulator.answer({
@@ -182,6 +200,7 @@ export class VirtualCloud extends Dispatcher {
     const date = new Date(this.#now()).toUTCString();
     const answer = { ...judged, headers: { ...judged.headers, date } };
     this.#tap.judged(request, answer);
+    if (typeof fault === 'function') return fault(answer);
     return fault === 'gateway-timeout-after' ? plain(504, 'the gateway lost its patience') : answer;
   }
 }

@@ -130,7 +130,8 @@ export class Watch {
       this.#judgedAt.set(request.number, this.#now());
       if (request.method !== 'GET' || request.operation?.startsWith('list_')) this.worldChanged();
     },
-    answered: (request, answer) => {
+    answered: (request, { text, ...rest }) => {
+      const answer = { ...rest, text: String(text) };
       this.#trace(`<- ${answer.status} ${request.method} ${request.target}`);
       this.#giveBackUnlessDone(request, answer.status);
       if (request.operation === 'sign_in') this.#checkSignIn(answer);

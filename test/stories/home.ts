@@ -1,5 +1,6 @@
 import { vi } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
+import type { Connect } from '../../src/broker/connect.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { Machine, type Place } from '../simulation/machine.ts';
@@ -68,6 +69,8 @@ export interface HomeOptions {
   readonly begins?: string;
   /** Whether mqtt.js itself speaks with the broker, in bytes, in which a script can meddle. */
   readonly isWired?: boolean;
+  /** Comes between the bridge and its connection. */
+  readonly tapDial?: (dial: Connect) => Connect;
 }
 
 /**
@@ -95,6 +98,10 @@ export class Home {
   onLinked: () => void = () => {};
   /** Told each message that the broker took. */
   onTaken: (message: TakenMessage) => void = () => {};
+  /** Told each line of the log, as JSON. */
+  onLogged: (line: string) => void = () => {};
+  /** Told each message that the bridge handed to its connection. */
+  onHandedOver: (message: TakenMessage) => void = () => {};
   readonly #place: Place;
   readonly #worldClock: Clock;
   readonly propertyId: string;
@@ -106,6 +113,7 @@ export class Home {
     config = {},
     begins = '2026-03-02T09:00:00Z',
     isWired = false,
+    tapDial,
   }: HomeOptions = {}) {
     const epochMs = Date.parse(begins);
     const { time } = this;
@@ -123,7 +131,7 @@ export class Home {
       ...cloud,
     });
     this.broker = new VirtualBroker(time, seededRandom(1), {
-      handedOver: () => {},
+      handedOver: (topic, payload, retain) => this.onHandedOver({ at: time.now, topic, payload, retain }),
       taken: (topic, payload, retain) => {
         const message = { at: time.now, topic, payload, retain };
         this.messages.push(message);
@@ -161,9 +169,13 @@ export class Home {
         answered: () => {},
         torn: () => {},
       },
-      logged: (line) => this.lines.push({ at: time.now, text: lineOf(line) }),
+      logged: (line) => {
+        this.lines.push({ at: time.now, text: lineOf(line) });
+        this.onLogged(line);
+      },
       config: config as Place['config'],
       ...(isWired && { dialFrom: (clock) => this.wire.dialFrom(clock) }),
+      ...(tapDial && { dialFrom: (clock) => tapDial(this.broker.dialFrom(clock)) }),
     };
     if (isWired) time.turnsToRest = 8;
     this.machine = new Machine(this.#place);

@@ -100,4 +100,7 @@ it.each([
   expect(last).toBeCloseTo(whole, 0);
   expect(seen[2 * hours]).toBeGreaterThan(whole * 0.4);
   expect(seen[2 * hours]).toBeLessThan(whole * 0.6);
+  // Who asks in the middle of the day for the first time finds its start all the same.
+  const noon = sonicAt(Date.parse(start) + 49 * quarterMs, zone);
+  expect(noon.daily().at(-1)).toEqual({ date: today?.date, liters: seen[49] });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { readingOf } from '../../../src/simulator/water.ts';
 import type { World } from '../../../src/simulator/world.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
@@ -160,9 +161,12 @@ describe('a world that lives', () => {
     expect(words.filter((word) => word.endsWith('true')).length).toBeLessThan(10);
   });
 
-  it('takes a reading about once a minute, and none while a radio link is lost', () => {
-    const { clock, simulator } = simulate();
-    const [, second = ''] = simulator.world.sonics.ids;
+  it.each([
+    ['of a sonic', 1],
+    ['of a Wi-Fi sonic', -1],
+  ])('takes a reading %s about once a minute, and none while a radio link is lost', (_, index) => {
+    const { clock, simulator } = simulate({ wifiSonics: 1 });
+    const second = simulator.world.thingIds.at(index) ?? '';
     const probedAt = () => simulator.world.telemetry(second)?.probed_at;
     const times = Array.from({ length: 60 }, () => {
       clock.advance(10_000);
@@ -172,8 +176,28 @@ describe('a world that lives', () => {
     expect(new Set(times).size).toBeLessThanOrEqual(11);
     simulator.world.dropRadio(second);
     const lost = probedAt();
-    clock.advance(59_000);
+    clock.advance(119_000);
     expect(probedAt()).toBe(lost);
+    simulator.world.connectRadio(second);
+    clock.advance(minuteMs);
+    expect(probedAt()).toBeGreaterThan(lost ?? Infinity);
+  });
+
+  it('has less pressure while water runs, and hardly another from reading to reading while none does', () => {
+    const readings = Array.from({ length: 12 * 60 }, (_, minute) => {
+      const at = { seed: 1, probedAt: Date.UTC(2025, 0, 15) + minute * minuteMs, probeMs: minuteMs };
+      const { pressure, water_flow } = readingOf({ ...at, valveIsOpen: true, isLeaking: false });
+      return { pressure: pressure ?? 0, flow: water_flow ?? 0 };
+    });
+    const resting = readings.filter(({ flow }) => flow === 0).map(({ pressure }) => pressure);
+    const running = readings.filter(({ flow }) => flow > 0).map(({ pressure }) => pressure);
+    expect(running.length).toBeGreaterThan(10);
+    expect(Math.max(...running)).toBeLessThan(Math.min(...resting) - 100);
+    expect(new Set(resting).size).toBeGreaterThan(10);
+    expect(Math.max(...resting) - Math.min(...resting)).toBeLessThanOrEqual(20);
+    const slow = readings.toSorted((left, right) => left.flow - right.flow).find(({ flow }) => flow > 0);
+    const fast = readings.reduce((most, each) => (each.flow > most.flow ? each : most));
+    expect(fast.pressure).toBeLessThan(slow?.pressure ?? 0);
   });
 
   it('tests each valve at the scheduled time of its property, or reports that it did not', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type BadAnswer, badAnswers, endless, withIds } from './badAnswers.ts';
 import { oddTexts, written } from './badJson.ts';
-import type { Twist } from './hostileHouse.ts';
+import type { Twist } from './hostileHome.ts';
 
 /** Which answers are bad, and how: each in turn, to the requests of an operation or to a share of all. */
 export interface BadSpell {

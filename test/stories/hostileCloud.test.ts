@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BadSpell, badSpells, knownSpells, twistOf } from '../../support/badSpells.ts';
-import { HostileHouse } from '../../support/hostileHouse.ts';
-import { changeRequests, difference, picture, violationsOf } from '../../support/hostileJudge.ts';
+import { type BadSpell, badSpells, knownSpells, twistOf } from './hostile/badSpells.ts';
+import { HostileHome } from './hostile/hostileHome.ts';
+import { changeRequests, difference, picture, violationsOf } from './hostile/hostileJudge.ts';
 
 /** How many histories of bad answers are tried, each with dozens of them. The nightly run tries many more. */
 const histories = Number(process.env['HOSTILE_RUNS'] ?? 10);
@@ -21,11 +21,11 @@ const noteRejection = (error: unknown) => void rejections.push(error);
 
 beforeAll(async () => {
   process.on('unhandledRejection', noteRejection);
-  const house = new HostileHouse();
-  await house.start();
-  await house.runFor(2 * minuteMs);
-  sane = picture(house);
-  house.end();
+  const home = new HostileHome();
+  await home.start();
+  await home.pass(2 * minuteMs);
+  sane = picture(home);
+  home.machine.kill();
 });
 
 afterAll(() => {
@@ -34,38 +34,38 @@ afterAll(() => {
 });
 
 /** What of the picture is not to be expected: a route that the cloud has denied once is not asked for again. */
-function missed(house: HostileHouse): RegExp | null {
-  const info = JSON.parse(house.retained.get('sonic2mqtt/bridge/info') ?? '{}');
+function missed(home: HostileHome): RegExp | null {
+  const info = JSON.parse(home.broker.retained.get('sonic2mqtt/bridge/info') ?? '{}');
   const gone = Object.entries(info.operations).filter(([, said]) => said === 'unavailable');
   if (gone.length === 0) return null;
   return /^homeassistant|\/homeassistant is |telemetry|usage|pressure_tests|^sonic2mqtt\/(sonic|signal|property)/;
 }
 
 async function endure(spells: readonly BadSpell[]): Promise<void> {
-  const house = new HostileHouse('trace');
+  const home = new HostileHome('trace');
   try {
-    await house.start();
+    await home.start();
     for (const spell of spells) {
-      house.twist = twistOf(spell, counts);
-      house.link.deliver({ topic: 'sonic2mqtt/bridge/refresh', payload: Buffer.of(), retain: false });
-      await house.runFor(spell.ms);
-      expect(violationsOf(house)).toEqual([]);
+      home.twist = twistOf(spell, counts);
+      home.link.deliver({ topic: 'sonic2mqtt/bridge/refresh', payload: Buffer.of(), retain: false });
+      await home.pass(spell.ms);
+      expect(violationsOf(home)).toEqual([]);
     }
-    house.twist = () => null;
-    const until = house.time.now + longestRecoveryMs;
+    home.twist = () => null;
+    const until = home.time.now + longestRecoveryMs;
     let left: string[];
     do {
-      house.link.deliver({ topic: 'sonic2mqtt/bridge/refresh', payload: Buffer.of(), retain: false });
-      await house.runFor(minuteMs);
-      const excused = missed(house);
-      left = difference(picture(house), sane).filter((words) => !excused?.test(words));
-    } while (left.length > 0 && house.time.now < until);
+      home.link.deliver({ topic: 'sonic2mqtt/bridge/refresh', payload: Buffer.of(), retain: false });
+      await home.pass(minuteMs);
+      const excused = missed(home);
+      left = difference(picture(home), sane).filter((words) => !excused?.test(words));
+    } while (left.length > 0 && home.time.now < until);
     expect(left).toEqual([]);
-    expect(violationsOf(house)).toEqual([]);
-    expect(changeRequests(house)).toEqual([]);
+    expect(violationsOf(home)).toEqual([]);
+    expect(changeRequests(home)).toEqual([]);
     expect(rejections).toEqual([]);
   } finally {
-    house.end();
+    home.machine.kill();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { SeenRequest } from './hostileHouse.ts';
+import type { SeenRequest } from '../../simulation/virtualCloud.ts';
 import type { HostileMessage } from './hostileLink.ts';
 
 const asking: Readonly<Record<string, RegExp>> = {

@@ -1,6 +1,6 @@
 import type { MqttClient } from 'mqtt';
-import type { Connect } from '../../src/broker/connect.ts';
-import { matches } from '../simulation/virtualBroker.ts';
+import type { Connect } from '../../../src/broker/connect.ts';
+import { matches } from '../../simulation/virtualBroker.ts';
 
 /** A message of anybody's making, in bytes, with all that MQTT 5 can say beside it. */
 export interface HostileMessage {
@@ -15,10 +15,10 @@ export interface HostileMessage {
 export class HostileLink {
   #client: MqttClient | null = null;
   readonly #filters = new Set<string>();
-  readonly dial: Connect;
 
-  constructor(dial: Connect) {
-    this.dial = ((options: Parameters<Connect>[0]) => {
+  /** What is dialled from now on goes through this link. */
+  tap(dial: Connect): Connect {
+    return ((options: Parameters<Connect>[0]) => {
       const client = (dial as (options: Parameters<Connect>[0]) => MqttClient)(options);
       this.#client = client;
       this.#filters.clear();

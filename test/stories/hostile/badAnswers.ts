@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { SeenRequest } from '../../simulation/virtualCloud.ts';
 import {
   changedJson,
   everywhere,
@@ -10,7 +11,7 @@ import {
   records,
   written,
 } from './badJson.ts';
-import { houseSecrets, type RawAnswer, type SeenRequest } from './hostileHouse.ts';
+import { homeSecrets, type RawAnswer } from './hostileHome.ts';
 
 /** One way of answering badly, and what it is called in counts of what was tried. */
 export interface BadAnswer {
@@ -67,7 +68,7 @@ const headers = fc.dictionary(
       'text/html',
       'application/json',
     ),
-    fc.constantFrom('//evil.example/', `https://evil.example/?token=${houseSecrets.webhookSecret}`, '\u0000'),
+    fc.constantFrom('//evil.example/', `https://evil.example/?token=${homeSecrets.webhookSecret}`, '\u0000'),
   ),
   { maxKeys: 3 },
 );

@@ -1,5 +1,7 @@
-import { discoveryViolations } from './discoveryJudge.ts';
-import { type HostileHouse, houseSecrets, type Publication, type SeenRequest } from './hostileHouse.ts';
+import type { SeenRequest } from '../../simulation/virtualCloud.ts';
+import { discoveryViolations } from '../../support/discoveryJudge.ts';
+import type { TakenMessage } from '../home.ts';
+import { type HostileHome, homeSecrets } from './hostileHome.ts';
 
 const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(
@@ -15,13 +17,13 @@ const ownTopics = new RegExp(
 const plainTopics = /\/(availability|bridge\/state|bridge\/cloud|leak_protection|push)$/;
 
 /** Whatever anybody does, nothing of this may be found; looks at what was said since the last time. */
-export function violationsOf(house: HostileHouse): string[] {
-  const published = house.published.splice(0);
-  const log = house.log.splice(0);
+export function violationsOf(home: HostileHome): string[] {
+  const published = home.handedOver.splice(0);
+  const log = home.log.splice(0);
   return [
     ...retainedViolations(published),
-    ...secretViolations(house, published, log),
-    ...trafficViolations(house),
+    ...secretViolations(home, published, log),
+    ...trafficViolations(home),
     ...log
       .filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level))
       .map((line) => `an error of ours: ${line.slice(0, 1_500)}`),
@@ -29,7 +31,7 @@ export function violationsOf(house: HostileHouse): string[] {
   ];
 }
 
-function retainedViolations(published: readonly Publication[]): string[] {
+function retainedViolations(published: readonly TakenMessage[]): string[] {
   return published
     .filter(({ retain }) => retain)
     .flatMap(({ topic, payload }) => {
@@ -71,11 +73,11 @@ function spellings(secret: string): string[] {
 }
 
 function secretViolations(
-  { tokens }: HostileHouse,
-  published: readonly Publication[],
+  { tokens }: HostileHome,
+  published: readonly TakenMessage[],
   log: readonly string[],
 ): string[] {
-  const forms = [...Object.values(houseSecrets), ...tokens]
+  const forms = [...Object.values(homeSecrets), ...tokens]
     .filter(({ length }) => length >= 8)
     .flatMap(spellings);
   const shows = (text: string) => forms.find((form) => text.includes(form));
@@ -93,7 +95,8 @@ function secretViolations(
 const minuteMs = 60_000;
 
 /** Nobody asked for a change, and polls keep to the budget and its first burst. */
-function trafficViolations({ requests, budget, mostInFlight, timers }: HostileHouse): string[] {
+function trafficViolations({ requests, budget, machine }: HostileHome): string[] {
+  const { timers, mostRequests } = machine.load;
   const found: string[] = [];
   for (let first = 0, last = 0; last < requests.length; last++) {
     while ((requests[last]?.at ?? 0) - (requests[first]?.at ?? 0) >= minuteMs) first += 1;
@@ -102,13 +105,13 @@ function trafficViolations({ requests, budget, mostInFlight, timers }: HostileHo
       break;
     }
   }
-  if (mostInFlight > 4) found.push(`${mostInFlight} requests in flight`);
+  if (mostRequests > 4) found.push(`${mostRequests} requests in flight`);
   if (timers > 300) found.push(`${timers} timers`);
   return found;
 }
 
 /** The requests of changes that reached the cloud. */
-export function changeRequests({ requests }: HostileHouse): SeenRequest[] {
+export function changeRequests({ requests }: HostileHome): SeenRequest[] {
   const ofSession = /^(sign_in|sign_out|refresh_token|validate_token)$/;
   return requests.filter(({ method, operation }) => method !== 'GET' && !ofSession.test(operation ?? ''));
 }
@@ -130,7 +133,7 @@ const passing = new Set([
 const passingTopics = /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry)$/;
 
 /** What is retained, without what passes: the same of the same cloud, whatever happened before. */
-export function picture({ retained }: HostileHouse): Map<string, string> {
+export function picture({ broker: { retained } }: HostileHome): Map<string, string> {
   const lasting = [...retained].filter(([topic]) => ownTopics.test(topic));
   return new Map(
     lasting.map(([topic, payload]) => [topic, passingTopics.test(topic) ? '…' : comparable(payload)]),

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { operationNames } from '../../src/cloud/operations.ts';
+import { operationNames } from '../../../src/cloud/operations.ts';
 import type { HostileMessage } from './hostileLink.ts';
 
-/** Ids of what is in the house. */
-export interface HouseIds {
+/** Ids of what is in the home. */
+export interface HomeIds {
   readonly properties: readonly string[];
   readonly signals: readonly string[];
   readonly things: readonly string[];
@@ -88,7 +88,7 @@ const badPayloads = [
   ...['{"action":"close","action":"open"}', '\u001b[31mOPEN', "{{ 'OPEN' }}", '<b>OPEN</b>'],
 ];
 
-function topics({ properties, signals, things, incidents }: HouseIds): fc.Arbitrary<string> {
+function topics({ properties, signals, things, incidents }: HomeIds): fc.Arbitrary<string> {
   const id = (good: readonly string[]) =>
     fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(...good) },
@@ -146,7 +146,7 @@ function topics({ properties, signals, things, incidents }: HouseIds): fc.Arbitr
 }
 
 /** Requests of all shapes: good ones, and ones that are wrong in one part or all. */
-function requests({ properties, signals, things, incidents }: HouseIds): fc.Arbitrary<string> {
+function requests({ properties, signals, things, incidents }: HomeIds): fc.Arbitrary<string> {
   const ids = [...properties, ...signals, ...things, ...incidents, ...bad];
   const names = [
     'sonic_id',
@@ -186,7 +186,7 @@ function requests({ properties, signals, things, incidents }: HouseIds): fc.Arbi
     .map((request) => JSON.stringify(request));
 }
 
-function payloads(ids: HouseIds): fc.Arbitrary<Buffer> {
+function payloads(ids: HomeIds): fc.Arbitrary<Buffer> {
   return fc.oneof(
     fc.constantFrom(...goodPayloads).map((text) => Buffer.from(text)),
     fc.constantFrom(...badPayloads).map((text) => Buffer.from(text)),
@@ -214,7 +214,7 @@ const responseTopics = [
 ];
 
 /** What the bridge does as it is asked to, if it comes live. */
-function goodRequests({ properties, signals, things }: HouseIds): fc.Arbitrary<Said> {
+function goodRequests({ properties, signals, things }: HomeIds): fc.Arbitrary<Said> {
   const asked = ([operation, params, body]: readonly [string, object, object]): Said => ({
     topic: `sonic2mqtt/bridge/request/${operation}`,
     payload: Buffer.from(JSON.stringify({ params, body })),
@@ -235,7 +235,7 @@ function goodRequests({ properties, signals, things }: HouseIds): fc.Arbitrary<S
 type Said = Pick<HostileMessage, 'topic' | 'payload'>;
 
 /** Bursts and trickles of whatever anybody can publish. */
-export function hostileTraffic(ids: HouseIds): fc.Arbitrary<TimedMessage[]> {
+export function hostileTraffic(ids: HomeIds): fc.Arbitrary<TimedMessage[]> {
   const said = fc.oneof(
     { weight: 9, arbitrary: fc.record({ topic: topics(ids), payload: payloads(ids) }) },
     { weight: 1, arbitrary: goodRequests(ids) },

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { unasked } from '../../support/askedFor.ts';
-import { HostileHouse } from '../../support/hostileHouse.ts';
-import { changeRequests, violationsOf } from '../../support/hostileJudge.ts';
-import { type HouseIds, hostileTraffic, type TimedMessage } from '../../support/hostileMessages.ts';
+import { unasked } from './hostile/askedFor.ts';
+import { HostileHome } from './hostile/hostileHome.ts';
+import { changeRequests, violationsOf } from './hostile/hostileJudge.ts';
+import { type HomeIds, hostileTraffic, type TimedMessage } from './hostile/hostileMessages.ts';
 
 /** How many bursts and trickles of messages are tried, each with dozens. The nightly run tries many more. */
 const histories = Number(process.env['HOSTILE_RUNS'] ?? 10);
@@ -20,7 +20,7 @@ afterAll(() => {
   console.info('Messages of a hostile client:', counts);
 });
 
-function idsIn({ simulator: { world } }: HostileHouse): HouseIds {
+function idsIn({ simulator: { world } }: HostileHome): HomeIds {
   const incidents = [...world.incidents.values()].map(({ id }) => id);
   return { properties: world.properties.ids, signals: world.signals.ids, things: world.thingIds, incidents };
 }
@@ -36,11 +36,11 @@ function mayBeAnswered(topic: string): boolean {
 const ownWords = /^sonic2mqtt\/(bridge\/event|bridge\/response\/[^/]*|(sonic|signal)\/[\w-]+\/incident)$/;
 
 /** Live messages that are not for the eye only, and what goes to a topic of the bridge's own. */
-function outcomeViolations(house: HostileHouse, delivered: readonly TimedMessage[]): string[] {
+function outcomeViolations(home: HostileHome, delivered: readonly TimedMessage[]): string[] {
   const found: string[] = [];
   const asked = new Map<string, number>();
   for (const { topic } of delivered) asked.set(topic, (asked.get(topic) ?? 0) + 1);
-  for (const { topic, payload, retain } of house.published) {
+  for (const { topic, payload, retain } of home.handedOver) {
     if (retain) continue;
     const isWanted = delivered.some(({ responseTopic }) => responseTopic === topic);
     if (!ownWords.test(topic) && !(isWanted && mayBeAnswered(topic)))
@@ -59,58 +59,58 @@ function outcomeViolations(house: HostileHouse, delivered: readonly TimedMessage
 }
 
 /** What the broker keeps at a topic of the bridge is what the bridge has said there last. */
-function overwritten(house: HostileHouse, topics: Iterable<string>): string[] {
+function overwritten(home: HostileHome, topics: Iterable<string>): string[] {
   const said = new Map(
-    house.published.filter(({ retain }) => retain).map(({ topic, payload }) => [topic, payload]),
+    home.handedOver.filter(({ retain }) => retain).map(({ topic, payload }) => [topic, payload]),
   );
   return [...topics].filter(
-    (topic) => said.get(topic) === undefined || said.get(topic) !== house.retained.get(topic),
+    (topic) => said.get(topic) === undefined || said.get(topic) !== home.broker.retained.get(topic),
   );
 }
 
 async function endure(messages: readonly TimedMessage[]): Promise<void> {
-  const house = new HostileHouse();
+  const home = new HostileHome();
   try {
-    await house.start();
-    await house.runFor(10_000);
-    const ours = [...house.retained.keys()];
-    violationsOf(house);
+    await home.start();
+    await home.pass(10_000);
+    const ours = [...home.broker.retained.keys()];
+    violationsOf(home);
     const delivered: TimedMessage[] = [];
     for (const message of messages) {
-      if (message.afterMs > 0) await house.runFor(message.afterMs);
+      if (message.afterMs > 0) await home.pass(message.afterMs);
       counts.published += 1;
-      if (message.retain) house.publish(message.topic, message.payload.toString(), true);
-      if (house.link.deliver(message)) delivered.push(message);
+      if (message.retain) home.broker.take(message.topic, message.payload.toString(), true);
+      if (home.link.deliver(message)) delivered.push(message);
     }
     counts['taken in'] += delivered.length;
-    await house.runFor(3 * minuteMs);
-    const changes = changeRequests(house);
+    await home.pass(3 * minuteMs);
+    const changes = changeRequests(home);
     counts['changes asked for'] += changes.length;
-    expect(unasked(changes, delivered, house.simulator.world.incidents.size)).toEqual([]);
-    expect(outcomeViolations(house, delivered)).toEqual([]);
-    expect(house.timers).toBeLessThan(100);
+    expect(unasked(changes, delivered, home.simulator.world.incidents.size)).toEqual([]);
+    expect(outcomeViolations(home, delivered)).toEqual([]);
+    expect(home.machine.load.timers).toBeLessThan(100);
     // Whatever anybody has written there is right again with the next connection.
-    house.published.length = 0;
-    house.cutBroker();
-    await house.runFor(2 * minuteMs);
-    const { world } = house.simulator;
+    home.handedOver.length = 0;
+    home.broker.cut();
+    await home.pass(2 * minuteMs);
+    const { world } = home.simulator;
     const closed = [...world.incidents.values()]
       .filter(({ open }) => !open)
       .map(({ id }) => `sonic2mqtt/incident/${id}`);
     expect(
       overwritten(
-        house,
+        home,
         ours.filter((topic) => !closed.includes(topic)),
       ),
     ).toEqual([]);
-    expect(violationsOf(house)).toEqual([]);
+    expect(violationsOf(home)).toEqual([]);
     for (const id of world.thingIds) {
-      const shown = JSON.parse(house.retained.get(`sonic2mqtt/sonic/${id}`) ?? '{}');
+      const shown = JSON.parse(home.broker.retained.get(`sonic2mqtt/sonic/${id}`) ?? '{}');
       expect(shown.valve_state).toBe(world.things.get(id)?.valve_state);
     }
     expect(rejections).toEqual([]);
   } finally {
-    house.end();
+    home.machine.kill();
   }
 }
 
@@ -118,9 +118,9 @@ describe('a hostile client of the broker', () => {
   it('does nothing but what it asks for, once, and leaves no trace', {
     timeout: 10_000 * histories,
   }, async () => {
-    const house = new HostileHouse();
-    const traffic = hostileTraffic(idsIn(house));
-    house.end();
+    const home = new HostileHome();
+    const traffic = hostileTraffic(idsIn(home));
+    home.machine.kill();
     await fc.assert(fc.asyncProperty(traffic, endure), { seed: histories, numRuns: histories });
     expect(counts['taken in']).toBeGreaterThan(40 * histories);
     expect(counts['changes asked for']).toBeGreaterThan(histories);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { houseSecrets, type RawAnswer } from './hostileHouse.ts';
+import { homeSecrets, type RawAnswer } from './hostileHome.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -12,7 +12,7 @@ const markers: Readonly<Record<string, string>> = {
   '"@half"': '"\\ud83d and \\udc00"',
   '"@long"': `"${'x'.repeat(60_000)}"`,
   '"@proto"': '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}',
-  '"@escaped"': `"${[...houseSecrets.webhookSecret].map((each) => `\\u00${each.charCodeAt(0).toString(16)}`).join('')}"`,
+  '"@escaped"': `"${[...homeSecrets.webhookSecret].map((each) => `\\u00${each.charCodeAt(0).toString(16)}`).join('')}"`,
 };
 
 /** Texts that mean something to somebody on the way. */
@@ -29,8 +29,8 @@ export const oddTexts = [
     '{% raw %}',
   ],
   ...['<script>', '2026-13-45', '9999999-01-01', 'open', 'closed', 'null', 'Infinity', '1e400'],
-  ...Object.values(houseSecrets),
-  ...[encodeURIComponent(houseSecrets.password), Buffer.from(houseSecrets.password).toString('base64')],
+  ...Object.values(homeSecrets),
+  ...[encodeURIComponent(homeSecrets.password), Buffer.from(homeSecrets.password).toString('base64')],
 ];
 
 /** Whatever does not belong there. */
