@@ -278,6 +278,7 @@ describe('a release', () => {
 
   it('publishes the package with its provenance, and without running anything of it', () => {
     expect(commands(npm).join()).toMatch(/npm publish .* --provenance .*--ignore-scripts/);
+    expect(npm?.steps.at(-1)?.run, 'what could not be signed is not published').toContain('npm publish');
     expect(JSON.stringify(npm)).not.toContain('secrets.');
   });
 });
