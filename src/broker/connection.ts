@@ -21,7 +21,7 @@ export interface ConnectionEvents {
   failed: [reason: string, url: string];
   message: [message: BrokerMessage];
   /** The broker has published the last will of an earlier connection although the bridge is there. */
-  presumedDead: [];
+  willPublished: [];
 }
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
@@ -234,6 +234,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #handle(message: BrokerMessage): void {
     const { will } = this.#options;
     if (message.topic !== will?.topic) this.emit('message', message);
-    else if (message.payload === will.payload && !message.isRetained) this.emit('presumedDead');
+    else if (message.payload === will.payload && !message.isRetained) this.emit('willPublished');
   }
 }

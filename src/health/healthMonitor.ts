@@ -6,7 +6,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
-import { freshUntil } from '../polling/pollStatus.ts';
+import { cloudFreshUntil } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { accountProblems } from './accountProblems.ts';
@@ -174,7 +174,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   #checkFreshness(): void {
-    const leftMs = freshUntil(this.#parts.poller.statuses.records) - this.#clock.monotonic();
+    const leftMs = cloudFreshUntil(this.#parts.poller.statuses.records) - this.#clock.monotonic();
     this.#cancelStaleTimer();
     if (leftMs > 0) this.#cancelStaleTimer = this.#clock.after(leftMs + 1, () => this.#checkFreshness());
     const isFresh = leftMs > 0;

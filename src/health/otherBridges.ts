@@ -48,7 +48,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     connection
       .on('connected', () => this.#onConnected())
       .on('message', (message) => this.#onMessage(message))
-      .on('presumedDead', () => this.#onStopped(topics.bridgeName));
+      .on('willPublished', () => this.#onStopped(topics.bridgeName));
   }
 
   /** What is wrong while another bridge runs; null while none does. */

@@ -136,16 +136,17 @@ export function isJudged(records: StatusByPoll): boolean {
 }
 
 /** Until when the cloud's data as a whole counts as fresh, in ms of the monotonic clock. */
-export function freshUntil(records: StatusByPoll): number {
+export function cloudFreshUntil(records: StatusByPoll): number {
   const deciding = decidingPoll(records);
   return deciding === null ? Number.NEGATIVE_INFINITY : records[deciding].freshUntil;
 }
 
 /**
- * Up to which time, in ms of the monotonic clock, data ages: as long as the cloud answers the poll that decides about
- * freshness. While the cloud is unreachable everything is unavailable, and no value changes.
+ * When the cloud answered the poll that decides about freshness, in ms of the monotonic clock; minus infinity while it
+ * does not answer, infinity where no poll decides. Records age up to that time: while the cloud is unreachable everything
+ * is unavailable, and no value changes.
  */
-export function agesUntil(records: StatusByPoll): number {
+export function cloudAnsweredAt(records: StatusByPoll): number {
   const deciding = decidingPoll(records);
   if (deciding === null) return Number.POSITIVE_INFINITY;
   const { failure, answeredAt } = records[deciding];
@@ -224,7 +225,7 @@ export class PollStatuses {
 
   /** By a run that was sent at that time: what the poll read before is stale, in ms of the monotonic clock. */
   staleBefore(poll: PollName, sentAt: number): number {
-    return Math.min(sentAt, agesUntil(this.#records)) - this.maxAgeMs(poll);
+    return Math.min(sentAt, cloudAnsweredAt(this.#records)) - this.maxAgeMs(poll);
   }
 
   /** Records the progress of a first run. */
@@ -240,7 +241,7 @@ export class PollStatuses {
   /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
   get isCloudAnswering(): boolean {
     const isDeciding = vitalPolls.some((poll) => this.#running.has(poll));
-    return !isDeciding && agesUntil(this.#records) > Number.NEGATIVE_INFINITY;
+    return !isDeciding && cloudAnsweredAt(this.#records) > Number.NEGATIVE_INFINITY;
   }
 
   /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */
@@ -253,7 +254,7 @@ export class PollStatuses {
     if (isRead && !isChanging) this.#pending.delete(poll);
     this.#records[poll] = {
       lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,
-      freshUntil: isRead ? this.#freshUntil(poll, startedAt) : before.freshUntil,
+      freshUntil: isRead ? this.#freshnessLimit(poll, startedAt) : before.freshUntil,
       answeredAt: isRead ? startedAt : before.answeredAt,
       failure: shown,
       consecutiveFailures: shown === null ? 0 : before.consecutiveFailures + 1,
@@ -279,7 +280,7 @@ export class PollStatuses {
   }
 
   /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
-  #freshUntil(poll: PollName, startedAt: number): number {
+  #freshnessLimit(poll: PollName, startedAt: number): number {
     const renewedAt = this.#schedules[poll].dueAfter(startedAt) + this.#requestTimeoutMs;
     return Math.max(this.#clock.monotonic() + this.#staleAfterMs, renewedAt);
   }

@@ -122,7 +122,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       .on('connected', () => this.publishAll())
       .on('message', (message) => this.#onMessage(message))
       // A cluster may learn late that an earlier connection, to a node that died, is over, and say `offline`.
-      .on('presumedDead', () => this.#publishAgain('state', 'info'));
+      .on('willPublished', () => this.#publishAgain('state', 'info'));
     // It may not know of this bridge either.
     otherBridges.on('met', () => this.#publishAgain('info'));
   }

@@ -34,7 +34,7 @@ export interface TestConnection {
   readonly connection: Connection;
   readonly lines: LogLines;
   readonly heard: readonly BrokerMessage[];
-  /** `connected`, `disconnected`, `presumed dead` and `failed: REASON`, in order. */
+  /** `connected`, `disconnected`, `will published` and `failed: REASON`, in order. */
   readonly happenings: readonly string[];
   /** How often it has waited before an attempt. */
   readonly waits: number;
@@ -78,7 +78,7 @@ export function openConnection(
   });
   connection.on('message', (message) => heard.push(message));
   connection.on('failed', (reason) => happenings.push(`failed: ${reason}`));
-  connection.on('presumedDead', () => happenings.push('presumed dead'));
+  connection.on('willPublished', () => happenings.push('will published'));
   connection.start();
   atTestEnd(() => connection.stop([]));
   return {

@@ -201,7 +201,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     expect(opened.happenings).toEqual(['connected']);
     await watcher.publish('state', 'offline', { retain: true });
     await waitFor(() => opened.happenings.length > 1, { what: 'the news of its death' });
-    expect(opened.happenings).toEqual(['connected', 'presumed dead']);
+    expect(opened.happenings).toEqual(['connected', 'will published']);
     expect(opened.heard.map(({ topic }) => topic)).toEqual(['set']);
   });
 });

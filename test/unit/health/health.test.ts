@@ -7,8 +7,8 @@ import {
 } from '../../../src/health/health.ts';
 import { problem } from '../../../src/health/problem.ts';
 import {
-  agesUntil,
-  freshUntil,
+  cloudAnsweredAt,
+  cloudFreshUntil,
   neverPolled,
   type PollStatus,
   pollNames,
@@ -184,17 +184,17 @@ describe('health', () => {
 
 describe('freshness', () => {
   it('ends with that of the valves: the other lists grow old by themselves', () => {
-    expect(freshUntil(withPolls({ sonics: { ...good, freshUntil: 4_000 } }).polls)).toBe(4_000);
-    expect(freshUntil(withPolls({ incidents: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
-    expect(freshUntil(withPolls({ telemetry: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
-    expect(freshUntil(withPolls({ usage: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
+    expect(cloudFreshUntil(withPolls({ sonics: { ...good, freshUntil: 4_000 } }).polls)).toBe(4_000);
+    expect(cloudFreshUntil(withPolls({ incidents: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
+    expect(cloudFreshUntil(withPolls({ telemetry: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
+    expect(cloudFreshUntil(withPolls({ usage: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
   });
 
   it('does not hang on what the cloud refuses for good', () => {
-    expect(freshUntil(withPolls({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).polls)).toBe(5_000);
-    expect(freshUntil(withPolls({ sonics: bad('forbidden'), incidents: bad('unsupported') }).polls)).toBe(
-      Number.NEGATIVE_INFINITY,
-    );
+    expect(cloudFreshUntil(withPolls({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).polls)).toBe(5_000);
+    expect(
+      cloudFreshUntil(withPolls({ sonics: bad('forbidden'), incidents: bad('unsupported') }).polls),
+    ).toBe(Number.NEGATIVE_INFINITY);
   });
 
   const never = Number.NEGATIVE_INFINITY;
@@ -208,10 +208,10 @@ describe('freshness', () => {
     [{ sonics: bad('forbidden'), incidents: bad('unavailable') }, never],
     [{ sonics: bad('forbidden'), incidents: bad('forbidden') }, always],
   ] as const)('is lost only as long as the cloud was there: %j, %s', (changes, expected) => {
-    expect(agesUntil(withPolls(changes).polls)).toBe(expected);
+    expect(cloudAnsweredAt(withPolls(changes).polls)).toBe(expected);
   });
 
   it('has not begun before the first poll', () => {
-    expect(freshUntil(withPolls({ sonics: neverPolled }).polls)).toBe(Number.NEGATIVE_INFINITY);
+    expect(cloudFreshUntil(withPolls({ sonics: neverPolled }).polls)).toBe(Number.NEGATIVE_INFINITY);
   });
 });

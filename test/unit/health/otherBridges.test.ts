@@ -71,7 +71,7 @@ describe('another bridge below the same base topic', () => {
     hear('bridge', info('alone', 1));
     stop('bridge_1');
     expect(told).toEqual(['met', 'met']);
-    connection.emit('presumedDead');
+    connection.emit('willPublished');
     expect(others.problem).toMatch(/^bridge has/);
     stop('bridge');
     expect([others.problem, others.isAny]).toEqual([null, true]);
@@ -112,7 +112,7 @@ describe('another bridge below the same base topic', () => {
     for (let each = 0; each < 100; each++) hear(here, info(String(each)));
     for (let each = 0; each < 100; each++) hear(here, info(String(each)));
     expect(told).toEqual(['met']);
-    connection.emit('presumedDead');
+    connection.emit('willPublished');
     expect(others.problem).toBeNull();
     hear(here, info('new'));
     expect(others.problem).not.toBeNull();
