@@ -55,7 +55,6 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     },
     sonic: {
       kind: 'sonic',
-      isSignalMissing: false,
       isFlap: false,
       isSignalFlap: false,
       sonic,

@@ -178,7 +178,7 @@ function parentIn(parent: Parent, kind: DeviceKind, id: string | null, childId: 
 }
 
 function parentOfSonic(parent: Parent, { sonic, signal, isWifi, propertyId }: SonicView) {
-  if (signal) return parentIn(parent, 'signal', signal.id, sonic.id);
+  if (typeof signal === 'object') return parentIn(parent, 'signal', signal.id, sonic.id);
   return parentIn(parent, 'property', isWifi ? propertyId : null, sonic.id);
 }
 

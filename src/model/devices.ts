@@ -18,16 +18,19 @@ import type { Valve } from './valve.ts';
 export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
+/**
+ * Why there is no signal to show for a sonic: `none`, it has none, or the cloud lists no signals to this user; `missing`, it
+ * names one that the cloud does not list; `unread`, not all signals could be read yet.
+ */
+export type NoSignal = 'none' | 'missing' | 'unread';
+
 /** A sonic with all that is known around it. */
 export interface SonicView extends WithIncidents {
   readonly kind: 'sonic';
   readonly sonic: Sonic;
   /** Whether it has no signal at all: the cloud has routes of their own for those. */
   readonly isWifi: boolean;
-  /** Null where it has none that the cloud lists, undefined as long as not all signals could be read. */
-  readonly signal: Signal | null | undefined;
-  /** Whether it names a signal that the cloud does not list, although it lists signals. */
-  readonly isSignalMissing: boolean;
+  readonly signal: Signal | NoSignal;
   /** Whether its link, or its signal's, is said to be down by a single reading, which may be a flap. */
   readonly isFlap: boolean;
   readonly isSignalFlap: boolean;
@@ -121,8 +124,17 @@ export function isSignalReachable({ signal, isFlap, isStale }: SignalView): bool
  * not tell of one.
  */
 export function isSonicReachable(view: SonicView): boolean | undefined {
-  const { sonic, isWifi, signal, isStale, isFlap, isSignalFlap, isSignalMissing } = view;
-  const hasNoRadio = isWifi && sonic.radio_connection === null;
-  if (isStale || !(hasNoRadio || isUp(sonic.radio_connection, isFlap)) || isSignalMissing) return false;
-  return signal ? isUp(signal.cloud_connection, isSignalFlap) : signal === null || undefined;
+  const { sonic, isWifi, signal, isStale, isFlap, isSignalFlap } = view;
+  const mayLackRadio = isWifi && sonic.radio_connection === null;
+  if (isStale || !(mayLackRadio || isUp(sonic.radio_connection, isFlap))) return false;
+  switch (signal) {
+    case 'none':
+      return true;
+    case 'missing':
+      return false;
+    case 'unread':
+      return undefined;
+    default:
+      return isUp(signal.cloud_connection, isSignalFlap);
+  }
 }

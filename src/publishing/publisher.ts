@@ -466,7 +466,7 @@ function isUnread(view: DeviceView): boolean {
     case 'signal':
       return view.hub === undefined;
     case 'sonic':
-      return [view.signal, view.telemetry, view.usage, view.pressureTests].includes(undefined);
+      return view.signal === 'unread' || [view.telemetry, view.usage, view.pressureTests].includes(undefined);
     case 'bridge':
       return view.applianceCategories === undefined;
   }

@@ -1,4 +1,4 @@
-import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
+import type { NoSignal, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type { HubDetail, NotificationSettings, PropertySettings, Signal } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
@@ -76,16 +76,15 @@ export function sonicViewOf(parts: Parts, id: string): SonicView | null {
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;
   const isWifi = topology.isWifi(id);
-  const signal = isWifi ? null : signalOf(parts, sonic.signal_id);
+  const signal = isWifi ? 'none' : signalOf(parts, sonic.signal_id);
   const propertyId = topology.propertyOf('sonic', id);
   return {
     kind: 'sonic',
     sonic,
     isWifi,
     signal,
-    isSignalMissing: signal === null && !isWifi && sonic.signal_id !== null && parts.signalList !== 'refused',
     isFlap: flaps.sonic.has(id),
-    isSignalFlap: signal ? flaps.signal.has(signal.id) : false,
+    isSignalFlap: typeof signal === 'object' && flaps.signal.has(signal.id),
     propertyId,
     isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),
@@ -100,8 +99,8 @@ export function sonicViewOf(parts: Parts, id: string): SonicView | null {
   };
 }
 
-/** Null where the cloud lists none, undefined as long as not all could be read. */
-function signalOf({ devices, signalList }: Parts, id: string | null) {
-  const isDecided = id === null || signalList !== 'unread';
-  return devices.signal.get(id) ?? (isDecided ? null : (undefined as Signal | null | undefined));
+function signalOf({ devices, signalList }: Parts, id: string | null): Signal | NoSignal {
+  if (id === null) return 'none';
+  const whyNone = { unread: 'unread', refused: 'none', read: 'missing' } as const;
+  return devices.signal.get(id) ?? whyNone[signalList];
 }

@@ -158,7 +158,6 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     sonic: aSonic(),
     isWifi: false,
     signal: aSignal(),
-    isSignalMissing: false,
     isFlap: false,
     isSignalFlap: false,
     propertyId: 'property-1',
@@ -322,7 +321,7 @@ export const situations: readonly Situation[] = [
       }),
       sonicView({
         sonic: nothingKnown(aSonic()),
-        signal: null,
+        signal: 'none',
         propertyId: null,
         valve: null,
         isStale: false,
@@ -431,13 +430,13 @@ export const situations: readonly Situation[] = [
   { name: 'all controls off', views: wholeHouse, offers: () => false },
   {
     name: 'parents that are unknown',
-    views: [signalView({ propertyId: null }), sonicView({ signal: null, propertyId: null })],
+    views: [signalView({ propertyId: null }), sonicView({ signal: 'none', propertyId: null })],
     offers: everything,
   },
   {
     name: 'Wi-Fi sonics',
     views: [null, 'property-1'].map((propertyId) =>
-      sonicView({ isWifi: true, sonic: aSonic({ signal_id: null }), signal: null, propertyId }),
+      sonicView({ isWifi: true, sonic: aSonic({ signal_id: null }), signal: 'none', propertyId }),
     ),
     offers: everything,
   },

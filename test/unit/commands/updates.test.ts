@@ -138,10 +138,7 @@ describe('the answer to an update', () => {
     } as unknown as Call;
     const startedAt = performance.now();
     expect(await run(call)).toEqual(['ok', null, 200]);
-    const name = () => {
-      const view = store.view(kind, record.id);
-      return view && { property: null, signal: null, sonic: null, ...view }[kind]?.name;
-    };
+    const name = () => store.view(kind, record.id) && store.devices[kind].get(record.id)?.name;
     const takeList = (at: number) => {
       const reading = { records: [record], isComplete: true, startedAt: at };
       if (kind === 'property') store.replaceProperties(reading as never);

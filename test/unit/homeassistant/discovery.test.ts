@@ -53,7 +53,7 @@ describe('a device', () => {
   it('is below the bridge while the one above it is unknown', () => {
     const parent = { via_device: 'sonic2mqtt_bridge' };
     expect(announced(signalView({ propertyId: null })).device).toMatchObject(parent);
-    expect(announced(sonicView({ signal: null })).device).toMatchObject(parent);
+    expect(announced(sonicView({ signal: 'none' })).device).toMatchObject(parent);
   });
 
   it.each([null, '', '  ', '\ud83d'])('named %j is called after its kind', (name) => {

@@ -102,7 +102,7 @@ describe('the messages of a sonic', () => {
   });
 
   it('leave its availability as it is as long as its signal could not be read', () => {
-    const { messages, undecided } = planDevice(sonicView({ signal: undefined }), context);
+    const { messages, undecided } = planDevice(sonicView({ signal: 'unread' }), context);
     const topic = 'sonic2mqtt/sonic/sonic-1/availability';
     expect(messages.map((message) => message.topic)).not.toContain(topic);
     expect(undecided).toContain(topic);

@@ -86,7 +86,7 @@ describe('a valve', () => {
   });
 
   it('is not called out of reach while its hub could not be read: nobody knows', () => {
-    const { sonic, valves } = shown({ valve: 'closed', signal: undefined });
+    const { sonic, valves } = shown({ valve: 'closed', signal: 'unread' });
     expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unsure', pressureBar: null });
     expect(valves).toEqual({ ...noValve, unknown: 1 });
   });

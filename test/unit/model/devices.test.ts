@@ -42,10 +42,10 @@ describe('a sonic is reachable', () => {
   });
 
   it('or not, as long as its signal could not be read, unless its radio link is down', () => {
-    expect(isSonicReachable(sonicView({ signal: undefined }))).toBeUndefined();
+    expect(isSonicReachable(sonicView({ signal: 'unread' }))).toBeUndefined();
     const sonic = aSonic({ radio_connection: 'disconnected' });
-    expect(isSonicReachable(sonicView({ sonic, signal: undefined }))).toBe(false);
-    expect(isSonicReachable(sonicView({ signal: undefined, isStale: true }))).toBe(false);
+    expect(isSonicReachable(sonicView({ sonic, signal: 'unread' }))).toBe(false);
+    expect(isSonicReachable(sonicView({ signal: 'unread', isStale: true }))).toBe(false);
   });
 
   it('although a single reading says that a link is down, as it may be a flap', () => {
@@ -57,19 +57,19 @@ describe('a sonic is reachable', () => {
   });
 
   it('not where its signal is in no list', () => {
-    expect(isSonicReachable(sonicView({ signal: null, isSignalMissing: true }))).toBe(false);
+    expect(isSonicReachable(sonicView({ signal: 'missing' }))).toBe(false);
   });
 
   it('by what a Wi-Fi sonic tells of its link, and if it tells nothing', () => {
     const wifi = (radio_connection: string | null) =>
-      isSonicReachable(sonicView({ sonic: aSonic({ radio_connection }), isWifi: true, signal: null }));
+      isSonicReachable(sonicView({ sonic: aSonic({ radio_connection }), isWifi: true, signal: 'none' }));
     expect(['connected', 'disconnected', null].map(wifi)).toEqual([true, false, true]);
   });
 
   it('by its radio link alone where it has no signal, or the cloud lists none to this user', () => {
-    expect(isSonicReachable(sonicView({ signal: null }))).toBe(true);
-    expect(isSonicReachable(sonicView({ signal: null, isStale: true }))).toBe(false);
+    expect(isSonicReachable(sonicView({ signal: 'none' }))).toBe(true);
+    expect(isSonicReachable(sonicView({ signal: 'none', isStale: true }))).toBe(false);
     const sonic = aSonic({ radio_connection: 'disconnected' });
-    expect(isSonicReachable(sonicView({ sonic, signal: null }))).toBe(false);
+    expect(isSonicReachable(sonicView({ sonic, signal: 'none' }))).toBe(false);
   });
 });

@@ -403,17 +403,17 @@ describe('a sonic whose signal could not be read', () => {
   it('is not said to be there by its radio link alone, until the list of signals is whole', async () => {
     let signals: StubAnswer = { status: 503 };
     const { store, poller } = await startPoller(cloud(() => signals));
-    expect(store.sonicView('kitchen')?.signal).toBeUndefined();
+    expect(store.sonicView('kitchen')?.signal).toBe('unread');
     signals = list();
     store.takeDirty();
     void poller.runNow('signals');
-    await waitFor(() => store.sonicView('kitchen')?.signal === null, { what: 'the list of signals' });
+    await waitFor(() => store.sonicView('kitchen')?.signal === 'missing', { what: 'the list of signals' });
     expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
   });
 
   it('is, where the cloud refuses to list the signals', async () => {
     const { store } = await startPoller(cloud(() => ({ status: 403 })));
-    expect(store.sonicView('kitchen')?.signal).toBeNull();
+    expect(store.sonicView('kitchen')?.signal).toBe('none');
   });
 });
 

@@ -32,7 +32,7 @@ describe('the two lists of sonics', () => {
   it('make one set, in which each is of one kind', () => {
     const store = storeWith([barn]);
     expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
-    expect(store.sonicView('barn')).toMatchObject({ isWifi: true, signal: null, propertyId: null });
+    expect(store.sonicView('barn')).toMatchObject({ isWifi: true, signal: 'none', propertyId: null });
     expect(store.sonicView('kitchen')).toMatchObject({ isWifi: false, propertyId: 'home' });
   });
 
