@@ -81,8 +81,8 @@ export type ReplyOf<Name extends OperationName> = Name extends ListName
     ? RecordOf<Name> | null
     : RecordOf<Name>;
 
-/** Whether an operation can be asked for: `unavailable` once the cloud has shown that it has no such route. */
-export type Availability = 'available' | 'unavailable' | 'off';
+/** `unavailable`: the cloud has shown that it has no such route; `off`: `cloud.routes` switches it off. */
+export type OperationState = 'available' | 'unavailable' | 'off';
 
 /** What goes out, and how much of it. */
 export interface Traffic {
@@ -232,9 +232,15 @@ export class CloudClient {
     });
   }
 
-  availability(name: OperationName): Availability {
+  /** Whether an operation can be called, and if not why, as `bridge/info` shows it. */
+  operationState(name: OperationName): OperationState {
     if (this.#options.routes[name] === null) return 'off';
     return this.#missingRoutes.has(name) ? 'unavailable' : 'available';
+  }
+
+  /** Whether an operation can be called. */
+  isOffered(name: OperationName): boolean {
+    return this.operationState(name) === 'available';
   }
 
   /** Whether a 404 or 405 may mean that the cloud has no such route: nobody has published it, and it has never worked. */

@@ -153,10 +153,10 @@ export class Requests {
     }
     const problem = movesValve(call) ? otherBridges.problem : null;
     if (problem !== null) return rejection('invalid_request', problem);
-    const availability = client.availability(name);
-    if (availability === 'available') return null;
+    const state = client.operationState(name);
+    if (state === 'available') return null;
     const words =
-      availability === 'off' ? `${name} is switched off in cloud.routes` : `the cloud does not offer ${name}`;
+      state === 'off' ? `${name} is switched off in cloud.routes` : `the cloud does not offer ${name}`;
     return failureOf(new CloudError('unsupported', name, words), null);
   }
 

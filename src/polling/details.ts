@@ -59,7 +59,7 @@ export class Details {
 
   async #readCategories(): Promise<void> {
     const call = { operation: 'read_appliance_categories' } as const;
-    const isOffered = () => this.#client.availability(call.operation) === 'available';
+    const isOffered = () => this.#client.isOffered(call.operation);
     try {
       if (isOffered()) {
         const { categories } = await this.#client.call(call, { signal: this.#parts.signal });

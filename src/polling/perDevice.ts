@@ -43,7 +43,7 @@ export async function queryDevices(
   let readCount = 0;
   const failures: unknown[] = [];
   const missing: CloudError[] = [];
-  const isOffered = () => client.availability(operation) === 'available';
+  const isOffered = () => client.isOffered(operation);
   await forEachLimit(deviceConcurrency, ids, async (id) => {
     if (!isOffered() || signal.aborted) return;
     const sentAt = clock.monotonic();
@@ -82,6 +82,6 @@ export function unknownFirst(store: Store, table: Pick<DetailTable<object>, 'of'
 /** Shows nothing of what the configuration says the cloud does not offer, so that no entity comes and goes at the start. */
 export function dropUnavailable(client: CloudClient, store: Store): void {
   for (const operation of Object.keys(drops) as DeviceOperation[]) {
-    if (client.availability(operation) !== 'available') drops[operation](store);
+    if (!client.isOffered(operation)) drops[operation](store);
   }
 }

@@ -44,7 +44,7 @@ export class PressureTestPoll {
     for (const waitMs of newTestWaitsMs) {
       try {
         await sleep(clock, waitMs, signal);
-        const isOffered = client.availability('read_pressure_tests') === 'available';
+        const isOffered = client.isOffered('read_pressure_tests');
         if (!isOffered || clockProblem(client, clock) || store.sonicView(sonicId) === null) return;
         await this.#read(sonicId, clock.monotonic());
       } catch (error) {

@@ -113,7 +113,7 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
       requests_last_hour: this.#figures.requestsLastHour,
       counts: store.counts(),
       appliance_categories: store.applianceCategories ?? null,
-      operations: Object.fromEntries(operationNames.map((name) => [name, client.availability(name)])),
+      operations: Object.fromEntries(operationNames.map((name) => [name, client.operationState(name)])),
       configuration: shownConfiguration,
     };
   }

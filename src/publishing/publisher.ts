@@ -111,8 +111,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       homepage,
       statusPage: parts.statusPage,
       isDiscoveryOn: parts.isHomeAssistantOn,
-      offers: (operation) =>
-        missingPermission(operation, control) === null && client.availability(operation) === 'available',
+      offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
     };
     store.on('change', () => {
       if (this.#areDevicesReady) this.wake();

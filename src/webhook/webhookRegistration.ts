@@ -40,7 +40,7 @@ export class WebhookRegistration {
       while (this.#client.traffic().isUsedUp && !signal.aborted) {
         await sleep(this.#clock, budgetWaitMs, signal).catch(() => {});
       }
-      const isOffered = this.#client.availability('update_property_settings') === 'available';
+      const isOffered = this.#client.isOffered('update_property_settings');
       if (signal.aborted || !isOffered) return;
       await this.#register(id);
     }

@@ -156,7 +156,7 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged, isEmptyGoo
       expect(error, what).toEqual(expect.objectContaining({ kind, operation: name, status, ...details }));
       expect(error.message, what).toContain(': said the cloud');
       expect(heard(bench, name), what).toHaveLength(times);
-      expect(bench.client.availability(name), what).toBe('available');
+      expect(bench.client.operationState(name), what).toBe('available');
     }
   });
 
@@ -176,13 +176,15 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged, isEmptyGoo
 
   it('goes nowhere where its route is switched off', async () => {
     const bench = await benchFor(name, {}, { routes: { [name]: null } });
-    expect(bench.client.availability(name)).toBe('off');
+    expect(bench.client.operationState(name)).toBe('off');
     const error = await errorOf(bench.client.call(call));
     expect(error).toMatchObject({ kind: 'unsupported', mayHaveActed: false });
     expect(error.message).toBe(`${name} is switched off in cloud.routes`);
     expect(heard(bench, name)).toEqual([]);
     const others = operationNames.filter((other) => other !== name);
-    expect(new Set(others.map((other) => bench.client.availability(other)))).toEqual(new Set(['available']));
+    expect(new Set(others.map((other) => bench.client.operationState(other)))).toEqual(
+      new Set(['available']),
+    );
   });
 });
 
@@ -200,7 +202,7 @@ describe.each(uncertain)('%s, which may not exist,', (name) => {
         expect(error).toMatchObject({ kind: 'unsupported', operation: name, mayHaveActed: false });
       }
       expect(heard(bench, name)).toHaveLength(2);
-      expect(bench.client.availability(name)).toBe('unavailable');
+      expect(bench.client.operationState(name)).toBe('unavailable');
       const said = bench.lines.filter((line) => line.includes('does not offer'));
       expect(said).toHaveLength(1);
       const { method, path } = operationRow(name);
@@ -208,7 +210,7 @@ describe.each(uncertain)('%s, which may not exist,', (name) => {
         `The cloud does not offer ${name} (${status} for ${method} ${path}). It is not used until the next start. If the path differs, set cloud.routes.${name}`,
       );
       const others = operationNames.filter((other) => other !== name);
-      expect(others.map((other) => bench.client.availability(other))).not.toContain('unavailable');
+      expect(others.map((other) => bench.client.operationState(other))).not.toContain('unavailable');
     },
   );
 
@@ -232,7 +234,7 @@ it.each([
   await bench.client.call(sampleCall(name) as Call);
   answerWith(bench, name, { status: 404 });
   expect(await errorOf(bench.client.call(sampleCall(name) as Call))).toMatchObject({ kind });
-  expect(bench.client.availability(name)).toBe(availability);
+  expect(bench.client.operationState(name)).toBe(availability);
 });
 
 it.each(certain)('%s, which is published, is never given up', async (name) => {
@@ -243,7 +245,7 @@ it.each(certain)('%s, which is published, is never given up', async (name) => {
     await errorOf(bench.client.call(sampleCall(name) as Call, { priority: 'command' }));
     expect(heard(bench, name)).not.toEqual([]);
   }
-  expect(bench.client.availability(name)).toBe('available');
+  expect(bench.client.operationState(name)).toBe('available');
   expect(bench.lines.filter((line) => line.includes('does not offer'))).toEqual([]);
 });
 

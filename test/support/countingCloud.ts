@@ -45,7 +45,7 @@ export class CountingCloud {
       get cloudNow() {
         return now();
       },
-      availability: (name: OperationName) => (this.#offers(name) ? 'available' : 'unavailable'),
+      isOffered: (name: OperationName) => this.#offers(name),
       traffic: () => ({
         requestsLastHour: 0,
         limitedUntil: null,

@@ -230,7 +230,7 @@ describe('an operation beyond the document', () => {
     await readList();
     for (let times = 0; times < 2; times++) {
       expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound', status: 404 });
-      expect(client.availability('read_telemetry')).toBe('available');
+      expect(client.operationState('read_telemetry')).toBe('available');
     }
     await readList();
     const before = stub.requests.length;
@@ -238,7 +238,7 @@ describe('an operation beyond the document', () => {
       expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'unsupported' });
     }
     expect(stub.requests).toHaveLength(before + 1);
-    expect(client.availability('read_telemetry')).toBe('unavailable');
+    expect(client.operationState('read_telemetry')).toBe('unavailable');
     expect(lines.filter((line) => line.includes('does not offer read_telemetry'))).toHaveLength(1);
   });
 

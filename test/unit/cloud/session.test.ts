@@ -63,7 +63,7 @@ describe('a client without a session', () => {
       const error = await errorOf(client.call(readSonic));
       expect(error.kind).toBe('unavailable');
       expect(error.message).toMatch(/^cannot sign in/);
-      expect(client.availability('read_sonic')).toBe('available');
+      expect(client.operationState('read_sonic')).toBe('available');
     },
   );
 

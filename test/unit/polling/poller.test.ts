@@ -319,7 +319,7 @@ describe('the sonics without a hub', () => {
       expect(store.ids('sonic')).toEqual(['kitchen']);
       expect(store.isComplete).toBe(true);
       expect(poller.statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
-      expect(client.availability('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
+      expect(client.operationState('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
     },
   );
 

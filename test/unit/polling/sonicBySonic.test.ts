@@ -22,7 +22,7 @@ describe('telemetry', () => {
     expect(store.sonicView(having)?.telemetry).toMatchObject({ pressure: 3_000 });
     expect(store.sonicView(without)?.telemetry).toBeNull();
     expect(poller.statuses.records.telemetry.failure).toBeNull();
-    expect(client.availability('read_telemetry')).toBe('available');
+    expect(client.operationState('read_telemetry')).toBe('available');
   });
 
   it.each([404, 405])('that no sonic has is not asked for a third time: %i', async (status) => {
@@ -31,11 +31,11 @@ describe('telemetry', () => {
       return path.endsWith('/sonics') ? list(...sonics) : list();
     }, noon());
     expect(poller.statuses.records.telemetry.failure).toBeNull();
-    expect(client.availability('read_telemetry')).toBe('available');
+    expect(client.operationState('read_telemetry')).toBe('available');
     await poller.runNow('sonics');
     await poller.runNow('telemetry');
     expect(poller.statuses.records.telemetry.failure).toBeNull();
-    expect(client.availability('read_telemetry')).toBe('unavailable');
+    expect(client.operationState('read_telemetry')).toBe('unavailable');
   });
 
   it('that was asked of a sonic just removed, and of no other, is asked of the others later', async () => {
@@ -49,7 +49,7 @@ describe('telemetry', () => {
     }, noon());
     await poller.runNow('sonics');
     await poller.runNow('telemetry');
-    expect(client.availability('read_wifi_telemetry')).toBe('available');
+    expect(client.operationState('read_wifi_telemetry')).toBe('available');
   });
 
   it('was not read well as long as nobody knows the sonics', async () => {
@@ -112,7 +112,7 @@ describe('what is asked for sonic by sonic', () => {
       expect(shown(store, slice, having)).toBeTruthy();
       expect(shown(store, slice, without)).toBeNull();
       expect(poller.statuses.records[slice].failure).toBeNull();
-      expect(client.availability(operation)).toBe('available');
+      expect(client.operationState(operation)).toBe('available');
     },
   );
 
@@ -125,7 +125,7 @@ describe('what is asked for sonic by sonic', () => {
     expect(shown(store, slice, 'one')).toBeNull();
     await poller.runNow('sonics');
     await poller.runNow(slice);
-    expect(client.availability(slices[slice].operation)).toBe('unavailable');
+    expect(client.operationState(slices[slice].operation)).toBe('unavailable');
     expect(poller.statuses.records[slice].failure).toBeNull();
     expect(shown(store, slice, 'one')).toBeNull();
   });
