@@ -100,6 +100,17 @@ describe('the documents', () => {
     for (const { file, path, anchor } of links) expectThere(path, anchor, file);
   });
 
+  it('are all in the list of the site, whose build would fail otherwise', () => {
+    const [, listed = ''] = /const tasks = \{(.*?)\};/s.exec(read('site/.vitepress/config.ts')) ?? [];
+    const named = [...listed.matchAll(/'(docs\/[\w-]+)'/g)].map(([, page]) => `${page}.md`);
+    expect(named.toSorted()).toEqual(
+      pages
+        .map(({ file }) => file)
+        .filter((file) => /^docs\/[^/]+$/.test(file))
+        .toSorted(),
+    );
+  });
+
   it('lead to tests that are there, as the scripts of package.json do', () => {
     const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts;
     const named = Object.values(scripts).flatMap((script) => script.match(/(?<=\s)test\/\S+/g) ?? []);
