@@ -243,7 +243,7 @@ export class Daemon {
       retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#parts.subscriptions },
     });
     try {
-      this.#log.info(`The embedded MQTT broker listens on ${host}:${await broker.start()}`);
+      this.#log.info(`Built-in MQTT broker: listening on ${host}:${await broker.start()}`);
     } catch (error) {
       throw new Error(`mqtt.embedded: ${listenProblem(error, host, port)}`);
     }

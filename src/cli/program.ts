@@ -100,12 +100,10 @@ async function createProgram(
     onEnd(await check(contextOf()));
   });
 
-  add('setup', 'Ask for the account and the broker, test them, and write the configuration file').action(
-    async () => {
-      const { setup } = await import('./setup.ts');
-      onEnd(await setup(contextOf()));
-    },
-  );
+  add('setup', 'Ask for account and broker, and write the configuration').action(async () => {
+    const { setup } = await import('./setup.ts');
+    onEnd(await setup(contextOf()));
+  });
 
   const call = add('call', 'Call one cloud operation and print the answer as JSON');
   if (argv.includes('call')) {
@@ -144,7 +142,7 @@ async function createProgram(
     given.print(configurationSchema());
   });
 
-  add('diagnostics', 'Print an anonymised report for a bug report, as JSON')
+  add('diagnostics', 'Print an anonymised report for a bug, as JSON')
     .addHelpText(
       'after',
       '\nReads the configuration, the cloud, the broker and data_dir, for at most 30 seconds. Changes nothing.\n' +

@@ -239,7 +239,7 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
     const notices = new Map(
       issues.map(({ path: [field], message }) => [
         field,
-        `${String(field)} has an unexpected value (${message})`,
+        `${String(field)} has an unexpected value (${message.replace(/^Invalid input: /, '')})`,
       ]),
     );
     const second = schema.safeParse(mend(value, issues));
@@ -324,7 +324,8 @@ function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   }
   for (const [field, known] of Object.entries(knownValues)) {
     const value = (record as Record<string, unknown>)[field];
-    if (typeof value === 'string' && !known.includes(value)) notices.push(`${field} says ${shown(value)}`);
+    if (typeof value === 'string' && !known.includes(value))
+      notices.push(`unknown value of ${field}: ${shown(value)}`);
   }
   return notices;
 }

@@ -96,7 +96,7 @@ const certificateFaults = new Set([
 /** What is plain HTTP, or no HTTP at all, is a number of a version to OpenSSL. */
 function wordsOfTls(reason: string, { host }: URL): string {
   return reason === 'wrong version number'
-    ? `the server at ${host} does not use TLS. Is it http instead of https, or another port?`
+    ? `the server at ${host} does not use TLS. Check cloud.base_url`
     : reason;
 }
 

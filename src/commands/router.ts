@@ -13,6 +13,7 @@ import {
   permissionMessage,
 } from '../homeassistant/command.ts';
 import type { Target } from '../homeassistant/topics.ts';
+import { kindLabels } from '../model/devices.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
 import {
   type CommandEvents,
@@ -188,7 +189,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
 
   #unknownTarget({ kind, id }: Target): string {
     const yet = this.#parts.store.isResolved ? '' : '. The cloud was not read completely yet';
-    return `there is no ${kind} ${id.slice(0, 80)}${yet}`;
+    return `there is no ${kind === 'incident' ? kind : kindLabels[kind]} ${id.slice(0, 80)}${yet}`;
   }
 
   #refuse(topic: string, reason: string, httpStatus: number | null = null): void {

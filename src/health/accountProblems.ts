@@ -71,7 +71,9 @@ function harmlessFacts(store: Store): (string | null)[] {
   return [
     others > 0 ? `This bridge has no property. Number of properties of other bridges: ${others}` : null,
     bare.length > 0 ? `No hub in ${listed(bare)}` : null,
-    unmatched.length > 0 ? `filters.properties: the account has no property ${listed(unmatched)}` : null,
+    unmatched.length > 0
+      ? `filters.properties: the account has no property ${listed(unmatched)}. Check the name`
+      : null,
   ];
 }
 

@@ -41,7 +41,7 @@ export const staleReason = 'No fresh data from the cloud';
 export const waitingReason = 'Waiting for the cloud to answer';
 
 /** More is not read by anybody. */
-const maxShown = 10;
+export const maxShown = 10;
 
 /** The gravest first. */
 const statuses: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
@@ -79,7 +79,10 @@ function cloudProblems({ polls, rejectedUntil }: HealthInputs): Problem[] {
     return [{ ...problem('cloud', status, text, `${status} ${key}`), outage: message }];
   }
   if (!pollNames.some((poll) => wasPolled(polls[poll]))) return [problem('start', 'degraded', waitingReason)];
-  return failing.map(([failure, affected]) => failedPolls(failure, affected));
+  return failing.map(([failure, affected]) => {
+    const isBrief = failure.kind === 'unavailable' && affected.every((poll) => isFirstFailure(polls, poll));
+    return { ...failedPolls(failure, affected), isBrief };
+  });
 }
 
 function rejectedAccount(untilMs: number): Problem {
@@ -96,6 +99,11 @@ function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollNa
   if (isPermanent({ kind })) return problem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
   const text = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
   return problem('cloud', 'degraded', text, key);
+}
+
+/** Whether a vital poll has failed only once. */
+function isFirstFailure(polls: StatusByPoll, poll: PollName): boolean {
+  return vitalPolls.some((vital) => vital === poll) && polls[poll].consecutiveFailures === 1;
 }
 
 /** Whether the vital polls fail in this way; before the first of them has ended, whether all others do. */

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
+import { joinSentences } from '../base/joinSentences.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
 import type { Connection } from '../broker/connection.ts';
@@ -16,6 +17,7 @@ import {
   type HealthReport,
   healthFingerprint,
   healthPayload,
+  maxShown,
   staleReason,
 } from './health.ts';
 import type { OtherBridges } from './otherBridges.ts';
@@ -203,9 +205,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       return;
     }
     this.#cloudOutage.recovered();
-    for (const { source, status: effect, key, text } of problems) {
+    for (const { source, status: effect, key, text, isBrief } of problems) {
       const logged = effect === 'ok' ? this.#loggedInformation : this.#loggedProblems;
-      if (loggedElsewhere.has(source) || logged.has(key)) continue;
+      if (isBrief || loggedElsewhere.has(source) || logged.has(key)) continue;
       logged.add(key);
       if (effect === 'ok') this.#log.info(text);
       else this.#log.warn(text);
@@ -239,13 +241,18 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return [
       ...texts.flatMap(([source, text]) => (text === null ? [] : [problem(source, 'degraded', text)])),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
-      ...client
-        .problems()
-        .map(({ level, words }) =>
-          problem('data', level === 'warn' ? 'degraded' : 'ok', `Unexpected data from the cloud: ${words}`),
-        ),
+      ...unexpectedData(client, 'warn'),
+      ...unexpectedData(client, 'info'),
     ];
   }
+}
+
+/** As a warning, something is missing because of it. */
+function unexpectedData(client: CloudClient, wanted: 'info' | 'warn'): Problem[] {
+  const words = client.problems().flatMap(({ level, words: each }) => (level === wanted ? [each] : []));
+  if (words.length === 0) return [];
+  const text = `Unexpected data from the cloud: ${joinSentences(words.slice(0, maxShown))}`;
+  return [problem('data', wanted === 'warn' ? 'degraded' : 'ok', text)];
 }
 
 function brokerProblem({ trouble }: Connection): string {

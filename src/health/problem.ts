@@ -20,6 +20,8 @@ export interface Problem {
   readonly text: string;
   /** Tells two problems apart, and two occurrences of one not. */
   readonly key: string;
+  /** Whether it may be over in a moment, or the beginning of an outage: the log waits. */
+  readonly isBrief?: boolean;
   /** Why the cloud's data cannot be read at all, for the log. */
   readonly outage?: string;
 }

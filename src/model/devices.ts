@@ -24,6 +24,14 @@ export type DeviceKind = (typeof deviceKinds)[number];
  */
 export type NoSignal = 'none' | 'missing' | 'unread';
 
+/** Names of the kinds, for people. */
+export const kindLabels: Readonly<Record<DeviceKind, string>> = {
+  bridge: 'bridge',
+  property: 'property',
+  signal: 'hub',
+  sonic: 'valve',
+};
+
 /** A sonic with all that is known around it. */
 export interface SonicView extends WithIncidents {
   readonly kind: 'sonic';

@@ -6,6 +6,7 @@ import type { BrokerMessage } from '../broker/message.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
+import { kindLabels } from '../model/devices.ts';
 import type { Shard } from '../model/shard.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
@@ -199,7 +200,7 @@ export class Cleanup {
       if (kind === 'property' || !naming.has(topic) || store.view(kind, id)) continue;
       await connection.publish(topics.below(kind, id, 'availability'), 'offline', { retain: true });
       log.warn(
-        `${kind} ${id} belongs to another bridge that does not publish it. The device is now unavailable`,
+        `${kindLabels[kind]} ${id} belongs to another bridge that does not publish it. The device is now unavailable`,
       );
     }
   }

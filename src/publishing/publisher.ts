@@ -19,7 +19,7 @@ import {
   planIncident,
 } from '../homeassistant/plan.ts';
 import { statesPath, type Topics } from '../homeassistant/topics.ts';
-import type { DeviceKind, DeviceView } from '../model/devices.ts';
+import { type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { type CloudDeviceKind, cloudKinds, type DeviceKey, type Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
@@ -292,7 +292,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
           const name = this.#store.label(kind, id);
-          this.#log.error({ err: error, device: id }, `Internal error: cannot publish ${kind} ${name}`);
+          this.#log.error(
+            { err: error, device: id },
+            `Internal error: cannot publish ${kindLabels[kind]} ${name}`,
+          );
         }
       }
     }

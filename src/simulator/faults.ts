@@ -16,7 +16,7 @@ interface Kind {
 
 /** Everything that can go wrong on purpose. */
 const kinds = {
-  latency: { does: 'answers MS later', value: { word: 'MS', min: 0, max: 600_000 } },
+  latency: { does: 'delays each answer by MS', value: { word: 'MS', min: 0, max: 600_000 } },
   error: { does: 'answers with STATUS and does nothing', value: { word: 'STATUS', min: 400, max: 599 } },
   hang: { does: 'never answers' },
   html: { does: 'answers 200 with a web page' },
@@ -26,7 +26,7 @@ const kinds = {
     value: { word: 'SECONDS', min: 1, max: 3_600, usual: 5 },
   },
   'expire-tokens': {
-    does: 'lets each token expire after SECONDS',
+    does: 'expires each token after SECONDS',
     value: { word: 'SECONDS', min: 1, max: 10_000_000 },
   },
   'bad-record': { does: 'begins each list with a record that cannot be read' },

@@ -95,7 +95,7 @@ describe('sonic2mqtt call', () => {
       await call(['sign_in', '--body', body, '--log-level', 'trace']),
     ]) {
       expect(run).toMatchObject({ code: 3, stdout: '' });
-      expect(run.stderr).toContain('does not accept the e-mail or the password (HTTP 401)');
+      expect(run.stderr).toContain('rejects the e-mail or the password (status 401)');
       expect(run.stderr).not.toContain('hunter42');
     }
   });

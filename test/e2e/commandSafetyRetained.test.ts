@@ -97,7 +97,7 @@ describe('on the broker inside the bridge a command that is retained', slow, () 
     const port = await freePort();
     const mqtt = { embedded: { enabled: true, port } };
     const program = startProgram(['run'], { config: { ...bridge.config, mqtt } });
-    await program.waitForOutput(/embedded MQTT broker listens on/);
+    await program.waitForOutput(/MQTT broker: listening on/);
     const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
     const [id = ''] = bridge.cloud.world.sonics.ids;
     await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, () => true, 20_000);

@@ -66,7 +66,7 @@ it('the embedded broker listens for this machine alone', async () => {
   const { env, heard } = overhearing();
   const port = await freePort();
   bridge.start({ mqtt: { url: null, embedded: { enabled: true, port } } }, env);
-  await bridge.program.waitForOutput(/embedded MQTT broker listens on/);
+  await bridge.program.waitForOutput(/MQTT broker: listening on/);
   expect((await bridge.program.stop()).code).toBe(0);
   expect(heard().filter((line) => line.startsWith('listen'))).toEqual([`listen 127.0.0.1:${port}`]);
 });

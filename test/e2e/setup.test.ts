@@ -25,7 +25,7 @@ describe('sonic2mqtt setup', () => {
     const account = [email, 'wrong', 'not an e-mail', password, email, password];
     const { code, stdout, stderr, file, cwd } = await setUp([...account, nobody, '', 'n', brokerUrl, '']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('FAIL sign-in: the cloud does not accept the e-mail or the password');
+    expect(stdout).toContain('FAIL sign-in: the cloud rejects the e-mail or the password');
     expect(stdout).toContain('FAIL E-mail: must be an e-mail address');
     expect(stdout).toContain(`FAIL MQTT broker: mqtt://${nobody}: connection refused`);
     expect(stdout).toContain(`Saved ${file}.`);

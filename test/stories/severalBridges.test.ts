@@ -199,7 +199,7 @@ describe('three bridges that share an account and a broker', () => {
     const refusers = new Set<string>();
     for (const id of ['a', 'b', 'c', 'd']) {
       const outcomes = await home.closeValve(id);
-      expect(outcomes).toEqual([[expect.any(String), 'refused', `there is no sonic ${id}`]]);
+      expect(outcomes).toEqual([[expect.any(String), 'refused', `there is no valve ${id}`]]);
       refusers.add(outcomes[0]?.[0] ?? '');
     }
     expect(refusers.size).toBeGreaterThan(1);
@@ -536,7 +536,7 @@ describe('a filter of properties', () => {
     // The bridge whose it would be refuses it.
     const left = world.sonics.ids.find((id) => !isChosen(id)) ?? '';
     expect(await home.closeValve(left)).toEqual([
-      [home.ownerOf(left, 2), 'refused', `there is no sonic ${left}`],
+      [home.ownerOf(left, 2), 'refused', `there is no valve ${left}`],
     ]);
   });
 });

@@ -29,7 +29,7 @@ it.each([
 it.each([
   'The cloud rejects the e-mail or the password. Correct them. Next attempt by 22:49 UTC, or when the password file changes',
   'list_sonics: page 2 could not be read: the cloud answered 503 (server error)',
-  'the cloud does not accept the e-mail or the password (HTTP 401)',
+  'the cloud rejects the e-mail or the password (status 401)',
   'No connection to the MQTT broker: connection refused. Check the broker and its port',
   'not authorized. Check mqtt.username and mqtt.password',
   'cloud.email (line 3): must be an e-mail address',

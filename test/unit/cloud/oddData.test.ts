@@ -28,7 +28,7 @@ describe('odd data', () => {
     expect(client.problems()).toHaveLength(2);
     expect(client.problems()).toContainEqual({
       level: 'info',
-      words: 'read_sonic: valve_state says "ajar"',
+      words: 'read_sonic: unknown value of valve_state: "ajar"',
     });
     expect(lines.filter((line) => line.includes('nexpected data'))).toHaveLength(2);
   });
@@ -48,7 +48,9 @@ describe('odd data', () => {
     for (const sonic_id of ['s-1', 's-2', 's-1']) {
       await client.call({ operation: 'read_sonic', params: { sonic_id } });
     }
-    expect(client.problems().map(({ words }) => words)).toEqual(['read_sonic: battery says "flat"']);
+    expect(client.problems().map(({ words }) => words)).toEqual([
+      'read_sonic: unknown value of battery: "flat"',
+    ]);
   });
 
   it('is forgotten after a day in which nobody asked again: what it was of may be gone', async () => {
@@ -67,7 +69,9 @@ describe('odd data', () => {
     await ask('s-2');
     expect(client.problems()).toHaveLength(2);
     clock.advance(2 * 3_600_000);
-    expect(client.problems().map(({ words }) => words)).toEqual(['read_sonic: valve_state says "stuck"']);
+    expect(client.problems().map(({ words }) => words)).toEqual([
+      'read_sonic: unknown value of valve_state: "stuck"',
+    ]);
   });
 
   it('of a list is forgotten with its next complete reading', async () => {
@@ -202,8 +206,8 @@ describe('an answer that shows a secret', () => {
     secrets.add('secret-password');
     await client.call(readSonic);
     expect(client.problems().map(({ words }) => words)).toEqual([
-      'read_sonic: valve_state says "[hidden]"',
-      'read_sonic: battery says "[hidden]"',
+      'read_sonic: unknown value of valve_state: "[hidden]"',
+      'read_sonic: unknown value of battery: "[hidden]"',
     ]);
   });
 });

@@ -101,11 +101,11 @@ describe.each(commands)('a message on $topic', ({ topic }) => {
 
 describe('a command to what nobody knows', () => {
   it.each([
-    ['sonic/sonic-2/valve/set', 'CLOSE', 'there is no sonic sonic-2'],
-    ['sonic/SONIC-1/valve/set', 'CLOSE', 'there is no sonic SONIC-1'],
-    ['sonic//valve/set', 'CLOSE', 'there is no sonic '],
-    ['sonic/__proto__/valve/set', 'CLOSE', 'there is no sonic __proto__'],
-    ['signal/sonic-1/name/set', 'Attic', 'there is no signal sonic-1'],
+    ['sonic/sonic-2/valve/set', 'CLOSE', 'there is no valve sonic-2'],
+    ['sonic/SONIC-1/valve/set', 'CLOSE', 'there is no valve SONIC-1'],
+    ['sonic//valve/set', 'CLOSE', 'there is no valve '],
+    ['sonic/__proto__/valve/set', 'CLOSE', 'there is no valve __proto__'],
+    ['signal/sonic-1/name/set', 'Attic', 'there is no hub sonic-1'],
     ['property/signal-1/settings/auto_shut_off/set', 'ON', 'there is no property signal-1'],
     ['incident/incident 3/action', 'resolve', 'there is no incident incident 3'],
   ])('on %s is refused', async (path, payload, reason) => {

@@ -14,7 +14,7 @@ it('names the entries of the filter that match no property, once all properties 
   list('Home', false);
   expect(found()).toEqual([]);
   list('Home', true);
-  const unmatched = 'ok: filters.properties: the account has no property Nowhere';
+  const unmatched = 'ok: filters.properties: the account has no property Nowhere. Check the name';
   expect(found()).toEqual([unmatched]);
   list('Cottage', true);
   expect(found()).toEqual([

@@ -42,10 +42,10 @@ async function startMonitor(record: object) {
   const parts = { client, state, store, poller, connection, otherBridges, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
-  const linesAfter = (status: PollStatus, isConnected = true) => {
+  const linesAfter = (status: PollStatus, isConnected = true, poll: PollName = 'signals') => {
     connection.isConnected = isConnected;
     const before = lines.messages.length;
-    records.signals = status;
+    records[poll] = status;
     poller.emit('ended');
     return lines.messages.slice(before);
   };
@@ -65,10 +65,21 @@ it('logs a problem each time that it comes, and once that everything works again
   }
 });
 
+it('logs a list of valves that cannot be read once only if the next read fails too', async () => {
+  const { linesAfter } = await startMonitor({});
+  const failure = { kind: 'unavailable', message: '503', key: '503' } as const;
+  const times = (consecutiveFailures: number) => ({ ...good, failure, consecutiveFailures });
+  expect(linesAfter(times(1), true, 'sonics')).toEqual([]);
+  expect(linesAfter(good, true, 'sonics')).toEqual([]);
+  expect(linesAfter(times(2), true, 'sonics')).toEqual(['warn: Cannot read valves: 503. Retrying']);
+});
+
 it('reports unexpected data, which the client has logged', async () => {
   const { linesAfter, reason } = await startMonitor({ valve_state: 'ajar' });
   expect(linesAfter(good)).toEqual([]);
-  expect(reason()).toMatch(/^Unexpected data from the cloud: read_sonic: valve_state .*"ajar"/);
+  expect(reason()).toMatch(
+    /^Unexpected data from the cloud: read_sonic: unknown value of valve_state: "ajar"/,
+  );
 });
 
 it('logs that everything works only once the broker is there and everything was read', async () => {
