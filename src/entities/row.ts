@@ -98,7 +98,7 @@ type EnumSensor<View> = {
   readonly options: readonly string[];
   readonly value: (view: View) => string | null;
 };
-/** ISO 8601 with offset, or YYYY-MM-DD. */
+/** A time is ISO 8601 in UTC, as `isoFromUnixSeconds` makes it in model/calendar.ts, and a date is YYYY-MM-DD. */
 type TimeSensor<View> = {
   readonly deviceClass: 'timestamp' | 'date';
   readonly value: (view: View) => string | null;

@@ -1,5 +1,5 @@
+import { isoFromUnixSeconds } from '../model/calendar.ts';
 import { isConnected, type SignalView } from '../model/devices.ts';
-import { isoFromUnixSeconds } from '../model/telemetry.ts';
 import { incidentEvent, incidentSensor, openIncidents } from './incidents.ts';
 import { nameText } from './name.ts';
 import type { EntityRow } from './row.ts';

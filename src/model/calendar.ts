@@ -1,6 +1,9 @@
-// Dates are YYYY-MM-DD and months YYYY-MM: they compare as texts do.
+// Times, dates and months as texts: ISO 8601, YYYY-MM-DD and YYYY-MM. Dates and months compare as texts do.
 
 const dayMs = 86_400_000;
+
+// Years of five digits, as milliseconds taken for seconds give, are read by few.
+const endOfTime = Date.UTC(10_000, 0);
 
 /** Formats by time zone; null for an unknown one. */
 const formats = new Map<string, Intl.DateTimeFormat | null>();
@@ -59,6 +62,12 @@ export function startOfDay(date: string, timezone: string): number {
     else start = middle;
   }
   return start;
+}
+
+/** ISO 8601 in UTC of Unix seconds; null for null, for 0 (the cloud's unknown) and for no date. */
+export function isoFromUnixSeconds(seconds: number | null): string | null {
+  const isTime = seconds !== null && seconds > 0 && seconds * 1_000 < endOfTime;
+  return isTime ? new Date(seconds * 1_000).toISOString() : null;
 }
 
 /** ISO 8601 with the offset that the time zone has at that moment, in whole seconds. */

@@ -1,3 +1,4 @@
+import { isoFromUnixSeconds } from './calendar.ts';
 import type { Telemetry } from './records.ts';
 
 /** A measurement in the units that are shown. */
@@ -43,13 +44,4 @@ export function withoutValues(telemetry: Telemetry): Telemetry {
 
 function thousandth(value: number | null): number | null {
   return value === null ? null : Math.round(value) / 1_000;
-}
-
-// Years of five digits, as milliseconds taken for seconds give, are read by few.
-const endOfTime = Date.UTC(10_000, 0);
-
-/** ISO 8601 of Unix seconds; null for null, for 0 (the cloud's unknown) and for no date. */
-export function isoFromUnixSeconds(seconds: number | null): string | null {
-  const isTime = seconds !== null && seconds > 0 && seconds * 1_000 < endOfTime;
-  return isTime ? new Date(seconds * 1_000).toISOString() : null;
 }

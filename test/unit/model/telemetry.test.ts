@@ -1,6 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isoFromUnixSeconds, measurementAgeMs, measurementOf } from '../../../src/model/telemetry.ts';
+import { measurementAgeMs, measurementOf } from '../../../src/model/telemetry.ts';
 import { someTelemetry } from '../../support/views.ts';
 
 describe('a measurement', () => {
@@ -51,32 +50,5 @@ describe('the age of a measurement', () => {
     ['of which no time is told', null, 0],
   ])('%s', (_, probed_at, ageMs) => {
     expect(measurementAgeMs(someTelemetry({ probed_at }), now)).toBe(ageMs);
-  });
-});
-
-describe('a time in Unix seconds', () => {
-  it.each([
-    [1, '1970-01-01T00:00:01.000Z'],
-    [1_622_972_033, '2021-06-06T09:33:53.000Z'],
-    [253_402_300_799, '9999-12-31T23:59:59.000Z'],
-    [253_402_300_800, null],
-    [1_623_414_482_000, null],
-    [0, null],
-    [-1, null],
-    [Number.NaN, null],
-    [Number.POSITIVE_INFINITY, null],
-    [null, null],
-  ])('of %s reads %s', (seconds, text) => {
-    expect(isoFromUnixSeconds(seconds)).toBe(text);
-  });
-
-  it('is for any number a time of four-digit years or nothing', () => {
-    fc.assert(
-      fc.property(fc.double(), (seconds) => {
-        expect(isoFromUnixSeconds(seconds) ?? '2000-01-01T00:00:00.000Z').toMatch(
-          /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
-        );
-      }),
-    );
   });
 });
