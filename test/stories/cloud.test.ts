@@ -71,6 +71,34 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
     home.machine.kill();
   });
 
+  it('the log names each sonic once, whatever becomes of its link and of others', async () => {
+    const home = new Home({ cloud: { sonics: 2 } });
+    const { world } = home;
+    const [first = '', second = ''] = world.sonics.ids;
+    const name = (id: string) => `Valve "${world.sonics.get(id)?.name}"`;
+    const silent = new Set([first]);
+    const telemetry = world.telemetry.bind(world);
+    world.telemetry = (id) => {
+      const measured = telemetry(id);
+      return measured && !silent.has(id) ? { ...measured, probed_at: world.now / 1_000 } : measured;
+    };
+    await home.start();
+    await home.pass(10 * minuteMs);
+    expect(about(home)).toEqual([expect.stringContaining(`${name(first)} sends no new measurements`)]);
+    world.dropRadio(first);
+    await home.pass(5 * minuteMs);
+    world.connectRadio(first);
+    silent.add(second);
+    await home.pass(10 * minuteMs);
+    expect(about(home).slice(1)).toEqual([
+      expect.stringContaining(`${name(second)} sends no new measurements`),
+    ]);
+    silent.clear();
+    await home.pass(5 * minuteMs);
+    expect(about(home).slice(2).join()).toMatch(/sends measurements again.*sends measurements again$/);
+    home.machine.kill();
+  });
+
   it('a cloud that is away changes no value; one that is back does not show what has grown old meanwhile', async () => {
     const home = new Home();
     await home.start();

@@ -9,21 +9,6 @@ export async function passTime(clock: FakeClock, ms: number, stepMs = ms): Promi
   }
 }
 
-/** Lets time pass until the work is done, where it takes any. */
-export async function withTime(clock: FakeClock, work: Promise<unknown>): Promise<void> {
-  let isDone = false;
-  const end = () => {
-    isDone = true;
-  };
-  work.then(end, end);
-  for (let looks = 0; !isDone; looks++) {
-    await settle();
-    // What is quick is done by then.
-    if (looks > 20) clock.advance(100);
-  }
-  await work;
-}
-
 /** Lets all promises that are ready run. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
