@@ -79,7 +79,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   get isConnected(): boolean {
-    return this.#link !== null;
+    return this.#session !== null;
   }
 
   /** Why there is no connection, in words; null while that is not known, and while there is one. */
@@ -94,10 +94,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
-    const link = this.#link;
-    if (!link) return Promise.reject(new NotConnectedError());
+    const session = this.#session;
+    if (!session) return Promise.reject(new NotConnectedError());
     this.#published += 1;
-    return link.publish(topic, payload, options);
+    return session.publish(topic, payload, options);
   }
 
   /** How many bytes of payload the broker takes at most with this topic. */
@@ -116,19 +116,19 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     found: (message: BrokerMessage) => void,
     onRead: () => void = () => undefined,
   ): Promise<void> {
-    if (!this.#link) throw new NotConnectedError();
-    await this.#link.readRetained(filters, found, onRead);
+    if (!this.#session) throw new NotConnectedError();
+    await this.#session.readRetained(filters, found, onRead);
   }
 
   /** Publishes the last words, if the broker is there to hear them, and disconnects; within two seconds at most. */
-  async stop(lastWords: readonly { readonly topic: string; readonly payload: string }[]): Promise<void> {
-    const link = this.#link;
-    if (link) {
-      const said = lastWords.map(({ topic, payload }) => this.publish(topic, payload, { retain: true }));
+  async stop(lastMessages: readonly { readonly topic: string; readonly payload: string }[]): Promise<void> {
+    const session = this.#session;
+    if (session) {
+      const said = lastMessages.map(({ topic, payload }) => this.publish(topic, payload, { retain: true }));
       await Promise.race([Promise.allSettled(said), sleep(this.#clock, 1_000)]);
     }
     this.#stopping.abort(new NotConnectedError('the bridge stops'));
-    await link?.end();
+    await session?.end();
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }
 
@@ -181,20 +181,20 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /** One connection from its first packet to its end; throws in words where a file that it needs cannot be read. */
   async #connect(url: string, version: 4 | 5): Promise<SessionEnd> {
-    const client = this.#dial(clientOptions(this.#options, url, version), this.#sayTooLong());
+    const client = this.#dial(clientOptions(this.#options, url, version), this.#logTooLong());
     const session = new MqttSession(client, version, this.#options, this.#clock, this.#stopping.signal);
-    let cancelSaying = () => {};
+    let cancelLogging = () => {};
     session.on('connected', () => {
       this.#latest = session;
       this.#known.add(url);
       // In a series of short connections the log has only the first return, and then the one that lasts.
-      if (this.#relapses <= 1) this.#sayConnected(url, version);
-      else cancelSaying = this.#clock.after(lastingMs, () => this.#sayConnected(url, version));
+      if (this.#relapses <= 1) this.#logConnected(url, version);
+      else cancelLogging = this.#clock.after(lastingMs, () => this.#logConnected(url, version));
       this.emit('connected');
     });
     session.on('message', (message) => this.#handle(message));
     const ended = await session.ended;
-    cancelSaying();
+    cancelLogging();
     return { ...ended, reason: this.#reasonOf(ended, url, version) };
   }
 
@@ -207,22 +207,22 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return `the broker closes the connection repeatedly. Perhaps ${takenOverMessage(this.#options.clientId)}`;
   }
 
-  get #link(): MqttSession | null {
+  get #session(): MqttSession | null {
     return this.#latest?.isLive ? this.#latest : null;
   }
 
-  #sayConnected(url: string, version: 4 | 5): void {
+  #logConnected(url: string, version: 4 | 5): void {
     this.#outage.recovered();
     const protocol = version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
     this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
   }
 
   /** Of each connection once: whoever sends one such message may send many. */
-  #sayTooLong(): (bytes: number) => void {
-    let isSaid = false;
+  #logTooLong(): (bytes: number) => void {
+    let isLogged = false;
     return (bytes) => {
-      if (isSaid) return;
-      isSaid = true;
+      if (isLogged) return;
+      isLogged = true;
       const megabytes = Math.round(bytes / 1_000_000);
       this.#log.warn(
         `The MQTT broker sent a message of ${megabytes} MB. Only its beginning is read. Limit messages in the broker (Mosquitto: message_size_limit)`,

@@ -4,7 +4,7 @@ import { errorMessage } from '../base/errorMessage.ts';
 /** The broker has hung up without a word. */
 export const closedMessage = 'the connection was closed';
 
-const wordsByCode: Readonly<Record<string, string>> = {
+const messagesByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused. Check the broker and its port',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'the name server does not answer',
@@ -19,11 +19,11 @@ const wordsByCode: Readonly<Record<string, string>> = {
   135: 'not authorized. Check mqtt.username and mqtt.password',
 };
 
-const noTlsWords = 'the server does not use TLS. Use mqtt:// or another port';
+const noTlsMessage = 'the server does not use TLS. Use mqtt:// or another port';
 
 /** By what OpenSSL says; the rest of its errors are numbers and lines of its source code. */
-const wordsByTlsReason: readonly (readonly [RegExp, string])[] = [
-  [/wrong version number/, noTlsWords],
+const messagesByTlsReason: readonly (readonly [RegExp, string])[] = [
+  [/wrong version number/, noTlsMessage],
   [
     /alert certificate required/,
     'the broker needs a client certificate. Set mqtt.cert_file and mqtt.key_file',
@@ -43,7 +43,7 @@ const untrusted = new Set([
 /** What takes connections and says nothing. */
 export const silentMessage = 'the server accepts connections but does not answer';
 
-const wordsByMessage: Readonly<Record<string, string>> = {
+const messagesByMessage: Readonly<Record<string, string>> = {
   'connack timeout': silentMessage,
   'Keepalive timeout': 'the broker does not answer any more',
 };
@@ -55,21 +55,21 @@ export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return wordsOfTls(error);
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return describeTlsError(error);
   if (untrusted.has(code)) return `${errorMessage(error)}. Check mqtt.ca_file`;
-  return wordsByCode[code] ?? wordsByMessage[error.message] ?? (errorMessage(error) || error.name);
+  return messagesByCode[code] ?? messagesByMessage[error.message] ?? (errorMessage(error) || error.name);
 }
 
-function wordsOfTls({ reason, message }: Error & { reason?: unknown }): string {
+function describeTlsError({ reason, message }: Error & { reason?: unknown }): string {
   const told = typeof reason === 'string' ? reason : message;
-  const [, words] = wordsByTlsReason.find(([pattern]) => pattern.test(told)) ?? [];
+  const [, words] = messagesByTlsReason.find(([pattern]) => pattern.test(told)) ?? [];
   return words ?? `the TLS handshake failed: ${told}`;
 }
 
 /** Why a client failed, in words; what came may be no MQTT, and before any answer it may be something else at all. */
 export function describeFailure(error: Error, hasAnswered: boolean): string {
   const { message } = error;
-  const isGarbage = !('code' in error || error instanceof AggregateError || message in wordsByMessage);
+  const isGarbage = !('code' in error || error instanceof AggregateError || message in messagesByMessage);
   if (!isGarbage) return describeError(error);
   return hasAnswered
     ? `invalid data from the broker: ${message}`

@@ -51,7 +51,7 @@ const refusedVersionCodes = new Set([1, 132]);
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
 /** So many retained messages a broker sends of one subscription even to a slow reader: Mosquitto as it comes. */
-const mostSurelySent = 1_000;
+const maxReliablySent = 1_000;
 
 /** A broker that has sent nothing of what it keeps by its answer to a ping may do so in the background, a little later. */
 const quietMs = 300;
@@ -60,7 +60,7 @@ const quietMs = 300;
 const lateMs = 1_500;
 
 /** The number of packet ids, for a broker that names no limit. */
-const mostInFlight = 65_535;
+const maxInFlight = 65_535;
 
 /**
  * One client's connection to one address of the broker, from its first packet to its end; it never reconnects. All
@@ -83,7 +83,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #reason: string | null = null;
   #isSayingGoodbye = false;
   #connectedAt: number | null = null;
-  #outbox: PublishQueue | null = null;
+  #queue: PublishQueue | null = null;
   #largestPacket = Number.POSITIVE_INFINITY;
   /** Retained messages may come with the answer to the subscription; they are told once it is taken in. */
   readonly #early: BrokerMessage[] = [];
@@ -94,7 +94,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   /** The last reading, which the next one waits for. */
   #reading: Promise<unknown> = Promise.resolve();
   /** 1 at each packet id that a message has had. */
-  readonly #takenIds = new Uint8Array(mostInFlight + 1);
+  readonly #takenIds = new Uint8Array(maxInFlight + 1);
   readonly #cancelGreeting: () => void;
   /** Who is connected has goodbyes to say. */
   readonly #onStop = () => {
@@ -117,15 +117,15 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     signal.addEventListener('abort', this.#onStop, { once: true });
     // Else a message waits until TCP has acknowledged the one before it, which a broker may delay by 40 ms, again and again.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
-    client.on('connect', (connack) => this.#welcomed(connack));
+    client.on('connect', (connack) => this.#onConnack(connack));
     client.on('message', (topic, payload, packet) => {
       if (this.#isRedelivery(packet)) return;
-      this.#heard(messageOf(topic, payload, packet, this.#pings.sentAfter));
+      this.#onMessage(messageOf(topic, payload, packet, this.#pings.sentAfter));
     });
     client.on('disconnect', (packet) => this.#giveUp(describeDisconnect(packet, options.clientId)));
-    client.on('error', (error) => this.#failed(error));
+    client.on('error', (error) => this.#onError(error));
     this.ended = new Promise((ended) => {
-      client.on('close', () => ended(this.#closed()));
+      client.on('close', () => ended(this.#onClose()));
     });
   }
 
@@ -141,7 +141,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
   publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
-    if (!this.#outbox) return Promise.reject(new NotConnectedError());
+    if (!this.#queue) return Promise.reject(new NotConnectedError());
     const { retain, correlationData } = options;
     const limit = this.#largestPacket;
     // Few brokers have one, and to measure a long message takes almost as long as to send it.
@@ -151,7 +151,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       return Promise.reject(new Error(`${topic} has ${bytes} bytes. The broker accepts at most ${limit}`));
     }
     const properties = correlationData && this.version === 5 ? { properties: { correlationData } } : {};
-    return this.#outbox.publish(topic, payload, { qos: 1, retain, ...properties });
+    return this.#queue.publish(topic, payload, { qos: 1, retain, ...properties });
   }
 
   /**
@@ -241,7 +241,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     };
     try {
       await read(filters);
-      if (count >= mostSurelySent && filters.length > 1) {
+      if (count >= maxReliablySent && filters.length > 1) {
         this.#client.unsubscribe([...filters]);
         for (const filter of filters) await read([filter]);
       }
@@ -269,7 +269,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   /** Says goodbye unless an acknowledgement is owed, within half a second, and hangs up. */
   async end(): Promise<void> {
-    if (this.isLive && this.#outbox?.isEmpty) {
+    if (this.isLive && this.#queue?.isEmpty) {
       this.#isSayingGoodbye = true;
       // Only now: end() waits for acknowledgements and never returns while one is owed.
       await Promise.race([
@@ -280,7 +280,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#client.stream.destroy();
   }
 
-  #welcomed({ properties = {} }: IConnackPacket): void {
+  #onConnack({ properties = {} }: IConnackPacket): void {
     if (this.#reason !== null) return;
     this.#hasAnswered = true;
     this.#cancelGreeting();
@@ -291,17 +291,17 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const ownTopics = [...(will ? [will.topic] : []), ...overheard];
     // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
     this.#subscribe(subscriptions, { rap: true }, ownTopics).then(
-      () => this.#subscribed(properties.receiveMaximum),
+      () => this.#onSubscribed(properties.receiveMaximum),
       (error) => this.#giveUp(describeError(error)),
     );
   }
 
-  #subscribed(receiveMaximum = mostInFlight): void {
+  #onSubscribed(receiveMaximum = maxInFlight): void {
     if (this.#reason !== null) return;
     this.#connectedAt = this.#clock.monotonic();
     const overdueMs = Math.max(answerTimeoutMs, 1_500 * this.#options.keepaliveS);
-    const limits = { mostInFlight: receiveMaximum, overdueMs };
-    this.#outbox = new PublishQueue(this.#client, limits, this.#clock, () =>
+    const limits = { maxInFlight: receiveMaximum, overdueMs };
+    this.#queue = new PublishQueue(this.#client, limits, this.#clock, () =>
       this.#giveUp('the broker does not acknowledge messages'),
     );
     this.emit('connected');
@@ -316,7 +316,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return dup && isTaken;
   }
 
-  #heard(message: BrokerMessage): void {
+  #onMessage(message: BrokerMessage): void {
     if (this.#reason !== null) return;
     if (this.#connectedAt === null) {
       this.#early.push(message);
@@ -328,7 +328,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (!isRead || !message.isRetained) this.emit('message', message);
   }
 
-  #failed(error: Error & { code?: unknown }): void {
+  #onError(error: Error & { code?: unknown }): void {
     const words = describeFailure(error, this.#hasAnswered);
     // It was closed while it was written to: what the broker may have said before is lost.
     if (closedCodes.has(String(error.code))) this.#giveUpUnexplained(words);
@@ -339,7 +339,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     }
   }
 
-  #closed(): SessionEnd {
+  #onClose(): SessionEnd {
     this.#signal.removeEventListener('abort', this.#onStop);
     this.#giveUpUnexplained(closedMessage);
     return {
@@ -361,7 +361,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#reason = why;
     this.#cancelGreeting();
     this.#pings.stop();
-    this.#outbox?.close();
+    this.#queue?.close();
     // Not by its end(): it would stumble over the packets that came before what was wrong.
     this.#client.stream.destroy();
   }

@@ -5,7 +5,7 @@ import { NotConnectedError } from './notConnectedError.ts';
 /** What the broker of a connection takes. */
 export interface PublishQueueOptions {
   /** So many unacknowledged messages at a time, as it says itself. */
-  readonly mostInFlight: number;
+  readonly maxInFlight: number;
   /** How long the oldest of them may stay so, in ms. */
   readonly overdueMs: number;
 }
@@ -16,7 +16,7 @@ interface Sender {
   readonly reject: (error: Error) => void;
 }
 
-interface Letter {
+interface Message {
   readonly topic: string;
   readonly payload: string | Buffer;
   readonly options: IClientPublishOptions;
@@ -29,7 +29,7 @@ export class PublishQueue {
   readonly #options: PublishQueueOptions;
   readonly #clock: Clock;
   readonly #onOverdue: () => void;
-  readonly #waiting: Letter[] = [];
+  readonly #waiting: Message[] = [];
   /** Of those on their way, the oldest first; the messages themselves would be kept for long by a set that changes so fast. */
   readonly #sent = new Set<Sender>();
   #watched: Sender | undefined;
@@ -68,10 +68,10 @@ export class PublishQueue {
   }
 
   #send(): void {
-    while (this.#sent.size < this.#options.mostInFlight) {
-      const letter = this.#waiting.shift();
-      if (!letter) break;
-      const { topic, payload, options, sender } = letter;
+    while (this.#sent.size < this.#options.maxInFlight) {
+      const message = this.#waiting.shift();
+      if (!message) break;
+      const { topic, payload, options, sender } = message;
       this.#sent.add(sender);
       // The client fails what is on its way just before it tells that the connection is over, which is no refusal.
       this.#client.publish(topic, payload, options, (error) =>
@@ -94,18 +94,18 @@ export class PublishQueue {
     if (oldest === this.#watched) return;
     this.#watched = oldest;
     this.#watchedSince = this.#clock.monotonic();
-    if (!this.#isWatching) this.#lookIn(this.#options.overdueMs);
+    if (!this.#isWatching) this.#checkIn(this.#options.overdueMs);
   }
 
   /** One timer for all of them: a timer for each would cost more than sending it. */
-  #lookIn(delayMs: number): void {
+  #checkIn(delayMs: number): void {
     this.#isWatching = true;
     this.#cancelWatch = this.#clock.after(delayMs, () => {
       this.#isWatching = false;
       if (!this.#watched) return;
       const leftMs = this.#watchedSince + this.#options.overdueMs - this.#clock.monotonic();
       if (leftMs <= 0) this.#onOverdue();
-      else this.#lookIn(leftMs);
+      else this.#checkIn(leftMs);
     });
   }
 }

@@ -201,12 +201,12 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
   };
   const told = (reply ?? {}) as { readonly [Key in keyof AcceptedSettings]?: AcceptedSettings[Key] | null };
   if (returns === 'settings' && asked.webhook_url !== undefined) {
-    store.noteAcceptedSettings(id, { webhook_url: asked.webhook_url });
+    store.recordAcceptedSettings(id, { webhook_url: asked.webhook_url });
   } else if (returns === 'leakProtection') {
     const leak_protection_enabled = told.leak_protection_enabled ?? asked.leak_protection_enabled;
-    store.noteAcceptedSettings(id, { leak_protection_enabled });
+    store.recordAcceptedSettings(id, { leak_protection_enabled });
   } else if (returns === 'pushNotifications') {
-    store.noteAcceptedSettings(id, { push_enabled: told.push_enabled ?? asked.push_enabled });
+    store.recordAcceptedSettings(id, { push_enabled: told.push_enabled ?? asked.push_enabled });
   }
   if (reply === null) return;
   if (returns === 'incident') store.setIncident(id, reply as Incident, now);
@@ -217,6 +217,6 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
   else if (returns === 'settings') store.setSettings(id, reply as PropertySettings, now);
   else if (returns === 'pressureTestJob') {
     const { job_id: jobId } = reply as RecordOf<'start_pressure_test'>;
-    if (jobId !== null) store.notePressureTestJob(id, jobId);
+    if (jobId !== null) store.recordPressureTestJob(id, jobId);
   }
 }

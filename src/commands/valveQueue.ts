@@ -194,7 +194,7 @@ export class ValveQueue {
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - acceptedAt;
         if (settledValve(stateBefore) !== targetOf[action]) {
-          store.noteTravelTime(id, Math.round(tookMs / 100) / 10);
+          store.recordTravelTime(id, Math.round(tookMs / 100) / 10);
         }
         this.#stopConfirming(id);
         log.info(

@@ -99,7 +99,7 @@ export class Lists {
       isWifiRead = true;
     });
     const problem = await this.#read('sonics', { operation: 'list_sonics' }, async (reading) => {
-      if (!isWifiRead) this.#store.addSonics(reading);
+      if (!isWifiRead) this.#store.replaceSonics(reading, { records: [], isComplete: false });
       const wifi = await wifiRead;
       if (!this.#signal.aborted) this.#store.replaceSonics(reading, wifi);
     });

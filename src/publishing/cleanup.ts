@@ -62,8 +62,8 @@ export class Cleanup {
   #wasResolved = false;
   #cancelAgain: () => void = () => {};
   /** Devices of other bridges that have named this one, by the topic of their discovery message. */
-  readonly #left = new Map<string, DeviceKey>();
-  #cancelLook: () => void = () => {};
+  readonly #leftDevices = new Map<string, DeviceKey>();
+  #cancelCheck: () => void = () => {};
   #resolveScanned: () => void = () => {};
   /** Resolves once the broker was scanned, or cannot be. */
   readonly scanned = new Promise<void>((resolve) => {
@@ -87,14 +87,14 @@ export class Cleanup {
       this.#wasResolved = true;
       if (publisher.isShowingDevices) this.#scanSoon();
     });
-    publisher.on('left', (device) => this.#leave(device));
+    publisher.on('left', (device) => this.#checkLater(device));
   }
 
   /** Scans nothing more. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelAgain();
-    this.#cancelLook();
+    this.#cancelCheck();
   }
 
   #scanSoon(): void {
@@ -110,16 +110,16 @@ export class Cleanup {
     let isScanned = false;
     let isMore = false;
     const note = (topic: string, payload: string) => {
-      found.note(topic, payload);
+      found.add(topic, payload);
       isMore = isScanned;
     };
     try {
       await this.#read(filters, note, () => {
         this.#losses = 0;
         isScanned = true;
-        this.#take(found, taken);
+        this.#useFindings(found, taken);
       });
-      if (isMore) this.#take(found, taken);
+      if (isMore) this.#useFindings(found, taken);
     } catch (error) {
       if (!connection.isConnected) this.#losses += 1;
       // The next connection scans.
@@ -134,7 +134,7 @@ export class Cleanup {
   }
 
   /** Takes what was found and not taken yet, so that nothing is deleted twice. */
-  #take(found: RetainedScan, taken: Set<string>): void {
+  #useFindings(found: RetainedScan, taken: Set<string>): void {
     const { state, publisher, incidentEvents, retained } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
       if (!taken.has(topic)) publisher.foundDiscovery(topic, componentIds);
@@ -146,7 +146,7 @@ export class Cleanup {
     }
     for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
     incidentEvents.takeOver(found.incidentsOfOthers());
-    for (const device of found.leftBehind()) this.#leave(device);
+    for (const device of found.leftBehind()) this.#checkLater(device);
     this.#sweep();
   }
 
@@ -167,25 +167,25 @@ export class Cleanup {
     return this.#parts.connection.readRetained(filters, hand, onRead);
   }
 
-  #leave(device: DeviceKey): void {
+  #checkLater(device: DeviceKey): void {
     const { topics, clock, staleAfterMs } = this.#parts;
-    this.#left.set(topics.discovery(device.kind, device.id), device);
+    this.#leftDevices.set(topics.discovery(device.kind, device.id), device);
     if (this.#isStopped) return;
-    this.#cancelLook();
-    this.#cancelLook = clock.after(staleAfterMs, () => void this.#look());
+    this.#cancelCheck();
+    this.#cancelCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
   }
 
   /** What the new owner has not published over by now is not shown by anybody. */
-  async #look(): Promise<void> {
+  async #checkLeftDevices(): Promise<void> {
     const { clock, log, staleAfterMs } = this.#parts;
-    const due = [...this.#left];
+    const due = [...this.#leftDevices];
     try {
       for (let start = 0; start < due.length; start += maxAtOnce) {
         await this.#setOffline(new Map(due.slice(start, start + maxAtOnce)));
       }
     } catch (error) {
       log.debug(`Looking for devices of other bridges: ${String(error)}`);
-      this.#cancelLook = clock.after(staleAfterMs, () => void this.#look());
+      this.#cancelCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
     }
   }
 
@@ -196,7 +196,7 @@ export class Cleanup {
       if (readDiscovery(topics, payload)?.maker === topics.bridgeName) naming.add(topic);
     });
     for (const [topic, { kind, id }] of left) {
-      this.#left.delete(topic);
+      this.#leftDevices.delete(topic);
       if (kind === 'property' || !naming.has(topic) || store.view(kind, id)) continue;
       await connection.publish(topics.below(kind, id, 'availability'), 'offline', { retain: true });
       log.warn(

@@ -80,7 +80,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #components = new Map<string, readonly string[]>();
   /** When the broker answered the last discovery message of a topic, in ms of the monotonic clock; null until then. */
   readonly #announcedAt = new Map<string, number | null>();
-  readonly #later = new Map<string, () => void>();
+  readonly #delayed = new Map<string, () => void>();
   /** Topics that are left as they are, since it is not known yet what should be there. */
   readonly #undecided = new Set<string>();
   #areDevicesReady = false;
@@ -204,8 +204,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** Publishes nothing more. */
   stop(): void {
     this.#isStopped = true;
-    for (const cancel of this.#later.values()) cancel();
-    this.#later.clear();
+    for (const cancel of this.#delayed.values()) cancel();
+    this.#delayed.clear();
     this.#cancelRetry?.();
     this.#cancelBirth();
     this.#areDevicesReady = false;
@@ -364,13 +364,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishLater(topic: string, view: DeviceView, delayMs: number): void {
-    if (this.#later.has(topic)) return;
+    if (this.#delayed.has(topic)) return;
     const cancel = this.#clock.after(delayMs, () => {
-      this.#later.delete(topic);
+      this.#delayed.delete(topic);
       if (view.kind !== 'bridge') this.#store.touch(view.kind, viewId(view));
       this.wake();
     });
-    this.#later.set(topic, cancel);
+    this.#delayed.set(topic, cancel);
   }
 
   /** What was refused is not shown although it is so: it is published again even if nothing changes. */
@@ -417,7 +417,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#isSweepDue = false;
     this.#findVanished();
     const unwanted = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
-    const stale = unwanted.filter((topic) => !this.#isLeft(topic));
+    const stale = unwanted.filter((topic) => !this.#isLeftToOthers(topic));
     for (const topic of stale) {
       await this.#retained.waitForRoom();
       this.#retained.clear(topic);
@@ -443,7 +443,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   /** Whether a topic that was found is of something that the cloud has, and another bridge shows; then it is left to it. */
-  #isLeft(topic: string): boolean {
+  #isLeftToOthers(topic: string): boolean {
     const { topics } = this.#context;
     const target = topics.parse(topic);
     const discovered = topics.discovered(topic);

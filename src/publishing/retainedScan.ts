@@ -25,7 +25,7 @@ export class RetainedScan {
   }
 
   /** Takes in a retained message. */
-  note(topic: string, payload: string): void {
+  add(topic: string, payload: string): void {
     const { base, bridgeName } = this.#topics;
     if (!topic.startsWith(`${base}/`)) {
       const discovery = readDiscovery(this.#topics, payload);

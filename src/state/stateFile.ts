@@ -175,7 +175,7 @@ export class StateFile {
   }
 
   /** Keeps what the cloud has accepted of a property. */
-  keepAccepted(propertyId: string, settings: AcceptedSettings): void {
+  recordAccepted(propertyId: string, settings: AcceptedSettings): void {
     const kept = withoutSecrets(settings);
     if (Object.keys(kept).length === 0) return;
     this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...kept });

@@ -8,7 +8,7 @@ export class LinkFlaps {
   readonly #flaps = new Map<string, number>();
 
   /** Takes in what a reading that was sent at that time says of a device's link, and what was known of it before. */
-  note(id: string, before: string | null, after: string | null, readAt: number): void {
+  record(id: string, before: string | null, after: string | null, readAt: number): void {
     if (isConnected(after) !== false) this.#flaps.delete(id);
     else if (isConnected(before)) this.#flaps.set(id, readAt);
   }

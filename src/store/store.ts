@@ -26,12 +26,12 @@ import { PropertyFilter } from './propertyFilter.ts';
 import { type Change, type Reading, Table } from './table.ts';
 import { type DeviceTables, Topology } from './topology.ts';
 import { Valves } from './valves.ts';
-import { type Parts, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
+import { type AccountData, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** What is kept over a restart of what the cloud accepted and does not show. */
 export interface AcceptedMemory {
   readonly acceptedBy: (propertyId: string) => AcceptedSettings;
-  readonly keepAccepted: (propertyId: string, settings: AcceptedSettings) => void;
+  readonly recordAccepted: (propertyId: string, settings: AcceptedSettings) => void;
   readonly forgetAccepted: (propertyId: string) => void;
 }
 
@@ -79,7 +79,7 @@ const timerToleranceMs = 2;
  * publisher takes what to plan, and is told by events once a whole list is stored. A record is stale once polls have missed
  * it for too long; measured values also by themselves, for which there is one timer. All times are ms of the monotonic clock.
  */
-export class Store extends EventEmitter<StoreEvents> implements Parts {
+export class Store extends EventEmitter<StoreEvents> implements AccountData {
   // The tables are read directly. They are written only here, as each change must mark what shows it.
   readonly devices: DeviceTables;
   readonly filter: PropertyFilter;
@@ -162,13 +162,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     this.#settle();
   }
 
-  /** Takes in the sonics with a hub while nothing is known yet of the others; none is removed, none missed. */
-  addSonics(hub: Reading<Sonic>): void {
-    this.#recordSonics({ ...hub, isComplete: false }, { records: [], isComplete: false });
-    this.#settle();
-  }
-
-  /** Takes in the sonics, those with a hub and those without, which were read at the same time. */
+  /** Takes in the sonics: those with a hub, and those without that were read at the same time, or are still to be read. */
   replaceSonics(
     hub: Reading<Sonic>,
     wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
@@ -201,7 +195,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
     if (!this.#isShown('sonic', sonic.id)) return;
     const change = this.devices.sonic.upsert(sonic.id, sonic, sentAt);
     this.#record('sonic', change ? [change] : []);
-    this.#noteValve(sonic.id);
+    this.#recordValve(sonic.id);
     this.#settle();
   }
 
@@ -281,7 +275,7 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** Notes the pressure test that this bridge has started last. */
-  notePressureTestJob(sonicId: string, jobId: string): void {
+  recordPressureTestJob(sonicId: string, jobId: string): void {
     if (!this.#isShown('sonic', sonicId)) return;
     this.pressureTestJobs.set(sonicId, jobId);
     this.#shows('sonic', sonicId);
@@ -323,10 +317,10 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** Notes settings that the cloud accepted and does not show. */
-  noteAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
+  recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
     if (!this.#isShown('property', propertyId)) return;
     this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...settings });
-    this.#memory?.keepAccepted(propertyId, settings);
+    this.#memory?.recordAccepted(propertyId, settings);
     this.#shows('property', propertyId);
   }
 
@@ -349,8 +343,8 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** Notes how long a valve took from command to confirmation, in s. */
-  noteTravelTime(sonicId: string, seconds: number): void {
-    this.valves.noteTravelTime(sonicId, seconds);
+  recordTravelTime(sonicId: string, seconds: number): void {
+    this.valves.recordTravelTime(sonicId, seconds);
     this.#shows('sonic', sonicId);
   }
 
@@ -564,22 +558,22 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
       this.touch('sonic', id);
     }
     // That nothing is new is news where a command is awaited.
-    for (const id of this.valves.awaited) this.#noteValve(id);
+    for (const id of this.valves.awaited) this.#recordValve(id);
   }
 
   /** Notes what the record that stands now says of the valve. */
-  #noteValve(id: string): void {
+  #recordValve(id: string): void {
     const sonic = this.devices.sonic.get(id);
     const readAt = this.devices.sonic.readAt(id);
-    if (sonic && readAt !== undefined && this.valves.note(sonic, readAt)) this.touch('sonic', id);
+    if (sonic && readAt !== undefined && this.valves.record(sonic, readAt)) this.touch('sonic', id);
   }
 
   /** Marks what shows something of devices that are others, have come or have gone. */
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
-    if (kind !== 'property') this.#noteLinks(kind, changes);
+    if (kind !== 'property') this.#recordLinks(kind, changes);
     for (const { id, before, after } of changes) {
       if (kind === 'sonic') this.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
-      if (kind === 'sonic') this.#noteValve(id);
+      if (kind === 'sonic') this.#recordValve(id);
       this.#mayDevicesMove = true;
       this.touch(kind, id);
       if (before && !after) this.#forget(kind, id, before);
@@ -590,11 +584,11 @@ export class Store extends EventEmitter<StoreEvents> implements Parts {
   }
 
   /** A link is down by two readings in a row, and up by one. */
-  #noteLinks(kind: 'signal' | 'sonic', changes: readonly Change<Property | Signal | Sonic>[]): void {
+  #recordLinks(kind: 'signal' | 'sonic', changes: readonly Change<Property | Signal | Sonic>[]): void {
     const flaps = this.flaps[kind];
     const table = this.devices[kind];
     for (const { id, before, after } of changes) {
-      flaps.note(id, linkOf(before), linkOf(after), table.readAt(id) ?? 0);
+      flaps.record(id, linkOf(before), linkOf(after), table.readAt(id) ?? 0);
     }
     for (const id of flaps.ids) {
       if (!flaps.settle(id, table.readAt(id) ?? 0)) continue;

@@ -165,15 +165,14 @@ export class Topology {
     if (this.isWholeAccount) return true;
     const property = this.propertyOf(kind, id);
     if (property !== null) return this.#shown.has(property);
-    return !this.#filter.isOn && this.#isDecided && this.isOurs(this.#hashed(kind, id));
+    return !this.#filter.isOn && this.#isDecided && this.isAnsweredHere(kind, id);
   }
 
   /** Whether the account has a device that this bridge leaves to another one, or may have to. */
   isLeftToOthers(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id) || this.isShown(kind, id)) return false;
-    const property = this.propertyOf(kind, id);
-    if (property === null && !this.#isDecided) return true;
-    return this.isShared && !this.isOurs(property ?? this.#hashed(kind, id));
+    const isUndecided = this.propertyOf(kind, id) === null && !this.#isDecided;
+    return isUndecided || !this.isAnsweredHere(kind, id);
   }
 
   /** Properties of the account that this bridge leaves to others. */
@@ -215,32 +214,24 @@ export class Topology {
 
   // ---- who answers ----------------------------------------------------------------------------------------------
 
-  /** The name of the bridge that answers for a device: that of its property, or of its own id where none is known. */
-  bridgeFor(kind: CloudDeviceKind, id: string): string {
-    return this.#bridgeOf(this.propertyOf(kind, id) ?? this.#hashed(kind, id));
-  }
-
   /** Whether this bridge is the one that answers for a device, be it shown or not. */
   isAnsweredHere(kind: CloudDeviceKind, id: string): boolean {
-    return this.isOurs(this.propertyOf(kind, id) ?? this.#hashed(kind, id));
+    return this.isOurs(this.#decisiveId(kind, id));
   }
 
   /** The other bridge that moves a valve, null where it is this one. A cloud may take two spellings of an id for one. */
   otherMover(sonicId: string): string | null {
     const spelled = sonicId.toLowerCase();
     const id = this.#devices.sonic.ids.find((each) => each.toLowerCase() === spelled) ?? spelled;
-    const bridge = this.bridgeFor('sonic', id);
-    return bridge === bridgeName(this.#shard) ? null : bridge;
-  }
-
-  #bridgeOf(id: string): string {
+    if (this.isAnsweredHere('sonic', id)) return null;
     const { count } = this.#shard;
-    return bridgeName({ index: bridgeOf(id, count), count });
+    return bridgeName({ index: bridgeOf(this.#decisiveId('sonic', id), count), count });
   }
 
-  /** The id whose hash decides about a device in no known property; sonics stay with their signal. */
-  #hashed(kind: CloudDeviceKind, id: string): string {
-    return (kind === 'sonic' ? this.#devices.sonic.get(id)?.signal_id : null) ?? id;
+  /** The id whose hash decides which bridge a device belongs to: its property's, else its hub's, else its own. */
+  #decisiveId(kind: CloudDeviceKind, id: string): string {
+    const signalId = kind === 'sonic' ? this.#devices.sonic.get(id)?.signal_id : null;
+    return this.propertyOf(kind, id) ?? signalId ?? id;
   }
 
   #setOwner(signalId: string, propertyId: string | null): boolean {

@@ -24,7 +24,7 @@ export class Valves {
    * Notes what the cloud says of a sonic's valve, by a reading begun at that time in ms of the monotonic clock. Says
    * whether a command is awaited no more, so that the valve may be shown otherwise although the record is the same.
    */
-  note({ id, valve_state: state }: Sonic, readAt: number): boolean {
+  record({ id, valve_state: state }: Sonic, readAt: number): boolean {
     const settled = settledValve(state);
     if (settled) this.#settled.set(id, settled);
     const accepted = this.#accepted.get(id);
@@ -56,7 +56,7 @@ export class Valves {
   }
 
   /** Notes how long a valve took from command to confirmation, in s. */
-  noteTravelTime(sonicId: string, seconds: number): void {
+  recordTravelTime(sonicId: string, seconds: number): void {
     this.#travelTimesS.set(sonicId, seconds);
   }
 

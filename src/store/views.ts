@@ -10,7 +10,7 @@ import type { DeviceTables, Topology } from './topology.ts';
 import type { Valves } from './valves.ts';
 
 /** All that is known of the account, part by part. */
-export interface Parts {
+export interface AccountData {
   readonly devices: DeviceTables;
   readonly topology: Topology;
   readonly incidents: OpenIncidents;
@@ -28,15 +28,19 @@ export interface Parts {
 }
 
 /** A property with all that is known around it; null where it is not shown. */
-export function propertyViewOf(parts: Parts, id: string, accepted: AcceptedSettings): PropertyView | null {
-  const { devices, topology, incidents } = parts;
+export function propertyViewOf(
+  account: AccountData,
+  id: string,
+  accepted: AcceptedSettings,
+): PropertyView | null {
+  const { devices, topology, incidents } = account;
   const property = devices.property.get(id);
   if (!property || !topology.isShown('property', id)) return null;
   return {
     kind: 'property',
     property,
-    settings: settingsOf(parts, id, accepted),
-    notifications: parts.notifications.of(id),
+    settings: settingsOf(account, id, accepted),
+    notifications: account.notifications.of(id),
     accepted,
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.unassigned,
@@ -46,14 +50,14 @@ export function propertyViewOf(parts: Parts, id: string, accepted: AcceptedSetti
 }
 
 /** A webhook's address that the cloud does not show is the one that it accepted last. */
-function settingsOf({ settings }: Parts, id: string, { webhook_url }: AcceptedSettings) {
+function settingsOf({ settings }: AccountData, id: string, { webhook_url }: AcceptedSettings) {
   const read = settings.of(id);
   return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
 }
 
 /** A signal with all that is known around it; null where it is not shown. */
-export function signalViewOf(parts: Parts, id: string): SignalView | null {
-  const { devices, topology, incidents, flaps, hubs } = parts;
+export function signalViewOf(account: AccountData, id: string): SignalView | null {
+  const { devices, topology, incidents, flaps, hubs } = account;
   const signal = devices.signal.get(id);
   if (!signal || !topology.isShown('signal', id)) return null;
   const propertyId = topology.propertyOf('signal', id);
@@ -71,12 +75,12 @@ export function signalViewOf(parts: Parts, id: string): SignalView | null {
 }
 
 /** A sonic with all that is known around it; null where it is not shown. */
-export function sonicViewOf(parts: Parts, id: string): SonicView | null {
-  const { devices, topology, incidents, flaps, valves } = parts;
+export function sonicViewOf(account: AccountData, id: string): SonicView | null {
+  const { devices, topology, incidents, flaps, valves } = account;
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;
   const isWifi = topology.isWifi(id);
-  const signal = isWifi ? 'none' : signalOf(parts, sonic.signal_id);
+  const signal = isWifi ? 'none' : signalOf(account, sonic.signal_id);
   const propertyId = topology.propertyOf('sonic', id);
   return {
     kind: 'sonic',
@@ -89,17 +93,17 @@ export function sonicViewOf(parts: Parts, id: string): SonicView | null {
     isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),
     travelTimeS: valves.travelTimeS(id),
-    telemetry: parts.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
-    usage: parts.usage.of(id),
-    pressureTests: parts.pressureTests.of(id),
-    pressureTestJobId: parts.pressureTestJobs.get(id) ?? null,
+    telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
+    usage: account.usage.of(id),
+    pressureTests: account.pressureTests.of(id),
+    pressureTestJobId: account.pressureTestJobs.get(id) ?? null,
     incidents: incidents.shownBy('sonic', id),
     possibleIncidents: incidents.possibleAt(propertyId),
     areIncidentsKnown: incidents.areKnown,
   };
 }
 
-function signalOf({ devices, signalList }: Parts, id: string | null): Signal | NoSignal {
+function signalOf({ devices, signalList }: AccountData, id: string | null): Signal | NoSignal {
   if (id === null) return 'none';
   const whyNone = { unread: 'unread', refused: 'none', read: 'missing' } as const;
   return devices.signal.get(id) ?? whyNone[signalList];

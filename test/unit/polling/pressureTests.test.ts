@@ -128,9 +128,9 @@ describe('the pressure tests of a sonic', () => {
 
   it('show the job that was started here last', () => {
     expect(store.sonicView(id)?.pressureTestJobId).toBeNull();
-    store.notePressureTestJob(id, 'job-1');
-    store.notePressureTestJob(id, 'job-2');
-    store.notePressureTestJob('unknown', 'job-3');
+    store.recordPressureTestJob(id, 'job-1');
+    store.recordPressureTestJob(id, 'job-2');
+    store.recordPressureTestJob('unknown', 'job-3');
     expect(store.sonicView(id)?.pressureTestJobId).toBe('job-2');
   });
 });

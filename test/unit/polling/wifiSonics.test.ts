@@ -70,7 +70,7 @@ describe('the two lists of sonics', () => {
   it('show the one at once while the other is being read, and take nothing for missed', () => {
     const store = storeWith([barn]);
     const reading = complete([{ ...kitchen, valve_state: 'closed' }]);
-    store.addSonics(reading);
+    store.replaceSonics(reading, { records: [], isComplete: false });
     expect(store.sonicView('kitchen')?.valve).toBe('closed');
     expect(store.sonicView('barn')).toMatchObject({ isStale: false, isWifi: true });
   });

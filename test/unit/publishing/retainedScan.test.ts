@@ -15,7 +15,7 @@ const [stray = ''] = idsFor(0, 'stray');
 function found(shard: Shard, kept: Readonly<Record<string, unknown>>): RetainedScan {
   const scan = new RetainedScan(topicsUnder('w', 'ha', shard), shard);
   for (const [topic, payload] of Object.entries(kept)) {
-    scan.note(topic, typeof payload === 'string' ? payload : JSON.stringify(payload));
+    scan.add(topic, typeof payload === 'string' ? payload : JSON.stringify(payload));
   }
   return scan;
 }

@@ -50,7 +50,7 @@ async function left() {
   state.recordSession({ token: 'token-1', since: 42 });
   state.recordUsage('one', recordOf(100), true);
   state.recordUsage('two', recordOf(200), true);
-  state.keepAccepted('property-1', { push_enabled: true });
+  state.recordAccepted('property-1', { push_enabled: true });
   await state.recordAnnounced(['incident-1']);
   const file = join(directory, 'state.json');
   return { directory, file, backup: `${file}.bak`, state };
@@ -66,7 +66,7 @@ describe('the state file', () => {
     await before.recordAnnounced(['incident-1', 'incident-2']);
     await before.recordPending(['incident-3']);
     before.forgetIncident('incident-2');
-    before.keepAccepted('property-1', { push_enabled: true, webhook_url: 'https://me.example/[hidden]' });
+    before.recordAccepted('property-1', { push_enabled: true, webhook_url: 'https://me.example/[hidden]' });
     before.recordUsage('one', recordOf(12.345), true);
     before.recordUsage('gone', recordOf(1), true);
     before.forgetUsage('gone');
