@@ -465,7 +465,7 @@ describe('a sonic on Wi-Fi', () => {
     world.removeSonic(barn);
     world.setValve(sonicId, 'closed');
     await home.pass(10 * minuteMs);
-    expect(home.json('bridge/health').reason).toContain('Wi-Fi sonics');
+    expect(home.json('bridge/health').reason).toContain('Wi-Fi valves');
     // The other list is read all the same.
     expect(home.json(`sonic/${sonicId}`).valve).toBe('closed');
     expect(home.text(`sonic/${barn}`)).toBeDefined();
