@@ -5,13 +5,13 @@ import type { Component, Discovery } from '../../src/homeassistant/discovery.ts'
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import { type DeviceView, deviceKinds } from '../../src/model/devices.ts';
 import { componentsIn, discoveryOf } from '../support/discoveries.ts';
-import { discoveryViolations } from '../support/discoveryJudge.ts';
+import { discoveryViolations } from '../support/discoveryViolations.ts';
 import {
   attributesShown,
   attributeViolations,
   stateViolations,
   wordViolation,
-} from '../support/stateJudge.ts';
+} from '../support/stateViolations.ts';
 import {
   anIncident,
   bridgeView,

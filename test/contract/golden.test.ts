@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import { Home, minuteMs } from '../stories/home.ts';
 import { componentsIn } from '../support/discoveries.ts';
-import { discoveryViolations } from '../support/discoveryJudge.ts';
-import { attributeViolations, stateViolations } from '../support/stateJudge.ts';
+import { discoveryViolations } from '../support/discoveryViolations.ts';
+import { attributeViolations, stateViolations } from '../support/stateViolations.ts';
 
 // What a demo home looks like from outside, word for word: the whole bridge runs on virtual time with everything that
 // comes by chance from a seed, so each run publishes the same. Whatever is rebuilt inside, these files stay.
@@ -87,7 +87,7 @@ beforeAll(async () => {
   home.strike = () => 'refused';
   await home.pass(60 * minuteMs);
   record();
-  home.machine.kill();
+  home.bridge.kill();
 });
 
 describe('the demo home', () => {

@@ -4,8 +4,8 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { fault, startBridge } from '../support/bridge.ts';
+import { startEchoingCloud } from '../support/echoingCloud.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
-import { startTalkativeCloud } from '../support/talkativeCloud.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const phone = '+44 1632 960 123';
@@ -91,7 +91,7 @@ describe('sonic2mqtt diagnostics', () => {
   });
 
   it('holds nothing private of a cloud that repeats everything, of the configuration or of this machine', async () => {
-    const talkative = await startTalkativeCloud(cloud);
+    const talkative = await startEchoingCloud(cloud);
     talkative.gossip.push(...privateTexts(cloud), phone, wifiName);
     cloud.setFaults([fault('unknown-enum')]);
     const own = ['ann-base', 'ann-client', 'ann-key', 'ann-word', 'The Old Mill'];

@@ -5,9 +5,9 @@ import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { startBridge } from '../support/bridge.ts';
 import { startProcess } from '../support/childProcess.ts';
+import { startEchoingCloud } from '../support/echoingCloud.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { temporaryFolder } from '../support/program.ts';
-import { startTalkativeCloud } from '../support/talkativeCloud.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const password = 'clöud "pass\\word" & 1';
@@ -65,7 +65,7 @@ it('no secret is in any message or log line, although the cloud repeats them in 
   });
   const { cloud, mqtt } = bridge;
   const [sonic_id = ''] = cloud.world.sonics.ids;
-  const talkative = await startTalkativeCloud(cloud);
+  const talkative = await startEchoingCloud(cloud);
   const all = [password, wrongPassword, brokerPassword, webhookSecret, signingSecret];
   talkative.gossip.push(...all.flatMap(spellings), ...all.map(basic));
   // In the address, where it is written as URLs are.

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { startBridge } from '../support/bridge.ts';
 import { composeIn, containerOf } from '../support/containers.ts';
-import { documentedCommands, startMachine, startUnit } from '../support/machine.ts';
+import { documentedCommands, startInstallation, startUnit } from '../support/installation.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 
@@ -13,7 +13,7 @@ import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 async function startHome() {
   const cloud = { properties: 1, signals: 1, sonics: 1 };
   const { cloud: simulator, broker, mqtt } = await startBridge({ isStarted: false, cloud });
-  const machine = startMachine({
+  const installation = startInstallation({
     typed: {
       // Compose reads the address of the cloud from there as well.
       'CLOUD_EMAIL=me@example.com': `CLOUD_URL=${simulator.url}\\nCLOUD_EMAIL=${demoCredentials.email}`,
@@ -26,7 +26,7 @@ async function startHome() {
     answers: [demoCredentials.email, demoCredentials.password, broker.url, ''],
     env: { SONIC2MQTT_CLOUD__BASE_URL: simulator.url },
   });
-  return { simulator, mqtt, machine, sonicId: simulator.world.sonics.ids[0] ?? '' };
+  return { simulator, mqtt, installation, sonicId: simulator.world.sonics.ids[0] ?? '' };
 }
 
 /** Closes a valve as anybody does over MQTT, and waits until it is closed. */
@@ -49,17 +49,17 @@ describe.runIf(process.platform === 'linux')(
   { timeout: 60_000 },
   () => {
     it('npx', async () => {
-      const machine = startMachine({ typed: {}, secret: '' });
+      const installation = startInstallation({ typed: {}, secret: '' });
       const { before, last } = lastOf(documentedCommands('docs/install.md', 'npx'));
-      await machine.run(before);
-      const demo = machine.start(`exec ${last}`);
+      await installation.run(before);
+      const demo = installation.start(`exec ${last}`);
       const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m, 30_000);
       const [, sonicId = '', word = ''] =
         /-t sonic2mqtt\/sonic\/(\S+)\/valve\/set -m (\S+)/.exec(command) ?? [];
       const mqtt = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
       const topic = `sonic2mqtt/sonic/${sonicId}`;
       expect(mqtt.json(topic)).toMatchObject({ valve: 'open' });
-      if (spawnSync('mosquitto_pub', ['--help']).error === undefined) await machine.run(command);
+      if (spawnSync('mosquitto_pub', ['--help']).error === undefined) await installation.run(command);
       else await mqtt.publish(`${topic}/valve/set`, word);
       await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 20_000);
       demo.signal('SIGTERM');
@@ -67,17 +67,17 @@ describe.runIf(process.platform === 'linux')(
     });
 
     it('Raspberry Pi or Linux', async () => {
-      const { simulator, mqtt, machine, sonicId } = await startHome();
-      const said = await machine.run(documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux'));
+      const { simulator, mqtt, installation, sonicId } = await startHome();
+      const said = await installation.run(documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux'));
       expect(said).toContain('MQTT broker: connected to');
-      expect(machine.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
-      const file = machine.place('/etc/sonic2mqtt/config.yaml');
+      expect(installation.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
+      const file = installation.place('/etc/sonic2mqtt/config.yaml');
       expect(statSync(file).mode & 0o777).toBe(0o600);
       writeFileSync(
         file,
         readFileSync(file, 'utf8').replace('cloud:', `cloud:\n  base_url: ${simulator.url}`),
       );
-      const service = startUnit(machine, 'sonic2mqtt');
+      const service = startUnit(installation, 'sonic2mqtt');
       await closeValve(mqtt, sonicId).catch((error: Error) => {
         throw new Error(`${error.message}\n${service.output}`);
       });
@@ -91,9 +91,9 @@ describe.runIf(process.platform === 'linux')(
     });
 
     it('Docker', async () => {
-      const { mqtt, machine, sonicId } = await startHome();
-      await machine.run(documentedCommands('docs/install.md', 'Docker'));
-      const [build, check, run] = machine.asked('docker');
+      const { mqtt, installation, sonicId } = await startHome();
+      await installation.run(documentedCommands('docs/install.md', 'Docker'));
+      const [build, check, run] = installation.asked('docker');
       expect(build).toEqual(['build', '-t', 'sonic2mqtt', '.']);
       const started = [check, run].map((words = []) => {
         const [volume = ''] = words.filter((_, index) => words[index - 1] === '-v');
@@ -101,7 +101,7 @@ describe.runIf(process.platform === 'linux')(
         expect([words[0], at]).toEqual(['run', '/data']);
         expect(words).toContain(`${process.getuid?.()}:${process.getgid?.()}`);
         return {
-          container: containerOf(machine, data),
+          container: containerOf(installation, data),
           args: words.slice(words.lastIndexOf('sonic2mqtt') + 1),
         };
       });
@@ -113,16 +113,16 @@ describe.runIf(process.platform === 'linux')(
     });
 
     it.runIf(mosquittoAvailable())('Docker Compose', async () => {
-      const { machine, sonicId } = await startHome();
-      await machine.run(documentedCommands('docs/quick-start.md', 'Docker Compose'));
-      expect(machine.asked('docker').map((words) => words.join(' '))).toEqual([
+      const { installation, sonicId } = await startHome();
+      await installation.run(documentedCommands('docs/quick-start.md', 'Docker Compose'));
+      expect(installation.asked('docker').map((words) => words.join(' '))).toEqual([
         'compose run --rm sonic2mqtt check',
         'compose up -d',
       ]);
-      for (const secret of readdirSync(join(machine.checkout, 'secrets'))) {
-        expect(statSync(join(machine.checkout, 'secrets', secret)).mode & 0o777).toBe(0o600);
+      for (const secret of readdirSync(join(installation.checkout, 'secrets'))) {
+        expect(statSync(join(installation.checkout, 'secrets', secret)).mode & 0o777).toBe(0o600);
       }
-      const compose = await composeIn(machine);
+      const compose = await composeIn(installation);
       for (const { user } of Object.values(compose.services)) {
         expect(user).toBe(`${process.getuid?.()}:${process.getgid?.()}`);
       }
@@ -132,11 +132,11 @@ describe.runIf(process.platform === 'linux')(
       });
       const bridge = await compose.up();
       // As Home Assistant, Node-RED and the user do.
-      const password = readFileSync(join(machine.checkout, 'secrets/mqtt_home'), 'utf8').trim();
+      const password = readFileSync(join(installation.checkout, 'secrets/mqtt_home'), 'utf8').trim();
       const mqtt = await watchTopics(compose.brokerUrl, 'sonic2mqtt/#', { username: 'home', password });
       await closeValve(mqtt, sonicId);
       expect(await bridge.stop('SIGTERM')).toMatchObject({ code: 0 });
-      expect(readdirSync(join(machine.checkout, 'data/sonic2mqtt'))).not.toEqual([]);
+      expect(readdirSync(join(installation.checkout, 'data/sonic2mqtt'))).not.toEqual([]);
     });
   },
 );

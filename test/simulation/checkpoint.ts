@@ -1,6 +1,6 @@
 import { settledValve } from '../../src/model/valve.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
-import { Machine, type Place } from './machine.ts';
+import { BridgeProcess, type Place } from './bridgeProcess.ts';
 import { VirtualBroker } from './virtualBroker.ts';
 import { VirtualDisk } from './virtualDisk.ts';
 import type { Watch } from './watch.ts';
@@ -25,7 +25,7 @@ export async function checkPicture(place: Place, watch: Watch, trace: (line: str
   const { time, simulator, broker } = place;
   const silent = { handedOver: () => {}, taken: () => {}, delivered: () => {}, linked: () => {} };
   const reference = new VirtualBroker(time, seededRandom(1), silent);
-  const other = new Machine({
+  const other = new BridgeProcess({
     ...place,
     random: seededRandom(2),
     broker: reference,

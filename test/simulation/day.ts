@@ -2,9 +2,9 @@ import type { OperationName } from '../../src/cloud/operations.ts';
 import { parseFault } from '../../src/simulator/faults.ts';
 import { between, pick, seededRandom } from '../../src/simulator/random.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
+import { BridgeProcess, type Place } from './bridgeProcess.ts';
 import { checkPicture } from './checkpoint.ts';
 import { happen } from './life.ts';
-import { Machine, type Place } from './machine.ts';
 import { anOrder } from './people.ts';
 import { VirtualBroker } from './virtualBroker.ts';
 import type { RequestFault, SeenRequest } from './virtualCloud.ts';
@@ -139,16 +139,16 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     logged: (line) => watch.logged(line),
     config,
   };
-  const machine = new Machine(place);
+  const bridge = new BridgeProcess(place);
   const troubles = new Map<string, number>();
   let orders = 0;
   let isTroubled = true;
 
   const start = () => {
-    if (machine.isRunning) return;
+    if (bridge.isRunning) return;
     trace('** the bridge starts');
     watch.runBegan();
-    machine.start();
+    bridge.start();
   };
   const startLater = () =>
     time.after((random.weather() < 0.7 ? 10 : 300) * secondMs * random.weather(), start);
@@ -173,12 +173,12 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
         if (trouble.fault === 'away' || trouble.fault === 'subscriptions-refused') broker.cut();
       }
     } else if (trouble.at === 'disk') disk.fault = trouble.fault;
-    else if (trouble.at === 'clock') machine.wallErrorMs = (trouble.fault === 'ahead' ? 60 : -60) * minuteMs;
+    else if (trouble.at === 'clock') bridge.wallErrorMs = (trouble.fault === 'ahead' ? 60 : -60) * minuteMs;
     else if (trouble.fault === 'killed') {
-      machine.kill();
+      bridge.kill();
       startLater();
     } else {
-      machine.stop((tookMs) => {
+      bridge.stop((tookMs) => {
         if (tookMs === null) watch.violated('the bridge has not stopped within five seconds');
         watch.counted('the bridge stops in time');
         startLater();
@@ -194,7 +194,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       broker.fault = null;
       broker.shownShare = 1;
     } else if (trouble.at === 'disk') disk.fault = null;
-    else if (trouble.at === 'clock') machine.wallErrorMs = 0;
+    else if (trouble.at === 'clock') bridge.wallErrorMs = 0;
   };
   const schedule = ({ trouble, startMs, durationMs }: Storm) => {
     time.after(startMs - time.now, () => begin(trouble));
@@ -227,7 +227,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   const look = () => {
     time.after(10 * secondMs, () => {
       watch.checkOutcomes();
-      watch.checkLoad(machine.load);
+      watch.checkLoad(bridge.load);
       look();
     });
   };
@@ -253,11 +253,11 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     watch.worldChanged();
     for (let at = quietAt; at < quietAt + quietMs && !deadline(); at += minuteMs) {
       await time.runUntil(Math.min(at + minuteMs, quietAt + quietMs));
-      if (!machine.isRunning) start();
+      if (!bridge.isRunning) start();
     }
     if (!deadline()) await checkPicture(place, watch, trace);
   }
-  machine.kill();
+  bridge.kill();
   return {
     seed,
     violations: watch.violations,
@@ -266,7 +266,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     checks: watch.checks,
     requests: watch.requests,
     orders,
-    starts: machine.runs,
+    starts: bridge.runs,
     fingerprint,
   };
 }

@@ -42,8 +42,8 @@ describe('7: the password was changed, and only removing and adding all anew hel
     expect(home.entity('bridge', 'sensor_status').state).toBe('ok');
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
     expect(uniqueIds(home)).toEqual(before);
-    expect(home.machine.runs).toBe(1);
-    home.machine.kill();
+    expect(home.bridge.runs).toBe(1);
+    home.bridge.kill();
   });
 
   it('the log says it once, however often it is tried', async () => {
@@ -56,7 +56,7 @@ describe('7: the password was changed, and only removing and adding all anew hel
         /^warn: Cloud: the cloud rejects the e-mail or the password\. Correct them\. Retrying$/,
       ),
     ]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('within seconds, where the file is corrected soon', async () => {
@@ -68,7 +68,7 @@ describe('7: the password was changed, and only removing and adding all anew hel
     writeFileSync(file, 'demo\n');
     await home.pass(10 * secondMs);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -78,13 +78,13 @@ describe('8: the token lives in memory only: each restart is a sign-in, and a se
     await home.start();
     for (let round = 0; round < 5; round++) {
       await home.restart();
-      home.machine.kill();
+      home.bridge.kill();
       await home.pass(minuteMs);
       await home.start();
     }
     expect(home.json('bridge/health').status).toBe('ok');
     expect(signIns(home)).toHaveLength(1);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('it is renewed in time, so that weeks need no other sign-in, wherever the bridge is off for days', async () => {
@@ -100,7 +100,7 @@ describe('8: the token lives in memory only: each restart is a sign-in, and a se
     const statuses = home.published('bridge/health').map(({ payload }) => JSON.parse(payload).status);
     expect(statuses).not.toContain('auth_failed');
     expect(signIns(home)).toHaveLength(1);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a token that is of no use any more costs one sign-in', async () => {
@@ -113,7 +113,7 @@ describe('8: the token lives in memory only: each restart is a sign-in, and a se
     await home.pass(hourMs);
     expect(home.json('bridge/health').status).toBe('ok');
     expect(signIns(home)).toHaveLength(2);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('another account on the same disk signs in for itself', async () => {
@@ -127,7 +127,7 @@ describe('8: the token lives in memory only: each restart is a sign-in, and a se
     expect(new Set(asked.map(({ operation }) => operation))).toEqual(new Set(['sign_in']));
     expect(asked[0]?.body).toContain('other@example.com');
     expect(home.json('bridge/health').status).toBe('auth_failed');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -163,7 +163,7 @@ describe('9: retrying a dead credential locks the account', () => {
     home.world.setValve(home.sonicId, 'open');
     await home.pass(hourMs + minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('so it goes on for weeks, whether or not anybody asks for more', () => {
@@ -197,7 +197,7 @@ describe('9: retrying a dead credential locks the account', () => {
     expect(at.length).toBeGreaterThanOrEqual(3);
     expect(at.length).toBeLessThanOrEqual(6);
     expect(at.filter((each) => each < (at[0] ?? 0) + minuteMs).length).toBeLessThanOrEqual(3);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('one sign-in is under way at a time, whoever waits for it', async () => {
@@ -207,14 +207,14 @@ describe('9: retrying a dead credential locks the account', () => {
       if (operation === 'sign_in') underWay += 1;
       return operation === 'sign_in' && underWay === 1 ? 'hang-before' : null;
     };
-    home.machine.start();
+    home.bridge.start();
     // The request timeout is ten seconds; until then nobody else tries.
     await home.pass(9 * secondMs);
     expect(signIns(home)).toHaveLength(1);
     await home.pass(minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
     expect(signIns(home).length).toBeLessThanOrEqual(3);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -234,14 +234,14 @@ describe('23: the account shows settings only, no valve and no message', () => {
     home.world.addWifiSonic();
     await home.pass(2 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a signal without a sonic is said as well', async () => {
     const home = new Home({ cloud: { sonics: 0 } });
     await home.start();
     expect(home.json('bridge/health').reason).toContain('a hub, but no valve');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('an account with nothing but a Wi-Fi sonic has its valve', async () => {
@@ -255,6 +255,6 @@ describe('23: the account shows settings only, no valve and no message', () => {
     home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, 'valve_valve').state).toBe('closed');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

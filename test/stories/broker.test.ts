@@ -13,7 +13,7 @@ describe('17: the broker is down at boot, and the bridge gives up', () => {
     home.broker.fault = 'away';
     await home.start();
     await home.pass(dayMs);
-    expect(home.machine.isRunning).toBe(true);
+    expect(home.bridge.isRunning).toBe(true);
     expect(home.asked('list_sonics').length).toBeGreaterThan(100);
     // One line when it fails, and one an hour.
     expect(home.linesFrom(0).filter((text) => /MQTT broker/.test(text)).length).toBeLessThanOrEqual(26);
@@ -24,7 +24,7 @@ describe('17: the broker is down at boot, and the bridge gives up', () => {
       state: 'open',
       isAvailable: true,
     });
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('so it is when the cloud is away at boot as well, in whichever order they come back', async () => {
@@ -41,7 +41,7 @@ describe('17: the broker is down at boot, and the bridge gives up', () => {
       home.broker.fault = null;
       await home.pass(6 * minuteMs);
       expect(home.entity(home.sonicId, 'valve_valve').isAvailable, `${isCloudFirst}`).toBe(true);
-      home.machine.kill();
+      home.bridge.kill();
     }
   });
 
@@ -55,7 +55,7 @@ describe('17: the broker is down at boot, and the bridge gives up', () => {
     home.broker.fault = null;
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -63,7 +63,7 @@ describe('18: memory grows while the broker is away', () => {
   it('nothing is queued: back again, each topic comes once, with its newest value', async () => {
     const home = new Home({ cloud: { sonics: 4 } });
     await home.start();
-    const before = home.machine.load.timers;
+    const before = home.bridge.load.timers;
     breakDown(home);
     // Each poll brings something new.
     for (let minute = 0; minute < 180; minute++) {
@@ -72,7 +72,7 @@ describe('18: memory grows while the broker is away', () => {
       }
       await home.pass(minuteMs);
     }
-    expect(home.machine.load.timers).toBeLessThanOrEqual(before + 10);
+    expect(home.bridge.load.timers).toBeLessThanOrEqual(before + 10);
     const from = home.messages.length;
     home.broker.fault = null;
     await home.pass(40 * secondMs);
@@ -85,7 +85,7 @@ describe('18: memory grows while the broker is away', () => {
     for (const [index, id] of home.world.thingIds.entries()) {
       expect(home.json(`sonic/${id}`)).toMatchObject({ name: `Sonic 179.${index}` });
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -95,7 +95,7 @@ describe('22: "online" stays although the bridge has died', () => {
     await home.start();
     await home.pass(dayMs);
     expect(home.links).toHaveLength(1);
-    home.machine.kill();
+    home.bridge.kill();
     await home.pass(secondMs);
     expect(home.text('bridge/state')).toBe('offline');
     expect(home.entity(home.sonicId, 'valve_valve').isAvailable).toBe(false);
@@ -106,7 +106,7 @@ describe('22: "online" stays although the bridge has died', () => {
     await home.pass(minuteMs);
     expect(home.text('bridge/state')).toBe('online');
     expect(home.entity(home.sonicId, 'valve_valve').isAvailable).toBe(true);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -126,7 +126,7 @@ describe('also seen: a connection that says "connected" but is dead', () => {
     home.broker.fault = null;
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -142,6 +142,6 @@ describe('also seen: reconnect storms several times a second', () => {
     expect(links.length).toBeGreaterThan(30);
     expect(links.length).toBeLessThanOrEqual(250);
     expect(home.linesFrom(from).length).toBeLessThanOrEqual(8);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

@@ -121,7 +121,7 @@ describe('a broker that', () => {
         },
       });
       home.wire.play(script);
-      home.machine.start();
+      home.bridge.start();
       await home.until(() => home.wire.visits >= 3, 'a third attempt');
       expect(brokerWarnings(home)).toEqual([expect.stringMatching(words)]);
       home.wire.play();

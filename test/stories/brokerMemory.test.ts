@@ -20,14 +20,14 @@ describe('a broker', () => {
   ])('%s has all again, and no device goes', async (_, keptShare, isBridgeRestarted) => {
     const home = await startHome();
     const before = pictureOf(home);
-    if (isBridgeRestarted) home.machine.kill();
+    if (isBridgeRestarted) home.bridge.kill();
     home.broker.restart(keptShare);
     expect(home.broker.retained.size).toBeLessThan(0.8 * before.size);
-    if (isBridgeRestarted) home.machine.start();
+    if (isBridgeRestarted) home.bridge.start();
     await home.pass(6 * minuteMs);
     expectWhole(home, before);
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('that shows only a part of what it keeps to a new bridge loses nothing by that', async () => {
@@ -40,7 +40,7 @@ describe('a broker', () => {
     await home.pass(6 * minuteMs);
     expectWhole(home, before);
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each([
@@ -105,6 +105,6 @@ describe('a broker', () => {
     await home.restart();
     await home.pass(5 * minuteMs);
     expectTruth();
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

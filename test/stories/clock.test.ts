@@ -23,7 +23,7 @@ it('a wall clock that jumps changes nothing but the time', async () => {
     const from = home.time.now;
     const [before, usage] = [home.requests.length, seldom()];
     const commands = home.events('command').length;
-    home.machine.wallErrorMs = shiftMs;
+    home.bridge.wallErrorMs = shiftMs;
     const valve = home.world.valve(moved)?.settled === 'open' ? 'closed' : 'open';
     home.world.setValve(moved, valve);
     const { id } = home.world.openIncident({ type: 'high_volume_alert', sonicId: moved });
@@ -57,23 +57,23 @@ it('a clock that is two months ahead closes no month that is not over: days are 
   const water = () => home.json(`sonic/${home.sonicId}/usage`);
   const before = water();
   expect(before.today).toEqual(expect.any(Number));
-  home.machine.wallErrorMs = 61 * dayMs;
+  home.bridge.wallErrorMs = 61 * dayMs;
   await home.pass(20 * minuteMs);
   expect(home.json('bridge/health').reason).toMatch(/the clock of this computer is wrong \(\S+\)/);
   const asked = home.asked('read_daily_usage').length;
   await home.pass(hourMs);
   expect(home.asked('read_daily_usage')).toHaveLength(asked);
-  home.machine.wallErrorMs = 0;
+  home.bridge.wallErrorMs = 0;
   await home.pass(40 * minuteMs);
   expect(home.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
   expect(water().today).toEqual(expect.any(Number));
   expect(water().total).toBeGreaterThanOrEqual(before.total);
-  home.machine.kill();
+  home.bridge.kill();
 });
 
 it('a clock that is an hour ahead at the start keeps no leak from being announced where the memory was lost', async () => {
   const home = new Home();
-  home.machine.wallErrorMs = hourMs;
+  home.bridge.wallErrorMs = hourMs;
   home.disk.files.set('/data/ledger.json', '{"torn');
   await home.start();
   const { id } = home.world.openIncident({ type: 'high_volume_alert', sonicId: home.sonicId });
@@ -82,5 +82,5 @@ it('a clock that is an hour ahead at the start keeps no leak from being announce
     .published(`sonic/${home.sonicId}/incident`)
     .map(({ payload }) => JSON.parse(payload).id);
   expect(announced).toContain(id);
-  home.machine.kill();
+  home.bridge.kill();
 });

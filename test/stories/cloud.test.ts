@@ -37,7 +37,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
       world.setValve(sonicId, 'closed');
       await home.pass(hourMs + minuteMs);
       expect(about(home)[1]).toMatch(/sends measurements again$/);
-      home.machine.kill();
+      home.bridge.kill();
     },
   );
 
@@ -46,12 +46,12 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
     ['an hour behind', -hourMs],
   ])('the clock of the machine, be it %s, is not what it is judged by', async (_, wallErrorMs) => {
     const home = new Home();
-    home.machine.wallErrorMs = wallErrorMs;
+    home.bridge.wallErrorMs = wallErrorMs;
     await home.start();
     expect(shown(home)).toMatchObject({ flow_l_min: expect.any(Number) });
     await home.pass(5 * minuteMs);
     expect(shown(home)).toMatchObject(nothing);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each([
@@ -68,7 +68,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
     await home.start();
     expect(shown(home)).toMatchObject(nothing);
     expect(about(home)).toHaveLength(1);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('the log names each sonic once, whatever becomes of its link and of others', async () => {
@@ -96,7 +96,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
     silent.clear();
     await home.pass(5 * minuteMs);
     expect(about(home).slice(2).join()).toMatch(/sends measurements again.*sends measurements again$/);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a cloud that is away changes no value; one that is back does not show what has grown old meanwhile', async () => {
@@ -112,7 +112,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
     expect(shown(home)).toMatchObject(nothing);
     // That it could not be read does not mean that it does not measure.
     expect(about(home)).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -142,7 +142,7 @@ describe('5: it goes offline many times a day', () => {
     const lines = home.linesFrom(from);
     expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(4 * flaps);
     expect(lines.filter((text) => /Cloud: works again after/.test(text)).length).toBeLessThanOrEqual(flaps);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -173,7 +173,7 @@ describe('6: the vendor\'s domain expires, and "invalid credentials" is said for
     home.strike = () => null;
     await home.pass(hourMs);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('what the cloud itself refuses at a sign-in is called that', async () => {
@@ -185,7 +185,7 @@ describe('6: the vendor\'s domain expires, and "invalid credentials" is said for
       status: 'auth_failed',
       reason: expect.stringMatching(/rejects the e-mail or the password/),
     });
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -220,7 +220,7 @@ describe('10: a minute times a dozen endpoints burns the quota of a day, and nob
     }
     const shown = Number(home.entity('bridge', 'sensor_requests_last_hour').state);
     expect(Math.abs(shown - budget * 60)).toBeLessThanOrEqual(budget * 2);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a list is one request, however many sonics there are', async () => {
@@ -232,7 +232,7 @@ describe('10: a minute times a dozen endpoints burns the quota of a day, and nob
     // Every minute, or twice as often where water flows.
     expect(lists.length).toBeLessThanOrEqual(20);
     expect(home.asked('read_sonic')).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('when the cloud asks to wait, nothing is sent meanwhile, and until when is shown', async () => {
@@ -264,7 +264,7 @@ describe('10: a minute times a dozen endpoints burns the quota of a day, and nob
       expect(home.json('bridge/health')).toMatchObject({ status: 'ok', limited_until: null });
     }
     expect(waits).toBeGreaterThanOrEqual(2);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -286,7 +286,7 @@ describe('19: 5406 identical errors in an evening without internet', () => {
     expect(lines.filter((text) => /works again after 6 h \(\d+ failed attempts\)/.test(text))).toHaveLength(
       1,
     );
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('so it is when the broker is out of reach as well', async () => {
@@ -303,6 +303,6 @@ describe('19: 5406 identical errors in an evening without internet', () => {
     const lines = home.linesFrom(from);
     expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(24);
     expect(lines.filter((text) => /broker.*works again after/.test(text))).toHaveLength(1);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

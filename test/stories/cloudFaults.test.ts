@@ -81,7 +81,7 @@ async function judgeOutage(trouble: RequestFault | Answer, expected: Expectation
   expect(home.valveCommands.length).toBeLessThanOrEqual(1);
   expect(home.events('command')).toHaveLength(outcomesOf(expected).length);
   expectSaidOnce(home, from, expected.words);
-  home.machine.kill();
+  home.bridge.kill();
   return home;
 }
 
@@ -173,7 +173,7 @@ describe('the network may fail so that', () => {
     await home.pass(20 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
     expect(renewals() - before).toBe(1);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each<RequestFault>(['hang-before', 'stalled'])(
@@ -243,6 +243,6 @@ describe('a list of something else', () => {
     await home.pass(20 * minuteMs);
     expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

@@ -81,7 +81,7 @@ describe('while the cloud is away, a command of any kind fails once, in time, an
     expect(home.text('bridge/cloud')).toBe('online');
     expect(changes(home, from)).toEqual([]);
     expect(truth(home)).toBe(before);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -101,7 +101,7 @@ describe('while nobody is signed in, a command of any kind', () => {
     expect(home.json('bridge/health').status).toBe('ok');
     expect(changes(home, from)).toEqual([]);
     expect(truth(home)).toBe(before);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('is carried out once where the token was revoked meanwhile', async () => {
@@ -111,7 +111,7 @@ describe('while nobody is signed in, a command of any kind', () => {
     for (const outcome of told) expect(outcome).toMatchObject({ status: 'ok', http_status: 200 });
     expect(changes(home).filter(({ status }) => status === 200)).toHaveLength(told.length);
     expect(changes(home).filter(({ status }) => status !== 200 && status !== 401)).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('fails within the time of one sign-in more where that hangs, and is not sent later', async () => {
@@ -127,7 +127,7 @@ describe('while nobody is signed in, a command of any kind', () => {
     await home.pass(30 * minuteMs);
     expect(changes(home, from)).toEqual([]);
     expect(truth(home)).toBe(before);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -146,7 +146,7 @@ describe('of valve commands in quick succession', () => {
     await home.pass(2 * minuteMs);
     expect(statuses(home).toSorted()).toEqual(wanted.toSorted());
     expect(actions(home)).toEqual([String(words[0]).toLowerCase(), 'close']);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('opposite ones end where the last one says, confirmed once, and the first is not told to have failed', async () => {
@@ -163,7 +163,7 @@ describe('of valve commands in quick succession', () => {
     const lines = home.linesFrom(0).join('\n');
     expect(lines).toMatch(/: open after /);
     expect(lines).not.toMatch(/: closed after|not_confirmed/);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each([5, 4] as const)(

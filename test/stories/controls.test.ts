@@ -247,7 +247,7 @@ describe('Home Assistant', () => {
       const { state: _, ...record } = incident;
       expect(attributes).toEqual(record);
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('keeps showing what was if the cloud refuses a change, and is shown it again', async () => {
@@ -280,7 +280,7 @@ describe('Home Assistant', () => {
       expect(homeAssistant.entity(device, id).state, id).toBe(before);
     }
     await expectTrue(home, homeAssistant);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('can use every control of every device: the cloud does as it is told, and all of it is shown', async () => {
@@ -307,7 +307,7 @@ describe('Home Assistant', () => {
       for (const { id, name } of records.values()) expect(home.discovery(id).device.name).toBe(name);
     }
     expect(homeAssistant.devices.size).toBe(5);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -336,7 +336,7 @@ describe('a setting', () => {
     // The cloud does not show the address of the webhook, and none was accepted yet.
     const held = home.world.settings.get(home.propertyId);
     expect(home.json(`property/${home.propertyId}/settings`)).toEqual({ ...held, webhook_url: null });
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('that is wrong is refused in words, by the bridge or by the cloud', async () => {
@@ -351,7 +351,7 @@ describe('a setting', () => {
       http_status: 422,
       reason: expect.stringContaining('high_volume_threshold_litres must be one of 25, 50'),
     });
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each<RequestFault>(['error-503', 'reset-after', 'hang-before'])(
@@ -362,7 +362,7 @@ describe('a setting', () => {
       expect(await command('settings/auto_shut_off', 'ON')).toMatchObject({ status: 'error' });
       await home.pass(minuteMs);
       expect(sent()).toEqual([{ auto_shut_off: true }]);
-      home.machine.kill();
+      home.bridge.kill();
     },
   );
 
@@ -385,7 +385,7 @@ describe('a setting', () => {
       { auto_shut_off: true },
       { timezone: 'Europe/Madrid' },
     ]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('loses its entity at every property if the cloud turns out not to offer it', async () => {
@@ -404,7 +404,7 @@ describe('a setting', () => {
     for (const id of home.world.properties.ids) {
       expect(home.discovery(id).components).not.toHaveProperty('switch_push');
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('has no entity where control.settings is off', async () => {
@@ -412,7 +412,7 @@ describe('a setting', () => {
     const components = Object.entries<object>(home.discovery(home.propertyId).components);
     const controls = components.filter(([, component]) => 'command_topic' in component).map(([id]) => id);
     expect(controls).toEqual(['button_resolve_incidents']);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -438,7 +438,7 @@ describe('a sonic on Wi-Fi', () => {
     expect(home.discovery(annexe).device.via_device).toBe(`sonic2mqtt_${cottage}`);
     const [ofHub, ofWifi] = [home.sonicId, barn].map((id) => Object.keys(home.discovery(id).components));
     expect(ofWifi?.toSorted()).toEqual(ofHub?.toSorted());
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('changes its valve and its name by its own routes, and never by those of a hub', async () => {
@@ -453,7 +453,7 @@ describe('a sonic on Wi-Fi', () => {
     expect(home.world.wifiSonics.get(barn)).toMatchObject({ valve_state: 'closed', name: 'Stable' });
     const routes = ['command_wifi_valve', 'patch_wifi_sonic', 'command_valve', 'patch_sonic', 'read_sonic'];
     expect(routes.map((name) => home.asked(name).length)).toEqual([1, 1, 0, 0, 0]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('stays while its list cannot be read, and vanishes once the cloud lists it no more', async () => {
@@ -473,7 +473,7 @@ describe('a sonic on Wi-Fi', () => {
     await home.pass(10 * minuteMs);
     expect(home.text(`sonic/${barn}`)).toBeUndefined();
     expect(home.text(`sonic/${annexe}`)).toBeDefined();
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('is not looked for again in a cloud that does not offer such a list, which is said once', async () => {
@@ -486,6 +486,6 @@ describe('a sonic on Wi-Fi', () => {
     expect(home.asked('list_wifi_sonics')).toHaveLength(asked);
     expect(home.json('bridge/health').status).toBe('ok');
     expect(lines(home)).toEqual([expect.stringContaining('The cloud does not offer list_wifi_sonics')]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

@@ -1,11 +1,11 @@
-import { discoveryViolations } from '../support/discoveryJudge.ts';
+import { discoveryViolations } from '../support/discoveryViolations.ts';
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';
 import {
   attributesShown,
   attributeViolations,
   stateViolations,
   wordViolation,
-} from '../support/stateJudge.ts';
+} from '../support/stateViolations.ts';
 import type { Home } from './home.ts';
 
 /** What an entity shows; null is unknown. An event shows the type that came last. */

@@ -41,7 +41,7 @@ describe('while the cloud leaves everything unanswered', () => {
       if (areValvesTold) expect(valveMs).toBeLessThan(61 * secondMs);
     }
     expect(home.requests.filter(({ operation }) => hangs(operation)).length).toBeGreaterThan(30);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -62,5 +62,5 @@ it('while the cloud answers but one of the questions that are asked thing by thi
   const meanwhile = await hourly();
   expect(usual).toBeGreaterThan(1_000);
   expect(meanwhile).toBeGreaterThan(0.5 * usual);
-  home.machine.kill();
+  home.bridge.kill();
 });

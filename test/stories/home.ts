@@ -3,7 +3,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { Connect } from '../../src/broker/connect.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import { Machine, type Place } from '../simulation/machine.ts';
+import { BridgeProcess, type Place } from '../simulation/bridgeProcess.ts';
 import { VirtualBroker } from '../simulation/virtualBroker.ts';
 import type { SeenRequest, Strike } from '../simulation/virtualCloud.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
@@ -86,7 +86,7 @@ export class Home {
   /** The way to the broker of a home that is wired. */
   readonly wire: Wire;
   /** What runs the bridge. */
-  machine: Machine;
+  bridge: BridgeProcess;
   readonly messages: TakenMessage[] = [];
   readonly requests: Request[] = [];
   readonly lines: LogLine[] = [];
@@ -178,7 +178,7 @@ export class Home {
       ...(tapDial && { dialFrom: (clock) => tapDial(this.broker.dialFrom(clock)) }),
     };
     if (isWired) time.turnsToRest = 8;
-    this.machine = new Machine(this.#place);
+    this.bridge = new BridgeProcess(this.#place);
     const { world } = this.simulator;
     this.propertyId = world.properties.ids[0] ?? '';
     this.signalId = world.signals.ids[0] ?? '';
@@ -192,7 +192,7 @@ export class Home {
 
   /** Starts the bridge, and lets a minute pass, in which it shows all that there is. */
   async start(): Promise<void> {
-    this.machine.start();
+    this.bridge.start();
     await this.pass(minuteMs);
   }
 
@@ -212,13 +212,13 @@ export class Home {
 
   /** Starts the bridge with another configuration, on the same disk; the one before must have ended. */
   async startWith(config: Sections): Promise<void> {
-    this.machine = new Machine({ ...this.#place, config: config as Place['config'] });
+    this.bridge = new BridgeProcess({ ...this.#place, config: config as Place['config'] });
     await this.start();
   }
 
   /** Another bridge on the same broker, with a disk of its own unless one is given. The test starts it. */
-  anotherBridge(config: Sections, { simulator = this.simulator, disk = newDisk() } = {}): Machine {
-    return new Machine({ ...this.#place, simulator, disk, config: config as Place['config'] });
+  anotherBridge(config: Sections, { simulator = this.simulator, disk = newDisk() } = {}): BridgeProcess {
+    return new BridgeProcess({ ...this.#place, simulator, disk, config: config as Place['config'] });
   }
 
   /** Another account in the same cloud. */
@@ -227,9 +227,9 @@ export class Home {
   }
 
   /** Stops a bridge, as SIGTERM does. */
-  async stop(machine = this.machine): Promise<void> {
+  async stop(bridge = this.bridge): Promise<void> {
     let isStopped = false;
-    machine.stop((tookMs) => {
+    bridge.stop((tookMs) => {
       isStopped = tookMs !== null;
     });
     await this.pass(6 * secondMs);

@@ -33,7 +33,7 @@ describe('12: after a restart of Home Assistant all is unavailable until the bri
     await home.pass(3 * secondMs);
     expect([...home.broker.retained.keys()].toSorted()).toEqual([...all.keys()].toSorted());
     expect(isPresent()).toEqual({ platform: 'valve', state: 'open', isAvailable: true });
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -68,7 +68,7 @@ describe('13: re-sending discovery at each poll floods the log, and sent once it
     home.broker.restart(0);
     await home.pass(minuteMs);
     expect(announced(home)).toHaveLength(4);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -88,7 +88,7 @@ describe('14: removed or renamed devices haunt Home Assistant for years', () => 
     expect(topicsOf(home, gone)).toEqual([foreign[1]]);
     expect(home.broker.retained.has(foreign[0] ?? '')).toBe(true);
     expect(home.entity(kept, 'valve_valve').isAvailable).toBe(true);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a new name makes no new topic and no new device', async () => {
@@ -102,7 +102,7 @@ describe('14: removed or renamed devices haunt Home Assistant for years', () => 
     await home.pass(hourMs);
     expect([...home.broker.retained.keys()].toSorted()).toEqual(before);
     expect(home.discovery(home.sonicId).device.name).toBe('Main stopcock');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -142,7 +142,7 @@ describe('15: devices are deleted on a hiccup, and made again without their sett
     world.removeSonic(id);
     await home.pass(3 * minuteMs);
     expect(topicsOf(home, id)).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -180,7 +180,7 @@ describe('16: the unique id was made of a name or a model: all entities are ther
       via_device: `sonic2mqtt_${otherSignal}`,
     });
     expect(ids()).toEqual(before);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -210,6 +210,6 @@ describe('also seen: entities that are not there any more cannot be deleted, or 
     }
     expect(withdrawn).toBeGreaterThan(20);
     expect(home.discovery(home.sonicId).components).not.toHaveProperty('valve_valve');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unasked } from './hostile/askedFor.ts';
 import { HostileHome } from './hostile/hostileHome.ts';
-import { changeRequests, violationsOf } from './hostile/hostileJudge.ts';
 import { type HomeIds, hostileTraffic, type TimedMessage } from './hostile/hostileMessages.ts';
+import { changeRequests, violationsOf } from './hostile/violations.ts';
 
 /** How many bursts and trickles of messages are tried, each with dozens. The nightly run tries many more. */
 const histories = Number(process.env['HOSTILE_RUNS'] ?? 10);
@@ -88,7 +88,7 @@ async function endure(messages: readonly TimedMessage[]): Promise<void> {
     counts['changes asked for'] += changes.length;
     expect(unasked(changes, delivered, home.simulator.world.incidents.size)).toEqual([]);
     expect(outcomeViolations(home, delivered)).toEqual([]);
-    expect(home.machine.load.timers).toBeLessThan(100);
+    expect(home.bridge.load.timers).toBeLessThan(100);
     // Whatever anybody has written there is right again with the next connection.
     home.handedOver.length = 0;
     home.broker.cut();
@@ -110,7 +110,7 @@ async function endure(messages: readonly TimedMessage[]): Promise<void> {
     }
     expect(rejections).toEqual([]);
   } finally {
-    home.machine.kill();
+    home.bridge.kill();
   }
 }
 
@@ -120,7 +120,7 @@ describe('a hostile client of the broker', () => {
   }, async () => {
     const home = new HostileHome();
     const traffic = hostileTraffic(idsIn(home));
-    home.machine.kill();
+    home.bridge.kill();
     await fc.assert(fc.asyncProperty(traffic, endure), { seed: histories, numRuns: histories });
     expect(counts['taken in']).toBeGreaterThan(40 * histories);
     expect(counts['changes asked for']).toBeGreaterThan(histories);

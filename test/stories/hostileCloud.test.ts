@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BadSpell, badSpells, knownSpells, twistOf } from './hostile/badSpells.ts';
 import { HostileHome } from './hostile/hostileHome.ts';
-import { changeRequests, difference, picture, violationsOf } from './hostile/hostileJudge.ts';
+import { changeRequests, difference, picture, violationsOf } from './hostile/violations.ts';
 
 /** How many histories of bad answers are tried, each with dozens of them. The nightly run tries many more. */
 const histories = Number(process.env['HOSTILE_RUNS'] ?? 10);
@@ -25,7 +25,7 @@ beforeAll(async () => {
   await home.start();
   await home.pass(2 * minuteMs);
   sane = picture(home);
-  home.machine.kill();
+  home.bridge.kill();
 });
 
 afterAll(() => {
@@ -65,7 +65,7 @@ async function endure(spells: readonly BadSpell[]): Promise<void> {
     expect(changeRequests(home)).toEqual([]);
     expect(rejections).toEqual([]);
   } finally {
-    home.machine.kill();
+    home.bridge.kill();
   }
 }
 

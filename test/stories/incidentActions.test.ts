@@ -80,7 +80,7 @@ describe('the button that resolves incidents', () => {
       incident_low_temperature: 'OFF',
     });
     expect(home.told('incident_closed').toSorted()).toEqual([leak, cold].toSorted());
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('of a property reaches all that hangs on it, and says if there is nothing to resolve', async () => {
@@ -100,7 +100,7 @@ describe('the button that resolves incidents', () => {
         reason: 'there is no open incident',
       });
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -144,7 +144,7 @@ describe('an action', () => {
     expect(await home.ask(`incident/${cold}/action`, 'dismiss')).toMatchObject({ status: 'ok' });
     expect(await home.ask(`incident/${link}/action`, 'resolve')).toMatchObject({ status: 'ok' });
     expect(home.acted).toEqual([`${leak}: snooze`, `${cold}: dismiss`, `${link}: resolve`]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('of one that is closed is what it offers then: it can be reopened, and is announced again', async () => {
@@ -164,7 +164,7 @@ describe('an action', () => {
     expect(home.json(`incident/${id}`).open).toBe(true);
     await home.pass(10 * secondMs);
     expect(home.told('incident_opened')).toEqual([id, id]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('that only some incidents take is an error that counts them, and what is true is read again', async () => {
@@ -187,7 +187,7 @@ describe('an action', () => {
     expect(await home.ask(`incident/${alone}/action`, 'dismiss')).toMatchObject({ status: 'error' });
     await home.pass(minuteMs);
     expect(home.entity(second, 'sensor_open_incidents').state).toBe(0);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('ends an incident once: a list that was asked for before does not bring it back', async () => {
@@ -205,7 +205,7 @@ describe('an action', () => {
     const kept = home.published(`incident/${leak}`).map(({ payload }) => payload);
     expect(kept.filter((payload) => payload === '')).toHaveLength(1);
     expect(kept.at(-1)).toBe('');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('is refused, and has no button, where control.incidents is off', async () => {
@@ -223,7 +223,7 @@ describe('an action', () => {
       expect(Object.keys(home.discovery(id).components)).not.toContain('button_resolve_incidents');
     }
     expect(home.acted).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -251,7 +251,7 @@ describe('the start of a pressure test', () => {
     });
     await home.pass(2 * minuteMs);
     expect(home.entity(first, 'sensor_pressure_tests_today').state).toBe(1);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -271,7 +271,7 @@ describe('the opening of an incident', () => {
     await home.pass(minuteMs);
     expect(home.announcedAt(leak)).toEqual([`sonic/${sonic.id}/incident`]);
     expect(home.told('incident_opened')).toEqual([leak]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('at a sonic that was just added waits for no more than to hear of it', async () => {
@@ -281,7 +281,7 @@ describe('the opening of an incident', () => {
     const leak = home.open('high_volume_alert', sonic.id, 'resolve');
     await home.pass(20 * secondMs);
     expect(home.announcedAt(leak)).toEqual([`sonic/${sonic.id}/incident`]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('at a sonic that the cloud does not list is announced at its signal', async () => {
@@ -290,6 +290,6 @@ describe('the opening of an incident', () => {
     home.world.incidents.change(leak, { sonic_id: '5e1f0000-0000-4000-8000-000000000000' });
     await home.pass(minuteMs);
     expect(home.announcedAt(leak)).toEqual([`signal/${home.signalId}/incident`]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

@@ -20,22 +20,22 @@ describe('an incident is announced once at its device', () => {
     const { id } = home.world.openIncident({ type, sonicId: sonic.id });
     await home.pass(2 * minuteMs);
     expect(announced(home, id, `sonic/${sonic.id}`)).toEqual([1, 0]);
-    home.machine.kill();
+    home.bridge.kill();
     await home.start();
     expect(announced(home, id, `sonic/${sonic.id}`)).toEqual([1, 0]);
-    home.machine.kill();
+    home.bridge.kill();
     home.strike = () => null;
     for (let run = 0; run < 2; run++) {
       await home.start();
       expect(announced(home, id, `sonic/${sonic.id}`)).toEqual([1, 1]);
-      home.machine.kill();
+      home.bridge.kill();
     }
   });
 
   it('although its hub is known at a start before its sonic', async () => {
     const home = new Home();
     await home.start();
-    home.machine.kill();
+    home.bridge.kill();
     const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
     home.world.incidents.change(id, { signal_id: home.signalId });
     const devices = [`sonic/${home.sonicId}`, `signal/${home.signalId}`];
@@ -46,7 +46,7 @@ describe('an incident is announced once at its device', () => {
     home.strike = () => null;
     await home.pass(5 * minuteMs);
     expect(announced(home, id, ...devices)).toEqual([1, 1, 0]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('that is its hub if its sonic becomes known only later', async () => {
@@ -66,7 +66,7 @@ describe('an incident is announced once at its device', () => {
       expect(announced(home, id, ...devices)).toEqual([1, 0, 1]);
       await home.restart();
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('although the first list after a restart misses it', async () => {
@@ -74,17 +74,17 @@ describe('an incident is announced once at its device', () => {
     await home.start();
     const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
     await home.pass(2 * minuteMs);
-    home.machine.kill();
+    home.bridge.kill();
     home.world.incidents.change(id, { open: false });
     const read = home.asked('list_incidents').length;
-    home.machine.start();
+    home.bridge.start();
     await home.pass(10 * secondMs);
     expect(home.asked('list_incidents').slice(read)).toMatchObject([{ status: 200 }]);
     home.world.incidents.change(id, { open: true });
     await home.pass(2 * minuteMs);
     expect(home.json(`incident/${id}`).open).toBe(true);
     expect(announced(home, id, `sonic/${home.sonicId}`)).toEqual([1, 1]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('and once more if it opens again, also if it closed while the bridge did not run', async () => {
@@ -92,13 +92,13 @@ describe('an incident is announced once at its device', () => {
     await home.start();
     const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
     await home.pass(2 * minuteMs);
-    home.machine.kill();
+    home.bridge.kill();
     home.world.incidents.change(id, { open: false });
     await home.start();
     await home.pass(2 * minuteMs);
     home.world.incidents.change(id, { open: true });
     await home.pass(2 * minuteMs);
     expect(announced(home, id, `sonic/${home.sonicId}`)).toEqual([2, 2]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

@@ -25,7 +25,7 @@ const found = (home: Home) => home.linesFrom(0).filter((text) => text.startsWith
 describe('a large account takes minutes to be read', () => {
   it('the log says every ten seconds how far it is, and what was found', async () => {
     const home = largeHome();
-    home.machine.start();
+    home.bridge.start();
     await home.pass(15 * minuteMs);
     const said = home.lines.filter(({ text }) =>
       /^info: Reading the account: .*valves \d+ of 400/.test(text),
@@ -41,12 +41,12 @@ describe('a large account takes minutes to be read', () => {
     const from = home.time.now;
     await home.pass(hourMs);
     expect(home.linesFrom(from).filter((text) => /Reading the account/.test(text))).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a list that changes while it is read is no fault, and is told once it could be read', async () => {
     const home = largeHome();
-    home.machine.start();
+    home.bridge.start();
     await passWhileGrowing(home, 6 * minuteMs);
     expect(found(home)).toEqual([]);
     // What could be read is shown.
@@ -58,7 +58,7 @@ describe('a large account takes minutes to be read', () => {
     const statuses = home.published('bridge/health').map(({ payload }) => JSON.parse(payload).status);
     expect(new Set(statuses)).toEqual(new Set(['ok']));
     expect(home.linesFrom(0).filter((text) => /^(warn|error)/.test(text))).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('one that changes whenever it is read, for long, is a fault', async () => {
@@ -71,6 +71,6 @@ describe('a large account takes minutes to be read', () => {
     });
     await home.pass(20 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

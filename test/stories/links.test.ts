@@ -35,7 +35,7 @@ describe('a link that is lost', () => {
     }
     expect(availability()).toEqual(['online', 'online']);
     expect(offline()).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each(['radio', 'cloud'] as const)('(%s) by two in a row is down, and by one is back', async (which) => {
@@ -48,7 +48,7 @@ describe('a link that is lost', () => {
     change[which]('connected');
     await home.pass(minuteMs);
     expect(availability()).toEqual(['online', 'online']);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('is understood in the words of old shapes too', async () => {
@@ -59,7 +59,7 @@ describe('a link that is lost', () => {
     expect(home.entity(home.sonicId, 'binary_sensor_radio_connection').state).toBe('ON');
     expect(home.entity(home.signalId, 'binary_sensor_cloud_connection').state).toBe('OFF');
     expect(availability()).toEqual(['offline', 'offline']);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('before the bridge starts is down from the first reading on', async () => {
@@ -67,7 +67,7 @@ describe('a link that is lost', () => {
     home.world.changeSonic(home.sonicId, { radio_connection: 'disconnected' });
     await home.start();
     expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -77,7 +77,7 @@ describe('a link of which the cloud says nothing', () => {
     change[which](null);
     await home.pass(minuteMs + secondMs);
     expect(availability()).toEqual(['offline', which === 'cloud' ? 'offline' : 'online']);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('as its hub is in no list, is taken for down', async () => {
@@ -85,7 +85,7 @@ describe('a link of which the cloud says nothing', () => {
     home.world.changeSonic(home.sonicId, { signal_id: '00000000-0000-4000-8000-000000000000' } as never);
     await home.pass(minuteMs);
     expect(availability()[0]).toBe('offline');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('as it has none, is no reason for a Wi-Fi sonic to be offline', async () => {
@@ -93,6 +93,6 @@ describe('a link of which the cloud says nothing', () => {
     home.world.changeSonic(home.sonicId, { radio_connection: null });
     await home.start();
     expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

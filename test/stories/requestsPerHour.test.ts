@@ -20,7 +20,7 @@ describe('the requests an hour that are documented', () => {
     const wanted = totalPerHour(fleet);
     const requests = await requestsIn(home, 1);
     expect(Math.abs(requests / wanted - 1), `${requests} rather than ${wanted}`).toBeLessThan(0.02);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('are those of a whole day, with its midnight; a list of Wi-Fi sonics is a page more', async () => {
@@ -29,6 +29,6 @@ describe('the requests an hour that are documented', () => {
     const home = new Home({ cloud: fleet });
     await home.start();
     expect((await requestsIn(home, 24)) / 24).toBeCloseTo(totalPerHour(fleet) + 60, 0);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

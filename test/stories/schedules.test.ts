@@ -26,8 +26,8 @@ async function startWithWebhook() {
     { what: 'the listener' },
   );
   onTestFinished(async () => {
-    home.machine.stop(() => {});
-    const step = () => home.pass(10).then(() => !home.machine.isRunning);
+    home.bridge.stop(() => {});
+    const step = () => home.pass(10).then(() => !home.bridge.isRunning);
     await waitFor(step, { what: 'the end' });
   });
   await home.pass(minuteMs);
@@ -44,7 +44,7 @@ describe('polls are as many as the schedules say', () => {
     await home.start();
     await home.pass(3 * hourMs);
     expect(await requestsInAnHour(home)).toMatchObject(asScheduled);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('while water flows', async () => {
@@ -53,7 +53,7 @@ describe('polls are as many as the schedules say', () => {
     await home.start();
     expect(home.json(`sonic/${home.sonicId}/telemetry`).flow_l_min).toBeGreaterThan(1);
     expect(await requestsInAnHour(home)).toMatchObject(asScheduled);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('where the webhook tells of incidents', async () => {
@@ -72,6 +72,6 @@ describe('polls are as many as the schedules say', () => {
     expect(await requestsInAnHour(home)).toMatchObject({ list_sonics: 1, list_incidents: 120 });
     home.world.closeIncident(id);
     expect(await requestsInAnHour(home)).toMatchObject({ list_sonics: 1, list_incidents: 120 });
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

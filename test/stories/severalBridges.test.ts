@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { IncidentType } from '../../src/model/records.ts';
 import { bridgeOf } from '../../src/model/shard.ts';
-import type { Machine } from '../simulation/machine.ts';
+import type { BridgeProcess } from '../simulation/bridgeProcess.ts';
 import { Home, hourMs, minuteMs, newDisk, type Sections, secondMs } from './home.ts';
 
 type Kind = 'properties' | 'signals' | 'sonics';
@@ -21,27 +21,27 @@ class SharedHome extends Home {
   }
 
   /** Starts the bridge of that index, one of so many, on the disk that it had before. */
-  startOne(index: number, count: number, changes: Sections = {}): Machine {
+  startOne(index: number, count: number, changes: Sections = {}): BridgeProcess {
     const config = {
       mqtt: { client_id: `sonic2mqtt_${index}` },
       shard: { index, count },
       stale_after: '5m',
       ...changes,
     };
-    const machine = this.anotherBridge(config, { disk: this.#disks[index] ?? newDisk() });
-    machine.start();
-    return machine;
+    const bridge = this.anotherBridge(config, { disk: this.#disks[index] ?? newDisk() });
+    bridge.start();
+    return bridge;
   }
 
   /** Starts all of so many bridges, and lets them show everything. */
-  async startAll(count: number): Promise<Machine[]> {
+  async startAll(count: number): Promise<BridgeProcess[]> {
     const machines = namesOf(count).map((_, index) => this.startOne(index, count));
     await this.pass(minuteMs);
     return machines;
   }
 
-  async stopAll(machines: readonly Machine[]): Promise<void> {
-    for (const machine of machines) await this.stop(machine);
+  async stopAll(machines: readonly BridgeProcess[]): Promise<void> {
+    for (const bridge of machines) await this.stop(bridge);
   }
 
   get ids(): readonly string[] {

@@ -117,7 +117,7 @@ describe('a house in which things come, move and go', () => {
     }
     await home.expectShown();
     expect(home.entityCount).toBe(entities);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('follows a signal to another property and back, and a sonic to another signal, as they are', async () => {
@@ -162,7 +162,7 @@ describe('a house in which things come, move and go', () => {
     expect(home.entityCount).toBe(entities);
     expect(home.happened('device_removed')).toEqual([]);
     expect(home.happened('device_added')).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('forgets what two complete readings have missed, with all its topics; its open incident stays', async () => {
@@ -197,7 +197,7 @@ describe('a house in which things come, move and go', () => {
     world.leaveProperty(left);
     await home.expectShown(kept);
     expect(home.happened('device_removed').slice(2).toSorted()).toEqual(gone.toSorted());
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -219,7 +219,7 @@ describe('a selection of properties', () => {
     }
     await home.restartWith([other]);
     await home.expectShown([other]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('by a name that is changed from Home Assistant shows the property all the same, and says so in time', async () => {
@@ -248,7 +248,7 @@ describe('a selection of properties', () => {
     await home.expectShown([chosen]);
     const deleted = home.messages.slice(shown).filter(({ payload }) => payload === '');
     expect(deleted.map(({ topic }) => topic)).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('deletes nothing, and announces nothing twice, while the cloud does not say what is in them', async () => {
@@ -286,7 +286,7 @@ describe('a selection of properties', () => {
     await home.expectShown([chosen]);
     expect([told(leak.id), told(next.id)]).toEqual([1, 1]);
     expect(homeAssistant.devices.has(identifier(sonic))).toBe(true);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -386,7 +386,7 @@ describe('what Home Assistant can use', () => {
     expect(home.entity(sonic, 'binary_sensor_incident_radio_disconnection').state).toBe('OFF');
     world.connectRadio(sonic);
     await expectWeather({});
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each(['list_sonics', 'list_signals'] as const)(
@@ -405,7 +405,7 @@ describe('what Home Assistant can use', () => {
       }
       home.strike = () => null;
       await expectWeather({});
-      home.machine.kill();
+      home.bridge.kill();
     },
   );
 
@@ -427,7 +427,7 @@ describe('what Home Assistant can use', () => {
     await expectWeather({});
     expect(home.entity('bridge', 'sensor_status').state).toBe('ok');
 
-    home.machine.kill();
+    home.bridge.kill();
     await expectWeather({ isBridgeUp: false });
     await home.start();
     await expectWeather({});

@@ -29,7 +29,7 @@ describe('what an earlier run or connection left on the broker is not shown as t
     // The sonics are read at once; what else the first round takes is slow.
     home.strike = ({ operation }) => (operation === 'list_signals' ? 'hang-before' : null);
     const restarted = home.time.now;
-    home.machine.start();
+    home.bridge.start();
     await home.pass(5 * secondMs);
     expect(home.asked('list_sonics').some(({ at, status }) => at >= restarted && status === 200)).toBe(true);
     expect(home.text('bridge/state')).toBe('online');
@@ -46,7 +46,7 @@ describe('what an earlier run or connection left on the broker is not shown as t
         ]),
       );
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('after a reconnection the bridge is online once all is there', async () => {
@@ -73,7 +73,7 @@ describe('what an earlier run or connection left on the broker is not shown as t
         ]),
       );
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a sonic that is out of reach is unavailable before it says anything new', async () => {
@@ -93,7 +93,7 @@ describe('what an earlier run or connection left on the broker is not shown as t
     expectInOrder(
       orderFrom(home, reached, [[`sonic/${sonicId}`], [`sonic/${sonicId}/availability`, 'online']]),
     );
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -113,7 +113,7 @@ describe('what went while the bridge was down is removed', () => {
     await home.start();
     await home.until(() => kept(home, goes).length === 0, 'its topics to go');
     expect(home.discovery(stays)).not.toBeNull();
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -143,6 +143,6 @@ describe('what the bridge says of itself is of the last minute', () => {
     ).toEqual([]);
     // Once a minute at most.
     expect(published.filter(({ topic }) => topic.endsWith('bridge/info')).length).toBeLessThanOrEqual(12);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

@@ -56,7 +56,7 @@ describe('an open incident at a device that nobody knows is not taken for none',
     expect(home.entity(home.sonicId, `binary_sensor_incident_${type}`).state).toBe('OFF');
     expect(home.entity(home.sonicId, 'sensor_open_incidents').state).toBe(0);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it.each(strangers)(
@@ -90,7 +90,7 @@ describe('an open incident at a device that nobody knows is not taken for none',
       expect(home.json('bridge/incidents')).toMatchObject({ open_count: 0, open: [] });
       expect(home.entity(properties.ids[0] ?? '', 'binary_sensor_problem').state).toBe('OFF');
       expect(home.json('bridge/health').status).toBe('ok');
-      home.machine.kill();
+      home.bridge.kill();
     },
   );
 
@@ -101,7 +101,7 @@ describe('an open incident at a device that nobody knows is not taken for none',
     await home.pass(minuteMs);
     expect(home.entity('bridge', 'binary_sensor_unassigned_incidents').state).toBe('ON');
     expect(home.entity(home.propertyId, 'binary_sensor_problem').state).toBeNull();
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('it is at its sonic as soon as the account has that', async () => {
@@ -118,6 +118,6 @@ describe('an open incident at a device that nobody knows is not taken for none',
     expect(home.entity(newcomer.id, `binary_sensor_incident_${type}`).state).toBe('ON');
     expect(home.entity(home.propertyId, 'binary_sensor_problem').state).toBe('ON');
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

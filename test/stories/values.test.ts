@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dayAt } from '../../src/simulator/localTime.ts';
 import { between, pick } from '../../src/simulator/random.ts';
-import { stateViolations } from '../support/stateJudge.ts';
+import { stateViolations } from '../support/stateViolations.ts';
 import { dayMs, Home, hourMs, minuteMs, secondMs } from './home.ts';
 
 /** What Home Assistant would refuse of the states that are shown. */
@@ -43,7 +43,7 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
     if (typeof battery === 'string') expect(home.json(`sonic/${sonicId}`).battery).toBe(battery);
     expect(Object.keys(home.discovery(sonicId).components)).toEqual(entities);
     expect(refusals(home)).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('neither does any other field, whatever stands in it', async () => {
@@ -69,7 +69,7 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
       expect(refusals(home), JSON.stringify(odd)).toEqual([]);
       expect(home.linesFrom(0).filter((text) => /^(error|fatal)/.test(text))).toEqual([]);
     }
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -117,7 +117,7 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
           before = ml(home.json(`sonic/${sonicId}/usage`).total);
         }
       }
-      if (random() < 0.5) home.machine.kill();
+      if (random() < 0.5) home.bridge.kill();
       else await home.stop();
       const night = Math.ceil((home.time.now + 12 * hourMs) / dayMs) * dayMs - 12 * hourMs;
       const days = between(random, 2, 5);
@@ -132,7 +132,7 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
     const sum = truth().reduce((all, { liters }) => all + ml(Number(liters)), 0);
     expect(Math.abs(ml(shown.total) - sum)).toBeLessThanOrEqual(ml(5));
     expect(shown.total).toBeGreaterThan(20_000);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('no restart, midnight or outage lets it fall or start anew', async () => {
@@ -152,7 +152,7 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
       .filter((total) => total !== null);
     expect(totals.length).toBeGreaterThan(20);
     expect(totals).toEqual(totals.toSorted((left, right) => left - right));
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('it is offered as the Energy dashboard wants it, and each figure with its own unit', async () => {
@@ -174,7 +174,7 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
       unit_of_measurement: 's',
     });
     expect(refusals(home)).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -193,7 +193,7 @@ describe('a pressure test that was started', () => {
     const asked = home.asked('read_pressure_tests').length;
     await home.pass(10 * minuteMs);
     expect(home.asked('read_pressure_tests')).toHaveLength(asked);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -233,6 +233,6 @@ describe('without Home Assistant', () => {
       await home.pass(minuteMs);
     }
     expect(flags()).toEqual([undefined, undefined]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

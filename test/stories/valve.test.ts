@@ -59,7 +59,7 @@ describe('1: after a scheduled pressure test the water stays off', () => {
     expect(seen.length).toBeGreaterThanOrEqual(10);
     expect(new Set(shownValves(home))).toEqual(new Set(['open', null]));
     expect(home.valveCommands).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a valve that its owner has closed is shown closed through a test, and is not opened by anybody', async () => {
@@ -75,7 +75,7 @@ describe('1: after a scheduled pressure test the water stays off', () => {
     await home.pass(10 * minuteMs);
     expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve: 'closed', valve_state: 'closed' });
     expect(home.valveCommands).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -96,7 +96,7 @@ describe("2: the valve is shown closed when the vendor's cloud is lost, and alar
       home.strike = () => null;
       await home.pass(40 * minuteMs);
       expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
-      home.machine.kill();
+      home.bridge.kill();
     },
   );
 });
@@ -117,7 +117,7 @@ describe('3: the valve is moved in the phone app, and Home Assistant never follo
       expect(home.entity(sonicId, 'valve_valve').state, `move ${move} at ${movedAt}`).toBe(target);
     }
     expect(home.valveCommands).toEqual([]);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -150,7 +150,7 @@ describe('11: a retained command is replayed at each restart, and something move
     home.broker.publish(topic, 'CLOSE', false);
     await home.pass(minuteMs);
     expect(home.valveCommands).toHaveLength(1);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });
 
@@ -168,7 +168,7 @@ describe('25: water is one tap from "all switches off", and a missing field remo
       }
     }
     expect(commanding).toEqual(['valve', 'valve']);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('control of valves can be forbidden: then there is no entity, and whatever may move one is refused', async () => {
@@ -210,7 +210,7 @@ describe('25: water is one tap from "all switches off", and a missing field remo
     broker.publish(`sonic2mqtt/sonic/${sonicId}/incidents/action`, 'snooze', false);
     await home.pass(minuteMs);
     expect(home.events('command').at(-1)).toMatchObject({ status: 'ok' });
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('a sonic of which fields are missing keeps all of its entities, which are unknown', async () => {
@@ -232,6 +232,6 @@ describe('25: water is one tap from "all switches off", and a missing field remo
       isAvailable: true,
     });
     expect(home.entity(sonicId, 'sensor_battery').state).toBeNull();
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

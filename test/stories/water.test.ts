@@ -46,7 +46,7 @@ describe('the water that has run', () => {
     await expectSame();
     const totals = home.published(`sonic/${sonicId}/usage`).map(({ payload }) => JSON.parse(payload).total);
     expect(totals).not.toContain(null);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('is read early on request, with the pressure tests, which are shown by day', async () => {
@@ -63,7 +63,7 @@ describe('the water that has run', () => {
     expect(tests()).toEqual({ last_day: today, today_count: 2, days: { [today]: ids }, job_id: null });
     expect(home.entity(sonicId, 'sensor_pressure_tests_today').state).toBe(2);
     expect(home.entity(sonicId, 'sensor_pressure_test_last_day').state).toBe(today);
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('has no topic and no entity if the cloud does not offer it, and what is left over goes', async () => {
@@ -79,7 +79,7 @@ describe('the water that has run', () => {
     for (const path of paths) expect(home.text(path), path).toBeUndefined();
     expect(entities().filter((id) => /water_(today|total)|pressure_tests_today/.test(id))).toEqual([]);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('is never announced where the configuration says that the cloud does not offer it', async () => {
@@ -92,7 +92,7 @@ describe('the water that has run', () => {
     );
     expect(announced).toHaveLength(1);
     expect(announced[0]?.payload).not.toContain('sensor_water');
-    home.machine.kill();
+    home.bridge.kill();
   });
 
   it('has no total on a disk that cannot be used, and the rest works', async () => {
@@ -105,6 +105,6 @@ describe('the water that has run', () => {
     home.disk.fault = null;
     await home.pass(hourMs);
     expect(usageOf(home).total).toBeGreaterThan(0);
-    home.machine.kill();
+    home.bridge.kill();
   });
 });

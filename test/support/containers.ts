@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { type RunningProcess, startProcess } from './childProcess.ts';
-import { copyWith, type Machine } from './machine.ts';
+import { copyWith, type Installation } from './installation.ts';
 import { freePort } from './ports.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -17,7 +17,7 @@ interface Image {
 }
 
 /** The image that the Dockerfile makes, as far as it says what runs in it. */
-function imageOf({ checkout }: Machine): Image {
+function imageOf({ checkout }: Installation): Image {
   const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');
   const words = (instruction: RegExp): string[] => JSON.parse(instruction.exec(dockerfile)?.[1] ?? '[]');
   const [, env = ''] = /^ENV (.*)$/m.exec(dockerfile) ?? [];
@@ -30,14 +30,18 @@ function imageOf({ checkout }: Machine): Image {
 }
 
 /** A container of the project's image with this folder at /data, and with /run/secrets where that is. */
-export function containerOf(machine: Machine, data: string, secrets = machine.place('/nowhere')) {
-  const image = imageOf(machine);
+export function containerOf(
+  installation: Installation,
+  data: string,
+  secrets = installation.place('/nowhere'),
+) {
+  const image = imageOf(installation);
   const inside = (text: string) =>
     text
-      .replace(/^\/app\//, `${machine.checkout}/`)
+      .replace(/^\/app\//, `${installation.checkout}/`)
       .replace(/^\/data\b/, data)
       .replace(/^\/run\/secrets\//, `${secrets}/`);
-  const PATH = machine.env['PATH'] ?? '';
+  const PATH = installation.env['PATH'] ?? '';
   // The name is the container's own, as its network is.
   const own = { PATH, HEARTBEAT_SOCKET: `${image.env['HEARTBEAT_SOCKET']}-${randomUUID()}` };
   const start = (words: readonly string[], given: Readonly<Record<string, string>>) => {
@@ -65,8 +69,8 @@ interface Service {
 }
 
 /** Does what `docker compose` would do in the machine's checkout, with compose.yaml and .env as they are there. */
-export async function composeIn(machine: Machine) {
-  const { checkout } = machine;
+export async function composeIn(installation: Installation) {
+  const { checkout } = installation;
   const lines = readFileSync(join(checkout, '.env'), 'utf8').trim().split('\n');
   const given = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
   const text = readFileSync(join(checkout, 'compose.yaml'), 'utf8').replace(
@@ -83,7 +87,7 @@ export async function composeIn(machine: Machine) {
 
   /** The secrets that a service was given, and no other. */
   function secretsOf(name: string): string {
-    const folder = machine.place(`/run/${name}-${randomUUID()}`);
+    const folder = installation.place(`/run/${name}-${randomUUID()}`);
     mkdirSync(folder);
     for (const secret of services[name]?.secrets ?? []) {
       symlinkSync(join(checkout, compose.secrets[secret].file), join(folder, secret));
@@ -97,7 +101,7 @@ export async function composeIn(machine: Machine) {
 
   async function startBroker(): Promise<void> {
     const { command = [], healthcheck } = services['mosquitto'] ?? {};
-    const [secrets, places] = [secretsOf('mosquitto'), machine.place('/run/mosquitto')];
+    const [secrets, places] = [secretsOf('mosquitto'), installation.place('/run/mosquitto')];
     mkdirSync(join(places, 'tmp'), { recursive: true });
     const own: Readonly<Record<string, string>> = {
       '/run/secrets': secrets,
@@ -111,11 +115,11 @@ export async function composeIn(machine: Machine) {
       words.replace(new RegExp(Object.keys(own).join('|'), 'g'), (it) => own[it] ?? it);
     copyWith(volume('mosquitto', '/mosquitto/config'), join(places, 'config'), inside);
     const [program = '', ...args] = command.map(inside);
-    const broker = startProcess(program, args, { env: machine.env });
+    const broker = startProcess(program, args, { env: installation.env });
     running.set('mosquitto', broker);
     const [, check = ''] = healthcheck?.test ?? [];
     const asked = check.replaceAll('$$', '$').replace('mosquitto_sub', `mosquitto_sub -p ${brokerPort}`);
-    const isWell = () => spawnSync('sh', ['-c', asked], { env: machine.env }).status === 0;
+    const isWell = () => spawnSync('sh', ['-c', asked], { env: installation.env }).status === 0;
     await waitFor(isWell, { what: 'a healthy broker', timeoutMs: 10_000, intervalMs: 200 }).catch(
       (error: Error) => {
         throw new Error(`${error.message}:\n${broker.output}`);
@@ -135,7 +139,7 @@ export async function composeIn(machine: Machine) {
       name,
       value.replace('mosquitto:1883', `127.0.0.1:${brokerPort}`),
     ]);
-    const container = containerOf(machine, volume('sonic2mqtt', '/data'), secretsOf('sonic2mqtt'));
+    const container = containerOf(installation, volume('sonic2mqtt', '/data'), secretsOf('sonic2mqtt'));
     return { ...container, env: Object.fromEntries(env) };
   }
 

@@ -66,7 +66,7 @@ export class HostileHome extends Home {
 
   /** Starts the bridge and lets it show its devices. */
   override async start(): Promise<void> {
-    this.machine.start();
+    this.bridge.start();
     await this.pass(5_000);
   }
 

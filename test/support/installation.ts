@@ -24,7 +24,7 @@ export function documentedCommands(page: string, heading: string): string {
 }
 
 /** A machine in a folder: its own /etc and /var, its own programs, and a checkout of the project. */
-export interface Machine {
+export interface Installation {
   readonly folder: string;
   readonly checkout: string;
   readonly env: NodeJS.ProcessEnv;
@@ -42,14 +42,14 @@ export interface Machine {
  * A machine whose user answers what the documentation leaves open: `typed` is what he writes in an editor instead of
  * the words of an example, and `secret` what he writes into a new file. It has no network but the loopback.
  */
-export function startMachine(user: {
+export function startInstallation(user: {
   readonly typed: Readonly<Record<string, string>>;
   readonly secret: string;
   /** The answers to `setup`. */
   readonly answers?: readonly string[];
   /** What the environment says besides. */
   readonly env?: Readonly<Record<string, string>>;
-}): Machine {
+}): Installation {
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);
   const checkout = join(folder, 'checkout');
@@ -133,7 +133,10 @@ function readUnit(file: string): (name: string) => string[] {
 }
 
 /** Starts a service of the machine as systemd would: what its unit says of files, environment, user and program. */
-export function startUnit({ env, place }: Machine, name: string): RunningProcess & { stateFolder: string } {
+export function startUnit(
+  { env, place }: Installation,
+  name: string,
+): RunningProcess & { stateFolder: string } {
   const unit = readUnit(place(`/etc/systemd/system/${name}.service`));
   const one = (setting: string) => unit(setting)[0] ?? '';
   const [credentials, state] = [place(`/run/credentials/${name}.service`), place('/var/lib')];

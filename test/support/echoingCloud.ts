@@ -5,7 +5,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts';
 import { atTestEnd } from './childProcess.ts';
 
 /** A cloud that says back whatever it has been told, in everything that it says. */
-export interface TalkativeCloud {
+export interface EchoingCloud {
   readonly url: string;
   /** Said in every answer besides the request's own token and body. */
   readonly gossip: string[];
@@ -14,7 +14,7 @@ export interface TalkativeCloud {
 }
 
 /** Starts it in front of a simulated cloud. */
-export async function startTalkativeCloud(simulator: Simulator): Promise<TalkativeCloud> {
+export async function startEchoingCloud(simulator: Simulator): Promise<EchoingCloud> {
   const gossip: string[] = [];
   const tokens = new Set<string>();
   const server = createServer(async (request, response) => {

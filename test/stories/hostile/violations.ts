@@ -1,5 +1,5 @@
 import type { SeenRequest } from '../../simulation/virtualCloud.ts';
-import { discoveryViolations } from '../../support/discoveryJudge.ts';
+import { discoveryViolations } from '../../support/discoveryViolations.ts';
 import type { TakenMessage } from '../home.ts';
 import { type HostileHome, homeSecrets } from './hostileHome.ts';
 
@@ -95,8 +95,8 @@ function secretViolations(
 const minuteMs = 60_000;
 
 /** Nobody asked for a change, and polls keep to the budget and its first burst. */
-function trafficViolations({ requests, budget, machine }: HostileHome): string[] {
-  const { timers, mostRequests } = machine.load;
+function trafficViolations({ requests, budget, bridge }: HostileHome): string[] {
+  const { timers, mostRequests } = bridge.load;
   const found: string[] = [];
   for (let first = 0, last = 0; last < requests.length; last++) {
     while ((requests[last]?.at ?? 0) - (requests[first]?.at ?? 0) >= minuteMs) first += 1;

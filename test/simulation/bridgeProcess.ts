@@ -11,7 +11,7 @@ import { type CloudTap, type Strike, VirtualCloud } from './virtualCloud.ts';
 import type { VirtualDisk } from './virtualDisk.ts';
 import { ProcessClock, type VirtualTime } from './virtualTime.ts';
 
-/** What a machine stands in. */
+/** What the bridge runs on: its network, its broker, its disk and its time. */
 export interface Place {
   readonly time: VirtualTime;
   readonly random: Random;
@@ -40,8 +40,8 @@ interface Run {
 /** How long the bridge may take to stop (what the process promises), in ms. */
 const stopLimitMs = 5_000;
 
-/** A machine on which the whole bridge runs, is stopped, is killed and runs again. */
-export class Machine {
+/** The whole bridge in this process, which is started, stopped, killed and started again. */
+export class BridgeProcess {
   readonly #place: Place;
   #run: Run | null = null;
   /** How wrong the machine's clock is, in ms. */
