@@ -32,7 +32,7 @@ COPY LICENSE config.example.yaml ./
 # config.yaml is looked for in /data, and nothing is written outside it.
 WORKDIR /data
 VOLUME /data
-ENV NODE_ENV=production SONIC2MQTT_DATA_DIR=/data HEARTBEAT_SOCKET=sonic2mqtt
+ENV NODE_ENV=production SONIC2MQTT_DATA_DIR=/data SONIC2MQTT_SETUP=0.0.0.0:8099 HEARTBEAT_SOCKET=sonic2mqtt
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "/app/dist/healthcheck.js"]
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["run"]

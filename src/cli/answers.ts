@@ -1,7 +1,15 @@
 import { connect } from 'node:net';
 import type { Given } from '../config/load.ts';
 import { newConfigFile } from '../config/newFile.ts';
+import { ConfigError } from '../config/problems.ts';
 import type { Tree } from '../config/tree.ts';
+import { systemDisk } from '../state/disk.ts';
+import { brokerChecks } from './brokerChecks.ts';
+import { type Check, type Reporter, runChecks } from './checks.ts';
+import { cloudChecks } from './cloudChecks.ts';
+import { type Configuration, readConfiguration } from './configuration.ts';
+import type { CommandContext } from './context.ts';
+import { leave, ownClient } from './ownSession.ts';
 
 /** What somebody who sets sonic2mqtt up is asked for. Empty: no user name, no password of the broker. */
 export interface Answers {
@@ -12,6 +20,9 @@ export interface Answers {
   readonly brokerUsername: string;
   readonly brokerPassword: string;
 }
+
+/** Their names. */
+export const answerNames = ['email', 'password', 'broker', 'brokerUsername', 'brokerPassword'] as const;
 
 /** The answers as the configuration file will have them. */
 function treeOf({ email, password, broker, brokerUsername, brokerPassword }: Answers): Tree {
@@ -30,11 +41,6 @@ function brokerUrl(answer: string): string {
   return /^[a-z]+:\/\//i.test(answer) ? answer : `mqtt://${answer}`;
 }
 
-/** The text of a new configuration file. */
-export function configFileOf(answers: Answers): string {
-  return newConfigFile(treeOf(answers));
-}
-
 const questions: Readonly<Record<string, string>> = {
   'cloud.email': 'E-mail',
   'cloud.password': 'Password',
@@ -43,14 +49,54 @@ const questions: Readonly<Record<string, string>> = {
   'mqtt.password': 'Password of the broker',
 };
 
-/** The answers in place of a file, for `loadConfig`. */
-export function givenBy(answers: Answers, file: string): Given {
+/** The answers in place of a file. */
+function givenBy(answers: Answers, file: string): Given {
   return {
     file,
     parsed: { value: treeOf(answers), problems: [], lineOf: () => undefined },
     tell: ({ path, what }) => `${questions[path.join('.')] ?? path.join('.')}: ${what}`,
     inWords: (words) => words,
   };
+}
+
+/** Whose answers are tested: those about the account, or those about the broker. */
+export type Part = 'account' | 'broker';
+
+/** Invalid: no configuration can have these answers. */
+export type Outcome = 'passed' | 'failed' | 'invalid';
+
+/** Tests answers as `check` does, and reports what was found. */
+export async function testAnswers(
+  part: Part,
+  answers: Answers,
+  file: string,
+  context: CommandContext,
+  report: Reporter,
+): Promise<Outcome> {
+  let configuration: Configuration;
+  try {
+    configuration = await readConfiguration(context, { level: 'error' }, givenBy(answers, file));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const words of error.problems) report.found({ check: part, outcome: 'FAIL', words });
+    return 'invalid';
+  }
+  const { signal } = context;
+  const run = (checks: readonly Check[]) => runChecks(checks, report, signal);
+  if (part === 'broker') return outcomeOf(await run(brokerChecks(configuration, 'setup', signal)));
+  const client = ownClient(configuration);
+  const error = await run(cloudChecks(configuration.config, client));
+  await leave(client, signal);
+  return outcomeOf(error);
+}
+
+function outcomeOf(error: unknown): Outcome {
+  return error === null ? 'passed' : 'failed';
+}
+
+/** Writes the configuration file, whole or not at all, and for its owner only. */
+export async function saveAnswers(answers: Answers, file: string): Promise<void> {
+  await systemDisk.write(file, newConfigFile(treeOf(answers)));
 }
 
 /** This computer, the usual name of Home Assistant in a home, and the usual name of the broker's container. */

@@ -51,6 +51,11 @@ export async function readConfiguration(
 
 const tokenVariable = 'SUPERVISOR_TOKEN';
 
+/** Whether this is the app of Home Assistant OS, which has a form of its own. */
+export function isApp(env: NodeJS.ProcessEnv): boolean {
+  return Boolean(env[tokenVariable]);
+}
+
 /** What the app's page in Home Assistant says, where the program runs as an app; else null. Loaded only there. */
 async function readAppOf(
   file: string | undefined,
@@ -58,8 +63,8 @@ async function readAppOf(
   cwd: string,
 ): Promise<App | null> {
   const options = resolve(cwd, 'options.json');
-  const isApp = env[tokenVariable] && file === undefined && !env[fileVariable] && existsSync(options);
-  return isApp ? (await import('../config/app.ts')).readApp(options, env) : null;
+  const hasOptions = file === undefined && !env[fileVariable] && existsSync(options);
+  return isApp(env) && hasOptions ? (await import('../config/app.ts')).readApp(options, env) : null;
 }
 
 async function brokerFinder(

@@ -12,7 +12,7 @@ const ownWords = `
   being belongs body both bridge bridges broke broker built-in but by bytes ca call called caller calls came can
   cannot carried categories cert certificate change changed changes characters charset check choose cleanup clear
   client clock close closed closes cloud code command commands complete completely computer condition configuration
-  configured conflict connack connect connected connecting connection connections contains content content-encoding
+  config configured conflict connack connect connected connecting connection connections contains content content-encoding
   controls correct could count crashed cut damaged data day debug decompressed deeply deleted denied device devices
   did different differs directory disk dns does done down dropped dropping e-mail each earlier embedded empty end
   ended ends entities environment error errors every everything example exist expected expired external fail failed

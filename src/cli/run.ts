@@ -1,12 +1,19 @@
+import { resolve } from 'node:path';
 import { errorMessage } from '../base/errorMessage.ts';
-import type { Log } from '../base/log.ts';
+import { createLog, type Log } from '../base/log.ts';
+import { Secrets } from '../base/secrets.ts';
 import { version } from '../base/version.ts';
+import { setupVariable } from '../config/environment.ts';
+import { isUnconfigured } from '../config/load.ts';
+import { ConfigError } from '../config/problems.ts';
+import { listenAddress } from '../config/values.ts';
 import { Daemon } from '../daemon.ts';
-import { readConfiguration } from './configuration.ts';
+import { isApp, readConfiguration } from './configuration.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
+  if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const { config, file, log, secrets, findBroker, warnings } = await readConfiguration(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const words of warnings) log.warn(words);
@@ -23,6 +30,22 @@ export async function run(context: CommandContext): Promise<number> {
   log.info('Stopping');
   await daemon.stop();
   return exitStatus.done;
+}
+
+/** The page is for a browser on this computer. The image names another address. */
+const usualSetupAddress = '127.0.0.1:8099';
+
+/** Serves the setup page where there is no configuration; whether there is one then. */
+async function isSetUp(context: CommandContext): Promise<boolean> {
+  const { configFile: file, env, cwd, logLevel } = context;
+  const address = env[setupVariable] || usualSetupAddress;
+  if (address === 'off' || isApp(env) || !isUnconfigured({ file, env, cwd })) return true;
+  const listen = listenAddress.safeParse(address);
+  if (!listen.success)
+    throw new ConfigError(listen.error.issues.map(({ message }) => `${setupVariable}: ${message}`));
+  const log = createLog({ level: logLevel ?? 'info', format: 'pretty', secrets: new Secrets() });
+  const { serveSetup } = await import('./setupPage.ts');
+  return serveSetup(context, listen.data, resolve(cwd, 'config.yaml'), log);
 }
 
 /** What nobody has caught ends the process, as it would anyway; but the log hides secrets in its last words. */

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
-import type { Given } from '../config/load.ts';
-import { ConfigError } from '../config/problems.ts';
-import { systemDisk } from '../state/disk.ts';
-import { type Answers, configFileOf, findUsualBroker, givenBy } from './answers.ts';
-import { brokerChecks } from './brokerChecks.ts';
-import { type Reporter, reportTo, runChecks } from './checks.ts';
-import { cloudChecks } from './cloudChecks.ts';
-import { type Configuration, readConfiguration } from './configuration.ts';
+import {
+  type Answers,
+  findUsualBroker,
+  type Outcome,
+  type Part,
+  saveAnswers,
+  testAnswers,
+} from './answers.ts';
+import { reportTo } from './checks.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { leave, ownClient } from './ownSession.ts';
 import { InputEnded, openTerminal, type Terminal } from './terminal.ts';
 
 /** `sonic2mqtt setup`: asks for the account and the broker, tests both, and writes the configuration file. */
@@ -26,8 +26,7 @@ export async function setup(context: CommandContext): Promise<number> {
   const terminal = openTerminal(signal);
   try {
     const answers = await askForAll(terminal, context, file);
-    // Whole or not at all, and for its owner only.
-    await systemDisk.write(file, configFileOf(answers));
+    await saveAnswers(answers, file);
     print(`\nSaved ${file}. Only you can read it.\nStart the bridge with: sonic2mqtt run`);
     return exitStatus.done;
   } catch (error) {
@@ -48,7 +47,7 @@ const nothing: Answers = {
 
 async function askForAll(terminal: Terminal, context: CommandContext, file: string): Promise<Answers> {
   const { print } = context;
-  const test = (answers: Answers, checks: Checks) => testAnswers(givenBy(answers, file), context, checks);
+  const test = (part: Part, answers: Answers) => testAnswers(part, answers, file, context, reportTo(print));
   let answers = nothing;
   let outcome: Outcome;
   do {
@@ -56,7 +55,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     const email = await terminal.ask('E-mail', answers.email);
     const password = await terminal.askHidden('Password');
     answers = { ...answers, email, password };
-  } while ((await test(answers, accountChecks)) !== 'passed');
+  } while ((await test('account', answers)) !== 'passed');
 
   let broker = (await findUsualBroker()) ?? '';
   print('\nThe MQTT broker that Home Assistant uses, for example mqtt://192.168.1.2:1883:');
@@ -66,7 +65,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     const brokerUsername = await terminal.ask('User name (empty for none)', answers.brokerUsername);
     const brokerPassword = brokerUsername === '' ? '' : await terminal.askHidden('Password');
     answers = { ...answers, broker, brokerUsername, brokerPassword };
-    outcome = await test(answers, brokerOnly);
+    outcome = await test('broker', answers);
     // The broker may start later than this.
   } while (outcome !== 'passed' && !(outcome === 'failed' && (await isKept(terminal))));
   return answers;
@@ -74,33 +73,4 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
 
 async function isKept(terminal: Terminal): Promise<boolean> {
   return /^y/i.test(await terminal.ask('Use this broker all the same? y or n', 'n'));
-}
-
-/** Runs some checks; resolves to the error of the first that fails, or null. */
-type Checks = (configuration: Configuration, report: Reporter, signal: AbortSignal) => Promise<unknown>;
-
-const accountChecks: Checks = async (configuration, report, signal) => {
-  const client = ownClient(configuration);
-  const error = await runChecks(cloudChecks(configuration.config, client), report, signal);
-  await leave(client, signal);
-  return error;
-};
-
-const brokerOnly: Checks = (configuration, report, signal) =>
-  runChecks(brokerChecks(configuration, 'setup', signal), report, signal);
-
-/** Invalid: no configuration can have these answers. */
-type Outcome = 'passed' | 'failed' | 'invalid';
-
-/** Tests answers and prints what was found. */
-async function testAnswers(answers: Given, context: CommandContext, checks: Checks): Promise<Outcome> {
-  try {
-    const configuration = await readConfiguration(context, { level: 'error' }, answers);
-    const error = await checks(configuration, reportTo(context.print), context.signal);
-    return error === null ? 'passed' : 'failed';
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    for (const problem of error.problems) context.print(`FAIL ${problem}`);
-    return 'invalid';
-  }
 }

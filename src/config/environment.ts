@@ -7,6 +7,9 @@ const prefix = 'SONIC2MQTT_';
 /** The variable that names the configuration file. */
 export const fileVariable = `${prefix}CONFIG`;
 
+/** The variable that says where the setup page is served while there is no configuration; `off` for nowhere. */
+export const setupVariable = `${prefix}SETUP`;
+
 /** The variable that sets an option. */
 export function variableOf(path: string): string {
   return prefix + path.toUpperCase().replaceAll('.', '__');
@@ -28,7 +31,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): { settings: Setting[]; 
   const unknown: string[] = [];
   // A map comes before its entries, so that both can be given.
   for (const [variable, value] of Object.entries(env).sort()) {
-    if (!value || !variable.startsWith(prefix) || variable === fileVariable) continue;
+    if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
     if (isFromKubernetes(variable, value)) continue;
     const setting = readSetting(variable, value);
     if (setting) settings.push(setting);

@@ -45,13 +45,12 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const source = given ? '' : readSource(path, namedBy);
   const parsed = given?.parsed ?? parseFile(source ?? '');
   const { settings, unknown } = readEnvironment(env);
-  if (!given && settings.length + unknown.length + parsed.problems.length === 0) {
-    if (source === null) {
-      throw new ConfigError([`No configuration found at ${path}. Run sonic2mqtt setup to write it`]);
-    }
-    if (parsed.value === null) {
-      throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);
-    }
+  if (!given && source === null && isUnconfigured({ file, env, cwd })) {
+    const words = `No configuration found at ${path}. Run sonic2mqtt setup to write it`;
+    throw new ConfigError([words], words);
+  }
+  if (!given && parsed.value === null && source !== null && settings.length + unknown.length === 0) {
+    throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);
   }
   const describe = describer(parsed, settings, given);
 
@@ -76,6 +75,22 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     return { config: result.data, file: source === null ? null : path };
   }
   throw new ConfigError([...describe(problems), ...unknown]);
+}
+
+/** Each of them begins a configuration. */
+const firstOptions = [
+  'cloud.email',
+  'cloud.password',
+  'cloud.password_file',
+  'mqtt.url',
+  'mqtt.embedded.enabled',
+];
+
+/** Whether there is no configuration at all: neither a file, nor anything of an account or a broker in the environment. */
+export function isUnconfigured({ file, env, cwd }: LoadOptions): boolean {
+  if (file !== undefined || env[fileVariable] || existsSync(resolve(cwd, 'config.yaml'))) return false;
+  const { settings, unknown } = readEnvironment(env);
+  return unknown.length === 0 && !settings.some(({ path }) => firstOptions.includes(path.join('.')));
 }
 
 /** The file's text; null when nobody asked for this file and it does not exist. */

@@ -17,10 +17,11 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
+  /** The message is the list of the problems unless given. */
+  constructor(problems: readonly string[], message?: string) {
     // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
     const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
-    super(['The configuration is invalid:', ...lines.map((each) => `  ${each}`)].join('\n'));
+    super(message ?? ['The configuration is invalid:', ...lines.map((each) => `  ${each}`)].join('\n'));
     this.problems = lines;
   }
 }

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { readBody } from '../base/readBody.ts';
 import { isSameSecret, signatureProblem } from './signature.ts';
 
 const maxBodyBytes = 65_536;
@@ -71,7 +72,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     if (!isSameSecret(decoded(ending), this.#secret)) {
       return { outcome: 'not_found', reason: 'the address does not end with http.webhook.secret' };
     }
-    const body = await readBody(request);
+    const body = await readBody(request, maxBodyBytes);
     if (body === null) return { outcome: 'too_large', reason: 'the body is larger than 64 KiB' };
     if (this.#signingSecret === undefined) return null;
     const signature = request.headers['hl-signature']?.toString();
@@ -85,19 +86,6 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     if (isNews) this.#loggedAt.set(outcome, now);
     this.#log[isNews ? 'warn' : 'debug'](`Webhook call rejected: ${reason}`);
   }
-}
-
-/** The body; null if it is too large. Rejects if the client leaves. */
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  if (Number(request.headers['content-length']) > maxBodyBytes) return null;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += chunk.length;
-    // The rest is not kept. Leaving the loop would cut the connection before the answer.
-    if (bytes <= maxBodyBytes) chunks.push(chunk);
-  }
-  return bytes > maxBodyBytes ? null : Buffer.concat(chunks);
 }
 
 /** What is not well encoded is no secret that anybody has given. */

@@ -26,7 +26,7 @@ describe('sonic2mqtt setup', () => {
     const { code, stdout, stderr, file, cwd } = await setUp([...account, nobody, '', 'n', brokerUrl, '']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('FAIL sign-in: the cloud rejects the e-mail or the password');
-    expect(stdout).toContain('FAIL E-mail: must be an e-mail address');
+    expect(stdout).toContain('FAIL account: E-mail: must be an e-mail address');
     expect(stdout).toContain(`FAIL MQTT broker: mqtt://${nobody}: connection refused`);
     expect(stdout).toContain(`Saved ${file}.`);
     expect(parse(readFileSync(file, 'utf8'))).toEqual({

@@ -21,7 +21,7 @@ const parts = new Set([
   ...['while connecting', 'within the answer', 'without an answer', '. Did you mean …?'],
   ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
   ...['text/event-stream; charset=utf-8', '…; charset=utf-8', 'image/svg+xml', 'external+battery'],
-  'state.json',
+  ...['state.json', 'config.yaml'],
   ...['event: … data: …', '{"now":…,"status":…}'],
 ]);
 

@@ -1,0 +1,150 @@
+import { randomInt } from 'node:crypto';
+import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { readBody } from '../base/readBody.ts';
+import { serveLiveness } from '../health/liveness.ts';
+import { HttpServer, type Route, send, sendJson } from '../http/httpServer.ts';
+import { describeDiskError } from '../state/disk.ts';
+import {
+  type Answers,
+  answerNames,
+  findUsualBroker,
+  type Part,
+  saveAnswers,
+  testAnswers,
+} from './answers.ts';
+import type { Finding } from './checks.ts';
+import { aborted, type CommandContext } from './context.ts';
+import style from './setupPage/page.css?raw';
+import html from './setupPage/page.html?raw';
+import script from './setupPage/page.js?raw';
+
+/** Somebody who guesses is stopped early: the code has a million values. */
+const maxWrongCodes = 5;
+const maxBodyBytes = 16_384;
+
+/** What the page sends. */
+interface Sent extends Answers {
+  readonly code: string;
+  /** Whether a broker that fails its check is taken all the same. */
+  readonly keepBroker: boolean;
+}
+
+/**
+ * Serves the setup page, where there is no configuration yet: somebody who knows the code from the log enters account and
+ * broker, both are tested, and the file is written. Resolves to whether it was; false if the signal aborts before. After
+ * five wrong codes the page takes no more until the next start.
+ */
+export async function serveSetup(
+  context: CommandContext,
+  { host, port }: { readonly host: string; readonly port: number },
+  file: string,
+  log: Log,
+): Promise<boolean> {
+  const code = String(randomInt(1_000_000)).padStart(6, '0');
+  let wrongCodes = 0;
+  let isSaved = false;
+  let onSaved = () => {};
+  const saved = new Promise<void>((resolve) => {
+    onSaved = resolve;
+  });
+  const usualBroker = findUsualBroker();
+
+  const answer = async (sent: Sent): Promise<{ status: number; body: object }> => {
+    if (wrongCodes >= maxWrongCodes) return { status: 403, body: { problem: 'closed' } };
+    if (sent.code.replace(/\D/g, '') !== code) {
+      wrongCodes += 1;
+      const isClosed = wrongCodes >= maxWrongCodes;
+      log.warn(
+        isClosed
+          ? 'Setup page: five wrong codes. The page is closed. Restart sonic2mqtt for a new code'
+          : 'Setup page: wrong code',
+      );
+      return { status: 403, body: { problem: isClosed ? 'closed' : 'code' } };
+    }
+    const [account, broker] = await Promise.all([
+      testPart('account', sent, file, context),
+      testPart('broker', sent, file, context),
+    ]);
+    const findings = [...account.findings, ...broker.findings];
+    const canKeepBroker = account.outcome === 'passed' && broker.outcome === 'failed';
+    const isGood = account.outcome === 'passed' && broker.outcome === 'passed';
+    if (!isSaved && (isGood || (canKeepBroker && sent.keepBroker))) {
+      try {
+        await saveAnswers(sent, file);
+        isSaved = true;
+      } catch (error) {
+        findings.push({
+          check: file,
+          outcome: 'FAIL',
+          words: `cannot be written (${describeDiskError(error)})`,
+        });
+      }
+    }
+    return { status: 200, body: { isSaved, canKeepBroker, findings } };
+  };
+
+  const routes: Route[] = [
+    page('/', 'text/html', html),
+    page('/page.css', 'text/css', style),
+    page('/page.js', 'text/javascript', script),
+    {
+      path: '/broker',
+      methods: ['GET'],
+      answer: async (response) => sendJson(response, 200, { broker: await usualBroker }),
+    },
+    {
+      path: '/setup',
+      methods: ['POST'],
+      answer: async (response, _url, request) => {
+        const sent = readSent(await readBody(request, maxBodyBytes));
+        const { status, body } = sent ? await answer(sent) : { status: 400, body: { problem: 'form' } };
+        response.once('close', () => isSaved && onSaved());
+        sendJson(response, status, body);
+      },
+    },
+  ];
+  const server = new HttpServer({ host, port, onlyFrom: [] }, routes, systemClock, Math.random, log);
+  await server.start();
+  const shown = host === '0.0.0.0' ? 'the address of this computer' : host;
+  log.info(
+    `No configuration yet. Open http://${shown}:${server.port ?? port} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`,
+  );
+  // The server alone does not keep the process running.
+  const running = setInterval(() => {}, 3_600_000);
+  const ending = new AbortController();
+  const heartbeat = context.env['HEARTBEAT_SOCKET'];
+  // A container that waits for its owner is healthy.
+  if (heartbeat) await serveLiveness(heartbeat, () => 'waiting for setup', ending.signal);
+  await Promise.race([saved, aborted(context.signal)]);
+  ending.abort();
+  clearInterval(running);
+  await server.stop();
+  return isSaved;
+}
+
+async function testPart(part: Part, sent: Sent, file: string, context: CommandContext) {
+  const findings: Finding[] = [];
+  const report = { progress: () => {}, found: (finding: Finding) => void findings.push(finding) };
+  return { outcome: await testAnswers(part, sent, file, context, report), findings };
+}
+
+function page(path: string, type: string, text: string): Route {
+  return {
+    path,
+    methods: ['GET', 'HEAD'],
+    answer: (response) => send(response, 200, `${type}; charset=utf-8`, text),
+  };
+}
+
+/** What a form has sent; null if it is none. */
+function readSent(body: Buffer | null): Sent | null {
+  let sent: Readonly<Record<string, unknown>>;
+  try {
+    sent = Object(JSON.parse(String(body)));
+  } catch {
+    return null;
+  }
+  const isForm = ['code', ...answerNames].every((name) => typeof sent[name] === 'string');
+  return isForm ? ({ ...sent, keepBroker: sent['keepBroker'] === true } as Sent) : null;
+}

@@ -1,0 +1,78 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startBridge } from '../support/bridge.ts';
+import { runProgram } from '../support/callProgram.ts';
+import { freePort } from '../support/ports.ts';
+import { startProgram } from '../support/program.ts';
+
+const bridge = await startBridge({ isStarted: false });
+const { email, password, base_url: cloudUrl } = Object(bridge.config['cloud']);
+const brokerUrl: string = Object(bridge.config['mqtt']).url;
+const answers = { email, password, broker: brokerUrl, brokerUsername: '', brokerPassword: '' };
+
+/** Starts the program where there is no configuration. */
+async function startUnconfigured() {
+  const port = await freePort();
+  const env = { SONIC2MQTT_SETUP: `127.0.0.1:${port}`, SONIC2MQTT_CLOUD__BASE_URL: cloudUrl };
+  const program = startProgram(['run'], { env });
+  const [, ...digits] = await program.waitForOutput(/enter the code (\d{3}) (\d{3})$/m);
+  const url = `http://127.0.0.1:${port}`;
+  const send = async (sent: object) => {
+    const response = await fetch(`${url}/setup`, { method: 'POST', body: JSON.stringify(sent) });
+    return { status: response.status, body: Object(await response.json()) };
+  };
+  return { program, url, send, code: digits.join(''), file: join(program.cwd, 'config.yaml') };
+}
+
+it('writes what was entered with the code from the log, and runs the bridge with it', async () => {
+  const { program, url, send, code, file } = await startUnconfigured();
+  expect(await (await fetch(url)).text()).toContain('Set up sonic2mqtt');
+  expect(await send({ ...answers, code: 'none' })).toEqual({ status: 403, body: { problem: 'code' } });
+  expect(await send({ code })).toEqual({ status: 400, body: { problem: 'form' } });
+  const wrong = await send({ ...answers, code, password: 'wrong' });
+  const failure = { check: 'sign-in', outcome: 'FAIL', words: expect.stringContaining('the password') };
+  expect(wrong.body).toMatchObject({ isSaved: false, findings: expect.arrayContaining([failure]) });
+  expect(existsSync(file)).toBe(false);
+  // As the log shows it.
+  const right = await send({ ...answers, code: `${code.slice(0, 3)} ${code.slice(3)}` });
+  expect(right.body).toMatchObject({ isSaved: true });
+  expect(parse(readFileSync(file, 'utf8'))).toEqual({ cloud: { email, password }, mqtt: { url: brokerUrl } });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
+  await expect(fetch(url)).rejects.toThrow();
+  expect(program.output).not.toContain(password === 'demo' ? '"demo"' : password);
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('takes a broker that is away only if that is wanted', async () => {
+  const { program, send, code, file } = await startUnconfigured();
+  const away = { ...answers, code, broker: `localhost:${await freePort()}`, brokerUsername: 'home' };
+  expect((await send(away)).body).toMatchObject({ isSaved: false, canKeepBroker: true });
+  expect((await send({ ...away, broker: 'http://x', keepBroker: true })).body).toMatchObject({
+    isSaved: false,
+    canKeepBroker: false,
+  });
+  expect((await send({ ...away, keepBroker: true })).body).toMatchObject({ isSaved: true });
+  expect(parse(readFileSync(file, 'utf8')).mqtt).toEqual({ url: `mqtt://${away.broker}`, username: 'home' });
+  await program.waitForOutput(/Signed in/);
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('closes after five wrong codes, and can be stopped', async () => {
+  const { program, send, code, file } = await startUnconfigured();
+  for (let tries = 1; tries <= 5; tries++) {
+    const problem = tries < 5 ? 'code' : 'closed';
+    expect(await send({ ...answers, code: '-' })).toEqual({ status: 403, body: { problem } });
+  }
+  expect(await send({ ...answers, code })).toEqual({ status: 403, body: { problem: 'closed' } });
+  expect(existsSync(file)).toBe(false);
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('is not there where it is switched off', async () => {
+  const { code, stderr, stdout } = await runProgram(['run'], { env: { SONIC2MQTT_SETUP: 'off' } });
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(/^No configuration found at \S+config\.yaml\. .*\n$/);
+});
