@@ -3,7 +3,7 @@ import { parseBrokerUrl } from './brokerUrl.ts';
 import { NoopStore } from './noopStore.ts';
 import { maxPacketBytes } from './packetLimit.ts';
 
-/** Says where the broker is, as a URL like those of the options; rejects in words. */
+/** Finds the URL of the broker. Rejects with a message for the log. */
 export type BrokerFinder = (signal: AbortSignal) => Promise<string>;
 
 /** Where and how to connect. */
@@ -32,7 +32,7 @@ export interface BrokerOptions {
   };
   /** Published by the broker, retained, when the bridge vanishes. */
   readonly will: { readonly topic: string; readonly payload: string } | null;
-  /** Filters that find what other bridges say; if the broker refuses that, it goes without. */
+  /** Filters for the messages of other bridges. The connection works without them if the broker refuses them. */
   readonly overheard?: readonly string[];
   /** Subscribed to before a connection counts as one. */
   readonly subscriptions: readonly string[];

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { connect, type IClientOptions, type MqttClient, type StreamBuilder } from 'mqtt';
 import { PacketLimit } from './packetLimit.ts';
 
-/** Opens a connection, as mqtt.js does; is told of the length of each packet that is read in part only. */
+/** Opens a connection like mqtt.js. The callback receives the length of each packet that is read only in part. */
 export type Connect = (options: IClientOptions, onTooLong: (bytes: number) => void) => MqttClient;
 
 /** Many times the longest message of which the bridge reads more than the topic. */

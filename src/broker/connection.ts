@@ -26,7 +26,7 @@ export interface ConnectionEvents {
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 
-/** A connection that lasts as long is no part of a series: the next wait is short again, and the log says it is back. */
+/** After a connection that lasts this long, the next wait is short again and the log reports the reconnection. */
 const lastingMs = reconnect.longestMs;
 
 /**
@@ -43,9 +43,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #hasOneAddress: boolean;
   /** Addresses that there was a connection to. */
   readonly #known = new Set<string>();
-  /** Addresses that have said that they do not speak MQTT 5. */
+  /** Addresses that have refused MQTT 5. */
   readonly #refusingV5 = new Set<string>();
-  /** The one that is there, or was last. */
+  /** The present session, or the last one. */
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
@@ -100,7 +100,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return session.publish(topic, payload, options);
   }
 
-  /** How many bytes of payload the broker takes at most with this topic. */
+  /** The longest payload in bytes that the broker accepts at this topic. */
   roomFor(topic: string, correlationData?: Buffer): number {
     const limit = this.#latest?.largestPacket ?? Number.POSITIVE_INFINITY;
     return limit - overheadBytes(topic, correlationData);
@@ -120,7 +120,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     await this.#session.readRetained(filters, found, onRead);
   }
 
-  /** Publishes the last words, if the broker is there to hear them, and disconnects; within two seconds at most. */
+  /** Publishes the last messages if there is a connection, and disconnects, within two seconds at most. */
   async stop(lastMessages: readonly { readonly topic: string; readonly payload: string }[]): Promise<void> {
     const session = this.#session;
     if (session) {
@@ -148,7 +148,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
         this.#relapses = 0;
       } else if (livedMs !== null) this.#relapses += 1;
       const told = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
-      // Suspected or said outright, it is the same.
+      // Whether the takeover is certain or only likely, the log reports it once.
       const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = told;
       this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
@@ -217,7 +217,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
   }
 
-  /** Of each connection once: whoever sends one such message may send many. */
+  /** Logs once for each connection, because such messages may come in numbers. */
   #logTooLong(): (bytes: number) => void {
     let isLogged = false;
     return (bytes) => {
@@ -230,7 +230,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     };
   }
 
-  /** The will that the broker still keeps is an old one; what comes live is said of this connection. */
+  /** A retained will is an old one. A live one means that the broker takes this bridge for dead. */
   #handle(message: BrokerMessage): void {
     const { will } = this.#options;
     if (message.topic !== will?.topic) this.emit('message', message);

@@ -4,13 +4,13 @@ import { Aedes, type Client, type PublishPacket } from 'aedes';
 import { maxPacketBytes, PacketLimit } from './packetLimit.ts';
 import { matchesAny } from './topicFilter.ts';
 
-/** Where the embedded broker listens and whom it lets in. */
+/** Where the embedded broker listens, and which clients it accepts. */
 export interface EmbeddedOptions {
   readonly host: string;
   readonly port: number;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** Who hears with a live message whether it was sent with the retain flag, and where; MQTT 3.1.1 itself does not tell. */
+  /** The client that sees the retain flag of live messages, and the filters for that. MQTT 3.1.1 itself clears the flag. */
   readonly retainAsPublished?: { readonly clientId: string; readonly filters: readonly string[] };
 }
 
@@ -43,7 +43,7 @@ export class EmbeddedBroker {
     const { host, port, username, password, retainAsPublished } = this.#options;
     const broker = await Aedes.createBroker({
       connectTimeout: signInTimeoutMs,
-      // Whoever asks to be kept messages for and never comes back would fill the memory: everybody begins anew.
+      // Stored sessions of clients that never return would fill the memory, so each session is a clean one.
       preConnect(_client, packet, done) {
         packet.clean = true;
         done(null, true);

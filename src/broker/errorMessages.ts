@@ -1,7 +1,7 @@
 import { ReasonCodes } from 'mqtt';
 import { errorMessage } from '../base/errorMessage.ts';
 
-/** The broker has hung up without a word. */
+/** The broker has closed the connection without a reason. */
 export const closedMessage = 'the connection was closed';
 
 const messagesByCode: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const messagesByCode: Readonly<Record<string, string>> = {
 
 const noTlsMessage = 'the server does not use TLS. Use mqtt:// or another port';
 
-/** By what OpenSSL says; the rest of its errors are numbers and lines of its source code. */
+/** By the reason of OpenSSL. The rest of its errors are numbers and lines of its source code. */
 const messagesByTlsReason: readonly (readonly [RegExp, string])[] = [
   [/wrong version number/, noTlsMessage],
   [
@@ -31,7 +31,7 @@ const messagesByTlsReason: readonly (readonly [RegExp, string])[] = [
   [/alert (unknown ca|.*certificate)/, 'the broker rejects the certificate in mqtt.cert_file'],
 ];
 
-/** Whoever signed the broker's certificate is not known. */
+/** The issuer of the broker's certificate is unknown. */
 const untrusted = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -40,7 +40,7 @@ const untrusted = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ]);
 
-/** What takes connections and says nothing. */
+/** Something accepts connections and sends nothing. */
 export const silentMessage = 'the server accepts connections but does not answer';
 
 const messagesByMessage: Readonly<Record<string, string>> = {
@@ -77,7 +77,7 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
 }
 
 /**
- * The broker hung up before it said anything: so ends plain MQTT on a port for TLS, TLS on one for plain MQTT, and MQTT 5
+ * The broker closed the connection before its first answer: so ends plain MQTT on a port for TLS, TLS on one for plain MQTT, and MQTT 5
  * on a broker that is too old to refuse it.
  */
 export function describeSilentEnd(words: string, version: 4 | 5): string {
@@ -86,7 +86,7 @@ export function describeSilentEnd(words: string, version: 4 | 5): string {
     : `${words} before any answer. Check the port, and mqtt:// or mqtts://`;
 }
 
-/** Why the broker ended the connection, as it says with MQTT 5. */
+/** Why the broker ended the connection, by its MQTT 5 reason. */
 export function describeDisconnect(
   { reasonCode = 0, properties }: { reasonCode?: number; properties?: { reasonString?: string } },
   clientId: string,
@@ -103,7 +103,7 @@ export function takenOverMessage(clientId: string): string {
   return `another client uses the client ID ${clientId}. Change mqtt.client_id`;
 }
 
-/** Which filters the broker did not take, by the codes of its answer. */
+/** The filters that the broker refused, by the codes of its answer. */
 export function refusedFilters(filters: readonly string[], codes: readonly unknown[]): string[] {
   return filters.filter((_, index) => Number(codes[index]) >= 128);
 }

@@ -50,13 +50,13 @@ const refusedVersionCodes = new Set([1, 132]);
 /** How a socket says that the broker has closed the connection. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
-/** So many retained messages a broker sends of one subscription even to a slow reader: Mosquitto as it comes. */
+/** Retained messages of one subscription that a broker sends even to a slow reader: the default of Mosquitto. */
 const maxReliablySent = 1_000;
 
-/** A broker that has sent nothing of what it keeps by its answer to a ping may do so in the background, a little later. */
+/** A broker that answers the ping before it has sent any retained message may send them a little later. */
 const quietMs = 300;
 
-/** What comes later than the answer to the ping is taken as long as there are no longer gaps: aedes takes up to 1.3 s. */
+/** Messages after the answer to the ping are read until a gap of this length: aedes needs up to 1.3 s. */
 const lateMs = 1_500;
 
 /** The number of packet ids, for a broker that names no limit. */
@@ -85,18 +85,18 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #connectedAt: number | null = null;
   #queue: PublishQueue | null = null;
   #largestPacket = Number.POSITIVE_INFINITY;
-  /** Retained messages may come with the answer to the subscription; they are told once it is taken in. */
+  /** Messages that came before the answer to the subscriptions. They are emitted after it. */
   readonly #early: BrokerMessage[] = [];
   /** Whether a topic is among the subscriptions that last as long as the connection. */
   readonly #isSubscribed: (topic: string) => boolean;
-  /** Takes what comes of other subscriptions while what is retained is read. */
+  /** Receives the messages of other subscriptions while retained messages are read. */
   #reader: ((message: BrokerMessage) => void) | null = null;
   /** The last reading, which the next one waits for. */
   #reading: Promise<unknown> = Promise.resolve();
   /** 1 at each packet id that a message has had. */
   readonly #takenIds = new Uint8Array(maxInFlight + 1);
   readonly #cancelGreeting: () => void;
-  /** Who is connected has goodbyes to say. */
+  /** Ends the connection, unless it is established: then `end` disconnects in order. */
   readonly #onStop = () => {
     if (this.#connectedAt === null) this.#client.stream.destroy();
   };
@@ -134,7 +134,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#connectedAt !== null && this.#reason === null && !this.#isSayingGoodbye;
   }
 
-  /** What the broker takes at most, in bytes; infinite where it names no limit. */
+  /** The longest packet that the broker accepts, in bytes. Infinite if it names no limit. */
   get largestPacket(): number {
     return this.#largestPacket;
   }
@@ -198,10 +198,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Hands over what the broker keeps under the filters, at QoS 0, since a default Mosquitto drops all but a thousand
-   * messages of a QoS 1 subscription. At QoS 0 it drops what it cannot write at once beyond a thousand, so where as many
-   * came each filter is read by itself. Most brokers send all before the answer to a ping that was sent behind the
-   * subscriptions: then `onRead` is called. What comes later is still handed over, until the reading resolves.
+   * Reads the retained messages under the filters. At QoS 1, Mosquitto drops all but a thousand messages by default. At
+   * QoS 0 it drops only those beyond a thousand that it cannot write at once. So if a thousand arrive, each filter is read
+   * by itself. Most brokers send all messages before they answer a ping, and then `onRead` is called. Later messages are
+   * still passed on until the promise resolves.
    */
   readRetained(
     filters: readonly string[],

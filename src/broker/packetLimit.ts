@@ -7,7 +7,7 @@ const longestHead = 5;
 const noText = Buffer.of(0xff);
 
 /**
- * Bounds the length of MQTT packets while their bytes come, since those who read them keep a packet in memory until it is whole.
+ * Limits the length of MQTT packets while their bytes arrive, because the parser keeps a packet in memory until it is whole.
  * A packet that is too long is cut to the limit: of a message its topic is left, and so much that it is refused as too long.
  */
 export class PacketLimit {
@@ -52,7 +52,7 @@ export class PacketLimit {
     const lengthBytes = bytes.subarray(1);
     const last = lengthBytes.findIndex((byte) => byte < 0x80);
     if (last < 0 && bytes.length < longestHead) return null;
-    // A fifth byte is against the protocol, and whoever reads the packet says so.
+    // A fifth byte violates the protocol, and the parser reports it.
     const size = last < 0 ? longestHead : last + 2;
     const length = last < 0 ? 0 : lengthOf(lengthBytes.subarray(0, last + 1));
     const isTooLong = length > this.maxBytes;

@@ -2,15 +2,15 @@ import type { IClientPublishOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../base/clock.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
-/** What the broker of a connection takes. */
+/** The limits of the broker. */
 export interface PublishQueueOptions {
-  /** So many unacknowledged messages at a time, as it says itself. */
+  /** Unacknowledged messages that the broker accepts at a time. */
   readonly maxInFlight: number;
   /** How long the oldest of them may stay so, in ms. */
   readonly overdueMs: number;
 }
 
-/** Who waits for a message to arrive. */
+/** The caller that waits for the acknowledgement of a message. */
 interface Sender {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -23,14 +23,14 @@ interface Message {
   readonly sender: Sender;
 }
 
-/** Messages on their way over one connection, in order, never more of them than the broker takes at a time. */
+/** Sends the messages of one connection in order, and never more at a time than the broker accepts. */
 export class PublishQueue {
   readonly #client: MqttClient;
   readonly #options: PublishQueueOptions;
   readonly #clock: Clock;
   readonly #onOverdue: () => void;
   readonly #waiting: Message[] = [];
-  /** Of those on their way, the oldest first; the messages themselves would be kept for long by a set that changes so fast. */
+  /** The callers of unacknowledged messages, the oldest first. A set that changes so fast would keep the messages in memory. */
   readonly #sent = new Set<Sender>();
   #watched: Sender | undefined;
   #watchedSince = 0;
@@ -57,7 +57,7 @@ export class PublishQueue {
     });
   }
 
-  /** The connection is over: nothing more is sent, and nobody knows what came through. */
+  /** The connection has ended: nothing more is sent, and it is unknown which messages have arrived. */
   close(): void {
     this.#cancelWatch();
     for (const { reject } of this.#sent)
@@ -73,7 +73,7 @@ export class PublishQueue {
       if (!message) break;
       const { topic, payload, options, sender } = message;
       this.#sent.add(sender);
-      // The client fails what is on its way just before it tells that the connection is over, which is no refusal.
+      // The client rejects open messages just before it emits the end of the connection. That is no refusal.
       this.#client.publish(topic, payload, options, (error) =>
         queueMicrotask(() => this.#answered(sender, error)),
       );

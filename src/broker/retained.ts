@@ -7,7 +7,7 @@ import { NotConnectedError } from './notConnectedError.ts';
 /** Acknowledgements awaited at a time: enough to keep a broker busy, few enough to bound what waits in memory. */
 const maxInFlight = 64;
 
-/** So many refused topics are logged one by one; a broker that takes nothing refuses thousands. */
+/** Refused topics that are logged one by one. A broker may refuse thousands. */
 const maxRefusalsLogged = 10;
 
 /**
@@ -18,14 +18,14 @@ export class Retained {
   readonly #connection: Connection;
   readonly #log: Log;
   readonly #digests = new Map<string, string | null>();
-  /** What the broker did not take, and whether it is wanted: then the message before it is better than none. */
+  /** Refused topics, and whether a message was refused or a deletion. After a refused message the old one stays. */
   readonly #refused = new Map<string, boolean>();
-  /** Topics with a first message under way: if that is refused, there is nothing to delete. */
+  /** Topics whose first message is on its way: if the broker refuses it, there is nothing to delete. */
   readonly #untaken = new Set<string>();
   #inFlight = 0;
   /** Called at each acknowledgement. */
   readonly #waiting: (() => void)[] = [];
-  /** Topics whose deletion is under way: Home Assistant complains of a second one. */
+  /** Topics whose deletion is on its way: Home Assistant logs a warning for a second one. */
   readonly #clearing = new Set<string>();
 
   constructor(connection: Connection, log: Log) {
@@ -58,7 +58,7 @@ export class Retained {
     else if (!this.#clearing.has(topic)) this.#publish(topic, '', null);
   }
 
-  /** Notes a topic that was found on the broker; what nobody puts again is stale. */
+  /** Records a topic that was found on the broker. It is stale unless its message is published again. */
   found(topic: string): void {
     this.#untaken.delete(topic);
     if (!this.#digests.has(topic)) this.#digests.set(topic, null);
@@ -69,7 +69,7 @@ export class Retained {
     if (this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
-  /** Forgets the topic: what is there is somebody else's. */
+  /** Forgets the topic, because its message belongs to another bridge. */
   release(topic: string): void {
     this.#digests.delete(topic);
     this.#refused.delete(topic);
@@ -80,7 +80,7 @@ export class Retained {
     for (const topic of this.#digests.keys()) this.#digests.set(topic, null);
   }
 
-  /** Topics whose content is not known and that nobody wants, or that were to be deleted and may not be. */
+  /** Topics whose content is unknown: found but not published, or with a deletion that may have failed. */
   unknownTopics(): string[] {
     return [...this.#digests]
       .filter(([topic, digest]) => digest === null && this.#refused.get(topic) !== true)
@@ -92,7 +92,7 @@ export class Retained {
     return this.#digests.size;
   }
 
-  /** Whether the broker did not take a message that is wanted. */
+  /** Whether the broker has refused a message. */
   get hasRefusals(): boolean {
     return [...this.#refused.values()].includes(true);
   }
@@ -130,7 +130,7 @@ export class Retained {
     };
     this.#connection.publish(topic, payload, { retain: true }).then(
       () => {
-        // That an earlier one was taken does not mean that a later one was not refused.
+        // An earlier message was accepted, but a later one may have been refused.
         if (this.#digests.get(topic) === digest) this.#refused.delete(topic);
         if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
         this.#untaken.delete(topic);
@@ -149,7 +149,7 @@ export class Retained {
     const isLatest = this.#digests.get(topic) === digest;
     if (isLatest) this.#digests.set(topic, null);
     if (error instanceof NotConnectedError) {
-      // It may have come all the same.
+      // The broker may have received it.
       this.#untaken.delete(topic);
       return;
     }

@@ -1,6 +1,6 @@
-/** Tells whether any of the filters finds a topic; one that ends with `#` is not understood. */
+/** Whether any of the filters matches a topic. Filters with `#` are not supported. */
 export function matchesAny(filters: readonly string[]): (topic: string) => boolean {
-  // A home is told in thousands of messages: the filters are taken apart once.
+  // There are thousands of messages, so the filters are split once.
   const wanted = filters.map((filter) => filter.split('/'));
   return (topic) => {
     const parts = topic.split('/');

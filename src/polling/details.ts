@@ -103,7 +103,7 @@ export class Details {
   }
 }
 
-/** What was read; null if the cloud refuses it for good, undefined if it is unknown. */
+/** The answer; null if the cloud refuses the request permanently, undefined if it is unknown. */
 function settledValue<T>(result: PromiseSettledResult<T>): T | null | undefined {
   if (result.status === 'fulfilled') return result.value;
   return isPermanent(result.reason) ? null : undefined;

@@ -6,7 +6,7 @@ import { type PollProgress, pollLabels } from './pollStatus.ts';
 
 const progressEveryMs = 10_000;
 
-/** Says in the log how far the first reading of the account is, and what was found once that is certain. */
+/** Logs the progress of the first reading, and the number of devices once it is certain. */
 export class FirstReading {
   readonly #poller: Poller;
   readonly #store: Store;
@@ -35,7 +35,7 @@ export class FirstReading {
     this.#sayFound();
   }
 
-  /** The details were read once, or take long. Says no more about the progress. */
+  /** The details were read once, or take long. Logs no more progress. */
   stop(): void {
     this.#cancelProgress();
   }

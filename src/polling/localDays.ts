@@ -11,7 +11,7 @@ interface CurrentDay extends Day {
   readonly endMs: number;
 }
 
-/** A machine whose clock is not set yet says that it is 1970. */
+/** A computer whose clock is not set yet is in 1970. */
 const minPlausibleTime = Date.UTC(2024, 0);
 
 /** A clock that is days off would close months that are not over, or show past days as today. */

@@ -63,7 +63,7 @@ export async function queryDevices(
     drops[operation](store);
     return null;
   }
-  // The cloud may not have it for any device, or not offer it: the next lists tell.
+  // The cloud may have no data for any device, or not offer the operation. The next lists decide.
   if (missing.length === ids.length && client.isInDoubt(operation)) return null;
   const isNothingRead = missing.length + failures.length === ids.length && ids.length > 0;
   if (isNothingRead) throw failures[0] ?? missing[0];

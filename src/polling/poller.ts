@@ -85,7 +85,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#onReached = resolve;
   });
   #onLocated: () => void = () => {};
-  /** Resolves when the properties were first asked for their signals. */
+  /** Resolves when the signals of the properties were read once. */
   readonly #located = new Promise<void>((resolve) => {
     this.#onLocated = resolve;
   });
@@ -148,7 +148,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     const start = (poll: PollName) => this.#start(poll);
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
-    // If only some properties are shown, nobody knows before this which sonics are theirs.
+    // If only some properties are shown, their sonics are known only after this.
     if (!this.#store.topology.isWholeAccount) await located;
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;

@@ -13,7 +13,7 @@ import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
 interface BridgeStateEvents {
-  /** Something that the bridge says of itself has changed. */
+  /** A document of the bridge has changed. */
   readonly changed: [];
 }
 
@@ -33,7 +33,7 @@ export interface BridgeStateParts {
 /** Figures that change with every poll are published no more often than this. */
 const figuresEveryMs = 60_000;
 
-/** What the bridge says of itself in retained messages: `bridge/state`, `cloud`, `health`, `info`, and its entities. */
+/** The retained messages about the bridge itself: `bridge/state`, `cloud`, `health`, `info`, and its entities. */
 export class BridgeState extends EventEmitter<BridgeStateEvents> {
   readonly #parts: BridgeStateParts;
   #figures: { readonly lastUpdate: string | null; readonly requestsLastHour: number } = {

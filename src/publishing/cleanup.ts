@@ -16,13 +16,13 @@ import type { IncidentEvents } from './incidentEvents.ts';
 import type { Publisher } from './publisher.ts';
 import { RetainedScan } from './retainedScan.ts';
 
-/** The nodes of a cluster may take so long to tell one another what they keep. */
+/** The nodes of a cluster may need this long to share their retained messages. */
 const againMs = 120_000;
 
-/** A broker may close the connection on each scan: after so many times the bridge does without. */
+/** A broker may close the connection at each scan. After this many times the bridge stops scanning. */
 const maxLosses = 3;
 
-/** So many discovery messages are read in one go. */
+/** Discovery messages that are read at a time. */
 const maxAtOnce = 100;
 
 export interface CleanupParts {
@@ -42,15 +42,13 @@ export interface CleanupParts {
 }
 
 /**
- * Finds strangers among the retained messages: what an earlier run, an earlier configuration or another bridge has left
- * on the broker. It reads what the broker keeps on each connection, and again two minutes later, as the nodes of a cluster
- * may know of different messages until then. What is found and belongs to this bridge is given to the publisher, which
- * deletes what nobody wants. What a scan lacks proves nothing: devices that this bridge has announced are in the state
- * file.
+ * Finds old retained messages: those of an earlier run, an earlier configuration or another bridge. It scans the broker on
+ * each connection, and again two minutes later, because the nodes of a cluster may know different messages until then.
+ * The publisher gets the messages of this bridge, and deletes those that no device needs. A message that a scan misses may
+ * still exist, so the state file knows the devices that this bridge has announced.
  *
- * Of several bridges each owns the devices of its properties. A new owner publishes over what the old one has left, so
- * nothing is handed over. A device that goes on naming this bridge although it is another's is set to offline after
- * `stale_after`.
+ * Each of several bridges owns the devices of its properties. A new owner publishes over the messages of the old one. A
+ * device of another bridge whose discovery message still names this bridge is set to offline after `stale_after`.
  */
 export class Cleanup {
   readonly #parts: CleanupParts;
@@ -81,7 +79,7 @@ export class Cleanup {
     otherBridges.on('stopped', () => {
       if (!otherBridges.isAny) this.#scanSoon();
     });
-    // What was left alone as long as nobody knew where it is may be stale.
+    // Devices whose property was unknown were not touched. They may be stale.
     poller.on('ended', () => {
       if (this.#wasResolved || !store.isResolved) return;
       this.#wasResolved = true;
@@ -133,7 +131,7 @@ export class Cleanup {
     }
   }
 
-  /** Takes what was found and not taken yet, so that nothing is deleted twice. */
+  /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
     const { state, publisher, incidentEvents, retained } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
@@ -175,7 +173,7 @@ export class Cleanup {
     this.#cancelCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
   }
 
-  /** What the new owner has not published over by now is not shown by anybody. */
+  /** A device whose discovery message still names this bridge has no other bridge that publishes it. */
   async #checkLeftDevices(): Promise<void> {
     const { clock, log, staleAfterMs } = this.#parts;
     const due = [...this.#leftDevices];

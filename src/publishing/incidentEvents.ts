@@ -40,9 +40,9 @@ const setUpMs = 2_250;
 export class IncidentEvents {
   readonly #parts: IncidentEventsParts;
   readonly #createdAt: number;
-  /** Incidents of which a step is still to be taken. */
+  /** Incidents with a step that is not done yet. */
   readonly #queue = new Set<string>();
-  /** Noted ones that the last complete list does not have. */
+  /** Incidents in the state file that are missing from the last complete list. */
   #missed: ReadonlySet<string> = new Set();
   #cancelTimer: () => void = () => {};
   readonly #announceDue = coalesce(async () => {
@@ -66,7 +66,7 @@ export class IncidentEvents {
     });
   }
 
-  /** Takes incidents as announced: another bridge has done so. */
+  /** Counts incidents as announced: another bridge has announced them. */
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
     for (const id of incidentIds) this.#queue.delete(id);
@@ -113,7 +113,7 @@ export class IncidentEvents {
     state.forgetIncident(id);
   }
 
-  /** What was noted is forgotten once two complete lists in a row do not have it: one alone may be wrong. */
+  /** Forgets an incident that is missing from two complete lists in a row. One list alone may be wrong. */
   #forgetMissed(): void {
     const { state, store } = this.#parts;
     const missed = state.incidentIds().filter((id) => !store.incidents.isOpen(id));
@@ -192,7 +192,7 @@ export class IncidentEvents {
     }
   }
 
-  /** Its event was noted and is not published after all. */
+  /** Its event is in the state file but was not published. */
   #takeBack(id: string): void {
     this.#queue.add(id);
     void this.#parts.state.recordPending([id]);

@@ -26,18 +26,18 @@ import type { Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
 
 interface PublisherEvents {
-  /** All that was known is on the broker, or refused. */
+  /** Everything that was known is on the broker, or the broker has refused it. */
   readonly published: [];
-  /** A device that was shown is another bridge's now. */
+  /** A device now belongs to another bridge. */
   readonly left: [device: DeviceKey];
 }
 
 export interface PublisherParts {
   readonly topics: Topics;
-  /** What may be changed over MQTT: the rest has no entities for it. */
+  /** What MQTT may change. Entities for anything else are left out. */
   readonly control: Readonly<Record<Control, boolean>>;
   readonly isHomeAssistantOn: boolean;
-  /** Where Home Assistant says that it has started. */
+  /** The topic at which Home Assistant publishes that it has started. */
   readonly statusTopic: string;
   readonly statusPage: string | null;
   readonly state: StateFile;
@@ -62,8 +62,8 @@ const birthJitterMs = 1_500;
 const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
 
 /**
- * Brings what is retained on the broker in line with what is known: plans what changed, publishes the differences,
- * and after a complete pass deletes what nobody wants any more.
+ * Keeps the retained messages up to date. Each pass plans the devices that changed and publishes the differences. After
+ * a pass that leaves nothing to publish, it deletes messages that no device needs.
  */
 export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #parts: PublisherParts;
@@ -81,7 +81,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** When the broker answered the last discovery message of a topic, in ms of the monotonic clock; null until then. */
   readonly #announcedAt = new Map<string, number | null>();
   readonly #delayed = new Map<string, () => void>();
-  /** Topics that are left as they are, since it is not known yet what should be there. */
+  /** Topics that stay as they are, because the data for them was not read yet. */
   readonly #undecided = new Set<string>();
   #areDevicesReady = false;
   #areDetailsReady = false;
@@ -120,9 +120,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     connection
       .on('connected', () => this.publishAll())
       .on('message', (message) => this.#onMessage(message))
-      // A cluster may learn late that an earlier connection, to a node that died, is over, and say `offline`.
+      // A cluster may notice late that an earlier connection has ended, and then publishes its last will.
       .on('willPublished', () => this.#publishAgain('state', 'info'));
-    // It may not know of this bridge either.
+    // The other bridge may not know this one yet.
     otherBridges.on('met', () => this.#publishAgain('info'));
   }
 
@@ -136,7 +136,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return this.#hasShownDevices;
   }
 
-  /** From now on devices are published too: the lists were read once, or cannot be. */
+  /** From now on devices are published too: the lists were read once, or cannot be read. */
   devicesReady(): void {
     if (this.#isStopped) return;
     this.#areDevicesReady = true;
@@ -145,14 +145,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
-  /** From now on discovery messages do not wait for details: they were read once, or take too long. */
+  /** From now on discovery messages do not wait for details: they were read once, or take long. */
   detailsReady(): void {
     this.#areDetailsReady = true;
     this.#store.touchAll();
     this.wake();
   }
 
-  /** More was found on the broker: what of it nobody wants is deleted. */
+  /** A scan has found messages on the broker. Those that no device needs are deleted. */
   sweepAgain(): void {
     this.#isSweepDue = true;
     this.wake();
@@ -171,7 +171,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
-  /** The cloud does not offer an operation any more: each device may lose entities. */
+  /** The cloud no longer offers an operation, so each device may lose entities. */
   offersChanged(): void {
     this.#store.touchAll();
     this.wake();
@@ -193,8 +193,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   /**
-   * When Home Assistant heard of the device last, by its discovery message or when it started, in ms of the monotonic
-   * clock; null before the broker has that message.
+   * When Home Assistant last received the device's discovery message, in ms of the monotonic clock: when it was published
+   * or when Home Assistant started. Null until the broker has the message.
    */
   announcedAt(kind: DeviceKind, id: string): number | null {
     const announcedAt = this.#announcedAt.get(this.#context.topics.discovery(kind, id)) ?? null;
@@ -221,7 +221,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#cancelBirth = this.#clock.after(birthJitterMs * random(), () => this.publishAll());
   }
 
-  /** Publishes again what the bridge says of itself at these topics. */
+  /** Publishes these topics of the bridge again. */
   #publishAgain(...paths: readonly string[]): void {
     for (const path of paths) this.#retained.markUnknown(this.#context.topics.bridge(path));
     this.wake();
@@ -331,7 +331,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   #announce(topic: string, message: Discovery, view: DeviceView): void {
     const before = this.#components.get(topic) ?? [];
-    // As long as nobody knows which entities the device has, the message of the last run stands.
+    // While it is unknown which entities the device has, the message of the last run stays.
     if (!this.#areDetailsReady && before.length > 0 && isUnread(view)) {
       this.#undecided.add(topic);
       return;
@@ -373,7 +373,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#delayed.set(topic, cancel);
   }
 
-  /** What was refused is not shown although it is so: it is published again even if nothing changes. */
+  /** Publishes refused messages again after a while, even if nothing changes. */
   #retryRefused(): void {
     if (!this.#retained.hasRefusals) this.#refusals = 0;
     else if (this.#cancelRetry === null) {
@@ -395,13 +395,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     for (const topic of topics) this.#retained.clear(topic);
   }
 
-  /** Lets go of a device that another bridge shows, or will show: nothing of it is deleted. */
+  /** Forgets a device that another bridge shows or will show. Its messages stay. */
   #leave(device: DeviceKey): void {
     for (const topic of this.#forget(device)) this.#retained.release(topic);
     this.emit('left', device);
   }
 
-  /** Forgets a device; its topics, that of its discovery message first. */
+  /** Forgets a device and returns its topics, that of its discovery message first. */
   #forget({ kind, id }: DeviceKey): string[] {
     const discovery = this.#context.topics.discovery(kind, id);
     const topics = deviceTopics(kind, id, this.#context.topics);
@@ -412,7 +412,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return [discovery, ...topics];
   }
 
-  /** Deletes what was found or once published and is stale: what a whole pass has not published is still unknown. */
+  /** Deletes stale messages: after a whole pass, a topic whose content is still unknown has no device. */
   async #sweep(): Promise<void> {
     this.#isSweepDue = false;
     this.#findVanished();
@@ -428,7 +428,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (deleted > 0) this.#log.info(`Deleted ${deleted} retained messages of removed devices`);
   }
 
-  /** What an earlier run has announced and the account no longer has, whatever a scan of the broker shows. */
+  /** Finds devices in the state file that the account no longer has. A scan of the broker may miss them. */
   #findVanished(): void {
     const { state } = this.#parts;
     const { topics } = this.#context;
@@ -442,7 +442,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  /** Whether a topic that was found is of something that the cloud has, and another bridge shows; then it is left to it. */
+  /** Whether the topic belongs to a device or an incident that another bridge shows. Forgets it then. */
   #isLeftToOthers(topic: string): boolean {
     const { topics } = this.#context;
     const target = topics.parse(topic);
@@ -460,7 +460,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 }
 
-/** Whether something about the device was not read yet, so that nobody knows whether it has all of its entities. */
+/** Whether details of the device were not read yet, so that it is unknown which entities it has. */
 function isUnread(view: DeviceView): boolean {
   switch (view.kind) {
     case 'property':

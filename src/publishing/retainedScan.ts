@@ -4,19 +4,19 @@ import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { recordFromShown, type UsageRecord } from '../model/usage.ts';
 import { cloudKinds, type DeviceKey } from '../store/changes.ts';
 
-/** What a scan has found below one base topic, and which of it is this bridge's to keep or to delete. */
+/** The messages that a scan has found, and which of them this bridge may keep or delete. */
 export class RetainedScan {
   readonly #topics: Topics;
   readonly #shard: Shard;
   readonly #states = new Set<string>();
   readonly #discoveries = new Map<string, FoundDiscovery>();
-  /** Bridges that say that they are running. */
+  /** Other bridges whose `state` is online. */
   readonly #running = new Set<string>();
   /** The property that each device's record names, if any, by `kind/id`. */
   readonly #records = new Map<string, string | null>();
   /** The devices that each incident names. */
   readonly #incidents = new Map<string, readonly (string | null)[]>();
-  /** What bridges have counted of each sonic's water, by its id. */
+  /** The water usage that bridges have published, by the sonic's id. */
   readonly usage = new Map<string, UsageRecord>();
 
   constructor(topics: Topics, shard: Shard) {
@@ -24,7 +24,7 @@ export class RetainedScan {
     this.#shard = shard;
   }
 
-  /** Takes in a retained message. */
+  /** Adds a retained message. */
   add(topic: string, payload: string): void {
     const { base, bridgeName } = this.#topics;
     if (!topic.startsWith(`${base}/`)) {
@@ -43,7 +43,7 @@ export class RetainedScan {
     this.#states.add(topic);
     const { kind, id, path } = target;
     if (kind === 'incident') this.#incidents.set(id, devicesNamedIn(payload));
-    // A bridge that has the account to itself need not know.
+    // A bridge that has the account to itself does not need this.
     else if (path === '' && isShared(this.#shard)) {
       this.#records.set(`${kind}/${id}`, kind === 'property' ? id : namedProperty(objectIn(payload)));
     } else if (kind === 'sonic' && path === 'usage') {
@@ -52,17 +52,17 @@ export class RetainedScan {
     }
   }
 
-  /** State topics that are this bridge's to keep or to delete. */
+  /** State topics that this bridge may keep or delete. */
   states(): string[] {
     return [...this.#states].filter((topic) => this.#isOurs(topic));
   }
 
-  /** Discovery messages that are this bridge's to replace or to delete, by topic. */
+  /** Discovery messages that this bridge may replace or delete, by topic. */
   discoveries(): [string, FoundDiscovery][] {
     return [...this.#discoveries].filter(([topic]) => this.#isOurs(topic));
   }
 
-  /** Devices that this bridge has announced and that belong to another. */
+  /** Devices that this bridge has announced and that belong to another bridge. */
   leftBehind(): DeviceKey[] {
     return [...this.#discoveries].flatMap(([topic, { maker }]) => {
       if (maker !== this.#topics.bridgeName || this.#isOurs(topic)) return [];

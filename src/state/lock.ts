@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 
-/** The system takes no longer path for a socket, and Node.js 20 would cut it short without a word. */
+/** The longest path of a socket that the system accepts. Node.js 20 cuts a longer one short without an error. */
 const maxPathBytes = 100;
 
 /**

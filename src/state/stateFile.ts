@@ -133,7 +133,7 @@ export class StateFile {
     return this.#announced.has(incidentId);
   }
 
-  /** Whether the opening of the incident was told on `bridge/event`, and still waits to be announced at its device. */
+  /** Whether the incident was published at `bridge/event`, and is still to be announced at its device. */
   isPending(incidentId: string): boolean {
     return this.#pending.has(incidentId);
   }
@@ -207,13 +207,13 @@ export class StateFile {
     if (isNews) this.#saveIn(laterMs);
   }
 
-  /** Takes in what another bridge, or an earlier run, has counted of a sonic's water. */
+  /** Adds the water usage of a sonic that another bridge or an earlier run has counted. */
   adoptUsage(sonicId: string, record: UsageRecord): void {
     const own = this.#usage.get(sonicId);
     this.recordUsage(sonicId, own ? mergedRecords(own, record) : record, false);
   }
 
-  /** Forgets a sonic that is gone for good. */
+  /** Forgets a sonic that was removed long ago. */
   forgetUsage(sonicId: string): void {
     this.#usage.delete(sonicId);
     this.#remembered.delete(sonicId);
@@ -262,7 +262,7 @@ export class StateFile {
     this.#cancelTimer ??= this.#clock.after(delayMs, () => this.#saveSoon());
   }
 
-  /** A disk may hang for ever: then nobody waits for it any more, and nothing new is begun until it answers. */
+  /** A disk may hang forever. Then nothing waits for it, and no new write begins until it answers. */
   async #saveInTime(): Promise<void> {
     if (this.#isHanging) {
       this.#saveIn(retryDelayMs);
@@ -412,7 +412,7 @@ export class StateFile {
     }
   }
 
-  /** Takes in sections of a file; what this run has learned meanwhile is newer. */
+  /** Adds sections of a file. Data of this run is newer and stays. */
   #take(state: State, wanted: readonly (keyof State)[], isBehind: boolean): void {
     const { session, announced, waiting, accepted, usage } = state;
     const { baseUrl, email } = this.#account;
@@ -441,7 +441,7 @@ export class StateFile {
 
 /**
  * The settings that are kept. Our own webhook's address comes here with its secret hidden, and would pass for the right
- * one after a change of that secret: it is told to the cloud once a run instead.
+ * one after a change of that secret. It is sent to the cloud once in each run instead.
  */
 function withoutSecrets({
   leak_protection_enabled,

@@ -26,7 +26,7 @@ const schema = z.object({
     .default(null),
   /** Ids of open incidents that were announced. */
   announced: z.array(z.string()).default([]),
-  /** Ids of open incidents that were told on `bridge/event`, and not announced at their device: it was not known. */
+  /** Ids of open incidents that were published at `bridge/event`, but not yet announced at their device. */
   waiting: z.array(z.string()).default([]),
   /** By the property's id: what the cloud accepted last and does not show. */
   accepted: z

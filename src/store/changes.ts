@@ -12,10 +12,10 @@ export interface DeviceKey {
 export const plannedKinds = [...cloudKinds, 'incident'] as const;
 export type PlannedKind = (typeof plannedKinds)[number];
 
-/** Ids of what must be planned anew, by kind. */
+/** Ids of devices and incidents to plan again, by kind. */
 export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
 
-/** What must be planned anew, since it changed, or shows something that did. */
+/** Collects the devices and incidents to plan again, because they or something that they show have changed. */
 export class Changes {
   #dirty = nothing();
   #isMarked = false;

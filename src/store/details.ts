@@ -2,7 +2,7 @@ import type { Telemetry } from '../model/records.ts';
 import { measuringIntervalMs, withoutValues } from '../model/telemetry.ts';
 import { Table } from './table.ts';
 
-/** What the cloud tells of each device by a request of its own, where it offers that at all. */
+/** Data that is read by one request for each device, if the cloud offers the operation. */
 export class DetailTable<T extends object> {
   /** Null: the cloud has none of that device. */
   readonly #table = new Table<T | null>();
@@ -14,19 +14,19 @@ export class DetailTable<T extends object> {
     this.#whenStale = whenStale;
   }
 
-  /** Takes in what was requested at that time; says whether it shows anything new. */
+  /** Stores a record that was requested at that time. Returns whether that changes what is shown. */
   set(id: string, record: T | null, sentAt: number): boolean {
     return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
   }
 
-  /** The same, but what the cloud has told before it must refuse twice in a row. */
+  /** The same, but a record that was read before is removed only after two refusals in a row. */
   setUnlessRefusedOnce(id: string, record: T | null, sentAt: number): boolean {
     const isRefused = record === null && this.#table.get(id);
     if (isRefused && (this.#table.isOlder(id, sentAt) || this.#table.miss(id).length === 0)) return false;
     return this.set(id, record, sentAt);
   }
 
-  /** Takes in the answer to a change, heard at that time; says whether it shows anything new. */
+  /** Stores the answer to a change, received at that time. Returns whether that changes what is shown. */
   change(id: string, answer: T, heardAt: number): boolean {
     return this.#table.change(id, answer, heardAt) !== null;
   }
@@ -47,14 +47,14 @@ export class DetailTable<T extends object> {
     return this.#table.markStale(readBefore);
   }
 
-  /** The cloud does not offer any; says whether that is news. */
+  /** The cloud does not offer the operation. Returns whether that was unknown before. */
   drop(): boolean {
     const isNews = this.#isOffered;
     this.#isOffered = false;
     return isNews;
   }
 
-  /** Forgets a device that is gone; says whether anything was known of it. */
+  /** Forgets a removed device. Returns whether anything was known of it. */
   forget(id: string): boolean {
     return this.#table.remove(id).length > 0;
   }

@@ -29,9 +29,9 @@ interface Place {
 }
 
 /**
- * The open incidents of the account. Each is shown where its device is. One that names no device of the account is not
- * absent: it is shown in the account's only property, else at the bridge whose hash its id has, and whatever it may belong
- * to is unknown.
+ * The open incidents of the account. Each is shown at its device. An incident that names no device of the account is shown
+ * at the account's only property. If there are several, the bridge that the hash of its id selects shows it. The incident
+ * entities of all devices that it may belong to are unknown then.
  */
 export class OpenIncidents {
   /** A list that is complete closes what it is without: what it misses was read by itself before. */
@@ -44,7 +44,7 @@ export class OpenIncidents {
   readonly #shownBy = new Map<string, Incident[]>();
   /** Those that name no device of the account. */
   #deviceless: readonly Place[] = [];
-  /** What the cloud said last of those that closed since they were placed last. */
+  /** The last records of incidents that have closed since `place` ran last. */
   readonly #closed = new Map<string, Incident>();
   /** What decides about more than the incidents themselves, as it was when all was marked last. */
   #decisive = '';
@@ -55,7 +55,7 @@ export class OpenIncidents {
     this.#changes = changes;
   }
 
-  /** Takes in the open ones; one that a complete list is without is closed, as is one that any lists as such. */
+  /** Stores the open incidents. An incident is closed if a complete list misses it, or any list has it as closed. */
   replaceAll(reading: Reading<Incident>): void {
     const { records, startedAt } = reading;
     for (const record of records) {
@@ -64,7 +64,7 @@ export class OpenIncidents {
     this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
   }
 
-  /** Takes in the answer to a change, heard at that time; says whether that was news. */
+  /** Stores the answer to a change, received at that time. Returns whether anything has changed. */
   change(id: string, answer: Incident, heardAt: number): boolean {
     const change = this.#table.change(id, answer, heardAt);
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
@@ -77,8 +77,8 @@ export class OpenIncidents {
   }
 
   /**
-   * Places all anew, since one of them, or what is known around them, is another, and marks what shows a difference.
-   * Says also whether what decides about all devices is another.
+   * Finds out again where each incident belongs, after incidents or devices have changed, and marks what shows a difference.
+   * Returns also whether something has changed that affects all devices.
    */
   place(): { readonly events: IncidentEvent[]; readonly isAllAffected: boolean } {
     const events: IncidentEvent[] = [];
@@ -99,7 +99,7 @@ export class OpenIncidents {
       if (before && isDeepStrictEqual(before, now)) continue;
       if (before) this.#mark(record.id, before);
       this.#mark(record.id, now);
-      // One that is shown no more has left with its device, and did not close.
+      // An incident that is no longer shown has left with its device. It did not close.
       if (!now.isShown) continue;
       if (!before?.isShown) {
         events.push({ event: before?.isOthers ? 'incident_moved' : 'incident_opened', record });
@@ -123,7 +123,7 @@ export class OpenIncidents {
     return this.#table.ids.filter((id) => this.#places.get(id)?.isShown);
   }
 
-  /** Whether the account has it open, be it shown or not. */
+  /** Whether the incident is open in the account, shown or not. */
   isOpen(id: string): boolean {
     return this.#table.has(id);
   }
@@ -177,12 +177,12 @@ export class OpenIncidents {
     return device && this.#topology.isShown(device.kind, device.id) ? device : null;
   }
 
-  /** Whether an incident, be it open or not, is this bridge's to show. */
+  /** Whether this bridge shows an incident, or would if it were open. */
   isShownHere(incident: Incident): boolean {
     return this.#placeOf(incident).isShown;
   }
 
-  /** Whether this bridge is the one that answers for an incident, be it open or not. */
+  /** Whether this bridge answers commands for an incident, open or not. */
   isAnsweredHere(id: string): boolean {
     return this.#topology.isOurs(this.#places.get(id)?.propertyId ?? id);
   }

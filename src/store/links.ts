@@ -7,13 +7,13 @@ import { isConnected } from '../model/devices.ts';
 export class LinkFlaps {
   readonly #flaps = new Map<string, number>();
 
-  /** Takes in what a reading that was sent at that time says of a device's link, and what was known of it before. */
+  /** Records a device's link before and after a reading that was sent at that time. */
   record(id: string, before: string | null, after: string | null, readAt: number): void {
     if (isConnected(after) !== false) this.#flaps.delete(id);
     else if (isConnected(before)) this.#flaps.set(id, readAt);
   }
 
-  /** Takes in when a device was read last; says whether its link is down by two readings since then. */
+  /** Records when a device was read last. Returns whether its link is now down by two readings. */
   settle(id: string, readAt: number): boolean {
     const flapAt = this.#flaps.get(id);
     return flapAt !== undefined && readAt > flapAt && this.#flaps.delete(id);

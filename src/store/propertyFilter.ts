@@ -12,7 +12,7 @@ export class PropertyFilter {
     this.#wanted = wanted;
   }
 
-  /** Takes in the properties of the account. One that is renamed, perhaps by this bridge, stays selected. */
+  /** Stores the properties of the account. A renamed property stays selected. */
   update(properties: readonly Property[]): void {
     for (const wanted of this.#wanted) {
       const named = properties.filter(({ id, name }) => wanted === id || wanted === name);

@@ -45,7 +45,7 @@ export interface StoreOptions {
   readonly clock: Clock;
 }
 
-/** A device that is shown from now on, or no more; one that was there at the start was not added. */
+/** A device was added or removed. Devices of the first list do not count as added. */
 export interface DeviceEvent {
   readonly event: 'device_added' | 'device_removed';
   readonly kind: CloudDeviceKind;
@@ -53,7 +53,7 @@ export interface DeviceEvent {
 }
 
 interface StoreEvents {
-  /** Something must be planned anew. */
+  /** Devices or incidents must be planned again. */
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
@@ -74,10 +74,10 @@ const staleShownOn = {
 const timerToleranceMs = 2;
 
 /**
- * What is known of the account. The polls put whole lists into tables, one for each kind of record; the topology says which
- * device is where, and whether this bridge shows it. A change marks what shows it in one dirty set, from which the
- * publisher takes what to plan, and is told by events once a whole list is stored. A record is stale once polls have missed
- * it for too long; measured values also by themselves, for which there is one timer. All times are ms of the monotonic clock.
+ * All that is known of the account. The polls put whole lists into tables, one for each kind of record. The topology knows
+ * where each device is, and whether this bridge shows it. A change marks the devices that show it in one dirty set. After
+ * a whole list is stored, events are emitted, and the publisher takes the dirty set. A record is stale once polls have
+ * missed it for too long. Measured values also expire by themselves, by one timer. All times are ms of the monotonic clock.
  */
 export class Store extends EventEmitter<StoreEvents> implements AccountData {
   // The tables are read directly. They are written only here, as each change must mark what shows it.
@@ -113,7 +113,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   readonly #settledKinds = new Set<CloudDeviceKind>();
   #isAging = false;
   #cancelExpiry: () => void = () => {};
-  /** Whether any device may be elsewhere than it was when they were placed last, or shown no more. */
+  /** Whether devices may have moved or disappeared since `#placeDevices` ran last. */
   #mayDevicesMove = false;
   #mayIncidentsMove = false;
   /** What is gone since then, by kind and id. */
@@ -131,14 +131,14 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   // ---- lists --------------------------------------------------------------------------------------------------
 
-  /** Takes in the properties. */
+  /** Stores the properties. */
   replaceProperties(reading: Reading<Property>): void {
     const changes = this.devices.property.replaceAll(reading);
     this.#recordProperties(changes);
     this.#settle();
   }
 
-  /** Takes in which signals a property has; says whether that was news. */
+  /** Stores which signals a property has. Returns whether any signal has moved. */
   setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
     const wasSurveyed = this.topology.isSurveyed(propertyId);
     const isNews = this.topology.setSignals(propertyId, signalIds, isComplete);
@@ -149,7 +149,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     return isNews;
   }
 
-  /** Takes in the signals. */
+  /** Stores the signals. */
   replaceSignals(reading: Reading<Signal>): void {
     this.#record('signal', this.devices.signal.replaceAll(reading));
     if (this.devices.signal.isComplete || this.signalList === 'refused') this.#setSignalList('read');
@@ -162,7 +162,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#settle();
   }
 
-  /** Takes in the sonics: those with a hub, and those without that were read at the same time, or are still to be read. */
+  /** Stores the sonics: those with a hub, and those on Wi-Fi, which were read at the same time or are still to be read. */
   replaceSonics(
     hub: Reading<Sonic>,
     wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
@@ -171,7 +171,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#settle();
   }
 
-  /** Takes in the open incidents; one that a complete reading does not list is closed. */
+  /** Stores the open incidents. An incident that is missing from a complete list is closed. */
   replaceIncidents(reading: Reading<Incident>): void {
     this.incidents.replaceAll(reading);
     this.#mayIncidentsMove = true;
@@ -190,7 +190,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   // ---- one by one ---------------------------------------------------------------------------------------------
 
-  /** Takes in one sonic that was requested by itself at that time, unless more is known of it by now. */
+  /** Stores one sonic that was requested by itself at that time, unless a newer reading is known. */
   setSonic(sonic: Sonic, sentAt: number): void {
     if (!this.#isShown('sonic', sonic.id)) return;
     const change = this.devices.sonic.upsert(sonic.id, sonic, sentAt);
@@ -200,8 +200,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   }
 
   /**
-   * Takes in a property's settings and notification settings as they were requested at that time: null, it shows none;
-   * undefined, nobody knows.
+   * Stores a property's settings and notification settings, requested at that time. Null means that the cloud shows none,
+   * undefined that they could not be read.
    */
   setPropertyDetails(
     id: string,
@@ -217,14 +217,14 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#shows('property', id, isNews.includes(true));
   }
 
-  /** Takes in what the cloud says of a signal as a hub, requested at that time; null, it has none. */
+  /** Stores the status of a hub, requested at that time. Null means that the cloud has none. */
   setHub(signalId: string, hub: HubDetail | null, sentAt: number): void {
     this.#shows('signal', signalId, this.hubs.set(signalId, hub, sentAt));
   }
 
   /**
-   * Takes in a sonic's telemetry as it is read now, measured so long ago, in ms; null, the cloud has none. Its values are
-   * shown for so long, unless they were measured too long ago; says whether they are.
+   * Stores a sonic's telemetry that was read now and measured `ageMs` ago. Null means that the cloud has none. The values
+   * are shown for `maxAgeMs`, unless they were measured too long ago. Returns whether they are shown.
    */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): boolean {
     if (!this.#isShown('sonic', sonicId)) return false;
@@ -267,7 +267,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#showAll(details === 'hubs' ? 'signal' : 'sonic', this[details].drop());
   }
 
-  /** Takes in the categories of appliances; null, the cloud has none. */
+  /** Stores the categories of appliances. Null means that the cloud has none. */
   setApplianceCategories(categories: ApplianceCategories['categories'] | null): void {
     if (isDeepStrictEqual(categories, this.applianceCategories)) return;
     this.applianceCategories = categories;
@@ -282,7 +282,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   }
 
   // ---- changes ------------------------------------------------------------------------------------------------
-  // What the cloud answered to a change at that time, in ms of the monotonic clock, as far as the answer tells.
+  // Store the cloud's answer to a change, received at that time in ms of the monotonic clock.
 
   setProperty(id: string, answer: Property, at: number): void {
     const change = this.devices.property.change(id, answer, at);
@@ -296,7 +296,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#settle();
   }
 
-  /** Only the name is changed so; nobody knows when the rest was as the answer tells, be it a valve that moves. */
+  /** Stores only the name. The rest of the answer, such as the state of a moving valve, may be old. */
   setChangedSonic(id: string, { name }: Sonic, at: number): void {
     const change = this.devices.sonic.change(id, { name }, at);
     if (change) this.#record('sonic', [change]);
@@ -337,7 +337,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#shows('sonic', sonicId);
   }
 
-  /** Notes that a command is awaited no more: the cloud's word stands. */
+  /** Records that a command has ended: from now on the state in the cloud is shown. */
   commandSettled(sonicId: string): void {
     this.#shows('sonic', sonicId, this.valves.forgetAccepted(sonicId));
   }
@@ -426,7 +426,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     return this.#changes.take();
   }
 
-  /** Marks something that is shown, so that it is planned anew. */
+  /** Marks a shown device or incident, so that it is planned again. */
   touch(kind: PlannedKind, id: string): void {
     if (kind === 'incident' ? this.incidents.get(id) : this.#isShown(kind, id)) this.#changes.mark(kind, id);
   }
@@ -452,7 +452,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     return this.telemetry[isWifi ? 'wifi' : 'hub'];
   }
 
-  /** Tells what was stored, once all of it is. */
+  /** Emits the events of what was stored, once all of it is stored. */
   #settle(): void {
     const deviceEvents = this.#placeDevices();
     const incidentEvents = this.#placeIncidents();
@@ -537,7 +537,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#record('property', changes);
   }
 
-  /** Takes in both lists of sonics as one. An id in both is one device, the hub's. */
+  /** Stores both lists of sonics as one. An id in both lists is one device with a hub. */
   #recordSonics(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): void {
     const ofHub = new Set(hub.records.map(({ id }) => id));
     // Where the hub's list is incomplete, one that was in it is taken to be there still.
@@ -552,16 +552,16 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     const records = [...hub.records, ...own];
     this.#record('sonic', this.devices.sonic.replaceAll({ ...hub, records, isComplete }));
     for (const id of moved) {
-      // What it measures is asked for elsewhere from now on.
+      // Another operation reads its telemetry from now on.
       for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
       this.#mayDevicesMove = true;
       this.touch('sonic', id);
     }
-    // That nothing is new is news where a command is awaited.
+    // A reading without a change matters to a valve with an open command.
     for (const id of this.valves.awaited) this.#recordValve(id);
   }
 
-  /** Notes what the record that stands now says of the valve. */
+  /** Passes the present record of a sonic to `valves`. */
   #recordValve(id: string): void {
     const sonic = this.devices.sonic.get(id);
     const readAt = this.devices.sonic.readAt(id);
@@ -597,7 +597,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     }
   }
 
-  /** Forgets what was read of a device that is shown no more: it is not read again. */
+  /** Forgets the details of a device that is no longer shown. They are not read again. */
   #forgetShown(kind: CloudDeviceKind, id: string): void {
     const { settings, notifications, hubs, telemetry, usage, pressureTests, valves } = this;
     if (kind === 'property') {
@@ -626,7 +626,7 @@ function signalIdOf(record: Property | Signal | Sonic | undefined): string | nul
   return record && 'signal_id' in record ? record.signal_id : null;
 }
 
-/** What the cloud says of a device's own link; a property has none. */
+/** The state of a device's own link. A property has none. */
 function linkOf(record: Property | Signal | Sonic | undefined): string | null {
   if (!record) return null;
   if ('radio_connection' in record) return record.radio_connection;

@@ -9,7 +9,7 @@ export interface Reading<T> {
   readonly startedAt: number;
 }
 
-/** A record before and after a reading: undefined is not there. The same one twice was stale, and is so no more. */
+/** A record before and after a reading. Undefined means absent. The same record twice means that it is no longer stale. */
 export interface Change<T> {
   readonly id: string;
   readonly before: T | undefined;
@@ -27,8 +27,8 @@ interface Entry<T> {
 
 /**
  * What is known of one kind of record. Of two readings the one that was sent later wins, whichever comes first. A record
- * that did not change keeps its identity, so that nothing is planned for it. It is stale once the polls say that its last
- * reading was too long ago: while the cloud is away they say nothing, and no value changes.
+ * that did not change keeps its identity, so that nothing is planned for it. It is stale once the polls report that its
+ * last reading was too long ago. While the cloud is unreachable they report nothing, and no value changes.
  */
 export class Table<T extends object | null> {
   readonly #maxMisses: number;
@@ -44,7 +44,7 @@ export class Table<T extends object | null> {
     this.#maxMisses = maxMisses;
   }
 
-  /** Takes in one record that was requested at that time; null where nothing is new, or more is known by now. */
+  /** Stores a record that was requested at that time. Null if nothing has changed, or a newer reading is known. */
   upsert(id: string, record: T, readAt: number): Change<T> | null {
     const entry = this.#entries.get(id);
     if (this.isOlder(id, readAt)) return null;
@@ -62,7 +62,7 @@ export class Table<T extends object | null> {
       : { id, before, after: entry.record };
   }
 
-  /** Takes in a list; what complete lists are without is removed. */
+  /** Stores a list. A record that complete lists miss is removed. */
   replaceAll<Listed extends T & { readonly id: string }>(reading: Reading<Listed>): Change<T>[] {
     const { records, isComplete, startedAt } = reading;
     const changes: Change<T>[] = [];
@@ -89,7 +89,7 @@ export class Table<T extends object | null> {
     return entry.misses < this.#maxMisses ? [] : this.remove(id);
   }
 
-  /** Takes in the answer to a change that was heard at that time; what the answer does not tell is as it was. */
+  /** Stores the answer to a change, received at that time. Fields that the answer lacks stay. */
   change(id: string, answer: object, heardAt: number): Change<T> | null {
     this.#changedAt.set(id, heardAt);
     const entry = this.#entries.get(id);

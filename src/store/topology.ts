@@ -5,7 +5,7 @@ import type { CloudDeviceKind } from './changes.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
 import type { Table } from './table.ts';
 
-/** What the account has, be it shown by this bridge or not. */
+/** All devices of the account, shown by this bridge or not. */
 export interface DeviceTables {
   readonly property: Table<Property>;
   readonly signal: Table<Signal>;
@@ -17,8 +17,8 @@ const maxMisses = 2;
 
 /**
  * Which device is where, property ← signal ← sonic, and which of them this bridge shows. Only the list of a property's
- * signals says what is in it; a sonic without a signal names its property itself. What is shown follows from two
- * predicates of the property: the filter selects it, and its hash is this bridge's.
+ * signals shows what is in it. A sonic on Wi-Fi names its property itself. This bridge shows a device if the filter selects
+ * its property, and if the hash of the property's id selects this bridge.
  */
 export class Topology {
   readonly #devices: DeviceTables;
@@ -44,7 +44,7 @@ export class Topology {
 
   // ---- what the cloud said --------------------------------------------------------------------------------------
 
-  /** Takes in that the properties of the account are others, or have other names. */
+  /** Follows a change of the properties or of their names. */
   propertiesChanged(): void {
     this.#filter.update(this.#devices.property.records);
     const { ids } = this.#devices.property;
@@ -52,13 +52,13 @@ export class Topology {
     this.#isDecided ||= this.isComplete;
   }
 
-  /** Takes in the signals that a property lists; says whether any is in another property now, or in none. */
+  /** Stores the signals that a property lists. Returns whether any has moved to another property, or to none. */
   setSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
     const list = this.#lists.get(propertyId) ?? new Map<string, number>();
     this.#lists.set(propertyId, list);
     let hasMoved = false;
     for (const id of signalIds) {
-      // One that two properties list stays in the one that came by it later, lest it move with each poll.
+      // A signal that two properties list stays in the later one, so that it does not move with each poll.
       const isTaken = !list.has(id) || !this.#owners.has(id);
       list.set(id, 0);
       if (isTaken && this.#setOwner(id, propertyId)) hasMoved = true;
@@ -91,7 +91,7 @@ export class Topology {
     if (after !== null) this.#sonicsOn.set(after, (this.#sonicsOn.get(after) ?? new Set()).add(id));
   }
 
-  /** Notes whether the cloud lists a sonic among those without a signal; says whether that was news. */
+  /** Records whether the cloud lists a sonic among those on Wi-Fi. Returns whether that has changed. */
   setWifi(sonicId: string, isWifi: boolean): boolean {
     if (this.#wifi.has(sonicId) === isWifi) return false;
     if (isWifi) this.#wifi.add(sonicId);
@@ -214,7 +214,7 @@ export class Topology {
 
   // ---- who answers ----------------------------------------------------------------------------------------------
 
-  /** Whether this bridge is the one that answers for a device, be it shown or not. */
+  /** Whether this bridge answers commands for a device, shown or not. */
   isAnsweredHere(kind: CloudDeviceKind, id: string): boolean {
     return this.isOurs(this.#decisiveId(kind, id));
   }

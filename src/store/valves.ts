@@ -14,43 +14,43 @@ interface Awaited extends AcceptedCommand {
   readonly acceptedAt: number;
 }
 
-/** What is known of the valves beyond the cloud's present word. */
+/** What is known of the valves besides their present state in the cloud. */
 export class Valves {
   readonly #accepted = new Map<string, Awaited>();
   readonly #settled = new Map<string, SettledValve>();
   readonly #travelTimesS = new Map<string, number>();
 
   /**
-   * Notes what the cloud says of a sonic's valve, by a reading begun at that time in ms of the monotonic clock. Says
-   * whether a command is awaited no more, so that the valve may be shown otherwise although the record is the same.
+   * Records the state of a sonic's valve, by a reading that was sent at that time in ms of the monotonic clock. Returns
+   * whether a command has ended by that: then the valve may show another state although the record is the same.
    */
   record({ id, valve_state: state }: Sonic, readAt: number): boolean {
     const settled = settledValve(state);
     if (settled) this.#settled.set(id, settled);
     const accepted = this.#accepted.get(id);
     if (!accepted) return false;
-    // It may have been said before the command came.
+    // The reading may be older than the command.
     if (readAt < accepted.acceptedAt) {
       this.#accepted.set(id, { ...accepted, stateBefore: state });
       return false;
     }
-    // The cloud said something new, or that the valve is there: from here on its own words are shown.
+    // The state has changed, or is the one that the command asked for: from now on it is shown.
     const isOver = accepted.stateBefore !== state || settled === targetOf[accepted.action];
     return isOver && this.#accepted.delete(id);
   }
 
-  /** Notes that the cloud accepted a command; shown as its movement until the cloud says anything new. */
+  /** Records that the cloud accepted a command. The valve shows as moving until its state in the cloud changes. */
   accept(sonic: Sonic, action: ValveAction, acceptedAt: number): void {
     const wasMoving = settledValve(this.shown(sonic)) === null;
     this.#accepted.set(sonic.id, { action, stateBefore: sonic.valve_state, wasMoving, acceptedAt });
   }
 
-  /** The sonics whose valves are awaited. */
+  /** The sonics with an open command. */
   get awaited(): Iterable<string> {
     return this.#accepted.keys();
   }
 
-  /** Notes that a command is awaited no more: the cloud's word stands. Says whether one was. */
+  /** Records that a command has ended: the state in the cloud is shown. Returns whether there was one. */
   forgetAccepted(sonicId: string): boolean {
     return this.#accepted.delete(sonicId);
   }

@@ -44,7 +44,7 @@ export function propertyViewOf(
     accepted,
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.unassigned,
-    // One at a signal of which nobody knows that it is here would be missed.
+    // An incident at a signal that is not known to be in this property would be missing.
     areIncidentsKnown: incidents.areKnown && topology.isSurveyed(id),
   };
 }
