@@ -222,7 +222,7 @@ export class Daemon {
     otherBridges.stop();
     firstReading.stop();
     await poller.stop();
-    this.#stopping.abort(new Error('the bridge stops'));
+    this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);
     await state.close();
     await this.#embedded?.stop();

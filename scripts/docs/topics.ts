@@ -30,9 +30,9 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}':
     'Record of the cloud, with `property_id` and `valve` (`open`, `opening`, `closing`, `closed` or null). `valve_travel_time_s` is the time from the last command to its confirmation in seconds, and null before the first command after a start',
   'sonic/{id}/availability':
-    '`online` or `offline`, for its radio connection and the cloud connection of its hub. `offline` after two reads in a row that report a broken connection, or one that reports none, until a read reports `connected`. Also `offline` if the lists of the cloud lack the valve for longer than `stale_after`',
+    '`online` if the valve is connected, and its hub is connected to the cloud. `offline` after two reads in a row with a broken connection, or one read without a connection state. Also `offline` if the lists of the cloud lack the valve for longer than `stale_after`',
   'sonic/{id}/telemetry':
-    'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). The values are null if the measurement is older than `stale_after`, two periods of `schedules.telemetry` and three minutes',
+    'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). The values are null if the measurement is too old: older than `stale_after`, than two periods of `schedules.telemetry`, and than three minutes',
   'sonic/{id}/usage':
     'Water use in litres, if the cloud offers it. `today`, `yesterday` and `month` follow the calendar of the property, whose day began at `last_reset`. `total` is the sum since the first day read, and follows corrections of past days. It is null until this month and last month were read once, and while `data_dir` cannot be used. `days` are this month and last month. `updated_at` is the time of the last change',
   'sonic/{id}/pressure_tests':

@@ -127,7 +127,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       const said = lastMessages.map(({ topic, payload }) => this.publish(topic, payload, { retain: true }));
       await Promise.race([Promise.allSettled(said), sleep(this.#clock, 1_000)]);
     }
-    this.#stopping.abort(new NotConnectedError('the bridge stops'));
+    this.#stopping.abort(new NotConnectedError('sonic2mqtt is stopping'));
     await session?.end();
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }

@@ -65,7 +65,7 @@ export const configSchema = section({
     protocol_version: z
       .literal([4, 5], { error: 'must be 4 (MQTT 3.1.1) or 5' })
       .prefault(5)
-      .describe('MQTT version: 5, or 4 for MQTT 3.1.1. 5 falls back to 4 if the broker rejects it'),
+      .describe('MQTT version: 5, or 4 for MQTT 3.1.1. Falls back to 4 if the broker rejects 5'),
     ca_file: optional(text).describe('CA certificate of the broker (PEM)'),
     cert_file: optional(text).describe('Client certificate (PEM). Needs key_file'),
     key_file: optional(text).describe('Key of the client certificate (PEM, not encrypted)'),
@@ -107,7 +107,7 @@ export const configSchema = section({
   schedules: section({
     timezone: timeZone.prefault('UTC').describe('Time zone of cron expressions'),
     incidents: schedule.prefault('30s').describe('Update interval of incidents'),
-    sonics: schedule.prefault('60s').describe('Update interval of valves'),
+    sonics: schedule.prefault('60s').describe('Update interval of valves (sonics)'),
     telemetry: schedule.prefault('60s').describe('Update interval of flow, pressure and temperature'),
     signals: schedule.prefault('5m').describe('Update interval of hubs (signals)'),
     usage: schedule.prefault('15m').describe('Update interval of water usage'),
@@ -168,17 +168,17 @@ export const configSchema = section({
       .describe('IP addresses and networks that may connect, for example 192.168.1.0/24. Empty for all'),
     webhook: section({
       secret: secret.meta({
-        description: 'Last part of the webhook path. A delivery only triggers an early update',
+        description: 'Last part of the webhook path. A call only triggers an early update',
         ...hidden,
       }),
       secret_file: secretFile('last part of the webhook path'),
       signing_secret: secret.meta({
-        description: 'Key to verify the signature (HL-Signature) of each delivery',
+        description: 'Key to verify the signature (HL-Signature) of each call',
         ...hidden,
       }),
       signing_secret_file: secretFile('signing secret'),
       public_url: optional(webUrl).describe('Public URL of the webhook, including /webhook/ and the secret'),
-      register: flag.prefault(false).describe('Enter public_url in each property’s settings'),
+      register: flag.prefault(false).describe('Set the webhook address of each property to public_url'),
     })
       .prefault({})
       .describe('Lets the cloud notify sonic2mqtt, so changes appear before the next update'),

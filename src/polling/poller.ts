@@ -205,7 +205,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   /** Cancels what is in progress and polls no more. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the bridge stops'));
+    this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     this.#onReached();
     this.#days.stop();
     this.#store.setAging(false);
