@@ -3,7 +3,7 @@ import { unknownIncident } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type Problem, problem } from './problem.ts';
 
-// Problems of the account as a whole. `isAsked`: the cloud was asked which hubs are in which property.
+// Problems of the account as a whole. `isAsked`: the properties, with the list of hubs of each, were read once.
 
 /** A longer list of names is no clearer. */
 const maxNames = 5;
@@ -40,7 +40,7 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
     : `${owner} has a hub, but no valve. Add your devices in the vendor's app`;
 }
 
-/** Incidents of which nobody knows where they are: known once the lists were read that may have their device. */
+/** Incidents without a known device. They count only once all lists were read: one of these may have the device. */
 function unassignedIncidents(store: Store): string[] {
   const incidents = store.isComplete ? store.incidents.deviceless : [];
   const names = new Set(incidents.map((incident) => incidentName(incident) ?? unknownIncident));
@@ -49,7 +49,7 @@ function unassignedIncidents(store: Store): string[] {
   );
 }
 
-/** They are shown until the next start, which knows nothing of the old names, and deletes what is not selected. */
+/** They are shown until the next start. That does not have the old names, and removes properties that are not selected. */
 function renamedProperties(store: Store): string[] {
   return store.filter.outdated.flatMap(([oldName, ids]) =>
     ids

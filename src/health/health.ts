@@ -12,12 +12,12 @@ import {
 } from '../polling/pollStatus.ts';
 import { type Problem, problem } from './problem.ts';
 
-/** Everything that the judgement rests on. */
+/** Everything that decides about the status. */
 export interface HealthInputs {
   readonly polls: StatusByPoll;
   /** Wall clock, ms, of the next sign-in; null unless the cloud rejected the credentials. */
   readonly rejectedUntil: number | null;
-  /** Wall clock, ms, until which the cloud asked to wait. */
+  /** Wall clock, ms, until which the cloud limits requests. */
   readonly limitedUntil: number | null;
   /** Problems of everything else: broker, account, data directory. */
   readonly problems: readonly Problem[];
@@ -28,7 +28,7 @@ export interface HealthReport {
   readonly status: HealthStatus;
   /** All problems as text, the gravest first; null if there is none. */
   readonly reason: string | null;
-  /** The same, of the cloud alone. */
+  /** Problems of the cloud alone, as text; null if there is none. */
   readonly cloudReason: string | null;
   /** The gravest first. */
   readonly problems: readonly Problem[];
@@ -40,13 +40,13 @@ export const staleReason = 'No fresh data from the cloud';
 /** Why nothing is known yet. */
 export const waitingReason = 'Waiting for the cloud to answer';
 
-/** More is not read by anybody. */
+/** A longer list is no clearer. */
 export const maxShown = 10;
 
 /** The gravest first. */
 const statuses: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
 
-/** Judges all problems; the gravest gives the status and the first sentence. */
+/** Evaluates all problems; the gravest gives the status and the first sentence. */
 export function evaluateHealth(inputs: HealthInputs): HealthReport {
   const all = [...cloudProblems(inputs), ...inputs.problems];
   const problems = statuses.flatMap((status) => all.filter((each) => each.status === status));
@@ -58,7 +58,7 @@ export function evaluateHealth(inputs: HealthInputs): HealthReport {
   };
 }
 
-/** How all of the cloud's data can be missing. */
+/** Kinds of failures that leave no data of the cloud. */
 const outages = [
   { kind: 'auth', status: 'auth_failed' },
   { kind: 'unavailable', status: 'cloud_unreachable' },
@@ -88,7 +88,7 @@ function cloudProblems({ polls, rejectedUntil }: HealthInputs): Problem[] {
 function rejectedAccount(untilMs: number): Problem {
   const next = `Next attempt by ${timeOfDay(untilMs)} UTC, or when the password file changes`;
   const text = `The cloud rejects the e-mail or the password. Correct them. ${next}`;
-  // It stays the same rejection, whether the cloud has repeated it or no attempt is allowed yet.
+  // One key, whether the cloud has rejected the account again or no attempt is allowed yet.
   const key = 'auth_failed';
   const outage = 'the cloud rejects the e-mail or the password. Correct them';
   return { ...problem('cloud', 'auth_failed', text, key), outage };
@@ -106,7 +106,7 @@ function isFirstFailure(polls: StatusByPoll, poll: PollName): boolean {
   return vitalPolls.some((vital) => vital === poll) && polls[poll].consecutiveFailures === 1;
 }
 
-/** Whether the vital polls fail in this way; before the first of them has ended, whether all others do. */
+/** Whether all vital polls fail in this way. Before the first of them has ended, the other polls decide. */
 function isWhollyFailing(polls: StatusByPoll, kind: CloudErrorKind): boolean {
   const vital = vitalPolls.map((poll) => polls[poll]).filter(wasPolled);
   const judged = vital.length > 0 ? vital : pollNames.map((poll) => polls[poll]).filter(wasPolled);
@@ -145,7 +145,7 @@ export function healthPayload(inputs: HealthInputs): object {
   return { status, reason, schedules, limited_until: iso(inputs.limitedUntil) };
 }
 
-/** What must differ before `bridge/health` is published again: not the time of each success. */
+/** `bridge/health` is published again when this changes. The time of each success is not part of it. */
 export function healthFingerprint(inputs: HealthInputs): string {
   const { status, problems } = evaluateHealth(inputs);
   const outcomes = pollNames.map((poll) => {

@@ -23,13 +23,13 @@ import {
 import type { OtherBridges } from './otherBridges.ts';
 import { type Problem, type ProblemSource, problem } from './problem.ts';
 
-/** Their own parts log these problems. */
+/** Other parts log these problems. */
 const loggedElsewhere = new Set<ProblemSource>(['start', 'broker', 'data_dir', 'http', 'data']);
 
-/** A cloud that takes longer to give its first answer is worth a word. */
+/** Health is published without an answer of the cloud after this time. */
 const firstAnswerMs = 2_000;
 
-/** The start time is shown until it is wrong by more than this: two clocks never agree quite, and each change is published. */
+/** The start time changes only by more than this: two clocks always differ a little, and each change is published. */
 const maxStartErrorMs = 60_000;
 
 interface HealthEvents {
@@ -39,7 +39,7 @@ interface HealthEvents {
   readonly event: [event: 'auth_failed' | 'cloud_online' | 'cloud_offline', fields: object];
 }
 
-/** What health is judged by. */
+/** The parts whose health is evaluated. */
 export interface HealthParts {
   readonly client: CloudClient;
   readonly connection: Connection;
@@ -52,8 +52,8 @@ export interface HealthParts {
 }
 
 /**
- * Judges how the bridge is doing and whether the data of the cloud is fresh: after each poll, when the connection to the
- * broker comes or goes, and when data grows too old. It emits what changes, and says it in the log.
+ * Evaluates health, and whether the data of the cloud is fresh: after each poll, when the connection to the broker starts
+ * or ends, and when data becomes too old. It emits changes, and logs them.
  */
 export class HealthMonitor extends EventEmitter<HealthEvents> {
   readonly #parts: HealthParts;
@@ -84,20 +84,20 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
     this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
-    poller.on('ended', () => this.#judge());
+    poller.on('ended', () => this.#evaluate());
     connection
       .on('connected', () => {
         this.#brokerLostAt = null;
-        this.#judgeAgain();
+        this.#evaluateAgain();
       })
       .on('lost', () => {
         this.#brokerLostAt = clock.now();
-        this.#judgeAgain();
+        this.#evaluateAgain();
       });
-    otherBridges.on('met', () => this.#judgeAgain()).on('stopped', () => this.#judgeAgain());
+    otherBridges.on('met', () => this.#evaluateAgain()).on('stopped', () => this.#evaluateAgain());
   }
 
-  /** When the bridge was started, in ms since 1970: another time once the clock has been set. */
+  /** When the bridge was started, in ms since 1970. It changes if the clock of the computer is set. */
   get startedAt(): number {
     const startedAt = this.#clock.now() - (this.#clock.monotonic() - this.#createdAt);
     if (Math.abs(startedAt - this.#startedAt) > maxStartErrorMs) this.#startedAt = startedAt;
@@ -109,17 +109,17 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return this.#brokerLostAt;
   }
 
-  /** Null until the cloud has answered, or has had the time to. */
+  /** Null until the cloud has answered, or `firstAnswerMs` after the start. */
   get status(): HealthStatus | null {
     return this.#report?.status ?? null;
   }
 
-  /** Whether what is shown can be trusted to be the cloud's present word. */
+  /** Whether the data of the cloud is fresh. */
   get isCloudFresh(): boolean {
     return this.#isCloudFresh;
   }
 
-  /** Why the status is not `ok`, or a note; null if there is nothing to report. */
+  /** All problems and information as text; null if there is nothing to report. */
   get reason(): string | null {
     return this.#report?.reason ?? null;
   }
@@ -129,30 +129,30 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return this.#report?.cloudReason ?? null;
   }
 
-  /** The payload of `bridge/health`; the same until an outcome changes, null while there is nothing to say. */
+  /** The payload of `bridge/health`. It stays the same object until a result changes; null before the first evaluation. */
   get payload(): object | null {
     return this.#payload;
   }
 
-  /** Judges without an answer of the cloud, should none come soon. */
+  /** Evaluates health after `firstAnswerMs`, if no poll has ended before. */
   start(): void {
-    this.#cancelFirstLook = this.#clock.after(firstAnswerMs, () => this.#judge());
+    this.#cancelFirstLook = this.#clock.after(firstAnswerMs, () => this.#evaluate());
   }
 
-  /** Why HTTP is not served, in words; null once it is. */
+  /** Why HTTP does not work; null once it does. */
   setHttpProblem(problem: string | null): void {
     this.#httpProblem = problem;
-    this.#judgeAgain();
+    this.#evaluateAgain();
   }
 
-  /** Stops judging. */
+  /** Cancels the timers. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelFirstLook();
     this.#cancelStaleTimer();
   }
 
-  #judge(): void {
+  #evaluate(): void {
     if (this.#isStopped) return;
     this.#cancelFirstLook();
     const inputs = this.#inputs();
@@ -170,9 +170,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#checkFreshness();
   }
 
-  /** Before the first judgement there is nothing to correct. */
-  #judgeAgain(): void {
-    if (this.#report !== null) this.#judge();
+  /** Evaluates again, if there was a first evaluation. */
+  #evaluateAgain(): void {
+    if (this.#report !== null) this.#evaluate();
   }
 
   #checkFreshness(): void {
@@ -190,13 +190,13 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.emit('changed');
   }
 
-  /** Why the cloud's data is not fresh; a record that is amiss, or a note, is no reason for that. */
+  /** Why the cloud's data is not fresh. Only an outage explains that, and no other problem. */
   #staleReason(): string {
     const { problems = [], cloudReason } = this.#report ?? {};
     return (problems.some(isOutage) && cloudReason) || staleReason;
   }
 
-  /** Logs each problem when it comes, and once that everything works again; the cloud's outages as a whole. */
+  /** Logs each problem when it begins, and once that everything works again. An outage of the cloud has its own lines. */
   #logProblems({ status, problems }: HealthReport): void {
     const outage = problems.find(isOutage);
     if (outage?.outage !== undefined) {
@@ -229,7 +229,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     };
   }
 
-  /** All problems but those of reading the cloud. */
+  /** All problems except those of reading the cloud. */
   #otherProblems(): Problem[] {
     const { client, connection, state, store, poller, otherBridges } = this.#parts;
     const texts: [ProblemSource, string | null][] = [
@@ -247,7 +247,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 }
 
-/** As a warning, something is missing because of it. */
+/** A warning means that a record is missing; information, that an unknown value was used. */
 function unexpectedData(client: CloudClient, wanted: 'info' | 'warn'): Problem[] {
   const words = client.problems().flatMap(({ level, words: each }) => (level === wanted ? [each] : []));
   if (words.length === 0) return [];

@@ -3,12 +3,12 @@ import { readlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** The status of a process that has shown nothing yet, and had little time to. */
+/** The status while the bridge starts. */
 export const startingUp = 'starting';
 
 /**
- * Answers everyone who asks on this name with the status, until the signal aborts: what only a process whose
- * event loop turns can do. Linux only; rejects when the name is taken.
+ * Sends the status to each connection to this name, until the signal aborts. Only a process whose event loop works can
+ * do that. Linux only; rejects if another process uses the name.
  */
 export async function serveLiveness(name: string, status: () => string, signal: AbortSignal): Promise<void> {
   const server = createServer((socket) => {
@@ -20,7 +20,7 @@ export async function serveLiveness(name: string, status: () => string, signal: 
   signal.addEventListener('abort', () => server.close(), { once: true });
 }
 
-/** The status of the process that serves this name; rejects when none answers within the time limit. */
+/** The status of the process that serves this name; rejects if no process answers within the time limit. */
 export async function probeLiveness(name: string, timeoutMs = 3_000): Promise<string> {
   const socket = connect(abstractAddress(name));
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -33,7 +33,7 @@ export async function probeLiveness(name: string, timeoutMs = 3_000): Promise<st
 }
 
 // An abstract socket needs no file, no port and no rights, so it works with a read-only root and for any user.
-// Containers on the host's network share the names of all such sockets; a mount namespace is each one's own.
+// Containers on the host's network share the names of all such sockets; each has its own mount namespace.
 function abstractAddress(name: string): string {
   return `\0${name} ${readlinkSync('/proc/self/ns/mnt')}`;
 }

@@ -6,30 +6,30 @@ import type { BrokerMessage } from '../broker/message.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 
-/** A bridge says something new at its `info` every minute, one of an earlier version every quarter of an hour: silent for this long, it has gone. */
+/** Bridges publish a new `info` every minute, those of earlier versions every 15 minutes. After this time without one, a bridge counts as stopped. */
 const silentMs = 3_600_000;
 
 interface OtherBridgesEvents {
-  /** Another bridge was heard that is in the way of this one. It may not know of this one either. */
+  /** Another bridge was found that conflicts with this one. It may not have found this one yet. */
   readonly met: [];
-  /** It has stopped, or is not expected back any more. */
+  /** It has stopped, or is not expected to return. */
   readonly stopped: [];
 }
 
 interface OtherBridge {
   /** Its `shard.count`. */
   readonly count: number;
-  /** Heard on this connection to the broker, and not said to have stopped since. */
+  /** It has published on this connection to the broker, and has not stopped since. */
   readonly isRunning: boolean;
 }
 
 /**
  * Listens for a bridge that runs below the same base topic by mistake: one with the name of this one, or one with another
  * `shard.count`. Both would carry out one command, and each would delete devices of the other as stale. Only live
- * messages count: what the broker has kept may come from a bridge that died long ago, or from an earlier run of this one.
+ * messages count: a retained one may come from a bridge that ended long ago, or from an earlier run of this one.
  */
 export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
-  /** Tells this run of the bridge from all others: two may be started at the same moment. */
+  /** Identifies this run of the bridge: two may be started at the same moment. */
   readonly instanceId: string;
   readonly #topics: Topics;
   readonly #shard: Shard;
@@ -62,7 +62,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
       : `${name} has shard.count ${count}, this bridge has ${this.#shard.count}. Valve commands are rejected. Give all the same number`;
   }
 
-  /** Whether one runs, or did so within the last hour: one that is started again must find its messages. */
+  /** Whether another bridge runs, or did within the last hour: after its restart it must find its messages. */
   get isAny(): boolean {
     return this.#known.size > 0;
   }
@@ -72,7 +72,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     this.#cancelTimer();
   }
 
-  /** A bridge that has stopped meanwhile was not heard, and one that runs says so again. */
+  /** A bridge can have stopped while there was no connection. One that runs publishes again. */
   #onConnected(): void {
     this.#connections += 1;
     for (const name of [...this.#known.keys()]) this.#onStopped(name);
@@ -110,18 +110,18 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     if (!isRetained && !wasRunning) this.emit('met');
   }
 
-  /** The bridge of that name has stopped, by the word of the broker or by its own. One that still runs says so again. */
+  /** The bridge of that name has stopped, or the broker published its last will. One that still runs publishes again. */
   #onStopped(name: string): void {
     const other = this.#known.get(name);
     if (!other?.isRunning) return;
-    // One with our name may come back in a moment, and nobody but us would keep its messages.
+    // A bridge with our name may return in a moment, and only this one keeps its messages.
     if (name === this.#topics.bridgeName) this.#known.set(name, { ...other, isRunning: false });
     else this.#known.delete(name);
     this.emit('stopped');
   }
 }
 
-/** What an `info` says of its bridge. One of version 0.1.0 has no id and is known by its start, and had the account to itself. */
+/** The bridge that published an `info`. Version 0.1.0 has no id, so its start identifies it, and no `shard`. */
 function readInfo(payload: string): { readonly instanceId: string; readonly count: number } | null {
   try {
     const { instance_id: id, started_at: startedAt, configuration } = JSON.parse(payload);

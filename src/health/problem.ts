@@ -18,9 +18,9 @@ export interface Problem {
   readonly status: HealthStatus;
   /** What happened, what it means and what to do, in short sentences without the last full stop. */
   readonly text: string;
-  /** Tells two problems apart, and two occurrences of one not. */
+  /** Differs for two problems, and is the same for each occurrence of one. */
   readonly key: string;
-  /** Whether it may be over in a moment, or the beginning of an outage: the log waits. */
+  /** Whether the log waits: the problem may end in a moment, or become an outage with a line of its own. */
   readonly isBrief?: boolean;
   /** Why the cloud's data cannot be read at all, for the log. */
   readonly outage?: string;

@@ -5,11 +5,11 @@ import type { HealthMonitor } from './healthMonitor.ts';
 
 /** One of the two sides of the bridge. */
 export interface ComponentStatus {
-  /** Whether it has worked, and what it brought or was given is the present. */
+  /** Whether it has worked, and its data is fresh or published. */
   readonly isWorking: boolean;
   /**
-   * How it is at this moment. `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and
-   * not everything was read or published yet for the first time.
+   * Its status now. `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first
+   * reading or publishing goes on.
    */
   readonly status: 'connecting' | 'loading' | 'up' | 'down';
   /** Why it is not up, in words; null if it is. */
@@ -35,12 +35,12 @@ const starting = (status: 'connecting' | 'loading', reason: string): ComponentSt
   return { isWorking: false, status, reason, workedAt: null };
 };
 
-/** How the cloud is doing. */
+/** The status of the cloud. */
 export function cloudReadiness(
   { isCloudFresh, status, cloudReason }: Pick<HealthMonitor, 'isCloudFresh' | 'status' | 'cloudReason'>,
   records: StatusByPoll,
 ): ComponentStatus {
-  // Data stays fresh for a while after the cloud has gone.
+  // Data stays fresh for a while after an outage begins.
   const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
   if (isAway || (isJudged(records) && !isCloudFresh)) {
     const readAt = Math.max(...vitalPolls.map((poll) => records[poll].lastSuccessAt ?? 0));
@@ -53,7 +53,7 @@ export function cloudReadiness(
     : starting('connecting', waitingReason);
 }
 
-/** How the broker is doing; `lostAt` is when the last connection ended. */
+/** The status of the broker; `lostAt` is when the last connection ended. */
 export function brokerReadiness(
   { isConnected, trouble }: Pick<Connection, 'isConnected' | 'trouble'>,
   lostAt: number | null,

@@ -26,10 +26,10 @@ export interface SnapshotParts {
 /** Everything that the status page shows. */
 export type StatusSnapshot = ReturnType<Snapshots['status']>;
 
-/** Everything that the metrics tell; counts begin with the process. */
+/** Everything that the metrics show; counts begin with the process. */
 export type MetricsSnapshot = ReturnType<Snapshots['metrics']>;
 
-/** What HTTP shows of the bridge, gathered when somebody asks for it. Times are ms of the wall clock. */
+/** The data of the status page and the metrics, collected at each request. Times are ms of the wall clock. */
 export class Snapshots {
   readonly #parts: SnapshotParts;
 
@@ -37,7 +37,7 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** How the two sides of the bridge are doing. */
+  /** The status of cloud and broker. */
   readiness(): Readiness {
     const { connection, poller, health, publisher } = this.#parts;
     return {
@@ -91,7 +91,7 @@ export class Snapshots {
           failures: consecutiveFailures,
           /** Whether the first reading goes on, and has not failed. */
           isPending: isFirst && isUnhindered(slice, records),
-          /** Null if it is asked for valve by valve. */
+          /** Null if it is read valve by valve. */
           records: found[slice] ?? null,
         };
       }),
@@ -117,7 +117,7 @@ export class Snapshots {
   }
 }
 
-/** Whether nothing stands in the way of the reading: nothing is asked for valve by valve before the valves are known. */
+/** Whether the first reading can go on: data of single valves is read once the valves are known. */
 function isUnhindered(slice: PollName, records: StatusByPoll): boolean {
   const { sonics } = records;
   const isBarred = isSonicPoll(slice) && sonics.failure !== null && sonics.lastSuccessAt === null;
