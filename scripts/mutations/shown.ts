@@ -2,7 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const storeTests = ['test/unit/store/store.test.ts'];
 const valveTests = ['test/unit/model/valve.test.ts'];
-const daemonTests = ['test/unit/daemon.test.ts'];
+const announcementTests = ['test/stories/announcements.test.ts'];
 
 /** What is shown. */
 export const showingMutations: readonly Mutation[] = [
@@ -109,7 +109,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/health/healthMonitor.ts',
     text: 'const isFresh = leftMs > 0;',
     replacement: 'const isFresh = this.#isCloudFresh || leftMs > 0;',
-    tests: daemonTests,
+    tests: announcementTests,
   },
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',

@@ -2,7 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const httpTests = ['test/unit/cloud/http.test.ts'];
 const connectionTests = ['test/unit/broker/connection.test.ts'];
-const daemonTests = ['test/unit/daemon.test.ts'];
+const announcementTests = ['test/stories/announcements.test.ts'];
 
 /** The broker, the session and the disk. */
 export const surroundingMutations: readonly Mutation[] = [
@@ -11,14 +11,14 @@ export const surroundingMutations: readonly Mutation[] = [
     file: 'src/daemon.ts',
     text: "will: { topic: topics.bridge('state'), payload: 'offline' },",
     replacement: "will: { topic: topics.bridge('state'), payload: 'online' },",
-    tests: daemonTests,
+    tests: announcementTests,
   },
   {
     promise: 'the last words say offline',
     file: 'src/daemon.ts',
     text: "await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);",
     replacement: "await connection.stop([{ topic: topics.bridge('state'), payload: 'online' }]);",
-    tests: daemonTests,
+    tests: announcementTests,
   },
   {
     promise: 'the broker keeps no commands for a bridge that is away',
@@ -32,21 +32,21 @@ export const surroundingMutations: readonly Mutation[] = [
     file: 'src/publishing/incidentEvents.ts',
     text: 'await state.recordPending(opened);',
     replacement: 'void state.recordPending(opened);',
-    tests: daemonTests,
+    tests: announcementTests,
   },
   {
     promise: 'an incident is noted before its device announces it',
     file: 'src/publishing/incidentEvents.ts',
     text: 'await state.recordAnnounced(ready);',
     replacement: 'void state.recordAnnounced(ready);',
-    tests: daemonTests,
+    tests: announcementTests,
   },
   {
     promise: 'no incident is announced again after a restart',
     file: 'src/publishing/incidentEvents.ts',
     text: 'if (state.isAnnounced(incident.id)) return;',
     replacement: '',
-    tests: daemonTests,
+    tests: announcementTests,
   },
   {
     promise: 'one session is renewed at a time',

@@ -11,11 +11,26 @@ export class VirtualDisk {
   readonly files = new Map<string, string>();
   fault: DiskFault | null = null;
   writes = 0;
+  #isHeld: (text: string) => boolean = () => false;
+  #held: { readonly text: string; readonly release: () => void }[] = [];
   /** The process that holds the lock of each folder. */
   readonly #locks = new Map<string, ProcessClock>();
 
   constructor(random: Random) {
     this.#random = random;
+  }
+
+  /** Begins to write such texts only when they are held no more. */
+  hold(isHeld: (text: string) => boolean): void {
+    this.#isHeld = isHeld;
+    const released = this.#held.filter(({ text }) => !isHeld(text));
+    this.#held = this.#held.filter(({ text }) => isHeld(text));
+    for (const { release } of released) release();
+  }
+
+  /** How much is held. */
+  get waiting(): number {
+    return this.#held.length;
   }
 
   /** The disk as a process sees it; what it is writing when it dies may be there or not. */
@@ -29,6 +44,7 @@ export class VirtualDisk {
       },
       write: async (path, text) => {
         this.writes += 1;
+        if (this.#isHeld(text)) await new Promise<void>((release) => this.#held.push({ text, release }));
         const durationMs = this.fault === 'slow' ? 5_000 * this.#random() : 1 + 30 * this.#random();
         const takesHoldAt = this.#random();
         await new Promise<void>((resolve) => {

@@ -74,6 +74,19 @@ describe('a broker', () => {
     },
   );
 
+  it('that got devices back from an old disk loses them again', async () => {
+    const home = await startHome();
+    const ghost = 'homeassistant/device/sonic2mqtt_ghost/config';
+    const availability = [{ topic: 'sonic2mqtt/bridge/state' }];
+    home.broker.cut();
+    home.broker.publish(ghost, JSON.stringify({ availability, components: {} }), true);
+    home.broker.publish('sonic2mqtt/sonic/ghost', '{}', true);
+    await home.pass(6 * minuteMs);
+    for (const topic of [ghost, 'sonic2mqtt/sonic/ghost'])
+      expect(home.broker.retained.has(topic)).toBe(false);
+    home.bridge.kill();
+  });
+
   it('that keeps what others have written there shows the truth again, and what is theirs stays', async () => {
     const home = await startHome();
     const { broker, sonicId } = home;
