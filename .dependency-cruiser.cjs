@@ -2,7 +2,7 @@
 const rooms = {
   base: [],
   model: [],
-  config: ['base'],
+  config: ['base', 'model'],
   cloud: ['base', 'model'],
   entities: ['model', 'cloud/operations.ts'],
   homeassistant: [

@@ -53,7 +53,7 @@ export interface Surroundings {
 function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings) {
   const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
   const { cloud, homeassistant, valve, control, shard, stale_after: staleAfterMs } = config;
-  const { enabled: isHomeAssistantOn, status_topic: statusTopic } = homeassistant;
+  const { enabled: isHomeAssistantOn, status_topic: statusTopic, language } = homeassistant;
   const topics = topicsOf(config);
   const subscriptions = [...commandFilters(topics), topics.requestFilter, statusTopic];
 
@@ -114,6 +114,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     isHomeAssistantOn,
     statusTopic,
     statusPage: statusPageUrl(config),
+    language,
     retained,
     otherBridges,
     bridgeState,

@@ -122,6 +122,7 @@ export function retainedTopics(): readonly PublishedTopic[] {
     topics: topicsUnder(base, 'homeassistant'),
     offers: () => true,
     version,
+    language: 'en' as const,
     statusPage: null,
     homepage: null,
     isDiscoveryOn: true,

@@ -43,6 +43,7 @@ export const appOptions: readonly AppOption[] = [
   row('base_topic', 'mqtt.base_topic', 'Base topic'),
   row('discovery_prefix', 'homeassistant.discovery_prefix', 'Discovery prefix'),
   row('status_topic', 'homeassistant.status_topic', 'Status topic'),
+  row('language', 'homeassistant.language', 'Language'),
   row('timezone', 'schedules.timezone', 'Time zone'),
   row('poll_incidents', 'schedules.incidents', 'Update incidents'),
   row('poll_sonics', 'schedules.sonics', 'Update valves'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { logLevels } from '../base/log.ts';
+import { languages } from '../model/language.ts';
 import {
   brokerUrls,
   duration,
@@ -100,6 +101,9 @@ export const configSchema = section({
       .prefault('homeassistant')
       .describe('Discovery prefix of Home Assistant’s MQTT integration'),
     status_topic: topic.prefault('homeassistant/status').describe('Topic of Home Assistant’s birth message'),
+    language: oneOf(languages)
+      .prefault('en')
+      .describe('Language of entity names: en, de, fr, nl or pl. IDs stay English'),
   })
     .prefault({})
     .describe('Home Assistant'),

@@ -1,3 +1,4 @@
+import { nameIn } from '../entities/names.ts';
 import {
   type AvailabilitySource,
   type EntityRow,
@@ -7,6 +8,7 @@ import {
 } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
+import type { Language } from '../model/language.ts';
 import { statesPath, type Topics } from './topics.ts';
 
 /** One entity in a discovery message. */
@@ -33,6 +35,8 @@ interface Availability {
 export interface DiscoveryOrigin {
   readonly topics: Topics;
   readonly version: string;
+  /** Of the names of entities. Ids are English in each. */
+  readonly language: Language;
   /** The address of the status page, where a browser on another machine can open it. */
   readonly statusPage: string | null;
   /** Where the project has a page. */
@@ -79,20 +83,50 @@ export function discoveryMessage(
   offers: SupportedOperations,
   discoveryOrigin: DiscoveryOrigin,
 ): Discovery {
-  const { topics, version, homepage } = discoveryOrigin;
+  const { topics, version, language, homepage } = discoveryOrigin;
   const { kind } = view;
   const id = viewId(view);
   const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
+  const device = deviceOf(view, discoveryOrigin);
   return {
-    device: deviceOf(view, discoveryOrigin),
+    device,
     origin: { name: 'sonic2mqtt', sw_version: version, ...(homepage !== null && { support_url: homepage }) },
     availability: availability(needOfRoot[kind], kind, id, topics),
     availability_mode: 'all',
     state_topic: topics.below(kind, id, statesPath),
     components: Object.fromEntries(
-      rows.map((row) => [componentId(row), component(row, view, id, topics)] as const),
+      rows.map((row) => {
+        const translated = language === 'en' ? {} : inLanguage(language, row, device.name);
+        return [componentId(row), { ...component(row, view, id, topics), ...translated }] as const;
+      }),
     ),
   };
+}
+
+/**
+ * The name in another language, and the id that Home Assistant would make of the English names: automations name ids, so
+ * these must not depend on the language. Home Assistant takes `default_entity_id` from 2025.10 on, and ignores it before.
+ */
+function inLanguage(
+  language: Language,
+  { component: platform, name }: EntityRow<never>,
+  device: string,
+): Component {
+  const id = slug(name === null ? device : `${device} ${name}`);
+  return {
+    ...(name !== null && { name: nameIn(language, name) }),
+    ...(id !== '' && { default_entity_id: `${platform}.${id}` }),
+  };
+}
+
+/** As Home Assistant makes ids of names: small letters, digits and single underscores. */
+function slug(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .replaceAll('ß', 'ss')
+    .toLowerCase();
+  return plain.replace(/[^a-z0-9]+/g, '_').replace(/^_|_$/g, '');
 }
 
 /** The message with these components withdrawn: Home Assistant drops what is named without its settings. */
@@ -126,7 +160,7 @@ function platformOf(id: string): string | null {
 function deviceOf(
   view: DeviceView,
   { topics, version, statusPage }: DiscoveryOrigin,
-): Readonly<Record<string, unknown>> {
+): Readonly<Record<string, unknown>> & { readonly name: string } {
   const about = { identifiers: [topics.identifier(view.kind, viewId(view))] };
   const parent: Parent = (kind, id) => ({ via_device: topics.identifier(kind, id) });
   switch (view.kind) {

@@ -20,6 +20,7 @@ import {
 } from '../homeassistant/plan.ts';
 import { statesPath, type Topics } from '../homeassistant/topics.ts';
 import { type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
+import type { Language } from '../model/language.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { type CloudDeviceKind, cloudKinds, type DeviceKey, type Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
@@ -40,6 +41,8 @@ export interface PublisherParts {
   /** The topic at which Home Assistant publishes that it has started. */
   readonly statusTopic: string;
   readonly statusPage: string | null;
+  /** Of the names of entities. */
+  readonly language: Language;
   readonly state: StateFile;
   readonly client: CloudClient;
   readonly connection: Connection;
@@ -109,6 +112,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       topics,
       version,
       homepage,
+      language: parts.language,
       statusPage: parts.statusPage,
       isDiscoveryOn: parts.isHomeAssistantOn,
       offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),

@@ -71,6 +71,7 @@ describe('the defaults', () => {
         enabled: true,
         discovery_prefix: 'homeassistant',
         status_topic: 'homeassistant/status',
+        language: 'en',
       },
       schedules: {
         timezone: 'UTC',

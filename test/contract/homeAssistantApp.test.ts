@@ -45,6 +45,7 @@ const everything: Readonly<Record<string, unknown>> = {
   control_account: true,
   http: true,
   log_level: 'debug',
+  language: 'nl',
   mqtt_url: 'mqtt://broker:1883',
   mqtt_username: 'me',
   mqtt_password: 'secret',

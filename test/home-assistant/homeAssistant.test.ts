@@ -43,6 +43,7 @@ const discovery = z.object({
     z.string(),
     z.object({
       unique_id: z.string(),
+      default_entity_id: z.string().optional(),
       name: z.string().nullable(),
       enabled_by_default: z.boolean().optional(),
       visible_by_default: z.boolean().optional(),
@@ -77,7 +78,7 @@ afterAll(async () => {
   await broker?.stop();
 });
 
-function startBridge(cwd: string): RunningProgram {
+function startBridge(cwd: string, homeassistant: object = {}): RunningProgram {
   const everySecond = {
     ...{ incidents: '1s', sonics: '1s', telemetry: '1s', signals: '1s' },
     ...{ usage: '2s', pressure_tests: '1s', properties: '1s' },
@@ -91,6 +92,7 @@ function startBridge(cwd: string): RunningProgram {
         max_requests_per_minute: 100_000,
       },
       mqtt: { url: broker.url },
+      homeassistant,
       schedules: everySecond,
     },
   });
@@ -572,6 +574,36 @@ describe('after a cleanup', () => {
     expect(await settled(registeredIds)).toEqual([]);
     const left = await watchTopics(broker.url, ['sonic2mqtt/#', 'homeassistant/device/#']);
     expect([...left.last.keys()]).toEqual([]);
+  });
+
+  complainsAboutNothing();
+});
+
+describe('with German names', () => {
+  beforeAll(async () => {
+    await cloud.stop();
+    // Home Assistant gives a device that comes back the ids that it had.
+    cloud = new Simulator({ seed: 8, quiet: true });
+    await cloud.start();
+    program = startBridge(temporaryFolder(), { language: 'de' });
+    await waitFor(() => announced().length > 5, { what: 'the devices', timeoutMs: 30_000 });
+  });
+
+  test('Home Assistant shows them, and makes the ids of the English ones where it can', async () => {
+    expect(await settled(registryDifferences)).toEqual([]);
+    const devices = announced().filter(({ device }) => device.model !== 'Bridge');
+    const wanted = devices.flatMap(({ components }) => Object.values(components));
+    const entities = await home.entities();
+    const made = wanted.map((component) => {
+      const entity = entities.find(({ unique_id }) => unique_id === component.unique_id);
+      return { name: entity?.original_name ?? null, id: entity?.entity_id };
+    });
+    expect(made.map(({ name }) => name)).toEqual(wanted.map(({ name }) => name));
+    expect(made.map(({ name }) => name)).toContain('Wasser heute');
+    // Before 2025.10 it makes them of the names that it shows.
+    if (version === newestVersion) {
+      expect(made.map(({ id }) => id)).toEqual(wanted.map((component) => component.default_entity_id));
+    }
   });
 
   complainsAboutNothing();

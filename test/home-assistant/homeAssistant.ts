@@ -19,6 +19,7 @@ const answer = z.object({
 const registeredEntity = z.object({
   entity_id: z.string(),
   unique_id: z.string(),
+  original_name: z.string().nullable(),
   platform: z.string(),
   disabled_by: z.string().nullable(),
   hidden_by: z.string().nullable(),

@@ -235,6 +235,7 @@ export const context: PlanContext = {
   topics,
   offers: () => true,
   version: '1.2.3',
+  language: 'en',
   statusPage: null,
   homepage: null,
   isDiscoveryOn: true,

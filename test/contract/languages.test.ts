@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { nameIn } from '../../src/entities/names.ts';
+import { entityTable } from '../../src/entities/tables.ts';
+import { discoveryMessage } from '../../src/homeassistant/discovery.ts';
+import { languages } from '../../src/model/language.ts';
+import { context, sonicView, wholeHouse } from '../support/views.ts';
+
+const kinds = ['bridge', 'property', 'signal', 'sonic'] as const;
+
+describe.each(languages.slice(1))('entities in %s', (language) => {
+  it.each(kinds)('have a name each, of a %s', (kind) => {
+    const names = entityTable(kind).flatMap(({ name }) => name ?? []);
+    // Some words are the same in every language.
+    const same = ['Firmware', 'Incident', 'Name', 'Version', 'Webhook'];
+    expect(names.filter((name) => !same.includes(name) && nameIn(language, name) === name)).toEqual([]);
+    const translated = names.map((name) => nameIn(language, name));
+    expect(new Set(translated).size).toBe(names.length);
+  });
+
+  it('have the ids and all else that they have in English', () => {
+    for (const view of wholeHouse) {
+      const offers = () => true;
+      const english = discoveryMessage(view, offers, context);
+      const other = discoveryMessage(view, offers, { ...context, language });
+      expect(Object.keys(other.components)).toEqual(Object.keys(english.components));
+      for (const [id, component] of Object.entries(other.components)) {
+        const { default_entity_id: entityId, name, ...rest } = component;
+        const { name: englishName, ...before } = english.components[id] ?? {};
+        expect(rest).toEqual(before);
+        expect(entityId).toMatch(new RegExp(`^${before['platform']}\\.[a-z0-9]+(_[a-z0-9]+)*$`));
+        expect(name === null).toBe(englishName === null);
+      }
+      expect({ ...other, components: {} }).toEqual({ ...english, components: {} });
+    }
+  });
+});
+
+it('ids are those that Home Assistant makes of the English names', () => {
+  const sonic = { ...sonicView().sonic, name: ' Küche, 1. Étage – Straße ' };
+  const { components } = discoveryMessage({ ...sonicView(), sonic }, () => true, {
+    ...context,
+    language: 'de',
+  });
+  expect(components['sensor_water_today']).toMatchObject({
+    name: 'Wasser heute',
+    default_entity_id: 'sensor.kuche_1_etage_strasse_water_today',
+  });
+  expect(components['valve_valve']).toMatchObject({
+    name: null,
+    default_entity_id: 'valve.kuche_1_etage_strasse',
+  });
+});
