@@ -26,6 +26,7 @@ import { Poller } from './polling/poller.ts';
 import { BridgeEvents } from './publishing/bridgeEvents.ts';
 import { BridgeState } from './publishing/bridgeState.ts';
 import { Cleanup } from './publishing/cleanup.ts';
+import { DiscoveryMessages } from './publishing/discoveryMessages.ts';
 import { IncidentEvents } from './publishing/incidentEvents.ts';
 import { Publisher } from './publishing/publisher.ts';
 import type { Disk } from './state/disk.ts';
@@ -108,6 +109,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     otherBridges,
   });
 
+  const discovery = new DiscoveryMessages(retained, clock, log);
   const publisher = new Publisher({
     ...base,
     control,
@@ -116,6 +118,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     statusPage: statusPageUrl(config),
     language,
     retained,
+    discovery,
     otherBridges,
     bridgeState,
   });
@@ -124,12 +127,20 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     .on('outcome', (outcome) => events.publish('command', outcome))
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
     .on('offersChanged', () => publisher.offersChanged());
-  const incidentEvents = new IncidentEvents({ ...base, isHomeAssistantOn, poller, events, publisher });
+  const incidentEvents = new IncidentEvents({
+    ...base,
+    isHomeAssistantOn,
+    poller,
+    events,
+    discovery,
+    publisher,
+  });
   const cleanup = new Cleanup({
     ...base,
     shard,
     staleAfterMs,
     retained,
+    discovery,
     poller,
     otherBridges,
     publisher,

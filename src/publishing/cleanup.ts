@@ -12,6 +12,7 @@ import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { DeviceKey } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
+import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { IncidentEvents } from './incidentEvents.ts';
 import type { Publisher } from './publisher.ts';
 import { RetainedScan } from './retainedScan.ts';
@@ -32,6 +33,7 @@ export interface CleanupParts {
   readonly state: StateFile;
   readonly connection: Connection;
   readonly retained: Retained;
+  readonly discovery: DiscoveryMessages;
   readonly store: Store;
   readonly poller: Poller;
   readonly otherBridges: OtherBridges;
@@ -133,9 +135,9 @@ export class Cleanup {
 
   /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, publisher, incidentEvents, retained } = this.#parts;
+    const { state, discovery, incidentEvents, retained } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
-      if (!taken.has(topic)) publisher.foundDiscovery(topic, componentIds);
+      if (!taken.has(topic)) discovery.found(topic, componentIds);
       taken.add(topic);
     }
     for (const topic of found.states()) {

@@ -13,6 +13,7 @@ import type { StateFile } from '../state/stateFile.ts';
 import type { AnnouncingDevice, IncidentEvent } from '../store/incidents.ts';
 import type { Store } from '../store/store.ts';
 import type { BridgeEvents } from './bridgeEvents.ts';
+import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { Publisher } from './publisher.ts';
 
 export interface IncidentEventsParts {
@@ -24,6 +25,7 @@ export interface IncidentEventsParts {
   readonly store: Store;
   readonly poller: Poller;
   readonly events: BridgeEvents;
+  readonly discovery: DiscoveryMessages;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly log: Log;
@@ -201,8 +203,9 @@ export class IncidentEvents {
   /** When Home Assistant has set up the device, as far as is known; never while there is none. */
   #readyAt(device: AnnouncingDevice | null): number {
     if (!device) return Number.POSITIVE_INFINITY;
-    if (!this.#parts.isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
-    const announcedAt = this.#parts.publisher.announcedAt(device.kind, device.id);
+    const { topics, isHomeAssistantOn, discovery } = this.#parts;
+    if (!isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
+    const announcedAt = discovery.announcedAt(topics.discovery(device.kind, device.id));
     return announcedAt === null ? Number.POSITIVE_INFINITY : announcedAt + setUpMs;
   }
 

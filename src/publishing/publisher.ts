@@ -10,7 +10,7 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { missingPermission } from '../homeassistant/command.ts';
-import { type Discovery, viewId, withWithdrawn } from '../homeassistant/discovery.ts';
+import { type Discovery, viewId } from '../homeassistant/discovery.ts';
 import {
   deviceTopics,
   type Message,
@@ -25,6 +25,7 @@ import type { StateFile } from '../state/stateFile.ts';
 import { type CloudDeviceKind, cloudKinds, type DeviceKey, type Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
+import type { DiscoveryMessages } from './discoveryMessages.ts';
 
 interface PublisherEvents {
   /** Everything that was known is on the broker, or the broker has refused it. */
@@ -47,6 +48,7 @@ export interface PublisherParts {
   readonly client: CloudClient;
   readonly connection: Connection;
   readonly retained: Retained;
+  readonly discovery: DiscoveryMessages;
   readonly store: Store;
   readonly otherBridges: OtherBridges;
   readonly bridgeState: BridgeState;
@@ -54,9 +56,6 @@ export interface PublisherParts {
   readonly random: Random;
   readonly log: Log;
 }
-
-/** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
-const discoverySpacingMs = 2_500;
 
 /** Everything is published again within this time of the start of Home Assistant: sooner than an incident event. */
 const birthJitterMs = 1_500;
@@ -76,14 +75,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #context: PlanContext;
   readonly #clock: Clock;
   readonly #log: Log;
-  /**
-   * Component ids that Home Assistant may have, by discovery topic: one that is left out must be withdrawn first, and
-   * counts until the broker has the message that does so.
-   */
-  readonly #components = new Map<string, readonly string[]>();
-  /** When the broker answered the last discovery message of a topic, in ms of the monotonic clock; null until then. */
-  readonly #announcedAt = new Map<string, number | null>();
-  readonly #delayed = new Map<string, () => void>();
+  readonly #discovery: DiscoveryMessages;
   /** Topics that stay as they are, because the data for them was not read yet. */
   readonly #undecided = new Set<string>();
   #areDevicesReady = false;
@@ -95,7 +87,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #isStopped = false;
   #running: Promise<void> | null = null;
   #refusals = 0;
-  #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
   #cancelRetry: (() => void) | null = null;
   #cancelBirth: () => void = () => {};
 
@@ -105,6 +96,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#parts = parts;
     this.#store = store;
     this.#retained = retained;
+    this.#discovery = parts.discovery;
     this.#connection = connection;
     this.#clock = parts.clock;
     this.#log = parts.log;
@@ -117,6 +109,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       isDiscoveryOn: parts.isHomeAssistantOn,
       offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
     };
+    parts.discovery.on('due', (view) => {
+      if (view.kind !== 'bridge') store.touch(view.kind, viewId(view));
+      this.wake();
+    });
     store.on('change', () => {
       if (this.#areDevicesReady) this.wake();
     });
@@ -190,26 +186,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
   }
 
-  /** Notes a discovery message found on the broker, so that entities which no longer exist are withdrawn. */
-  foundDiscovery(topic: string, componentIds: readonly string[]): void {
-    this.#retained.found(topic);
-    if (!this.#components.has(topic)) this.#components.set(topic, componentIds);
-  }
-
-  /**
-   * When Home Assistant last received the device's discovery message, in ms of the monotonic clock: when it was published
-   * or when Home Assistant started. Null until the broker has the message.
-   */
-  announcedAt(kind: DeviceKind, id: string): number | null {
-    const announcedAt = this.#announcedAt.get(this.#context.topics.discovery(kind, id)) ?? null;
-    return announcedAt === null ? null : Math.max(announcedAt, this.#homeAssistantStartedAt);
-  }
-
   /** Publishes nothing more. */
   stop(): void {
     this.#isStopped = true;
-    for (const cancel of this.#delayed.values()) cancel();
-    this.#delayed.clear();
+    this.#discovery.stop();
     this.#cancelRetry?.();
     this.#cancelBirth();
     this.#areDevicesReady = false;
@@ -220,7 +200,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { statusTopic, random } = this.#parts;
     if (topic !== statusTopic || payload !== 'online') return;
     this.#log.info('Home Assistant has started. Publishing all devices');
-    this.#homeAssistantStartedAt = this.#clock.monotonic();
+    this.#discovery.homeAssistantStarted();
     this.#cancelBirth();
     this.#cancelBirth = this.#clock.after(birthJitterMs * random(), () => this.publishAll());
   }
@@ -317,7 +297,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   #publishDevice(view: DeviceView): void {
     const { discovery, messages, unwanted, undecided } = planDevice(view, this.#context);
-    if (discovery) this.#announce(discovery.topic, discovery.message, view);
+    if (discovery) this.#publishDiscovery(discovery.topic, discovery.message, view);
     for (const message of messages) {
       this.#undecided.delete(message.topic);
       this.#put(message);
@@ -333,48 +313,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#retained.put(topic, payload);
   }
 
-  #announce(topic: string, message: Discovery, view: DeviceView): void {
-    const before = this.#components.get(topic) ?? [];
+  #publishDiscovery(topic: string, message: Discovery, view: DeviceView): void {
     // While it is unknown which entities the device has, the message of the last run stays.
-    if (!this.#areDetailsReady && before.length > 0 && isUnread(view)) {
+    if (!this.#areDetailsReady && this.#discovery.hasEntities(topic) && isUnread(view)) {
       this.#undecided.add(topic);
       return;
     }
     this.#undecided.delete(topic);
-    const gone = before.filter((id) => !(id in message.components));
-    const payload = JSON.stringify(withWithdrawn(message, gone));
-    if (this.#retained.has(topic, payload)) return;
-    const announcedAt = this.#announcedAt.get(topic) ?? this.#clock.monotonic();
-    const earliestInMs = announcedAt + discoverySpacingMs - this.#clock.monotonic();
-    if (earliestInMs > 0 && this.#retained.isKnown(topic)) {
-      this.#publishLater(topic, view, earliestInMs);
-      return;
-    }
-    this.#announcedAt.set(topic, null);
-    const componentIds = Object.keys(message.components);
-    this.#components.set(topic, [...componentIds, ...gone]);
-    this.#retained.put(topic, payload, (isTaken) => {
-      // The device may have gone meanwhile.
-      if (!this.#announcedAt.has(topic)) return;
-      this.#announcedAt.set(topic, this.#clock.monotonic());
-      if (!isTaken || gone.length === 0) return;
-      this.#log.info(
-        { device: viewId(view), topic },
-        `Home Assistant: removing entities: ${gone.join(', ')}`,
-      );
-      this.#components.set(topic, componentIds);
-      this.#publishLater(topic, view, discoverySpacingMs);
-    });
-  }
-
-  #publishLater(topic: string, view: DeviceView, delayMs: number): void {
-    if (this.#delayed.has(topic)) return;
-    const cancel = this.#clock.after(delayMs, () => {
-      this.#delayed.delete(topic);
-      if (view.kind !== 'bridge') this.#store.touch(view.kind, viewId(view));
-      this.wake();
-    });
-    this.#delayed.set(topic, cancel);
+    this.#discovery.publish(topic, message, view);
   }
 
   /** Publishes refused messages again after a while, even if nothing changes. */
@@ -409,8 +355,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #forget({ kind, id }: DeviceKey): string[] {
     const discovery = this.#context.topics.discovery(kind, id);
     const topics = deviceTopics(kind, id, this.#context.topics);
-    this.#components.delete(discovery);
-    this.#announcedAt.delete(discovery);
+    this.#discovery.forget(discovery);
     for (const topic of [discovery, ...topics]) this.#undecided.delete(topic);
     this.#parts.state.forgetDevice(`${kind}/${id}`);
     return [discovery, ...topics];
