@@ -1,4 +1,5 @@
 import { systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import type { Connection } from '../broker/connection.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import { Retained } from '../broker/retained.ts';
@@ -80,12 +81,16 @@ export async function cleanup(
     return exitStatus.failed;
   };
 
-  // Why there is no connection is the error's to tell; it is not tried again until it works.
+  // The error reports why there is no connection, so the connection logs only its own errors.
   const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), signal: context.signal };
-  return probeBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll);
+  return probeBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll).catch(
+    (error: unknown) => {
+      throw new Error(`MQTT broker: ${errorMessage(error)}`);
+    },
+  );
 }
 
-/** Where bridges say that they are running: of several only this one counts. */
+/** The topics of the bridges that run. With several bridges for one account, only this one counts. */
 async function runningBridges(
   connection: Connection,
   topics: Topics,

@@ -67,7 +67,7 @@ export function checkStatus(
     meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
   const words = `the cloud answered ${status} (${meaning})`;
   const said = messageOf(textOf(answer), hide);
-  return new CloudError(kind, name, said ? `${words}: ${said}` : words, {
+  return new CloudError(kind, name, said && said.toLowerCase() !== meaning ? `${words}: ${said}` : words, {
     status,
     // An outage may show another of these each time.
     gist: status < 500 ? words : meaning,

@@ -84,7 +84,7 @@ describe('sonic2mqtt call', () => {
     expect(await call(['read_sonic', '--sonic-id', 'nobody'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'sonic2mqtt: read_sonic: the cloud answered 404 (not found): not found\n',
+      stderr: 'sonic2mqtt: read_sonic: the cloud answered 404 (not found)\n',
     });
   });
 
