@@ -266,10 +266,13 @@ export class Daemon {
   async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
     const { HttpServer } = await import('./http/httpServer.ts');
     const { createRoutes } = await import('./http/routes.ts');
-    const { health, snapshots, clock, random } = this.#parts;
+    const { FlowHistory } = await import('./http/flowHistory.ts');
+    const { store, health, snapshots, clock, random } = this.#parts;
     const { only_from: onlyFrom } = this.#config.http;
     const webhook = await this.#createWebhook();
-    const routes = createRoutes(snapshots, webhook, clock, this.#secrets);
+    const flows = new FlowHistory(store, clock);
+    flows.start(this.#stopping.signal);
+    const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets);
     this.#http = new HttpServer({ host, port, onlyFrom }, routes, clock, random, this.#log);
     this.#http.on('problem', (words) => health.setHttpProblem(words));
     await this.#http.start();

@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { Plugin } from 'rolldown';
 
-const ending = '?raw';
+const text = '?raw';
+const picture = '?inline';
 
-/** `import text from './page.css?raw'` gives the text of the file, as it does in the tests. */
+/** `import text from './page.css?raw'` gives the text of a file, and `'./icon.png?inline'` a data URL, as in the tests. */
 export const textFiles: Plugin = {
   name: 'text-files',
-  load: (id) =>
-    id.endsWith(ending)
-      ? {
-          code: `export default ${JSON.stringify(readFileSync(id.slice(0, -ending.length), 'utf8'))};`,
-          moduleType: 'js',
-        }
-      : null,
+  load: (id) => {
+    if (id.endsWith(text)) return asModule(readFileSync(id.slice(0, -text.length), 'utf8'));
+    if (!id.endsWith(picture)) return null;
+    return asModule(`data:image/png;base64,${readFileSync(id.slice(0, -picture.length), 'base64')}`);
+  },
 };
+
+function asModule(value: string) {
+  return { code: `export default ${JSON.stringify(value)};`, moduleType: 'js' as const };
+}

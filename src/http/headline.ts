@@ -19,8 +19,10 @@ export interface Sentence {
 
 export interface Headline {
   readonly tone: Tone;
-  /** The first is the headline; those that follow explain it. */
+  /** One or two, in large letters and in the title of the tab. */
   readonly sentences: readonly Sentence[];
+  /** What is said below them. */
+  readonly details: readonly Sentence[];
 }
 
 /** A valve as far as the headline goes. */
@@ -66,70 +68,70 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   const alerts = facts.alerts.toSorted((one, other) => byUrgency(one.alert, other.alert));
   if (cloud.status === 'down') return outage(facts, alerts);
   const [worst] = alerts;
-  if (worst) return alerted(worst, alerts.length - 1, facts);
-  if (cloud.status === 'connecting') return say('unknown', ['connecting_cloud']);
-  if (!isWhole || (isLoading && !areAlertsKnown)) {
-    return say('unknown', [isLoading ? 'reading_account' : 'incomplete']);
+  if (worst) {
+    const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
+    return say(worst.alert.urgency, lead, [...moreAlerts(alerts.length - 1), ...extras(facts)]);
   }
-  if (!areAlertsKnown) return say('unknown', ['alerts_unknown'], ...extras(facts));
-  if (valves.length === 0) return say('unknown', ['no_valve'], ...extras(facts));
-  return undisturbed(facts);
+  if (cloud.status === 'connecting') return say('unknown', [['connecting_cloud']]);
+  if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [['reading_account']]);
+  if (!isWhole) return say('unknown', [['incomplete']], extras(facts));
+  if (!areAlertsKnown) return say('unknown', [['alerts_unknown']], extras(facts));
+  if (valves.length === 0) return say('unknown', [['no_valve']], extras(facts));
+  return troubled(facts) ?? moving(facts) ?? allWell(facts);
 }
 
 /** Nothing that was read before an outage is said of the present, but an alarm stays one. */
 function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly PlacedAlert[]): Headline {
   const [worst] = alerts;
-  const parts: readonly Parts[] = [
-    [health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud'],
+  const cause: Parts = [health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud'];
+  const rest: readonly Parts[] = [
     cloud.workedAt === null ? ['nothing_read'] : ['data_from', { at: cloud.workedAt }],
     ...(valves.length > 0 ? [['water_unknown'] as const] : []),
   ];
-  if (!worst) return say('unknown', ...parts);
+  if (!worst) return say('unknown', [cause], rest);
   const tone = worst.alert.urgency === 'alarm' ? 'alarm' : 'unknown';
-  return say(tone, alertSentence(worst), ...moreAlerts(alerts.length - 1), ...parts);
+  return say(tone, [alertSentence(worst), cause], [...moreAlerts(alerts.length - 1), ...rest]);
 }
 
-function alerted(worst: PlacedAlert, others: number, facts: HeadlineFacts): Headline {
-  return say(
-    worst.alert.urgency,
-    alertSentence(worst),
-    ...waterOf(worst.valve, facts),
-    ...moreAlerts(others),
-    ...extras(facts),
-  );
-}
-
-/** No alert is open, and that is known; what is left is how the valves are. */
-function undisturbed(facts: HeadlineFacts): Headline {
-  const { valves, broker, cloud, health, isLoading, todayL } = facts;
-  const counted = (some: readonly HeadlineValve[], one: TextKey, several: TextKey): Parts =>
-    some.length === 1
-      ? [one, { place: some[0]?.name ?? '' }]
-      : [several, { count: some.length, of: valves.length }];
+/** A valve that is faulty, offline or unknown; null if none is. */
+function troubled(facts: HeadlineFacts): Headline | null {
+  const { valves } = facts;
   const faulty = valves.filter(({ isFaulty }) => isFaulty);
-  if (faulty.length > 0) {
-    return say('warning', counted(faulty, 'valve_faulty', 'valves_faulty'), ...extras(facts));
-  }
   const away = valves.filter(({ isReachable }) => !isReachable);
-  if (away.length > 0) {
-    return say('warning', counted(away, 'valve_offline', 'valves_offline'), ...extras(facts));
-  }
   const unsure = valves.filter(({ isSure, valve }) => !isSure || valve === null);
-  if (unsure.length > 0) {
-    return say('unknown', counted(unsure, 'valve_unknown', 'valves_unknown'), ...extras(facts));
-  }
+  if (faulty.length > 0) return about(faulty, 'warning', 'valve_faulty', 'valves_faulty', facts);
+  if (away.length > 0) return about(away, 'warning', 'valve_offline', 'valves_offline', facts);
+  if (unsure.length > 0) return about(unsure, 'unknown', 'valve_unknown', 'valves_unknown', facts);
+  return null;
+}
+
+/** A valve that moves or is tested; null if none is. */
+function moving(facts: HeadlineFacts): Headline | null {
+  const { valves } = facts;
   const testing = valves.filter(({ isTesting }) => isTesting);
-  if (testing.length > 0) {
-    return say('moving', counted(testing, 'valve_testing', 'valves_testing'), ...extras(facts));
-  }
   const closing = valves.filter(({ valve }) => valve === 'closing');
-  if (closing.length > 0) {
-    return say('moving', counted(closing, 'valve_closing', 'valves_closing'), ...extras(facts));
-  }
   const opening = valves.filter(({ valve }) => valve === 'opening');
-  if (opening.length > 0) {
-    return say('moving', counted(opening, 'valve_opening', 'valves_opening'), ...extras(facts));
-  }
+  if (testing.length > 0) return about(testing, 'moving', 'valve_testing', 'valves_testing', facts);
+  if (closing.length > 0) return about(closing, 'moving', 'valve_closing', 'valves_closing', facts);
+  if (opening.length > 0) return about(opening, 'moving', 'valve_opening', 'valves_opening', facts);
+  return null;
+}
+
+function about(
+  some: readonly HeadlineValve[],
+  tone: Tone,
+  one: TextKey,
+  several: TextKey,
+  facts: HeadlineFacts,
+): Headline {
+  const [first] = some;
+  const values = { place: first?.name ?? '', count: some.length, of: facts.valves.length };
+  return say(tone, [[some.length === 1 ? one : several, values]], extras(facts));
+}
+
+/** Every valve is known to be open or closed, and no alert is open. */
+function allWell(facts: HeadlineFacts): Headline {
+  const { valves, broker, cloud, health, isLoading, todayL } = facts;
   const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
   const open = valves.filter(({ valve }) => valve === 'open').length;
   const water = open === valves.length ? 'no_leaks_on' : open === 0 ? 'no_leaks_off' : 'no_leaks_some';
@@ -137,9 +139,8 @@ function undisturbed(facts: HeadlineFacts): Headline {
   const more = extras(facts);
   return say(
     more.length > 0 ? 'warning' : 'good',
-    ...(areAllUp ? [['all_good'] as const] : []),
-    [todayL === null ? water : `${water}_today`, values],
-    ...more,
+    [...(areAllUp ? [['all_good'] as const] : []), [todayL === null ? water : `${water}_today`, values]],
+    more,
   );
 }
 
@@ -177,6 +178,7 @@ function moreAlerts(count: number): Parts[] {
 
 type Parts = readonly [text: TextKey, values?: Sentence['values']];
 
-function say(tone: Tone, ...parts: readonly Parts[]): Headline {
-  return { tone, sentences: parts.map(([text, values]) => ({ text, ...(values && { values }) })) };
+function say(tone: Tone, lead: readonly Parts[], details: readonly Parts[] = []): Headline {
+  const sentence = ([text, values]: Parts): Sentence => ({ text, ...(values && { values }) });
+  return { tone, sentences: lead.map(sentence), details: details.map(sentence) };
 }

@@ -47,6 +47,7 @@ const sources = {
   'style-src': "'self'",
   'img-src': "'self'",
   'connect-src': "'self'",
+  'manifest-src': "'self'",
   'base-uri': "'none'",
   'form-action': "'none'",
   'frame-ancestors': "'self'",
@@ -192,12 +193,12 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   }
 }
 
-/** Answers with a text. */
+/** Answers with a text, or with the bytes of a picture. */
 export function send(
   response: ServerResponse,
   status: number,
   contentType: string,
-  text: string,
+  text: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const contentLength = Buffer.byteLength(text);

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
+import type { FlowHistory } from './flowHistory.ts';
 import { commonHeaders, sendJson } from './httpServer.ts';
-import { statusPages } from './status.ts';
+import { type PageRequest, statusPages } from './status.ts';
 
 /** How the page is kept up to date. */
 const usualLimits = {
@@ -17,6 +18,9 @@ const usualLimits = {
 /** What was gathered serves everybody who asks within this time, in ms. */
 const keptMs = 900;
 
+/** So many pages are kept for that time: strangers can search for anything. */
+const maxTexts = 50;
+
 /** How much of a core looking may take: that of thousands of valves takes its time. */
 const maxShare = 0.05;
 
@@ -25,7 +29,7 @@ const comeBackMs = 2_000;
 
 interface Reader {
   readonly response: ServerResponse;
-  readonly page: number;
+  readonly page: PageRequest;
   /** The document that it has. */
   text: string;
   sentAt: number;
@@ -37,6 +41,7 @@ interface Reader {
  */
 export class LiveStatus {
   readonly #gather: () => StatusSnapshot;
+  readonly #flows: Pick<FlowHistory, 'of'>;
   readonly #hide: (text: string) => string;
   readonly #clock: Clock;
   readonly #limits: typeof usualLimits;
@@ -44,27 +49,29 @@ export class LiveStatus {
   #cancelLook: () => void = () => {};
   #pages: ReturnType<typeof statusPages> | null = null;
   /** The pages that somebody has asked for. */
-  readonly #texts = new Map<number, string>();
+  readonly #texts = new Map<string, string>();
 
   constructor(
     gather: () => StatusSnapshot,
+    flows: Pick<FlowHistory, 'of'>,
     hide: (text: string) => string,
     clock: Clock,
     limits = usualLimits,
   ) {
     this.#gather = gather;
+    this.#flows = flows;
     this.#hide = hide;
     this.#clock = clock;
     this.#limits = limits;
   }
 
   /** One page, or the nearest that there is, with the time: the browser's clock may be wrong. */
-  document(page: number): string {
+  document(page: PageRequest): string {
     return this.#withTime(this.#text(page));
   }
 
   /** Sends a page, and again whenever it has changed, until the client leaves. */
-  follow(response: ServerResponse, page: number): void {
+  follow(response: ServerResponse, page: PageRequest): void {
     const { readers, lookMs } = this.#limits;
     if (this.#readers.size >= readers) {
       sendJson(response, 503, { status: 'too_many_readers' }, { 'retry-after': '10' });
@@ -105,11 +112,12 @@ export class LiveStatus {
     reader.sentAt = now;
   }
 
-  #text(wantedPage: number): string {
+  #text(wanted: PageRequest): string {
     this.#pages ??= this.#look();
-    const number = this.#pages.nearest(wantedPage);
-    const text = this.#texts.get(number) ?? JSON.stringify(this.#pages.page(number));
-    this.#texts.set(number, text);
+    const page = this.#pages.nearest(wanted);
+    const key = `${page.number} ${page.query}`;
+    const text = this.#texts.get(key) ?? JSON.stringify(this.#pages.page(page));
+    if (this.#texts.size < maxTexts) this.#texts.set(key, text);
     return text;
   }
 
@@ -118,7 +126,7 @@ export class LiveStatus {
       this.#pages = null;
       this.#texts.clear();
     });
-    return statusPages(this.#gather(), this.#hide);
+    return statusPages(this.#gather(), this.#flows, this.#hide);
   }
 
   #withTime(text: string): string {

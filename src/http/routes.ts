@@ -4,32 +4,60 @@ import { version } from '../base/version.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { Snapshots } from '../health/snapshots.ts';
 import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
+import type { FlowHistory } from './flowHistory.ts';
+import type { Tone } from './headline.ts';
 import { type Route, send, sendJson } from './httpServer.ts';
 import { LiveStatus } from './liveStatus.ts';
 import icon from './page/icon.svg?raw';
+import smallIcon from './page/icon-192.png?inline';
+import largeIcon from './page/icon-512.png?inline';
+import manifest from './page/manifest.json?raw';
 import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
-import { textsModule } from './texts.ts';
+import type { PageRequest } from './status.ts';
+import { noScript, textsModule } from './texts.ts';
 
 const get = ['GET', 'HEAD'];
+/** A longer search finds nothing. */
+const maxQueryLength = 60;
+
 const webhookPath = '/webhook/';
+
+const language = 'en';
+
+/** The colour of the icon in the tab, by the tone of the headline. */
+const iconColours: Readonly<Record<Tone, string>> = {
+  good: '#0b7a5c',
+  moving: '#0b6e99',
+  notice: '#0b6e99',
+  unknown: '#56656e',
+  warning: '#b36b00',
+  alarm: '#b3261e',
+};
+const tones = Object.keys(iconColours) as Tone[];
+const usualColour = /#0b6e99/g;
 
 /** THE ROUTES: everything that is served. */
 export function createRoutes(
   snapshots: Pick<Snapshots, 'status' | 'readiness' | 'metrics'>,
+  flows: Pick<FlowHistory, 'of'>,
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
-  const live = new LiveStatus(() => snapshots.status(), hide, clock);
+  const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
   const routes: Route[] = [
-    file('/', 'text/html', html),
+    file('/', 'text/html', html.replace('{{no_script}}', noScript(language))),
     file('/page.css', 'text/css', style),
     file('/page.js', 'text/javascript', script),
-    file('/texts.js', 'text/javascript', textsModule('en')),
+    file('/texts.js', 'text/javascript', textsModule(language)),
     file('/icon.svg', 'image/svg+xml', icon),
+    ...tones.map((tone) => file(`/icon-${tone}.svg`, 'image/svg+xml', tonedIcon(tone))),
+    picture('/icon-192.png', smallIcon),
+    picture('/icon-512.png', largeIcon),
+    file('/manifest.webmanifest', 'application/manifest+json', manifest),
     {
       path: '/status.json',
       methods: get,
@@ -94,6 +122,18 @@ function file(path: string, type: string, text: string): Route {
   };
 }
 
-function pageOf({ searchParams }: URL): number {
-  return Number(searchParams.get('page') ?? 1);
+/** A picture that was imported as a data URL. */
+function picture(path: string, url: string): Route {
+  const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+  return { path, methods: get, answer: (response) => send(response, 200, 'image/png', bytes) };
+}
+
+function tonedIcon(tone: Tone): string {
+  return icon.replaceAll(usualColour, iconColours[tone]);
+}
+
+/** The page and the search of an address, such as `?page=2&q=kitchen`. */
+export function pageOf({ searchParams }: URL): PageRequest {
+  const query = (searchParams.get('q') ?? '').trim().slice(0, maxQueryLength);
+  return { number: Number(searchParams.get('page') ?? 1), query };
 }

@@ -1,5 +1,4 @@
 import { version } from '../base/version.ts';
-import { incidentName } from '../entities/incidents.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
 import {
@@ -9,26 +8,34 @@ import {
   type SignalView,
   type SonicView,
 } from '../model/devices.ts';
-import { newestFirst, openCount } from '../model/incidents.ts';
+import { openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
-import { alertsOf } from './alerts.ts';
+import { type Alert, alertsOf } from './alerts.ts';
+import type { FlowDay, FlowHistory } from './flowHistory.ts';
 import { type Headline, type HeadlineValve, headlineOf, type PlacedAlert } from './headline.ts';
 import { type ShownUsage, todayOf, usageOf } from './usage.ts';
 
 /** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
 export const devicesAPage = 100;
 
-/** More incidents are counted and not named. */
-const maxIncidents = 50;
+/** More alerts of a device are counted and not named. */
+const maxAlerts = 5;
 
 /** Names are of any length in the cloud. */
 const maxNameLength = 120;
 
+/** Open incidents of one device, of a property, or of no device that is known. */
+interface WithAlerts {
+  /** The most urgent ones. */
+  readonly alerts: readonly Alert[];
+  readonly alertsInAll: number;
+}
+
 /** A valve, and what is measured beside it. What nobody knows is null. */
-export interface ShownSonic {
+export interface ShownSonic extends WithAlerts {
   /** Empty where it has none. */
   readonly name: string;
   /** What the valve is, or was when it was last known. */
@@ -43,23 +50,20 @@ export interface ShownSonic {
   readonly flowLMin: number | null;
   readonly pressureBar: number | null;
   readonly temperatureC: number | null;
+  readonly todayL: number | null;
+  /** The flow of the last day; null where none was measured. */
+  readonly flowDay: FlowDay | null;
 }
 
-export interface ShownHub {
+export interface ShownHub extends WithAlerts {
   readonly name: string;
   readonly isConnected: boolean | null;
 }
 
-/** What is in a property; or in none that is known. */
-export interface ShownProperty {
+/** What is in a property; or in none that is known. Its own alerts are those that name no device in it. */
+export interface ShownProperty extends WithAlerts {
   /** Null: in none that is known. */
   readonly name: string | null;
-  /** Those that are known, or were when they were last read; null before the first reading. */
-  readonly openIncidents: number | null;
-  /** Whether no other is open. */
-  readonly areIncidentsKnown: boolean;
-  /** When they were last read, in ms; told while the cloud is away. */
-  readonly incidentsReadAt: number | null;
   /** Those on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
@@ -68,18 +72,6 @@ export interface ShownProperty {
   readonly sonicsInAll: number;
   /** Of all sonics in it together; where the property is not known, of each by itself. */
   readonly usage: readonly ShownUsage[];
-}
-
-export interface ShownIncident {
-  /** As Home Assistant has it; null for a type that is not known. */
-  readonly name: string | null;
-  /** The cloud's word. */
-  readonly type: string | null;
-  readonly severity: string | null;
-  readonly property: string | null;
-  readonly device: string | null;
-  /** As the cloud has written it, ISO 8601. */
-  readonly since: string | null;
 }
 
 /** All that the page shows: whoever reaches the port sees it, so no address, e-mail, id or serial number is in it. */
@@ -105,9 +97,18 @@ export interface StatusDocument {
     /** When they were last read, in ms; null before the first reading. */
     readonly readAt: number | null;
     readonly inAll: number;
-    readonly newest: readonly ShownIncident[];
   };
-  readonly page: { readonly number: number; readonly of: number };
+  /** Those of no device and no property that is known. */
+  readonly unplaced: WithAlerts;
+  readonly page: {
+    readonly number: number;
+    readonly of: number;
+    /** What was searched for; empty for all. */
+    readonly query: string;
+    /** How many hubs and sonics were found, and of how many. */
+    readonly devices: number;
+    readonly devicesInAll: number;
+  };
   readonly properties: readonly ShownProperty[];
   readonly polls: StatusSnapshot['polls'];
   /** How far the first reading is of each schedule that was not read yet; empty once everything was. */
@@ -129,28 +130,67 @@ interface Household {
   readonly devices: readonly Device[];
 }
 
+/** What a browser asks for. */
+export interface PageRequest {
+  readonly number: number;
+  /** A part of the name of a property, hub or sonic; empty for all. */
+  readonly query: string;
+}
+
 /** Lays the status out on pages: the nearest that there is to a number, and what is on it. */
-export function statusPages(snapshot: StatusSnapshot, hide: (text: string) => string) {
-  const lines = householdsOf(snapshot).flatMap((household): { household: Household; device?: Device }[] =>
+export function statusPages(
+  snapshot: StatusSnapshot,
+  flows: Pick<FlowHistory, 'of'>,
+  hide: (text: string) => string,
+) {
+  const ranks = rankDevices(snapshot);
+  const all = householdsOf(snapshot, ranks).flatMap((household): Line[] =>
     // A property with nothing in it takes a line too.
     household.devices.length === 0
-      ? [{ household }]
+      ? [{ household, device: null }]
       : household.devices.map((device) => ({ household, device })),
   );
-  const of = Math.max(1, Math.ceil(lines.length / devicesAPage));
+  const countDevices = (lines: readonly Line[]) => lines.filter(({ device }) => device !== null).length;
+  const devicesInAll = countDevices(all);
   const common = commonPart(snapshot, hide);
+  let last = { query: '', lines: all };
+  // Only the last search is kept: strangers can search for anything.
+  const find = (query: string) => {
+    if (query === '') return all;
+    if (query !== last.query) last = { query, lines: all.filter((line) => isNamed(line, query)) };
+    return last.lines;
+  };
+  const pagesOf = (query: string) => Math.max(1, Math.ceil(find(query).length / devicesAPage));
   return {
-    nearest: (wanted: number) => Math.min(of, Math.max(1, Math.floor(wanted) || 1)),
-    page(number: number): StatusDocument {
+    nearest: ({ number, query }: PageRequest): PageRequest => ({
+      query,
+      number: Math.min(pagesOf(query), Math.max(1, Math.floor(number) || 1)),
+    }),
+    page({ number, query }: PageRequest): StatusDocument {
+      const lines = find(query);
       const onPage = new Map<Household, Device[]>();
       for (const { household, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
         const shown = onPage.get(household) ?? [];
         onPage.set(household, device ? [...shown, device] : shown);
       }
-      const properties = [...onPage].map(([household, shown]) => shownProperty(household, shown, snapshot));
-      return { ...common, page: { number, of }, properties };
+      const properties = [...onPage].map(([household, shown]) =>
+        shownProperty(household, shown, snapshot, flows),
+      );
+      const page = { number, of: pagesOf(query), query, devices: countDevices(lines), devicesInAll };
+      return { ...common, page, properties };
     },
   };
+}
+
+interface Line {
+  readonly household: Household;
+  readonly device: Device | null;
+}
+
+function isNamed({ household, device }: Line, query: string): boolean {
+  const names = [household.view && nameOf(household.view.property), device && deviceName(device)];
+  const wanted = query.toLowerCase();
+  return names.some((name) => name?.toLowerCase().includes(wanted));
 }
 
 /** What is the same on all pages. */
@@ -180,10 +220,8 @@ function commonPart(
       areKnown: isPresent(snapshot) && snapshot.areIncidentsKnown,
       readAt: snapshot.incidentsReadAt,
       inAll: incidents.length,
-      newest: newestFirst(incidents)
-        .slice(0, maxIncidents)
-        .map((incident) => shownIncident(incident, snapshot)),
     },
+    unplaced: unplacedAlerts(snapshot),
     progress,
     polls: polls.map((poll) => ({ ...poll, failure: words(poll.failure) })),
   };
@@ -235,41 +273,79 @@ function isPresent({ readiness: { cloud } }: StatusSnapshot): boolean {
   return cloud.isWorking || cloud.status !== 'down';
 }
 
-/** By name, as people look for them; what is in no known property comes last. */
-function householdsOf({ properties, signals, sonics }: StatusSnapshot): Household[] {
+/** What has a problem first, then by name; what is in no known property comes after those that are as well. */
+function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): Household[] {
   const inside = new Map<string | null, Device[]>(properties.map(({ property }) => [property.id, []]));
   const unassigned: Device[] = [];
   for (const device of [...signals, ...sonics]) (inside.get(device.propertyId) ?? unassigned).push(device);
-  const homes = properties
-    .toSorted((one, other) => byName(nameOf(one.property), nameOf(other.property)))
-    .map((view) => ({ view, devices: (inside.get(view.property.id) ?? []).toSorted(hubsFirst) }));
-  return unassigned.length === 0
-    ? homes
-    : [...homes, { view: null, devices: unassigned.toSorted(hubsFirst) }];
+  const rankOf = (device: Device) => ranks.get(device) ?? fine;
+  const inOrder = (one: Device, other: Device) =>
+    rankOf(one) - rankOf(other) ||
+    Number(isSonic(other)) - Number(isSonic(one)) ||
+    byName(deviceName(one), deviceName(other));
+  const homes = properties.map((view): Household => {
+    return { view, devices: (inside.get(view.property.id) ?? []).toSorted(inOrder) };
+  });
+  if (unassigned.length > 0) homes.push({ view: null, devices: unassigned.toSorted(inOrder) });
+  const homeRank = ({ view, devices: [worst] }: Household) =>
+    Math.min(worst ? rankOf(worst) : fine, view ? alertRank(view.incidents) : fine);
+  const sorted = homes.map((home) => {
+    return { home, rank: homeRank(home), name: home.view && nameOf(home.view.property) };
+  });
+  sorted.sort(
+    (one, other) =>
+      one.rank - other.rank ||
+      Number(one.name === null) - Number(other.name === null) ||
+      byName(one.name ?? '', other.name ?? ''),
+  );
+  return sorted.map(({ home }) => home);
 }
 
-/** An outage takes nothing back of what was known before it. */
-function incidentsIn(view: PropertyView | null, snapshot: StatusSnapshot) {
-  const { incidentsReadAt, readiness } = snapshot;
-  if (view === null || incidentsReadAt === null) {
-    return { openIncidents: null, areIncidentsKnown: false, incidentsReadAt: null };
-  }
-  return {
-    openIncidents: view.incidents.length,
-    areIncidentsKnown: isPresent(snapshot) && openCount(view) !== null,
-    incidentsReadAt: readiness.cloud.status === 'down' ? incidentsReadAt : null,
-  };
+/** How urgently somebody should look at each device, 0 first. */
+type Ranks = ReadonlyMap<Device, number>;
+const urgencyRanks = { alarm: 0, warning: 1, notice: 3 } as const;
+const troubled = 2;
+const fine = 4;
+
+function rankDevices(snapshot: StatusSnapshot): Ranks {
+  const isFresh = isPresent(snapshot);
+  const isTroubled = (device: Device) =>
+    isSonic(device)
+      ? device.valve === null || doubtOf(device, true) !== null
+      : device.isStale || isConnected(device.signal.cloud_connection) === false;
+  return new Map(
+    [...snapshot.signals, ...snapshot.sonics].map((device) => [
+      device,
+      // In an outage everything is old, which is no reason to look at one before another.
+      Math.min(alertRank(device.incidents), isFresh && isTroubled(device) ? troubled : fine),
+    ]),
+  );
 }
 
-function hubsFirst(one: Device, other: Device): number {
-  if (one.kind !== other.kind) return one.kind === 'signal' ? -1 : 1;
-  return byName(deviceName(one), deviceName(other));
+function alertRank(incidents: readonly Incident[]): number {
+  return Math.min(fine, ...alertsOf(incidents, shortened).map(({ urgency }) => urgencyRanks[urgency]));
+}
+
+/** The most urgent alerts, and how many there are. */
+function withAlerts(incidents: readonly Incident[]): WithAlerts {
+  return { alerts: alertsOf(incidents, shortened).slice(0, maxAlerts), alertsInAll: incidents.length };
+}
+
+/** What neither a device nor a property shows. */
+function unplacedAlerts({ incidents, properties, signals, sonics }: StatusSnapshot): WithAlerts {
+  const placed = idsOf([...properties, ...signals, ...sonics]);
+  return withAlerts(incidents.filter(({ id }) => !placed.has(id)));
+}
+
+function idsOf(views: readonly (PropertyView | Device)[]): Set<string> {
+  return new Set(views.flatMap(({ incidents }) => incidents.map(({ id }) => id)));
 }
 
 function shownProperty(
   { view, devices }: Household,
   shown: readonly Device[],
   snapshot: StatusSnapshot,
+  flows: Pick<FlowHistory, 'of'>,
 ): ShownProperty {
   const isFresh = isPresent(snapshot);
   const sonics = devices.filter(isSonic);
@@ -278,11 +354,12 @@ function shownProperty(
     ? [usageOf(null, sonics)]
     : // What is in no known property has no water in common.
       shownSonics.map((each) => usageOf(nameOf(each.sonic), [each]));
+  const placed = idsOf(devices);
   return {
     name: view && nameOf(view.property),
-    ...incidentsIn(view, snapshot),
+    ...withAlerts(view ? view.incidents.filter(({ id }) => !placed.has(id)) : []),
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
-    sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt)),
+    sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt, flows)),
     hubsInAll: devices.length - sonics.length,
     sonicsInAll: sonics.length,
     usage: usage.filter((each) => each !== null),
@@ -293,19 +370,26 @@ function isSonic(device: Device): device is SonicView {
   return device.kind === 'sonic';
 }
 
-function shownHub({ signal, isStale }: SignalView, isFresh: boolean): ShownHub {
+function shownHub({ signal, isStale, incidents }: SignalView, isFresh: boolean): ShownHub {
   return {
     name: nameOf(signal),
+    ...withAlerts(incidents),
     isConnected: isStale || !isFresh ? null : isConnected(signal.cloud_connection),
   };
 }
 
-function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['readAt']): ShownSonic {
-  const { sonic, valve, telemetry } = view;
+function shownSonic(
+  view: SonicView,
+  isFresh: boolean,
+  readAt: StatusSnapshot['readAt'],
+  flows: Pick<FlowHistory, 'of'>,
+): ShownSonic {
+  const { sonic, valve, telemetry, usage, incidents } = view;
   const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
   return {
     name: nameOf(sonic),
+    ...withAlerts(incidents),
     valve,
     word: valveShown(sonic.valve_state, null) === null ? shortened(sonic.valve_state) : null,
     doubt,
@@ -314,6 +398,8 @@ function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['r
     flowLMin: measured?.flowLMin ?? null,
     pressureBar: measured?.pressureBar ?? null,
     temperatureC: measured?.waterTemperatureC ?? null,
+    todayL: usage?.todayL ?? null,
+    flowDay: flows.of(sonic.id),
   };
 }
 
@@ -331,23 +417,6 @@ function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {
     counts[(isSure && view.valve) || 'unknown'] += 1;
   }
   return counts;
-}
-
-function shownIncident(incident: Incident, snapshot: StatusSnapshot): ShownIncident {
-  const { sonics, signals, properties } = snapshot;
-  const { sonic_id: sonicId, signal_id: signalId, severity, detected_at: since, type } = incident;
-  const sonic = sonics.find((view) => view.sonic.id === sonicId);
-  const signal = signals.find((view) => view.signal.id === signalId);
-  const propertyId = (sonic ?? signal)?.propertyId;
-  const property = properties.find((view) => view.property.id === propertyId)?.property;
-  return {
-    name: incidentName(incident),
-    type: shortened(type),
-    severity: shortened(severity),
-    property: property ? nameOf(property) : null,
-    device: sonic ? nameOf(sonic.sonic) : signal ? nameOf(signal.signal) : null,
-    since: shortened(since),
-  };
 }
 
 function deviceName(device: Device): string {

@@ -1,19 +1,31 @@
-import { monthOf } from '../model/calendar.ts';
+import { dateAfter, monthOf } from '../model/calendar.ts';
 import type { SonicView } from '../model/devices.ts';
 import type { Usage } from '../model/usage.ts';
 
-/** The water of this month, a figure a day. */
+/** How many days the page shows, with today: those of the longest month. */
+const daysShown = 31;
+
+/** Today is compared with so many days before it. */
+const daysCompared = 7;
+
+/** The water of the last 31 days, a figure a day. */
 export interface ShownUsage {
   /** Of which sonic; null: of all in the property together. */
   readonly sonic: string | null;
-  /** YYYY-MM, in the time zone of the property. */
-  readonly month: string;
-  /** From the first of the month until today, litres; null where nobody knows. */
+  /** YYYY-MM-DD, in the time zone of the property. */
+  readonly today: string;
+  /** Litres; the last is today's. Null where nobody knows. */
   readonly days: readonly (number | null)[];
-  /** Days of the month on which some sonics are not in the figure. */
+  /** Which of them lack some sonics. */
   readonly incompleteDays: readonly number[];
+  /** The mean of those of the seven days before today that are known wholly; null where none is. */
+  readonly averageL: number | null;
+  /** How many these are. */
+  readonly averageDays: number;
   /** In the month so far, as far as is known; null where nothing is. */
-  readonly litres: number | null;
+  readonly monthL: number | null;
+  /** Whether no day of it is missing or incomplete. */
+  readonly isMonthWhole: boolean;
   /** Whether today's figure is known: where it is not, the readings have failed for too long. */
   readonly isFresh: boolean;
 }
@@ -25,18 +37,24 @@ export function usageOf(sonic: string | null, sonics: readonly SonicView[]): Sho
   if (today === undefined) return null;
   // One whose usage could not be asked for yet has some all the same.
   const expected = sonics.filter(({ usage }) => usage !== null).length;
-  const days = Array.from({ length: Number(today.slice(8)) }, (_, index) => {
-    const date = `${monthOf(today)}-${String(index + 1).padStart(2, '0')}`;
-    return known.flatMap((usage) => litresOn(usage, date) ?? []);
+  const days = Array.from({ length: daysShown }, (_, index) => {
+    const date = dateAfter(today, index - daysShown + 1);
+    const figures = known.flatMap((usage) => litresOn(usage, date) ?? []);
+    const litres = figures.length === 0 ? null : rounded(sum(figures));
+    return { date, litres, isWhole: figures.length > 0 && figures.length === expected };
   });
-  const sums = days.map((figures) => (figures.length === 0 ? null : rounded(sum(figures))));
-  const isIncomplete = ({ length }: readonly number[]) => length > 0 && length < expected;
+  const compared = days.slice(-daysCompared - 1, -1).filter(({ isWhole }) => isWhole);
+  const month = days.filter(({ date }) => monthOf(date) === monthOf(today));
+  const inMonth = month.flatMap(({ litres }) => litres ?? []);
   return {
     sonic,
-    month: monthOf(today),
-    days: sums,
-    incompleteDays: days.flatMap((figures, index) => (isIncomplete(figures) ? [index + 1] : [])),
-    litres: days.flat().length === 0 ? null : rounded(sum(days.flat())),
+    today,
+    days: days.map(({ litres }) => litres),
+    incompleteDays: days.flatMap(({ litres, isWhole }, index) => (litres === null || isWhole ? [] : [index])),
+    averageL: compared.length === 0 ? null : mean(compared.map(({ litres }) => litres ?? 0)),
+    averageDays: compared.length,
+    monthL: inMonth.length === 0 ? null : rounded(sum(inMonth)),
+    isMonthWhole: month.every(({ isWhole }) => isWhole),
     isFresh: known.length === expected && known.every(({ todayL }) => todayL !== null),
   };
 }
@@ -60,6 +78,10 @@ function litresOn(usage: Usage, date: string): number | null {
 
 function sum(figures: readonly number[]): number {
   return figures.reduce((total, each) => total + each, 0);
+}
+
+function mean(figures: readonly number[]): number {
+  return Math.round(sum(figures) / figures.length);
 }
 
 /** Sums of thousandths are not exact. */

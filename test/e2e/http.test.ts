@@ -99,18 +99,42 @@ it('the metrics count what the bridge does, and say nothing of the home', async 
 
 describe('the status page', () => {
   it('loads nothing from elsewhere and cannot be framed by others', async () => {
-    for (const path of ['/', '/page.css', '/page.js', '/icon.svg', '/status.json']) {
+    for (const path of [
+      '/',
+      '/page.css',
+      '/page.js',
+      '/texts.js',
+      '/icon.svg',
+      '/icon-alarm.svg',
+      '/status.json',
+    ]) {
       const answer = await httpRequest(url + path);
       expect([path, answer.status]).toEqual([path, 200]);
       expect(answer.headers).toMatchObject({
         'content-security-policy':
-          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',
         'cache-control': 'no-store',
       });
       // Every address is relative, so that the page works below the prefix of an ingress.
       expect(answer.text).not.toMatch(/(?:href|src)="(?:\/|https?:)|url\(|@import|innerHTML|\son\w+="/);
+    }
+  });
+
+  it('can be installed on a phone: its manifest names icons that are there', async () => {
+    const manifest = await httpRequest(`${url}/manifest.webmanifest`);
+    expect(manifest.headers['content-type']).toBe('application/manifest+json; charset=utf-8');
+    const { icons, display } = JSON.parse(manifest.text);
+    expect(display).toBe('standalone');
+    for (const { src, type, sizes } of icons) {
+      const { status: code, headers } = await httpRequest(`${url}/${src}`);
+      expect([src, code, headers['content-type']]).toEqual([src, 200, type]);
+      const picture = Buffer.from(await (await fetch(`${url}/${src}`)).arrayBuffer());
+      expect([
+        picture.subarray(1, 4).toString(),
+        `${picture.readUInt32BE(16)}x${picture.readUInt32BE(20)}`,
+      ]).toEqual(['PNG', sizes]);
     }
   });
 

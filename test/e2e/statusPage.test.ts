@@ -15,7 +15,7 @@ it.runIf(chromiumAvailable())(
     const tab = await openTab(`${await bridge.httpUrl()}/`, { width: 1280, height: 900 });
     await waitInTab(tab, `document.querySelector('main').innerText.includes(${JSON.stringify(hostile)})`);
     expect(await tab.evaluate('document.querySelectorAll("main img").length')).toBe(0);
-    expect(await tab.evaluate('document.title')).toBe('sonic2mqtt');
+    expect(await tab.evaluate('document.title')).toMatch(/ – sonic2mqtt$/);
     expect(tab.complaints).toEqual([]);
   },
 );

@@ -81,6 +81,7 @@ const faintTexts = `(() => {
 
 /** Names of polls that are broken within a word where beside them is told at length what went wrong. */
 const brokenNames = `(() => {
+  document.querySelector('#connections').open = true;
   const rows = [...document.querySelectorAll('#polls tbody tr')];
   for (const row of rows) row.lastChild.textContent = 'it went wrong '.repeat(20);
   const words = document.createRange();
@@ -124,13 +125,16 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
     const said = await text(tab);
     expect(said).toContain(hostile);
-    expect(said).toContain('Water running too long, severity high');
-    expect(await tab.evaluate('document.title')).toBe('sonic2mqtt');
+    expect(said).toMatch(
+      /Water running too long since .*\s+Check for an open tap, a garden hose or a running toilet\./,
+    );
+    expect(await tab.evaluate('document.title')).toMatch(
+      /^Water running too long at .* since \d.*\. Its valve is .* – sonic2mqtt$/,
+    );
     expect(await tab.evaluate('document.querySelectorAll("main img, main script").length')).toBe(0);
     const pills = `[...document.querySelectorAll('.valve')].map((each) => each.innerText)`;
     const shown = Object(await tab.evaluate(pills));
-    expect(shown.toSorted()).toEqual(['closed', 'open', 'open', 'open', 'unknown', 'was open']);
-    expect(said).toContain('2 not known at present');
+    expect(shown.toSorted()).toEqual(['Closed', 'Fault', 'Open', 'Open', 'Open', 'Was open']);
     // In the reader's time zone.
     const times = `[...document.querySelectorAll('time')].map((each) => [each.dateTime, each.title])`;
     const [[iso = '', title = ''] = []] = Object(await tab.evaluate(times));
@@ -143,30 +147,37 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const port = await freePort();
     const { bridge, world, closed } = await startShownAt(port);
     const tab = await openTab(`http://127.0.0.1:${port}/`, desktop);
-    await waitInTab(tab, `${isLive} && ${has('.is-closed', 'closed')}`);
+    await waitInTab(tab, `${isLive} && ${has('.is-closed', 'Closed')}`);
     world.setValve(closed, 'opening');
-    await waitInTab(tab, has('.is-moving', 'opening'));
+    await waitInTab(tab, has('.is-moving', 'Opening'));
+    world.setValve(closed, 'pressure_test');
+    await waitInTab(tab, has('.is-moving', 'Pressure test'));
     world.setValve(closed, 'closed');
-    await waitInTab(tab, has('.is-closed', 'closed'));
+    await waitInTab(tab, has('.is-closed', 'Closed'));
 
     bridge.cloud.setFaults([fault('error=503')]);
     await waitInTab(
       tab,
-      `${has('#notice', 'No connection to the cloud. Showing data from')} && ${has('.is-unsure', 'was closed')}`,
+      `${has('#hero', 'No connection to the cloud.')} && ${has('.is-unsure', 'Was closed')}`,
     );
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
-    expect(await text(tab)).toMatch(/No update since \d+:\d+:\d+, \d+ s ago/);
+    const details = await tab.evaluate(`document.querySelector('#details').innerText`);
+    expect(details).toMatch(/This page shows data from \d+:\d+\. It is not known whether the water is on\.$/);
+    expect(await text(tab)).toMatch(/No update since \d+:\d+, \d+ s ago/);
     bridge.cloud.setFaults([]);
-    await waitInTab(tab, `document.querySelector('#notice').hidden && ${has('.is-closed', 'closed')}`);
+    await waitInTab(tab, `!${has('#hero', 'cloud')} && ${has('.is-closed', 'Closed')}`);
 
     await bridge.program.stop();
     await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 4_000);
-    const before = `getComputedStyle(document.querySelector('.is-closed .position'), '::before').content`;
-    expect(await tab.evaluate(before)).toBe('"was "');
-    expect(await tab.evaluate(`getComputedStyle(document.querySelector('.is-closed')).borderStyle`)).toBe(
-      'dashed',
+    expect(await tab.evaluate(`document.querySelectorAll('.valve:not(.is-unsure)').length`)).toBe(0);
+    expect(await tab.evaluate(has('.is-unsure', 'Was closed'))).toBe(true);
+    expect(await tab.evaluate(`document.querySelector('#hero').dataset.tone`)).toBe('unknown');
+    expect(await tab.evaluate('document.title')).toBe('Connection to sonic2mqtt lost. – sonic2mqtt');
+    expect(await tab.evaluate(`document.querySelector('#icon').getAttribute('href')`)).toBe(
+      'icon-unknown.svg',
     );
-    const colours = `new Set([...document.querySelectorAll('main h3, main strong, main td, .chart rect')].map((each) =>
+    expect(await tab.evaluate(`document.querySelector('#details').innerText`)).toMatch(/^At \d+:\d+: .*\.$/);
+    const colours = `new Set([...document.querySelectorAll('.card :is(h2, h3, strong, .alert), .chart rect')].map((each) =>
       getComputedStyle(each)[each.matches('rect') ? 'fill' : 'color'])).size`;
     expect(await tab.evaluate(colours)).toBe(1);
     await waitInTab(tab, has('#link-age', 's ago'));
@@ -178,19 +189,40 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const cloud = { properties: 2, signals: 3, sonics: 6, faults: [fault('hang@list_sonics')] };
     const { url } = await startWithHttp({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
     const tab = await openTab(`${url}/`, phone);
-    await waitInTab(tab, has('#loading', 'Read: properties (2), hubs (3), open incidents'));
-    await waitInTab(tab, has('#overview', 'waiting for data from the cloud'));
+    await waitInTab(tab, has('#loading-words', 'Still to read: Valves'));
     const document = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status;
     await waitFor(async () => (await document()).health.status !== null, { what: 'the first judgement' });
+    await waitInTab(tab, `document.querySelector('#progress').value >= 2 / 7`);
+    expect(await tab.evaluate(`document.querySelector('#progress').value < 1`)).toBe(true);
     const said = await text(tab);
-    expect(said).toContain('To be read: valves');
     expect(said).toContain('Valves: not read yet.');
-    expect(said).not.toMatch(/No valve|[Nn]ever|down|Unreachable|Everything works|Live|Not all is well/);
-    expect(await tab.evaluate(`document.querySelector('#notice').checkVisibility()`)).toBe(false);
-    expect(await tab.evaluate(`document.querySelector('.bad .value')?.innerText ?? ''`)).toMatch(/^\d*$/);
+    // An alert is told before the valves are read; of the water nobody knows.
+    expect(said).toMatch(/Reading your account|Water running too long/);
+    expect(said).not.toMatch(
+      /No valve|[Nn]ever|down|[Uu]nreachable|All good|No leaks|Live|problem|[Ww]ater is/,
+    );
     expect(await tab.evaluate(`document.querySelector('#link').dataset.state`)).toBe('loading');
     expect(await tab.evaluate(faintTexts)).toEqual([]);
     expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  });
+
+  it('has a skeleton until there is something to show', async () => {
+    const cloud = {
+      properties: 1,
+      signals: 1,
+      sonics: 1,
+      faults: [fault('hang@list_properties'), fault('hang@list_sonics'), fault('hang@list_signals')],
+    };
+    const { url } = await startWithHttp({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
+    const tab = await openTab(`${url}/`, phone);
+    const skeleton = `document.querySelector('#skeleton').checkVisibility()`;
+    await waitInTab(tab, `${has('#loading-words', 'Properties')} && ${skeleton}`);
+    const full = await startWithHttp({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const other = await openTab(`${full.url}/`, phone);
+    await waitInTab(
+      other,
+      `${isLive} && !${skeleton} && !document.querySelector('#loading').checkVisibility()`,
+    );
   });
 
   it('counts the valves of a long first reading', async () => {
@@ -200,7 +232,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(
       tab,
-      `/To be read: (.*, )?valves \\(\\d+ of 30\\)/.test(document.querySelector('#loading').innerText)`,
+      `/Still to read: (.*, )?Valves \\(\\d+ of 30\\)/.test(document.querySelector('#loading-words').innerText)`,
     );
   });
 
@@ -209,33 +241,39 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const cloud = { properties: 1, signals: 1, sonics: 1, faults };
     const { url } = await startWithHttp({}, { cloud, config: { cloud: { request_timeout: '60s' } } });
     const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, has('.valve', 'open'));
-    expect(await tab.evaluate(`document.querySelector('h3').innerText`)).toBe('Property not read yet');
-    expect(await text(tab)).toContain('To be read: properties');
+    await waitInTab(tab, has('.valve', 'Open'));
+    expect(await tab.evaluate(`document.querySelector('h2').innerText`)).toBe('Property not read yet');
+    expect(await text(tab)).toContain('Still to read: Properties');
     expect(await text(tab)).not.toMatch(/Possibly offline|Unassigned|No update/);
   });
 
   it('is not live while cloud and broker are away: says which and since when, and what was known', async () => {
     const { bridge, url } = await startShown();
     const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, `${isLive} && ${has('.card .low', '2 open incidents')}`);
+    await waitInTab(tab, `${isLive} && document.querySelector('.alert')`);
+    const alerts = await tab.evaluate(`document.querySelectorAll('.alert').length`);
     await bridge.broker.stop();
-    await waitInTab(tab, `${isAway} && ${has('#link', 'MQTT broker: offline since ')}`);
+    await waitInTab(tab, `${isAway} && ${has('#connections-line', 'MQTT broker: Offline since ')}`);
+    expect(await text(tab)).toContain('No connection to the MQTT broker: Home Assistant gets no updates.');
     bridge.cloud.setFaults([fault('error=503')]);
-    await waitInTab(tab, has('#link', 'Cloud: unreachable since '));
-    await waitInTab(tab, `!(${has('#overview', 'open ·')}) && ${has('.is-unsure', 'was closed')}`);
+    await waitInTab(tab, has('#connections-line', 'Cloud: Unreachable since '));
+    await waitInTab(tab, `document.querySelectorAll('.valve:not(.is-unsure)').length === 0`);
     const said = await text(tab);
-    expect(said).toMatch(/No connection to the cloud\. Showing data from \d/);
-    expect(said).toMatch(/No connection to the MQTT broker since \d/);
-    expect(said).toMatch(/2 open incidents \(last read \d+:\d+:\d+, \d+ s ago\)/);
-    expect(said).not.toMatch(/\bLive\b|Everything works|Connected/);
+    expect(said).toMatch(/Water running too long at .* since .*\. No connection to the cloud\./);
+    expect(said).toMatch(/This page shows data from \d+:\d+\. It is not known whether the water is on/);
+    expect(await tab.evaluate(`document.querySelectorAll('.alert').length`)).toBe(alerts);
+    expect(said).not.toMatch(/\bLive\b|All good|No leaks|(?<!whether the )[Ww]ater is o|is closed|connected/);
     const dot = `getComputedStyle(document.querySelector('.dot')).backgroundColor`;
     expect(await tab.evaluate(dot)).toBe('rgba(0, 0, 0, 0)');
     expect(await tab.evaluate(faintTexts)).toEqual([]);
     bridge.cloud.setFaults([]);
     await bridge.broker.restart();
-    await waitInTab(tab, `${isLive} && ${has('#overview', 'Everything works')}`, 30_000);
-    expect(await text(tab)).not.toMatch(/last read|No connection/);
+    await waitInTab(
+      tab,
+      `${isLive} && ${has('#connections-line', 'Cloud and MQTT broker connected')}`,
+      30_000,
+    );
+    expect(await text(tab)).not.toMatch(/shows data from|No connection|Was open|Was closed/);
   });
 
   it.each([
@@ -249,24 +287,51 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('#empty', words)}`);
     await waitInTab(tab, `!document.querySelector('#loading').checkVisibility()`);
-    expect(await text(tab)).not.toMatch(/[Nn]ot read yet|Loading/);
+    expect(await text(tab)).toContain('There is no valve to show.');
+    expect(await text(tab)).not.toMatch(/[Nn]ot read yet|Loading|All good/);
     expect((await text(tab)).includes('No valve.')).toBe(cloud.properties === 1);
   });
 
-  it('leaves what somebody has unfolded, and where the keyboard is, while what is around it changes', async () => {
+  it('leaves what somebody has unfolded or chosen, and where the keyboard is, while what is around it changes', async () => {
     const { url, world, closed } = await startShown();
-    const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, `${isLive} && ${has('.is-closed', 'closed')} && document.querySelector('.chart')`);
-    await tab.evaluate(
-      `document.querySelectorAll('summary').forEach((each) => { each.click(); each.focus(); })`,
-    );
-    const unfolded = `document.querySelectorAll('details[open]').length === 2
-      && document.activeElement === [...document.querySelectorAll('summary')].at(-1)`;
-    expect(await tab.evaluate(unfolded)).toBe(true);
+    const tab = await openTab(`${url}/`, { ...desktop, timezone: 'America/Los_Angeles' });
+    await waitInTab(tab, `${isLive} && ${has('.is-closed', 'Closed')} && document.querySelector('.chart')`);
+    await tab.evaluate(`document.querySelector('#connections').open = true`);
+    const chosen = `document.querySelector('.chosen').innerText`;
+    // The date is that of the property, wherever the reader is.
+    const [weekday, dayOfMonth] = new Date().toUTCString().split(/,? /);
+    expect(await tab.evaluate(chosen)).toMatch(new RegExp(`^${weekday},? ${Number(dayOfMonth)} `));
+    await tab.evaluate(`document.querySelector('.days').focus()`);
+    await tab.command('Input.dispatchKeyEvent', { type: 'keyDown', key: 'ArrowLeft', code: 'ArrowLeft' });
+    const yesterday = String(await tab.evaluate(chosen));
+    expect(yesterday).toMatch(new RegExp(`^(?!${weekday}).*: .* L$`));
+    const slider = `document.activeElement.getAttribute('aria-valuetext')`;
+    expect(await tab.evaluate(slider)).toBe(yesterday);
     for (const id of world.sonics.ids) world.setValve(id, id === closed ? 'open' : 'closed');
     await waitInTab(tab, `document.querySelectorAll('.is-open').length === 1`);
-    expect(await tab.evaluate(unfolded)).toBe(true);
-    expect(await tab.evaluate(`document.querySelector('.figures').innerText`)).toMatch(/-01\s+[\d.,]+ L/);
+    expect(
+      await tab.evaluate(
+        [chosen, slider].map((each) => `${each} === ${JSON.stringify(yesterday)}`).join(' && '),
+      ),
+    ).toBe(true);
+    expect(await tab.evaluate(`document.querySelector('#connections').open`)).toBe(true);
+  });
+
+  it('tells the figure of a day that is tapped', async () => {
+    const { url } = await startShown();
+    const tab = await openTab(`${url}/`, phone);
+    await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
+    const box = `(() => {
+      const days = document.querySelector('.days');
+      days.scrollIntoView({ block: 'center' });
+      const { left, top, width, height } = days.getBoundingClientRect();
+      return [left + (width / 31) * 28.5, top + height / 2];
+    })()`;
+    const [x, y] = Object(await tab.evaluate(box));
+    await tab.command('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
+    await tab.command('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000).toUTCString().slice(0, 3);
+    await waitInTab(tab, `document.querySelector('.chosen').innerText.startsWith('${twoDaysAgo}')`);
   });
 
   it('works in the frame of Home Assistant, also where that holds streams back', async () => {
@@ -297,18 +362,18 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('does not take the silence of a bridge that hangs for good news', async () => {
     const { bridge, url } = await startWithHttp({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, `${isLive} && ${has('.valve', 'open')}`);
+    await waitInTab(tab, `${isLive} && ${has('.valve', 'Open')}`);
     bridge.program.signal('SIGSTOP');
     await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 16_000);
     bridge.program.signal('SIGCONT');
-    await waitInTab(tab, `${isLive} && ${has('.valve', 'open')}`);
+    await waitInTab(tab, `${isLive} && ${has('.valve', 'Open')}`);
   });
 
   it('asks, where as many look as can be told', async () => {
     const { url } = await startWithHttp({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     await Promise.all(Array.from({ length: 16 }, () => readEvents(`${url}/events`)));
     const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, `${isLive} && ${has('#link', 'Updates every 5 s')} && ${has('.valve', 'open')}`);
+    await waitInTab(tab, `${isLive} && ${has('#link', 'Updates every 5 s')} && ${has('.valve', 'Open')}`);
   });
 
   it('shows a thousand valves and their hubs a page at a time, and says how many pages there are', async () => {
@@ -317,28 +382,46 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const isThere = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status.isWhole;
     await waitFor(isThere, { what: 'the fleet', timeoutMs: 30_000 });
     const tab = await openTab(`${url}/`, phone);
-    const devices = `[...document.querySelectorAll('.card p, .valve')]
-      .filter((each) => each.matches('.valve') || each.innerText.startsWith('Hub ')).length`;
+    const devices = `document.querySelectorAll('.valves > li, .hubs > li').length`;
     await waitInTab(tab, `${isLive} && ${devices} === 100`);
     expect(await text(tab)).toContain('Page 1 of 12');
-    expect(await text(tab)).toContain('1000 open');
+    expect(await text(tab)).toMatch(/Water running too long at .*\. Water is on\./);
     expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    const first = await tab.evaluate(`document.querySelector('h3').innerText`);
+    const first = await tab.evaluate(`document.querySelector('h2').innerText`);
     await tab.evaluate(
       `[...document.querySelectorAll('a')].find((each) => each.innerText === 'Next page').click()`,
     );
     await waitInTab(tab, `${has('.pages', 'Page 2 of 12')} && ${devices} === 100`);
-    expect(await tab.evaluate(`document.querySelector('h3').innerText`)).not.toBe(first);
+    expect(await tab.evaluate(`document.querySelector('h2').innerText`)).not.toBe(first);
+    const search = (words: string) =>
+      tab.evaluate(`(() => {
+        const field = document.querySelector('#search');
+        field.value = '${words}';
+        field.dispatchEvent(new Event('input'));
+      })()`);
+    const name = String(await tab.evaluate(`document.querySelector('.valves h3').innerText`));
+    await search(name.toUpperCase());
+    await waitInTab(
+      tab,
+      `document.querySelectorAll('.valves > li').length > 0 && [...document.querySelectorAll('.valves h3')].every(
+        (each) => each.innerText.includes('${name}')) && ${has('#found', ' of 1,200 devices')}`,
+    );
+    expect(await tab.evaluate('location.search')).toContain('q=');
+    await search('dragon');
+    await waitInTab(tab, has('#empty', 'Nothing found for “dragon”.'));
+    await search('');
+    await waitInTab(tab, `${isLive} && ${devices} === 100 && location.search === ''`);
     expect(tab.complaints).toEqual([]);
   });
 
   it('tells a rejected password as what it is, and has no place for properties that nobody has read', async () => {
     const { url } = await startWithHttp({}, { config: { cloud: { password: 'not this one' } } });
     const tab = await openTab(`${url}/`, desktop);
-    await waitInTab(tab, `${isAway} && ${has('#overview', 'The cloud rejects the sign-in')}`);
-    await waitInTab(tab, has('#overview', 'waiting for data from the cloud'));
-    const headings = `[...document.querySelectorAll('h2')].filter((each) => each.checkVisibility()).map((each) => each.innerText)`;
-    expect(await tab.evaluate(headings)).toEqual(['Overview', 'Open incidents', 'Last polls']);
+    await waitInTab(tab, `${isAway} && ${has('#headline', 'The cloud rejects the sign-in.')}`);
+    await waitInTab(tab, has('#details', 'Nothing was read yet.'));
+    await waitInTab(tab, has('#connections-line', 'Cloud: Sign-in rejected since '));
+    expect(await tab.evaluate(`document.querySelector('#skeleton').checkVisibility()`)).toBe(false);
+    expect(await tab.evaluate(`document.querySelector('#properties').innerText`)).toBe('');
   });
 
   it('does not call water of which nobody knows none', async () => {
@@ -360,14 +443,17 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
       ...{ areIncidentsKnown: true, incidentsReadAt: 0, readAt: () => null },
     };
     const snapshots = { status: () => overview } as unknown as Snapshots;
-    const { url } = await startHttpServer(createRoutes(snapshots, null, systemClock, logLines().secrets));
+    const { url } = await startHttpServer(
+      createRoutes(snapshots, { of: () => null }, null, systemClock, logLines().secrets),
+    );
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
-    const water = `[document.querySelector('figure').innerText, document.querySelector('.chart').ariaLabel]`;
+    const water = `[document.querySelector('figure').innerText, document.querySelector('.days').getAttribute('aria-valuetext')]`;
     const [said, read] = Object(await tab.evaluate(water));
-    expect(said).toContain('not known');
-    expect(said).not.toMatch(/\b0 L/);
-    expect(read).toBe('Water in November 2026: not known');
+    expect(said).toMatch(/^Not known today/);
+    expect(said).not.toMatch(/\b0 L|[Aa]verage/);
+    expect(read).toMatch(/^Mon,? 2 Nov: no figure$/);
+    expect(await text(tab)).toContain('No leaks, water on.');
   });
 
   it('says without its script where the same can be read', async () => {
@@ -375,7 +461,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const tab = await openTab(`${url}/`, { ...desktop, isScriptOff: true });
     // The words are there before the style is.
     await waitInTab(tab, `document.readyState === 'complete' && document.querySelector('noscript a')`);
-    expect(await text(tab)).toContain('This page needs its script');
+    expect(await text(tab)).toContain('This page needs JavaScript');
     expect(await text(tab)).not.toContain('Connecting');
     expect(await tab.evaluate(`document.querySelector('.dot').checkVisibility()`)).toBe(false);
   });

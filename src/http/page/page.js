@@ -1,5 +1,6 @@
 // The status page: shows the document of status.json, and goes on showing it as events bring it anew. Words of the cloud
-// become text and nothing else; nothing is sent but GET.
+// become text and nothing else; nothing is sent but GET. All texts come from the table of texts.ts.
+import { language, texts } from './texts.js';
 
 /** The bridge says something every 5 seconds; a longer silence is a lost connection. */
 const silenceMs = 12_000;
@@ -11,60 +12,75 @@ const askEveryMs = 5_000;
 const seldomMs = 60_000;
 const soonMs = 5_000;
 
-const page = location.search;
+/** With fewer hubs and valves nobody needs to search. */
+const fewDevices = 20;
+
 const at = (id) => document.getElementById(id);
 
 // ---- words ------------------------------------------------------------------------------------------------------
 
-const figure = (value, digits) => value.toLocaleString(undefined, { maximumFractionDigits: digits });
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const some = (count, one, several = `${one}s`) => `${count} ${count === 1 ? one : several}`;
+const plurals = new Intl.PluralRules(language);
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const moreExact = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+const listed = new Intl.ListFormat(language, { type: 'unit' });
+// Dates of usage are those of the property, wherever the reader is.
+const dayName = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+const weekdayLetter = new Intl.DateTimeFormat(undefined, { weekday: 'narrow', timeZone: 'UTC' });
+const monthName = new Intl.DateTimeFormat(undefined, { month: 'long', timeZone: 'UTC' });
 
-const named = (name) => name || 'without a name';
+const number = (value, digits = 0) => value.toLocaleString(undefined, { maximumFractionDigits: digits });
+const litres = (value) => number(value, value < 10 ? 1 : 0);
 
-const statusWords = {
-  ok: 'Everything works',
-  degraded: 'Not all is well',
-  cloud_unreachable: 'The cloud is unreachable',
-  auth_failed: 'The cloud rejects the sign-in',
-};
+/** A text with its gaps filled. A name that somebody has given is put in as it is. */
+function say(key, values = {}) {
+  const row = texts[key];
+  const text = typeof row === 'string' ? row : (row[plurals.select(values.count)] ?? row.other);
+  return text.replace(/\{(\w+)\}/g, (_, gap) => inWords(gap, values));
+}
 
-const pollWords = { pressure_tests: 'pressure tests' };
+function inWords(gap, values) {
+  const value = values[gap];
+  if (gap === 'name' && value === null) return alertName(values);
+  if (gap === 'at') return timeOrDate(value);
+  if (gap === 'litres') return litres(value);
+  return typeof value === 'number' ? number(value, 2) : value || texts.unnamed;
+}
 
-/** What the first reading brings, as a householder calls it. */
-const firstReadWords = {
-  signals: 'hubs',
-  sonics: 'valves',
-  incidents: 'open incidents',
-  telemetry: 'measurements',
-  usage: 'water usage',
-  ...pollWords,
-};
+const alertName = ({ name, type }) =>
+  name ?? (type === null ? texts.unknown_alert : `${texts.unknown_alert} (${type})`);
 
-const sentence = (words) => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+function timeOrDate(ms) {
+  const isToday = new Date(ms).toDateString() === new Date(serverNow()).toDateString();
+  return (isToday ? timeOnly : day).format(ms);
+}
 
 /** How long ago, in the largest unit that fits. */
 function ago(ms) {
   const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h ago`;
-  return `${Math.floor(seconds / 86_400)} days ago`;
+  if (seconds < 60) return say('seconds_ago', { count: seconds });
+  if (seconds < 3_600) return say('minutes_ago', { count: Math.floor(seconds / 60) });
+  if (seconds < 172_800) return say('hours_ago', { count: Math.floor(seconds / 3_600) });
+  return say('days_ago', { count: Math.floor(seconds / 86_400) });
 }
 
 // ---- elements ---------------------------------------------------------------------------------------------------
 
 /** An element with its attributes and what is in it: texts and elements; what is null is left out. */
 function make(name, attributes, ...children) {
-  const isDrawn = ['svg', 'rect', 'path', 'circle', 'title'].includes(name);
+  const isDrawn = ['svg', 'rect', 'path', 'title'].includes(name);
   const element = isDrawn
     ? document.createElementNS('http://www.w3.org/2000/svg', name)
     : document.createElement(name);
   for (const [key, value] of Object.entries(attributes ?? {})) {
     if (value !== null && value !== undefined) element.setAttribute(key, value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -75,10 +91,10 @@ function draw(place, data, render) {
   const text = JSON.stringify(data);
   if (drawn.get(place) === text) return;
   drawn.set(place, text);
-  place.replaceChildren(...render(data));
+  place.replaceChildren(...render(data, place).filter((child) => child !== null));
 }
 
-/** As many children as there are data, each drawn from its own: what can be unfolded stays as it is. */
+/** As many children as there are data, each drawn from its own: what is around one that changes stays as it is. */
 function drawEach(place, data, create, drawOne) {
   while (place.children.length > data.length) place.lastChild.remove();
   while (place.children.length < data.length) place.append(create());
@@ -86,398 +102,547 @@ function drawEach(place, data, create, drawOne) {
 }
 
 /** A moment, and how long ago it was; `refresh` keeps that true. */
-function moment(ms, isAgeOnly = false) {
-  const words = make('span', { 'data-at': ms });
-  const element = make('time', { datetime: new Date(ms).toISOString(), title: clock.format(ms) });
-  element.append(...(isAgeOnly ? [words] : [timeOrDate(ms), ', ', words]));
-  return element;
+function moment(ms) {
+  const words = make('span', { 'data-at': ms }, ago(serverNow() - ms));
+  return make('time', { datetime: new Date(ms).toISOString(), title: moreExact.format(ms) }, words);
 }
 
-function timeOrDate(ms) {
-  const isToday = new Date(ms).toDateString() === new Date(serverNow()).toDateString();
-  return (isToday ? timeOnly : clock).format(ms);
+/** What is written again is read out again. */
+function write(place, words) {
+  if (place.textContent !== words) place.textContent = words;
 }
 
-// ---- the parts --------------------------------------------------------------------------------------------------
+// ---- the headline -----------------------------------------------------------------------------------------------
 
-/** The two sides that are down: what each is called, how it is, and since when. */
-function sidesDown({ health, cloud, broker, startedAt }) {
-  const cloudWords = { cloud_unreachable: 'unreachable', auth_failed: 'sign-in rejected' };
-  return [
-    ['Cloud', cloud, cloudWords[health.status] ?? 'no fresh data'],
-    ['MQTT broker', broker, 'offline'],
-  ]
-    .filter(([, { status }]) => status === 'down')
-    .map(([name, { workedAt }, words]) => ({ name, words, since: workedAt ?? startedAt }));
-}
-
-function noticeText(status) {
-  const { health, cloud } = status;
-  return sidesDown(status)
-    .map(({ name, since }) => {
-      if (name !== 'Cloud') {
-        return `No connection to the MQTT broker since ${timeOrDate(since)}. Home Assistant gets no updates.`;
-      }
-      const words = {
-        cloud_unreachable: 'No connection to the cloud.',
-        auth_failed: 'The cloud rejects the sign-in.',
-      };
-      const data =
-        cloud.workedAt === null
-          ? 'Valves and incidents were not read yet.'
-          : `Showing data from ${timeOrDate(since)}.`;
-      return `${words[health.status] ?? 'No fresh data from the cloud.'} ${data}`;
-    })
-    .join(' ');
-}
-
-function loadingParts({ polls, progress }) {
-  const words = ({ slice, records, isPending }) => {
-    const name = firstReadWords[slice] ?? slice;
-    if (!isPending) return records === null ? name : `${name} (${figure(records, 0)})`;
-    const { read, total } = progress.find((each) => each.slice === slice) ?? { read: 0, total: null };
-    if (read === 0) return name;
-    const of = total === null ? '' : ` of ${figure(Math.max(read, total), 0)}`;
-    return `${name} (${figure(read, 0)}${of})`;
-  };
-  const done = polls.filter(({ isPending }) => !isPending).map(words);
-  const open = polls.filter(({ isPending }) => isPending).map(words);
-  return [
-    make('strong', null, 'Loading: reading your account for the first time.'),
-    done.length > 0 ? ` Read: ${done.join(', ')}.` : ' Nothing is complete yet.',
-    ` To be read: ${open.join(', ')}.`,
-  ];
-}
-
-function overview(status) {
-  const { health, cloud, broker, valves, incidents, isWhole, isLoading } = status;
-  const down = sidesDown(status);
-  const half = (name, { status: stage, reason }) => {
-    const side = down.find((each) => each.name === name);
-    if (side) return tile(name, sentence(side.words).slice(0, -1), sinceWords(side, reason), true);
-    // The reason says that it is connected too.
-    const isConnected = stage !== 'connecting';
-    return tile(name, isConnected ? 'Connected' : 'Connecting …', reason?.replace('Connected, ', ''), false);
-  };
-  const isStarting = isLoading || health.status === null || cloud.status !== 'up' || broker.status !== 'up';
-  const isWell = health.status === 'ok' && !isStarting;
-  const isBad = down.length > 0 || (!isWell && !isStarting);
-  const bridgeWords = isBad
-    ? health.status === 'ok'
-      ? statusWords.degraded
-      : (statusWords[health.status] ?? statusWords.degraded)
-    : 'Loading …';
-  const known = ['open', 'opening', 'closing', 'closed'].filter((valve) => valves[valve] > 0);
-  const positions = known.flatMap((valve, index) => [
-    index === 0 ? '' : ' · ',
-    make('span', { class: 'whole' }, `${valves[valve]} ${valve}`),
-  ]);
-  const isUnsure = valves.unknown > 0;
-  const unknown = isUnsure ? `${valves.unknown} not known at present` : null;
-  return [
-    tile('Bridge', isWell ? statusWords.ok : bridgeWords, health.reason, isBad),
-    half('Cloud', cloud),
-    half('MQTT broker', broker),
-    tile(
-      'Valves',
-      known.length > 0 ? positions : isUnsure ? 'Unknown' : isWhole ? 'None' : notYet(status),
-      unknown,
-      isUnsure && known.length === 0,
-    ),
-    tile(
-      'Open incidents',
-      incidents.inAll > 0 ? String(incidents.inAll) : incidents.areKnown ? 'None' : notYet(status),
-      incidents.areKnown ? null : incidentDoubt(status),
-      incidents.inAll > 0 || !(incidents.areKnown || isLoading),
-    ),
-  ];
-}
-
-/** What is missing is not read yet, or unknown. */
-const notYet = ({ isLoading }) => (isLoading ? 'Not read yet' : 'Unknown');
-
-function sinceWords({ since }, reason) {
-  return [...(reason === null ? [] : [reason, make('br')]), 'Since ', moment(since)];
-}
-
-/** Why there may be other incidents than those shown; null where it goes without saying. */
-function incidentDoubt({ incidents: { readAt, inAll }, cloud, isLoading }) {
-  if (readAt === null) return isLoading ? null : 'They were not read yet';
-  if (cloud.status !== 'down') return 'There may be more: not all of them could be read';
-  return [inAll > 0 ? 'Last read ' : 'There was none when last read, ', moment(readAt)];
-}
-
-function tile(name, value, reason, isBad) {
-  const detail = reason ? make('dd', { class: 'faint' }, ...[reason].flat()) : null;
-  return make(
-    'div',
-    { class: isBad ? 'bad' : null },
-    make('dt', null, name),
-    make('dd', { class: 'value' }, ...[value].flat()),
-    detail,
-  );
-}
-
-function incidentList(status) {
-  const { areKnown, inAll, newest } = status.incidents;
-  if (inAll === 0) {
-    const doubt = incidentDoubt(status);
-    const unknown = [`${notYet(status)}. `, ...(doubt === null ? [] : [doubt].flat())];
-    return [make('p', { class: 'faint' }, ...(areKnown ? ['None.'] : unknown))];
-  }
-  const rows = newest.map(({ name, type, severity, property, device, since }) => {
-    const sinceMs = Date.parse(since ?? '');
-    const where = [property, device]
-      .filter((each) => each !== null)
-      .map(named)
-      .join(' · ');
-    return make(
-      'li',
-      { class: 'incident' },
-      make('strong', null, name ?? `Unknown incident${type === null ? '' : ` (${type})`}`),
-      severity ? `, severity ${severity}` : null,
-      make('p', null, where || 'where is not known'),
-      make('p', { class: 'faint' }, Number.isNaN(sinceMs) ? 'since when is not known' : moment(sinceMs)),
-    );
-  });
-  const rest = inAll - newest.length;
-  return [
-    make('ul', { class: 'incidents' }, ...rows),
-    rest > 0 ? make('p', { class: 'faint' }, `… and ${rest} older, which are not shown here`) : '',
-  ];
-}
-
-const emptyCard = () => make('article', { class: 'card' }, make('div'), make('div'));
-
-function drawCard(card, { usage, ...home }) {
-  draw(card.firstChild, home, propertyParts);
-  drawEach(card.lastChild, usage, emptyWater, drawWater);
-}
-
-/** What is known of the whole, for a property of which something may not be read yet. */
-function cardData(home, { isWhole, isLoading, polls }) {
-  const isPending = (list) => polls.some(({ slice, isPending: isOpen }) => slice === list && isOpen);
-  const arePlacesPending = isPending('properties');
-  return { ...home, isWhole, isLoading, arePlacesPending, areHubsPending: isPending('signals') };
-}
-
-function propertyParts(home) {
-  const { name, hubs, sonics, hubsInAll, sonicsInAll, isWhole, isLoading, arePlacesPending } = home;
-  const noValveWords = isWhole ? 'No valve.' : isLoading ? 'Valves: not read yet.' : 'Valves: unknown.';
-  const elsewhere = [
-    ['hub', hubsInAll - hubs.length],
-    ['valve', sonicsInAll - sonics.length],
-  ].flatMap(([what, count]) => (count > 0 ? some(count, what) : []));
-  return [
-    make(
-      'h3',
-      null,
-      name === null ? (arePlacesPending ? 'Property not read yet' : 'Unassigned devices') : named(name),
-    ),
-    incidentCount(home),
-    ...hubs.map(({ name: hub, isConnected }) => {
-      const words = isConnected === null ? 'unknown' : isConnected ? 'connected' : 'disconnected';
-      return make('p', { class: isConnected === false ? 'low' : 'faint' }, `Hub ${named(hub)}: ${words}`);
-    }),
-    sonics.length > 0
-      ? make('ul', { class: 'valves' }, ...sonics.map((sonic) => sonicRow(sonic, home)))
-      : null,
-    sonicsInAll === 0 ? make('p', { class: 'faint' }, noValveWords) : null,
-    elsewhere.length > 0
-      ? make('p', { class: 'faint' }, `${elsewhere.join(' and ')} of it on other pages`)
-      : null,
-  ].filter(Boolean);
-}
-
-/** How many incidents are open in a property, and when that was, if it is not the present. */
-function incidentCount({ openIncidents, areIncidentsKnown, incidentsReadAt }) {
-  if (!openIncidents) return null;
-  const count = some(openIncidents, 'open incident');
-  if (incidentsReadAt !== null) {
-    return make('p', { class: 'low' }, `${count} (last read `, moment(incidentsReadAt), ')');
-  }
-  return make('p', { class: 'low' }, areIncidentsKnown ? count : `At least ${count}`);
-}
-
-function sonicRow(sonic, { areHubsPending }) {
-  const { name, battery, flowLMin, pressureBar, temperatureC, readAt, doubt, word } = sonic;
-  const readings = [
-    flowLMin === null ? null : `${figure(flowLMin, 1)} L/min`,
-    pressureBar === null ? null : `${figure(pressureBar, 2)} bar`,
-    temperatureC === null ? null : `${figure(temperatureC, 1)} °C`,
-  ];
-  const power = battery === 'external_power_supply' ? 'external power' : battery && `battery ${battery}`;
-  const unsure = areHubsPending ? 'Hub not read yet' : 'Possibly offline';
-  const doubts = { old: readAt === null ? 'No update' : 'No update since ', unreachable: 'Offline', unsure };
-  const details = [
-    word === null ? null : word.replaceAll('_', ' '),
-    doubt === null ? null : make('span', null, doubts[doubt], readAt === null ? null : moment(readAt)),
-    ...readings,
-    power ? make('span', { class: battery === 'low' ? 'low' : null }, power) : null,
-  ].filter((detail) => detail !== null);
-  const separated = details.flatMap((detail, index) => (index === 0 ? [detail] : [' · ', detail]));
-  return make(
-    'li',
-    null,
-    make('span', null, named(name)),
-    valvePill(sonic),
-    details.length > 0 ? make('p', { class: 'faint' }, ...separated) : null,
-  );
-}
-
-const strokes = {
-  open: 'M1 8h14M11 4l4 4-4 4',
-  closed: 'M8 2a6 6 0 1 0 0 12a6 6 0 0 0 0-12M5 8h6',
-  opening: 'M8 2a6 6 0 1 1-6 6',
-  closing: 'M8 2a6 6 0 1 1-6 6',
-  unknown: 'M5 5.5a3 3 0 1 1 4.5 2.6Q8 9 8 10.5M8 14v0',
+const marks = {
+  good: 'M23 39l7 7 12-13',
+  moving: 'M22 40h0M32 40h0M42 40h0',
+  unknown: 'M26 35a6 6 0 1 1 9 5q-3 2-3 4M32 50v0',
 };
 
-/** What the valve is; and of what nobody knows at present, what it was. */
-function valvePill({ valve, doubt }) {
-  const isKnown = valve !== null && doubt === null;
-  const looks = { open: 'is-open', closed: 'is-closed', opening: 'is-moving', closing: 'is-moving' };
-  const words = valve === null ? 'unknown' : isKnown ? valve : `was ${valve}`;
-  const shape = make('path', { d: strokes[valve ?? 'unknown'] });
-  return make(
-    'span',
-    { class: `valve ${isKnown ? looks[valve] : 'is-unsure'}` },
-    make('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, shape),
-    make('span', { class: isKnown ? 'position' : null }, words),
-  );
+/** While the bridge is not to be reached, nothing is said of the present. */
+function headline() {
+  if (shown === null) {
+    const words = isLost ? say('no_bridge') : '';
+    return { tone: 'unknown', words, details: '' };
+  }
+  const { tone, sentences, details } = shown.headline;
+  const join = (parts) => parts.map(({ text, values }) => say(text, values)).join(' ');
+  if (!isLost) return { tone, words: join(sentences), details: join(details) };
+  const before = say('lost_before', { at: heard.server, sentences: join(sentences) });
+  return { tone: 'unknown', words: say('lost_headline'), details: before };
 }
 
-const emptyWater = () =>
-  make(
-    'div',
-    null,
-    make('figure'),
-    make('details', null, make('summary', null, 'Figures by day'), make('ul', { class: 'figures' })),
-  );
-
-function drawWater(place, usage) {
-  draw(place.firstChild, usage, chartParts);
-  draw(place.querySelector('.figures'), usage, figureRows);
+function showHeadline() {
+  const { tone, words, details } = headline();
+  at('hero').dataset.tone = tone;
+  at('mark').setAttribute('d', marks[tone] ?? 'M32 26v14M32 48v0');
+  write(at('headline'), words);
+  write(at('details'), details);
+  document.title = words === '' ? 'sonic2mqtt' : `${words} – sonic2mqtt`;
+  const icon = shown === null ? 'icon.svg' : `icon-${tone}.svg`;
+  if (at('icon').getAttribute('href') !== icon) at('icon').setAttribute('href', icon);
 }
 
-const dayOf = (month, index) => `${month}-${String(index + 1).padStart(2, '0')}`;
+// ---- loading ----------------------------------------------------------------------------------------------------
 
-function dayWords({ days, incompleteDays }, index) {
-  if (days[index] === null) return 'no figure';
-  return `${incompleteDays.includes(index + 1) ? 'at least ' : ''}${figure(days[index], 1)} L`;
+function showLoading() {
+  const isLoading = shown?.isLoading === true && !isLost;
+  at('loading').hidden = !isLoading;
+  const isBare = shown === null ? !isLost : isLoading && shown.properties.length === 0;
+  at('skeleton').hidden = !isBare;
+  if (!isLoading) return;
+  const { polls, progress } = shown;
+  const parts = polls.map(({ slice, isPending }) => {
+    const { read = 0, total = null } = progress.find((each) => each.slice === slice) ?? {};
+    const share = isPending ? (total ? Math.min(1, read / total) : 0) : 1;
+    return { name: texts[`data_${slice}`] ?? slice, isPending, read, total, share };
+  });
+  at('progress').value = parts.reduce((sum, { share }) => sum + share, 0) / parts.length;
+  const open = parts
+    .filter(({ isPending }) => isPending)
+    .map(({ name, read, total }) => {
+      if (read === 0) return name;
+      const values = { name, count: read, of: Math.max(read, total) };
+      return say(total === null ? 'read_count' : 'read_of', values);
+    });
+  write(at('loading-words'), say('still_to_read', { list: listed.format(open) }));
 }
 
-function figureRows(usage) {
-  return usage.days.map((_, index) =>
+// ---- alerts -----------------------------------------------------------------------------------------------------
+
+function alertItems({ alerts, alertsInAll }) {
+  if (alerts.length === 0) return null;
+  const items = alerts.map(({ name, type, urgency, at: since }) =>
     make(
       'li',
-      null,
-      make('span', null, dayOf(usage.month, index).slice(5)),
-      make('span', null, dayWords(usage, index)),
+      { class: 'alert', 'data-tone': urgency },
+      make('strong', null, alertName({ name, type })),
+      since === null ? null : [' ', say('since', { at: since })],
+      make('p', null, texts[`advice_${type}`] ?? texts.advice_other),
     ),
+  );
+  const rest = alertsInAll - alerts.length;
+  const more = rest > 0 ? make('li', { class: 'faint' }, say('older_alerts', { count: rest })) : null;
+  return make('ul', { class: 'alerts' }, items, more);
+}
+
+function unplacedParts(unplaced) {
+  const items = alertItems(unplaced);
+  return items === null
+    ? []
+    : [make('article', { class: 'card' }, make('h2', null, texts.unplaced_alerts), items)];
+}
+
+// ---- valves -----------------------------------------------------------------------------------------------------
+
+const strokes = {
+  closed: 'M3 13L13 3',
+  moving: 'M8 4v4l3 2',
+  unknown: 'M6 6.5a2 2 0 1 1 2.6 2Q8 9 8 10M8 12.4v0',
+};
+
+/** How a valve is shown. Of what nobody knows at present it is said what it was. */
+function positionOf({ valve, doubt, word }) {
+  const isUnsure = doubt !== null || isLost;
+  if (!isUnsure && word === 'pressure_test') return { look: 'moving', words: texts.valve_state_testing };
+  if (!isUnsure && word === 'faulty') return { look: 'faulty', words: texts.valve_state_faulty };
+  if (valve === null) return { look: 'unsure', words: texts.valve_state_unknown };
+  if (isUnsure) return { look: 'unsure', words: texts[`was_${valve}`] };
+  const isMoving = valve === 'opening' || valve === 'closing';
+  return {
+    look: isMoving ? 'moving' : valve,
+    words: texts[isMoving ? `valve_${valve}_now` : `valve_${valve}`],
+  };
+}
+
+function valveState(sonic) {
+  const { valve } = sonic;
+  const { look, words } = positionOf(sonic);
+  const mark = valve === null ? strokes.unknown : strokes[look];
+  return make(
+    'span',
+    { class: `valve is-${look}` },
+    make(
+      'svg',
+      { viewBox: '0 0 16 16', 'aria-hidden': 'true' },
+      make('path', { class: 'body', d: 'M8 1c3 3.7 5 6.2 5 9a5 5 0 0 1-10 0c0-2.800 2-5.300 5-9z' }),
+      mark === undefined ? null : make('path', { class: 'mark', d: mark }),
+    ),
+    words,
   );
 }
 
-function chartParts(usage) {
-  const { sonic, month, days, incompleteDays, litres, isFresh } = usage;
-  const [year, number] = month.split('-').map(Number);
-  const length = new Date(Date.UTC(year, number, 0)).getUTCDate();
-  const name = new Date(year, number - 1, 1).toLocaleDateString(undefined, {
-    month: 'long',
-    year: 'numeric',
-  });
-  const most = Math.max(...days.map((day) => day ?? 0));
-  const isWhole = !days.includes(null) && incompleteDays.length === 0;
-  const total = litres === null ? 'not known' : `${isWhole ? '' : 'at least '}${figure(litres, 0)} L`;
-  const tallest = litres === null ? '' : `peak ${figure(most, 1)} L`;
-  const bars = days.map((value, index) => {
-    const height = value === null ? 100 : most === 0 ? 0 : (value / most) * 100;
-    const kind = value === null ? 'nobody-knows' : incompleteDays.includes(index + 1) ? 'incomplete' : null;
-    // A day without water has a line of its own; one that nobody knows is an empty frame.
-    const shown = Math.max(height, 2);
-    const shape = { class: kind, x: index * 10 + 1.5, width: 7, y: 100 - shown, height: shown };
-    return make('rect', shape, make('title', null, `${dayOf(month, index)}: ${dayWords(usage, index)}`));
-  });
-  const label = `Water in ${name}: ${[total, tallest].filter(Boolean).join(', ')}`;
-  return [
-    make(
-      'figcaption',
-      null,
-      make('span', null, `Water in ${name}${sonic === null ? '' : `, ${named(sonic)}`}`),
-      make('strong', null, total),
-    ),
+function doubtWords({ doubt, readAt }, areHubsPending) {
+  if (doubt === null) return null;
+  if (doubt === 'unreachable') return texts.offline;
+  if (doubt === 'unsure') return areHubsPending ? texts.hub_unread : texts.maybe_offline;
+  return readAt === null ? texts.no_update : [say('no_update_since', { at: readAt }), ', ', moment(readAt)];
+}
+
+function flowWords({ flowLMin }) {
+  if (flowLMin === null) return null;
+  if (flowLMin === 0) return texts.no_flow;
+  return make(
+    'span',
+    { class: 'flowing' },
     make(
       'svg',
-      {
-        class: 'chart',
-        role: 'img',
-        'aria-label': label,
-        viewBox: `0 0 ${length * 10} 100`,
-        preserveAspectRatio: 'none',
-      },
-      ...bars,
+      { viewBox: '0 0 24 12', 'aria-hidden': 'true' },
+      make('path', { d: 'M-12 6q3-5 6 0t6 0t6 0t6 0t6 0t6 0t6 0t6 0' }),
     ),
+    say('flow', { figure: number(flowLMin, 1) }),
+  );
+}
+
+/** The flow of the last day, a bar for each half hour; nothing where none was measured. */
+function spark({ flowDay }) {
+  if (flowDay === null) return null;
+  const { peaks } = flowDay;
+  const from = 48 - peaks.length;
+  const most = Math.max(...peaks.map((peak) => peak ?? 0));
+  const x = (index) => (from + index) * 2 + 1;
+  const known = peaks.flatMap((peak, index) => (peak === null ? [] : `M${x(index) - 1} 23.500h2`)).join('');
+  const bars = peaks
+    .flatMap((peak, index) => (peak ? `M${x(index)} 23V${(22 - (peak / most) * 20).toFixed(1)}` : []))
+    .join('');
+  const label = say('flow_of_day', { figure: number(most, 1) });
+  return make(
+    'svg',
+    { class: 'spark', viewBox: '0 0 96 24', role: 'img', 'aria-label': label },
+    make('title', null, label),
+    make('path', { class: 'base', d: known }),
+    make('path', { d: bars }),
+  );
+}
+
+/** Parts with dots between them. */
+const dotted = (parts) =>
+  parts
+    .filter((part) => part !== null && part !== undefined)
+    .flatMap((part, index) => (index === 0 ? [part] : [' · ', part]))
+    .flat();
+
+function valveParts({ sonic, areHubsPending }, row) {
+  const { name, battery, pressureBar, temperatureC, word, todayL } = sonic;
+  const isWord = word !== null && !['pressure_test', 'faulty'].includes(word);
+  const lines = [
+    [
+      doubtWords(sonic, areHubsPending),
+      isWord ? say('cloud_word', { word }) : null,
+      flowWords(sonic),
+      todayL === null ? null : say('litres_today', { litres: todayL }),
+    ],
+    [
+      pressureBar === null ? null : say('bar', { figure: number(pressureBar, 1) }),
+      temperatureC === null ? null : say('degrees', { figure: number(temperatureC, 1) }),
+      battery === null
+        ? null
+        : make('span', { class: battery === 'low' ? 'low' : null }, texts[`battery_${battery}`] ?? battery),
+    ],
+  ].map(dotted);
+  row.classList.toggle('has-alert', sonic.alerts.length > 0);
+  return [
+    make('h3', null, name || texts.unnamed),
+    valveState(sonic),
+    make('p', { class: 'figures' }, lines[0]),
+    spark(sonic),
+    lines[1].length === 0 ? null : make('p', { class: 'faint' }, lines[1]),
+    alertItems(sonic),
+  ];
+}
+
+function hubParts(hub) {
+  const { name, isConnected } = hub;
+  const words =
+    isConnected === null || isLost ? 'hub_unknown' : isConnected ? 'hub_connected' : 'hub_disconnected';
+  return [
+    make('p', { class: words === 'hub_disconnected' ? 'low' : 'faint' }, say(words, { place: name })),
+    alertItems(hub),
+  ];
+}
+
+// ---- properties -------------------------------------------------------------------------------------------------
+
+const emptyCard = () =>
+  make(
+    'article',
+    { class: 'card' },
     make(
       'div',
-      { class: 'days', 'aria-hidden': 'true' },
-      make('span', null, '1'),
-      make('span', null, tallest),
-      make('span', null, String(length)),
+      { class: 'devices' },
+      make('div'),
+      make('ul', { class: 'valves' }),
+      make('ul', { class: 'hubs' }),
     ),
-    isFresh ? '' : make('p', { class: 'faint' }, 'Today is not complete: usage could not be read lately'),
+    make('div', { class: 'waters' }),
+  );
+
+function drawCard(card, { home, status }) {
+  const { name, sonics, hubs, usage, alerts, alertsInAll, hubsInAll, sonicsInAll } = home;
+  const isPending = (list) => status.polls.some(({ slice, isPending: isOpen }) => slice === list && isOpen);
+  const [devices, waters] = card.children;
+  const [head, valves, hubList] = devices.children;
+  const { isWhole, isLoading } = status;
+  const isCut = hubs.length < hubsInAll || sonics.length < sonicsInAll;
+  const arePlacesPending = isPending('properties');
+  draw(
+    head,
+    { name, alerts, alertsInAll, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending },
+    headParts,
+  );
+  const areHubsPending = isPending('signals');
+  drawEach(
+    valves,
+    sonics,
+    () => make('li'),
+    (row, sonic) => draw(row, { sonic, areHubsPending, isLost }, valveParts),
+  );
+  drawEach(
+    hubList,
+    hubs,
+    () => make('li'),
+    (row, hub) => draw(row, { ...hub, isLost }, hubParts),
+  );
+  drawEach(waters, usage, emptyWater, drawWater);
+}
+
+function headParts(home) {
+  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending } = home;
+  const nameless = arePlacesPending ? texts.property_unread : texts.unassigned;
+  const noValve = isWhole ? texts.no_valve_here : isLoading ? texts.valves_unread : texts.valves_not_known;
+  return [
+    make('h2', null, name === null ? nameless : name || texts.unnamed),
+    isCut ? make('p', { class: 'faint' }, texts.on_other_pages) : null,
+    alertItems(home),
+    sonicsInAll === 0 ? make('p', { class: 'faint' }, noValve) : null,
   ];
+}
+
+// ---- water ------------------------------------------------------------------------------------------------------
+
+const emptyWater = () =>
+  make('figure', { class: 'water' }, make('figcaption'), make('div', { class: 'month' }));
+
+function drawWater(place, usage) {
+  draw(place.firstChild, usage, waterParts);
+  draw(place.lastChild, usage, monthParts);
+}
+
+const dateOf = ({ today, days }, index) => Date.parse(today) - (days.length - 1 - index) * 86_400_000;
+
+function waterParts({
+  sonic,
+  today,
+  days,
+  averageL,
+  averageDays,
+  monthL,
+  isMonthWhole,
+  isFresh,
+  incompleteDays,
+}) {
+  const last = days.at(-1);
+  const isPartial = incompleteDays.includes(days.length - 1) || !isFresh;
+  const words =
+    last === null ? texts.not_known : say(isPartial ? 'at_least_litres' : 'litres', { litres: last });
+  const average =
+    averageL === null
+      ? null
+      : say(averageDays === 7 ? 'average_of_week' : 'average', { litres: averageL, count: averageDays });
+  const month = monthL === null ? null : { month: monthName.format(Date.parse(today)), litres: monthL };
+  return [
+    sonic === null ? null : make('p', { class: 'faint' }, say('water_of', { place: sonic })),
+    make('p', { class: 'today' }, make('strong', null, words), ` ${texts.today}`),
+    averageL === null || last === null ? null : gauge(last, averageL),
+    average === null ? null : make('p', { class: 'faint' }, average),
+    month === null
+      ? null
+      : make('p', { class: 'faint' }, say(isMonthWhole ? 'month_so_far' : 'month_at_least', month)),
+    isFresh ? null : make('p', { class: 'low' }, texts.today_missing),
+  ];
+}
+
+/** Today as a part of the average, whose end is marked. */
+function gauge(today, average) {
+  const most = Math.max(today, average, 1);
+  return make(
+    'svg',
+    { class: 'gauge', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    make('rect', { class: 'track', width: (average / most) * 100, height: 8 }),
+    make('rect', { width: (today / most) * 100, height: 8 }),
+    today > average ? make('rect', { class: 'end', x: (average / most) * 100, width: 0.7, height: 8 }) : null,
+  );
+}
+
+/** A month of days. One is chosen by a tap, a mouse or the arrow keys, and told in words: today at first. */
+function monthParts(usage, place) {
+  const { days, incompleteDays, averageL } = usage;
+  const length = days.length;
+  const most = Math.max(1, ...days.map((litresOfDay) => litresOfDay ?? 0), averageL ?? 0);
+  const words = (index) => {
+    const name = dayName.format(dateOf(usage, index));
+    const value = days[index];
+    const isPartial = incompleteDays.includes(index);
+    const water =
+      value === null ? texts.no_figure : say(isPartial ? 'at_least_litres' : 'litres', { litres: value });
+    return say('day_figure', { day: name, water });
+  };
+  const bars = days.map((value, index) => {
+    const height = value === null ? 3 : Math.max(2, (value / most) * 96);
+    const kind = value === null ? 'nobody-knows' : incompleteDays.includes(index) ? 'incomplete' : null;
+    return make('rect', { class: kind, x: index * 10 + 1.5, width: 7, y: 100 - height, height, rx: 1.5 });
+  });
+  const line = averageL === null ? null : 100 - (averageL / most) * 96;
+  const average = line === null ? null : make('path', { class: 'average', d: `M0 ${line}H${length * 10}` });
+  const chart = make(
+    'svg',
+    { class: 'chart', viewBox: `0 0 ${length * 10} 100`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    bars,
+    average,
+  );
+  const letters = days.map((_, index) => {
+    const date = new Date(dateOf(usage, index));
+    const isWeekend = [0, 6].includes(date.getUTCDay());
+    return make('span', { class: isWeekend ? 'weekend' : null }, weekdayLetter.format(date));
+  });
+  const week = make('div', { class: 'weekdays', 'aria-hidden': 'true' }, letters);
+  const chosen = make('p', { class: 'chosen' });
+  const slider = make(
+    'div',
+    {
+      ...{ class: 'days', tabindex: 0, role: 'slider', 'aria-label': texts.litres_by_day },
+      ...{ 'aria-valuemin': 1, 'aria-valuemax': length },
+    },
+    chart,
+    week,
+  );
+  const choose = (index) => {
+    place.dataset.chosen = length - 1 - index;
+    for (const parts of [bars, letters])
+      for (const [each, part] of parts.entries()) part.classList.toggle('is-chosen', each === index);
+    write(chosen, words(index));
+    slider.setAttribute('aria-valuenow', index + 1);
+    slider.setAttribute('aria-valuetext', words(index));
+  };
+  const clamp = (index) => Math.max(0, Math.min(length - 1, index));
+  const point = ({ clientX }) => {
+    const { left, width } = slider.getBoundingClientRect();
+    choose(clamp(Math.floor(((clientX - left) / width) * length)));
+  };
+  slider.addEventListener('pointerdown', point);
+  slider.addEventListener('pointermove', (event) => {
+    if (event.pointerType === 'mouse' || event.buttons > 0) point(event);
+  });
+  slider.addEventListener('keydown', (event) => {
+    const now = Number(slider.getAttribute('aria-valuenow')) - 1;
+    const next = {
+      ArrowLeft: now - 1,
+      ArrowDown: now - 1,
+      ArrowRight: now + 1,
+      ArrowUp: now + 1,
+      Home: 0,
+      End: length - 1,
+    };
+    if (!(event.key in next)) return;
+    event.preventDefault();
+    choose(clamp(next[event.key]));
+  });
+  // What somebody has chosen stays chosen while figures change.
+  choose(clamp(length - 1 - Number(place.dataset.chosen ?? 0)));
+  // Replaced while the keyboard is on it, the new one goes on from there.
+  if (place.contains(document.activeElement)) queueMicrotask(() => slider.focus());
+  return [chosen, slider];
+}
+
+// ---- connections ------------------------------------------------------------------------------------------------
+
+/** The two sides that are down, in words. */
+function sidesDown({ health, cloud, broker, startedAt }) {
+  const cloudWords = { cloud_unreachable: 'unreachable', auth_failed: 'sign_in_rejected_since' };
+  return [
+    [texts.cloud, cloud, cloudWords[health.status] ?? 'no_fresh_data'],
+    [texts.broker, broker, 'offline_since'],
+  ]
+    .filter(([, { status }]) => status === 'down')
+    .map(([name, { workedAt }, key]) => ({ name, words: say(key, { at: workedAt ?? startedAt }) }));
+}
+
+function connectionsLine(status) {
+  const down = sidesDown(status);
+  if (down.length > 0) return down.map(({ name, words }) => `${name}: ${words}`).join(' · ');
+  if (!areSidesUp(status) || status.health.status === null || status.isLoading) return texts.loading;
+  return status.health.status === 'ok' ? texts.all_connected : `${texts.bridge}: ${texts.has_problem}`;
+}
+
+const areSidesUp = ({ cloud, broker }) => cloud.status === 'up' && broker.status === 'up';
+
+function sides(status) {
+  const down = sidesDown(status);
+  const side = (name, { status: stage, reason }) => {
+    const words = down.find((each) => each.name === name)?.words;
+    const well = stage === 'connecting' ? texts.connecting : texts.connected;
+    // The reason says that it is connected too.
+    return [name, words ?? well, reason?.replace('Connected, ', '')];
+  };
+  const { health, isLoading } = status;
+  const isWell = health.status === 'ok' && areSidesUp(status) && !isLoading;
+  const isStarting = health.status === null || isLoading;
+  const own = isWell ? texts.everything_works : isStarting ? texts.loading : texts.has_problem;
+  return [
+    [texts.bridge, own, health.reason],
+    side(texts.cloud, status.cloud),
+    side(texts.broker, status.broker),
+  ].flatMap(([name, words, reason]) => [
+    make('dt', null, name),
+    make('dd', null, words, reason ? make('span', { class: 'faint' }, ` ${reason}`) : null),
+  ]);
 }
 
 function pollTable(polls) {
   const rows = polls.map(({ slice, lastSuccessAt, failure, failures, isPending }) => {
-    const again = failures > 1 ? ` (${failures} times in a row)` : '';
+    const error = failures > 1 ? say('times_in_a_row', { words: failure, count: failures }) : failure;
+    const updated = lastSuccessAt === null ? texts[isPending ? 'not_yet' : 'never'] : moment(lastSuccessAt);
     return make(
       'tr',
       null,
-      make('th', { scope: 'row' }, pollWords[slice] ?? slice),
-      make('td', null, lastSuccessAt === null ? (isPending ? 'not yet' : 'never') : moment(lastSuccessAt)),
-      make('td', { class: failure === null ? 'faint' : 'low' }, failure === null ? '–' : failure + again),
+      make('th', { scope: 'row' }, texts[`data_${slice}`] ?? slice),
+      make('td', null, updated),
+      make('td', { class: failure === null ? 'faint' : 'low' }, error ?? '–'),
     );
   });
-  const headings = ['What', 'Last success', 'What went wrong since'];
-  const head = headings.map((heading) => make('th', { scope: 'col' }, heading));
-  return [make('table', null, make('thead', null, make('tr', null, ...head)), make('tbody', null, ...rows))];
+  const head = ['data', 'last_updated', 'error'].map((key) => make('th', { scope: 'col' }, texts[key]));
+  return [make('table', null, make('thead', null, make('tr', null, head)), make('tbody', null, rows))];
 }
 
-function pageLinks({ number, of }) {
+// ---- search and pages -------------------------------------------------------------------------------------------
+
+let query = new URLSearchParams(location.search);
+
+function pageLinks({ number: page, of, query: words }) {
   if (of === 1) return [];
-  const link = (to, words) => (to < 1 || to > of ? '' : make('a', { href: `?page=${to}` }, words));
+  const link = (to, text) => {
+    if (to < 1 || to > of) return null;
+    const wanted = new URLSearchParams({ page: to, ...(words !== '' && { q: words }) });
+    return make('a', { href: `?${wanted}` }, text);
+  };
   return [
-    make('span', null, `Page ${number} of ${of}`),
-    link(number - 1, 'Previous page'),
-    link(number + 1, 'Next page'),
+    make('span', null, say('page_of', { number: page, of })),
+    link(page - 1, texts.previous_page),
+    link(page + 1, texts.next_page),
   ];
 }
 
+function showFinder({ query: words, devices, devicesInAll }) {
+  at('finder').hidden = devicesInAll <= fewDevices && words === '' && document.activeElement !== at('search');
+  write(at('found'), words === '' ? '' : say('found', { count: devices, of: devicesInAll }));
+}
+
+/** What is searched for stands in the address too, so that it can be bookmarked. */
+function search() {
+  const words = at('search').value.trim();
+  query = new URLSearchParams(words === '' ? {} : { q: words });
+  history.replaceState(null, '', words === '' ? location.pathname : `?${query}`);
+  listen();
+  void ask();
+}
+
+let searchSoon;
+at('search').setAttribute('placeholder', texts.search);
+at('search').setAttribute('aria-label', texts.search);
+at('search').value = query.get('q') ?? '';
+at('search').addEventListener('input', () => {
+  clearTimeout(searchSoon);
+  searchSoon = setTimeout(search, 250);
+});
+
+// ---- the whole --------------------------------------------------------------------------------------------------
+
 function show(status) {
   shown = status;
-  at('main').hidden = false;
-  const { health, cloud, broker, valves, incidents, isWhole, isLoading, startedAt } = status;
-  draw(at('overview'), { health, cloud, broker, valves, incidents, isWhole, isLoading, startedAt }, overview);
-  draw(at('incidents'), { incidents, cloud, isLoading }, incidentList);
-  const cards = status.properties.map((home) => cardData(home, status));
-  drawEach(at('properties'), cards, emptyCard, drawCard);
-  const isEmpty = isWhole && cards.length === 0;
-  const emptiness = status.emptiness ?? (isEmpty ? 'there is no property to show' : null);
-  at('empty').hidden = emptiness === null;
-  say(at('empty'), emptiness === null ? '' : sentence(emptiness));
-  for (const links of document.querySelectorAll('.pages')) draw(links, status.page, pageLinks);
+  draw(at('unplaced'), status.unplaced, unplacedParts);
+  showFinder(status.page);
+  const { properties, isWhole, emptiness, page } = status;
+  drawEach(
+    at('properties'),
+    properties.map((home) => ({ home, status })),
+    emptyCard,
+    drawCard,
+  );
+  at('properties').classList.toggle('is-single', properties.length === 1);
+  const isFlowing = properties.some(({ sonics }) => sonics.some(({ flowLMin }) => flowLMin > 0));
+  document.body.classList.toggle('is-flowing', isFlowing);
+  const isEmpty = isWhole && properties.length === 0;
+  const nothing = page.query !== '' && properties.length === 0 ? say('nothing_found', page) : null;
+  const sentence = emptiness && `${emptiness.charAt(0).toUpperCase()}${emptiness.slice(1)}.`;
+  const empty = nothing ?? sentence ?? (isEmpty ? texts.no_property : '');
+  at('empty').hidden = empty === '';
+  write(at('empty'), empty);
+  for (const links of document.querySelectorAll('.pages')) draw(links, page, pageLinks);
+  const { health, cloud, broker, startedAt, version, isLoading } = status;
+  draw(at('sides'), { health, cloud, broker, startedAt, isLoading }, sides);
   draw(at('polls'), status.polls, pollTable);
-  const notice = noticeText(status);
-  at('notice').hidden = notice === '';
-  say(at('notice'), notice);
-  at('loading').hidden = !isLoading;
-  draw(at('loading'), { polls: status.polls, progress: status.progress }, loadingParts);
-  draw(at('about'), [status.version, status.startedAt], () => [
-    `Version ${status.version}, running since `,
-    moment(status.startedAt),
-    '. Read-only.',
-  ]);
+  write(at('about'), say('about', { version, at: startedAt }));
 }
 
 // ---- the connection ---------------------------------------------------------------------------------------------
@@ -506,14 +671,19 @@ function serverNow() {
 /** Nothing counts as heard before it is to be seen. */
 function take({ now, status }) {
   clockAheadMs = Date.now() - now;
-  if (status) show(status);
-  heard = { ...momentNow(), server: now };
+  const wasLost = isLost;
   isLost = false;
+  const wanted = status ?? (wasLost ? shown : null);
+  if (wanted) show(wanted);
+  heard = { ...momentNow(), server: now };
 }
 
 function lose() {
+  const wasLost = isLost;
   isLost = true;
   isStreaming = false;
+  // What is shown is what was: each valve has to say so.
+  if (!wasLost && shown !== null) show(shown);
   refresh();
 }
 
@@ -521,48 +691,54 @@ function lose() {
 function refresh() {
   const now = serverNow();
   for (const words of document.querySelectorAll('[data-at]')) {
-    say(words, ago(now - Number(words.dataset.at)));
+    write(words, ago(now - Number(words.dataset.at)));
   }
   document.body.classList.toggle('is-lost', isLost);
+  showHeadline();
+  showLoading();
   at('link').dataset.state = linkState();
-  say(at('link-words'), linkWords());
-  say(at('link-age'), isLost && heard !== null ? `(${ago(msSince(heard))})` : '');
-}
-
-/** What is said again is read out again. */
-function say(place, words) {
-  if (place.textContent !== words) place.textContent = words;
+  write(at('link-words'), linkWords());
+  write(at('link-age'), isLost && heard !== null ? `(${ago(msSince(heard))})` : '');
+  at('connections').hidden = shown === null;
+  if (shown === null) return;
+  const line = isLost ? texts.no_bridge : connectionsLine(shown);
+  at('connections-line').dataset.state = isLost ? 'lost' : lineState();
+  write(at('connections-line'), line);
 }
 
 /** Live is what comes through from the cloud to this page and goes on to the broker. */
 function linkState() {
   if (isLost) return 'lost';
   if (shown === null || heard === null) return 'waiting';
-  const sides = [shown.cloud.status, shown.broker.status];
-  if (sides.includes('down')) return 'away';
-  return sides.every((status) => status === 'up') ? 'live' : 'loading';
+  const stages = [shown.cloud.status, shown.broker.status];
+  if (stages.includes('down')) return 'away';
+  return stages.every((status) => status === 'up') ? 'live' : 'loading';
+}
+
+function lineState() {
+  const state = linkState();
+  return state === 'live' && shown.health.status === 'degraded' && !shown.isLoading ? 'away' : state;
 }
 
 function linkWords() {
-  if (isLost && heard === null) return 'No connection to the bridge';
-  if (isLost) return `Connection lost. What you see is from ${timeOrDate(heard.server)}`;
-  if (heard === null) return 'Connecting …';
+  if (isLost && heard === null) return texts.no_bridge;
+  if (isLost) return say('connection_lost', { at: heard.server });
+  if (heard === null) return texts.connecting;
   const state = linkState();
-  if (state === 'loading') return 'Loading …';
-  if (state === 'away') {
-    const sides = sidesDown(shown).map(
-      ({ name, words, since }) => `${name}: ${words} since ${timeOrDate(since)}`,
-    );
-    return sides.join(' · ');
-  }
-  return isStreaming ? 'Live' : `Updates every ${askEveryMs / 1_000} s`;
+  if (state === 'loading') return texts.loading;
+  if (state === 'away') return texts.not_live;
+  return isStreaming ? texts.live : say('updates_every', { count: askEveryMs / 1_000 });
 }
+
+const wanted = () => (query.size === 0 ? '' : `?${query}`);
 
 function listen() {
   stream?.close();
   streamed = momentNow();
-  stream = new EventSource(`events${page}`);
-  const hear = ({ data }) => {
+  stream = new EventSource(`events${wanted()}`);
+  const hear = ({ data, target }) => {
+    // An answer to what was searched for before comes too late.
+    if (target !== stream) return;
     take(JSON.parse(data));
     isStreaming = true;
     hasStreamed = true;
@@ -571,7 +747,8 @@ function listen() {
   };
   stream.addEventListener('status', hear);
   stream.addEventListener('beat', hear);
-  stream.addEventListener('error', () => {
+  stream.addEventListener('error', ({ target }) => {
+    if (target !== stream) return;
     if (isStreaming) lose();
     // A bridge that has readers enough refuses one more, and answers who asks.
     else if (heard === null) void ask();
@@ -580,13 +757,13 @@ function listen() {
 
 async function ask() {
   asked = momentNow();
+  const address = `status.json${wanted()}`;
   try {
-    const answer = await fetch(`status.json${page}`, {
-      cache: 'no-store',
-      signal: AbortSignal.timeout(8_000),
-    });
+    const answer = await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(8_000) });
     if (!answer.ok) throw new Error(String(answer.status));
-    take(await answer.json());
+    const document = await answer.json();
+    if (address !== `status.json${wanted()}`) return;
+    take(document);
     refresh();
   } catch {
     if (!isStreaming) lose();

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import type { StatusSnapshot } from '../../../src/health/snapshots.ts';
 import { LiveStatus } from '../../../src/http/liveStatus.ts';
+import { pageOf } from '../../../src/http/routes.ts';
 import { devicesAPage } from '../../../src/http/status.ts';
 import { readEvents } from '../../support/eventStream.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -41,9 +42,8 @@ async function start(clock: Clock = systemClock) {
     };
   };
   const hide = (text: string) => text;
-  const live = new LiveStatus(gather, hide, clock, limits);
+  const live = new LiveStatus(gather, { of: () => null }, hide, clock, limits);
   const methods = ['GET'];
-  const pageOf = ({ searchParams }: URL) => Number(searchParams.get('page') ?? 1);
   const { url, port } = await startHttpServer(
     [
       {
@@ -86,6 +86,19 @@ it('A page is written once for all who ask in that moment, and so is one that th
   expect([bridge.looks, bridge.rows]).toEqual([1, devicesAPage + 1]);
 });
 
+it('A search has pages of its own, and one that is too long finds nothing', async () => {
+  const { bridge, url } = await start();
+  const ask = async (query: string) => {
+    const { text } = await httpRequest(`${url}/status.json?page=7&q=${encodeURIComponent(query)}`);
+    const { number, of, query: searched, devices } = JSON.parse(text).status.page;
+    return [number, of, searched, devices];
+  };
+  expect(await ask(' kitchen ')).toEqual([2, 2, 'kitchen', devicesAPage + 1]);
+  expect(await ask('garden')).toEqual([1, 1, 'garden', 0]);
+  expect(await ask('x'.repeat(1_000))).toEqual([1, 1, 'x'.repeat(60), 0]);
+  expect(bridge.looks).toBe(1);
+});
+
 it('The time of the bridge comes with it', async () => {
   const { url } = await start();
   const { now } = JSON.parse((await httpRequest(`${url}/status.json`)).text);
@@ -100,7 +113,7 @@ describe('a live page', () => {
     expect(stream.text).toMatch(/^retry: \d+\n\nevent: status\n/);
     bridge.reason = 'second';
     await waitFor(() => reasons(stream).length === 2, { what: 'the second document' });
-    await waitFor(() => stream.text.split('event: beat\ndata: {"now":').length === 3, { what: 'two beats' });
+    await waitFor(() => stream.text.split('event: beat\ndata: {"now":').length >= 3, { what: 'two beats' });
     expect(reasons(stream)).toEqual(['at first', 'second']);
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StatusSnapshot } from '../../../src/health/snapshots.ts';
 import { devicesAPage, statusPages } from '../../../src/http/status.ts';
 import type { SonicView } from '../../../src/model/devices.ts';
+import type { Incident } from '../../../src/model/records.ts';
 import {
   anIncident,
   aProperty,
@@ -39,9 +40,12 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
   };
 }
 
-function status(changes: Partial<StatusSnapshot> = {}, page = 1) {
-  const pages = statusPages(overview(changes), (text) => text.replaceAll('hush', '[hidden]'));
-  return pages.page(pages.nearest(page));
+const flowDay = { from: 0, peaks: [4.2] };
+
+function status(changes: Partial<StatusSnapshot> = {}, number = 1, query = '') {
+  const flows = { of: (id: string) => (id === 'sonic-1' ? flowDay : null) };
+  const pages = statusPages(overview(changes), flows, (text) => text.replaceAll('hush', '[hidden]'));
+  return pages.page(pages.nearest({ number, query }));
 }
 
 /** The only valve of a house in which this sonic is the only one. */
@@ -92,55 +96,94 @@ describe('a valve', () => {
   });
 });
 
-describe('incidents', () => {
-  const incidents = [
-    anIncident(),
-    anIncident({ id: 'incident-2', type: 'dragon', sonic_id: 'another', signal_id: null }),
-  ];
+describe('alerts', () => {
+  const leak = anIncident({ id: 'leak', type: 'water_presence_detected' });
+  const alert = { name: 'High water use', type: 'high_volume_alert', urgency: 'warning' };
 
-  it('are called as in Home Assistant, newest first, with where they are', () => {
-    const { incidents: shownOnes } = status({ incidents });
-    expect(shownOnes).toMatchObject({ areKnown: true, inAll: 2 });
-    expect(shownOnes.newest).toEqual([
-      {
-        name: 'High water use',
-        type: 'high_volume_alert',
-        severity: 'medium',
-        property: 'Holiday home',
-        device: expect.any(String),
-        since: '2025-02-03T04:05:06Z',
-      },
-      expect.objectContaining({ name: null, type: 'dragon', property: null, device: null }),
-    ]);
+  it('are shown at the valve, the hub or the property that they are about, and else at the top', () => {
+    const atHub = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
+    const atProperty = anIncident({ id: 'incident-3', type: 'dragon', sonic_id: null, signal_id: null });
+    const nowhere = anIncident({ id: 'incident-4', sonic_id: 'another', signal_id: null });
+    const { properties, unplaced, incidents } = status({
+      properties: [propertyView({ incidents: [anIncident(), atHub, atProperty] })],
+      signals: [signalView({ incidents: [atHub] })],
+      sonics: [sonicView({ incidents: [anIncident()] })],
+      incidents: [anIncident(), atHub, atProperty, nowhere],
+    });
+    const [property] = properties;
+    expect(property?.sonics[0]?.alerts).toEqual([{ ...alert, at: Date.parse('2025-02-03T04:05:06Z') }]);
+    expect(property?.hubs[0]?.alerts).toMatchObject([{ type: 'cloud_disconnection' }]);
+    expect(property).toMatchObject({ alerts: [{ type: 'dragon', name: null }], alertsInAll: 1 });
+    expect(unplaced).toMatchObject({ alerts: [alert], alertsInAll: 1 });
+    expect(incidents).toEqual({ areKnown: true, readAt: 5_000, inAll: 4 });
   });
 
   it('may be there although none is known, while they could not all be read', () => {
     expect(status().incidents.areKnown).toBe(true);
     expect(status({ areIncidentsKnown: false }).incidents.areKnown).toBe(false);
     expect(status({ readiness: { cloud: away, broker: up } }).incidents.areKnown).toBe(false);
-    expect(status({ properties: [propertyView({ areIncidentsKnown: false })] }).properties[0]).toMatchObject({
-      openIncidents: 1,
-      areIncidentsKnown: false,
-    });
   });
 
-  it('of a property are counted in an outage as before it, and it is said when that was', () => {
-    const properties = [propertyView({ incidents: [anIncident()] })];
-    const inOutage = status({ properties, readiness: { cloud: away, broker: up } });
-    expect(inOutage.properties[0]).toMatchObject({
-      ...{ openIncidents: 1, areIncidentsKnown: false, incidentsReadAt: 5_000 },
-    });
-    const before = { properties, areIncidentsKnown: false, incidentsReadAt: null };
-    expect(status(before).properties[0]).toMatchObject({ openIncidents: null, incidentsReadAt: null });
-    expect(status({ properties }).properties[0]).toMatchObject({
-      ...{ openIncidents: 1, areIncidentsKnown: true, incidentsReadAt: null },
-    });
-  });
-
-  it('beyond the fiftieth are counted and not named', () => {
+  it('beyond the fifth of a valve are counted and not named, the most urgent ones first', () => {
     const many = Array.from({ length: 60 }, (_, index) => anIncident({ id: `incident-${index}` }));
-    const { inAll, newest } = status({ incidents: many }).incidents;
-    expect([inAll, newest.length]).toEqual([60, 50]);
+    const { sonic } = shown({ incidents: [...many, leak] });
+    expect([sonic?.alertsInAll, sonic?.alerts.length]).toEqual([61, 5]);
+    expect(sonic?.alerts[0]?.type).toBe('water_presence_detected');
+  });
+
+  it('bring their valve and their property to the top, and so does what is offline', () => {
+    const low = anIncident({ id: 'low', severity: 'low', type: 'low_battery_level' });
+    const home = (name: string, incidents: Incident[]) =>
+      propertyView({ property: aProperty({ id: name, name }), incidents });
+    const valve = (propertyId: string, name: string, changes: Partial<SonicView> = {}) =>
+      sonicView({ sonic: aSonic({ id: name, name }), propertyId, incidents: [], ...changes });
+    const silent = aSonic({ id: 'D3', name: 'D3', radio_connection: 'disconnected' });
+    const { properties } = status({
+      properties: [home('A', []), home('B', [low]), home('C', [leak]), home('D', []), home('E', [])],
+      signals: [],
+      sonics: [
+        ...[valve('A', 'A1'), valve('B', 'B1'), valve('B', 'B2', { incidents: [low] })],
+        ...[valve('C', 'C1'), valve('C', 'C2', { incidents: [leak] }), valve('C', 'C3', { valve: null })],
+        ...[valve('D', 'D1'), valve('D', 'D2'), valve('D', 'D3', { sonic: silent })],
+      ],
+    });
+    expect(properties.map(({ name, sonics }) => [name, ...sonics.map((each) => each.name)])).toEqual([
+      ['C', 'C2', 'C3', 'C1'],
+      ['D', 'D3', 'D1', 'D2'],
+      ['B', 'B2', 'B1'],
+      ['A', 'A1'],
+      ['E'],
+    ]);
+  });
+});
+
+describe('the search', () => {
+  const homes = ['Mill', 'Barn'].map((name) => propertyView({ property: aProperty({ id: name, name }) }));
+  const sonics = Array.from({ length: 130 }, (_, index) =>
+    sonicView({
+      sonic: aSonic({ id: `s-${index}`, name: `Valve ${index}` }),
+      propertyId: index < 120 ? 'Mill' : 'Barn',
+    }),
+  );
+  const found = (query: string, page = 1) => {
+    const { page: found, properties } = status({ properties: homes, signals: [], sonics }, page, query);
+    return { found, names: properties.map(({ name, sonics: inside }) => [name, inside.length]) };
+  };
+
+  it('finds valves by a part of their name, or of that of their property, in any case', () => {
+    expect(found('vALVE 12').names).toEqual([
+      ['Barn', 10],
+      ['Mill', 1],
+    ]);
+    expect(found('barn').names).toEqual([['Barn', 10]]);
+    expect(found('dragon')).toMatchObject({ names: [], found: { devices: 0, devicesInAll: 130 } });
+  });
+
+  it('has pages of its own', () => {
+    expect(found('mill', 9)).toEqual({
+      found: { number: 2, of: 2, query: 'mill', devices: 120, devicesInAll: 130 },
+      names: [['Mill', 20]],
+    });
   });
 });
 
@@ -184,7 +227,7 @@ describe('the document', () => {
       }),
     );
     const pages = [1, 2, 3].map((page) => status({ properties: homes, sonics }, page));
-    expect(pages.map(({ page }) => page)).toEqual([1, 2, 3].map((number) => ({ number, of: 3 })));
+    expect(pages.map(({ page }) => page)).toMatchObject([1, 2, 3].map((number) => ({ number, of: 3 })));
     const names = pages.flatMap((each) =>
       each.properties.flatMap((home) => home.sonics.map(({ name }) => name)),
     );
@@ -202,7 +245,7 @@ describe('the document', () => {
     );
   });
 
-  it('pages hubs as it does sonics, those of a property before its sonics', () => {
+  it('pages hubs as it does sonics, those of a property after its sonics', () => {
     const signals = Array.from({ length: 250 }, (_, index) =>
       signalView({
         signal: aSignal({ id: `h-${index}`, name: `Hub ${index}` }),
@@ -211,15 +254,15 @@ describe('the document', () => {
       }),
     );
     const pages = [1, 2, 3].map((page) => status({ signals }, page));
-    expect(pages.map(({ page }) => page)).toEqual([1, 2, 3].map((number) => ({ number, of: 3 })));
+    expect(pages.map(({ page }) => page)).toMatchObject([1, 2, 3].map((number) => ({ number, of: 3 })));
     const shownOn = pages.map(({ properties }) =>
       properties.map(({ name, hubs, sonics }) => [name, hubs.length, sonics.length]),
     );
     expect(shownOn).toEqual([
-      [['Holiday home', 100, 0]],
+      [['Holiday home', 99, 1]],
       [['Holiday home', 100, 0]],
       [
-        ['Holiday home', 49, 1],
+        ['Holiday home', 50, 0],
         [null, 1, 0],
       ],
     ]);
@@ -231,9 +274,18 @@ describe('the document', () => {
   it.each([0, -3, 99, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
     'takes page %d for one that there is',
     (page) => {
-      expect(status({}, page).page).toEqual({ number: 1, of: 1 });
+      expect(status({}, page).page).toMatchObject({ number: 1, of: 1 });
     },
   );
+
+  it('has the water of today and the flow of the day of each valve', () => {
+    const known = shown({ sonic: aSonic() }).sonic;
+    expect(known).toMatchObject({ todayL: 41.5, flowDay });
+    expect(shown({ sonic: aSonic({ id: 'another' }), usage: undefined }).sonic).toMatchObject({
+      todayL: null,
+      flowDay: null,
+    });
+  });
 
   it('shows what is in no known property last, each with its own water', () => {
     const names = status({
@@ -280,10 +332,9 @@ describe('the headline', () => {
       sonicView({ sonic: aSonic({ id: 'sonic-2', name: 'Garden' }), valve: 'open' }),
     ];
     const leak = anIncident({ id: 'leak', type: 'water_presence_detected', sonic_id: 'sonic-2' });
-    const { tone, sentences } = status({ sonics, incidents: [anIncident(), leak] }).headline;
-    expect([tone, sentences.map(({ text }) => text)]).toEqual([
-      'alarm',
-      ['alert_at_since', 'its_valve_open', 'more_alerts'],
+    const { tone, sentences, details } = status({ sonics, incidents: [anIncident(), leak] }).headline;
+    expect([tone, ...[...sentences, ...details].map(({ text }) => text)]).toEqual([
+      ...['alarm', 'alert_at_since', 'its_valve_open', 'more_alerts'],
     ]);
     expect(sentences[0]?.values).toMatchObject({ name: 'Leak', place: 'Garden' });
     const atHub = anIncident({ sonic_id: null, type: 'cloud_disconnection' });
