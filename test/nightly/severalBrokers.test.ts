@@ -166,7 +166,7 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
     expect((await nowhere.ended()).code).toBe(1);
     const refused = 'connection refused. Check the broker and its port';
     // Once, and without promising to try again.
-    expect(nowhere.stderr).toBe(`${first}: ${refused}; ${second}: ${refused}\n`);
+    expect(nowhere.stderr).toBe(`MQTT broker: ${first}: ${refused}. ${second}: ${refused}\n`);
   }, 60_000);
 
   it('`bridge/info` shows all of them without secrets', async () => {
