@@ -8,7 +8,8 @@ export default defineConfig({
     maxWorkers: 4,
     // Files of one worker share the modules: importing them anew for each took a third of the processor time.
     isolate: false,
-    testTimeout: 20_000,
+    // In the stories weeks pass in seconds, but on a busy machine in more of them.
+    testTimeout: 120_000,
     hookTimeout: 30_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },

@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Connect } from '../../src/broker/connect.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
@@ -10,9 +9,6 @@ import { VirtualDisk } from '../simulation/virtualDisk.ts';
 import { VirtualTime } from '../simulation/virtualTime.ts';
 import { Wire } from '../simulation/wire.ts';
 import { withRoot } from '../support/homeAssistantRules.ts';
-
-// Weeks pass in seconds, but on a busy machine in more of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
