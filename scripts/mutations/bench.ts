@@ -27,7 +27,7 @@ const left = new Set(['.git', 'coverage', 'dist', 'node_modules']);
 
 // Without the build that only the end-to-end tests need.
 const configuration = `export default {
-  test: { include: ['test/{unit,contract,stories}/**/*.test.ts'], testTimeout: 20_000, hookTimeout: 20_000 },
+  test: { include: ['test/{unit,contract,stories}/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 20_000 },
 };
 `;
 
