@@ -5,10 +5,10 @@ import { type Alert, byUrgency, type Urgency } from './alerts.ts';
 import type { TextKey } from './texts.ts';
 
 // The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. "Water is
-// off" may make somebody leave the home while it floods. So a position is said only of valves that are known to be so
-// now, and of "the water" only if all valves are known.
+// off" may make somebody leave the home while it floods. So the sentence names a position only for valves that surely
+// have it now, and speaks of "the water" only if all valves are known.
 
-/** The colour of the page, the gravest first. `unknown`: nobody knows. */
+/** The colour of the page, the gravest first. `unknown`: the state is not known. */
 export type Tone = Urgency | 'unknown' | 'moving' | 'good';
 
 /** A text of the page, and what stands in its gaps: names, numbers, and moments in ms. */
@@ -21,7 +21,7 @@ export interface Headline {
   readonly tone: Tone;
   /** One or two, in large letters and in the title of the tab. */
   readonly sentences: readonly Sentence[];
-  /** What is said below them. */
+  /** The sentence below them. */
   readonly details: readonly Sentence[];
 }
 
@@ -80,7 +80,7 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   return troubled(facts) ?? moving(facts) ?? allWell(facts);
 }
 
-/** Nothing that was read before an outage is said of the present, but an alarm stays one. */
+/** After an outage, old readings are not shown as current, but an alarm stays one. */
 function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly PlacedAlert[]): Headline {
   const [worst] = alerts;
   const cause: Parts = [health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud'];

@@ -34,7 +34,7 @@ interface WithAlerts {
   readonly alertsInAll: number;
 }
 
-/** A valve, and what is measured beside it. What nobody knows is null. */
+/** A valve, and what is measured beside it. Null where it is unknown. */
 export interface ShownSonic extends WithAlerts {
   /** Empty where it has none. */
   readonly name: string;
@@ -247,7 +247,7 @@ function headlineFacts(snapshot: StatusSnapshot): Parameters<typeof headlineOf>[
     isWhole,
     valves: [...valves.values()],
     alerts,
-    // One that names no device, or is at a hub of which nobody knows where it is, may be anywhere.
+    // One that names no device, or is at a hub whose property is unknown, may be anywhere.
     areAlertsKnown:
       isFresh && snapshot.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
     todayL: todayOf(sonics),

@@ -14,7 +14,7 @@ export interface ShownUsage {
   readonly sonic: string | null;
   /** YYYY-MM-DD, in the time zone of the property. */
   readonly today: string;
-  /** Litres; the last is today's. Null where nobody knows. */
+  /** Litres; the last is today's. Null where unknown. */
   readonly days: readonly (number | null)[];
   /** Which of them lack some sonics. */
   readonly incompleteDays: readonly number[];

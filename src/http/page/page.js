@@ -120,7 +120,7 @@ const marks = {
   unknown: 'M26 35a6 6 0 1 1 9 5q-3 2-3 4M32 50v0',
 };
 
-/** While the bridge is not to be reached, nothing is said of the present. */
+/** While the bridge is unreachable, the page shows nothing as current. */
 function headline() {
   if (shown === null) {
     const words = isLost ? say('no_bridge') : '';
@@ -202,7 +202,7 @@ const strokes = {
   unknown: 'M6 6.5a2 2 0 1 1 2.6 2Q8 9 8 10M8 12.4v0',
 };
 
-/** How a valve is shown. Of what nobody knows at present it is said what it was. */
+/** How a valve is shown. If its position is unknown at present, the page shows the last known one as such. */
 function positionOf({ valve, doubt, word }) {
   const isUnsure = doubt !== null || isLost;
   if (!isUnsure && word === 'pressure_test') return { look: 'moving', words: texts.valve_state_testing };
