@@ -34,6 +34,9 @@ interface PublisherEvents {
   readonly left: [device: DeviceKey];
 }
 
+/** While another client says `offline`, the bridge says `online` no more often than this. */
+const willSpacingMs = 5_000;
+
 export interface PublisherParts {
   readonly topics: Topics;
   /** What MQTT may change. Entities for anything else are left out. */
@@ -89,6 +92,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
   #cancelBirth: () => void = () => {};
+  #willCorrectedAt = Number.NEGATIVE_INFINITY;
+  #cancelCorrection: () => void = () => {};
 
   constructor(parts: PublisherParts) {
     super();
@@ -120,8 +125,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     connection
       .on('connected', () => this.publishAll())
       .on('message', (message) => this.#onMessage(message))
-      // A cluster may notice late that an earlier connection has ended, and then publishes its last will.
-      .on('willPublished', () => this.#publishAgain('state', 'info'));
+      .on('willPublished', () => this.#correctWill());
     // The other bridge may not know this one yet.
     otherBridges.on('met', () => this.#publishAgain('info'));
   }
@@ -192,6 +196,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#discovery.stop();
     this.#cancelRetry?.();
     this.#cancelBirth();
+    this.#cancelCorrection();
     this.#areDevicesReady = false;
   }
 
@@ -206,6 +211,20 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   /** Publishes these topics of the bridge again. */
+  /**
+   * A cluster may notice late that an earlier connection has ended, and then publishes its last will: `online` is
+   * published again, but not as fast as another client that insists on `offline`.
+   */
+  #correctWill(): void {
+    if (this.#isStopped) return;
+    const waitMs = this.#willCorrectedAt + willSpacingMs - this.#clock.monotonic();
+    this.#cancelCorrection();
+    this.#cancelCorrection = this.#clock.after(Math.max(0, waitMs), () => {
+      this.#willCorrectedAt = this.#clock.monotonic();
+      this.#publishAgain('state', 'info');
+    });
+  }
+
   #publishAgain(...paths: readonly string[]): void {
     for (const path of paths) this.#retained.markUnknown(this.#context.topics.bridge(path));
     this.wake();
