@@ -85,7 +85,7 @@ describe('a leak', () => {
     });
     const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
     await becomes('closed');
-    await says(/water presence detected; the valve is told to close/);
+    await says(/: Leak\. Closing the valve\./);
     await says(/the valve is closed\./);
     // Somebody opens it, and the incident comes a second time, as a broker may deliver it.
     const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
@@ -96,13 +96,13 @@ describe('a leak', () => {
     world.closeIncident(id);
     // A new leak closes it again, and one more finds it closed.
     world.openIncident({ type: 'long_flow_alert', sonicId });
-    await says(/long flow alert; the valve is told to close/);
+    await says(/: Water running too long\. Closing the valve\./);
     await becomes('closed');
     world.openIncident({ type: 'high_volume_alert', sonicId });
-    await says(/high volume alert; the valve is closed already/);
+    await says(/: High water use\. The valve is already closed\./);
     const closing = { topic, text: 'CLOSE', retain: false, qos: 1 };
     expect(commands()).toEqual([closing, { ...closing, text: 'OPEN' }, closing]);
-    expect(said().filter((text) => text.includes('water presence'))).toHaveLength(1);
+    expect(said().filter((text) => text.includes(': Leak.'))).toHaveLength(1);
     expect(simulator.requests.count('command_valve')).toBe(3);
   });
 
@@ -120,17 +120,17 @@ describe('a leak', () => {
     await nodeRed.restart();
     // A later one shows that it was listening.
     world.openIncident({ type: 'water_presence_detected', sonicId });
-    await says(/water presence detected; the valve is told to close/);
+    await says(/: Leak\. Closing the valve\./);
     await becomes('closed');
     expect(commands().map(({ text }) => text)).toEqual(['CLOSE', 'OPEN', 'CLOSE']);
-    expect(said().filter((text) => text.includes('high volume alert'))).toHaveLength(1);
+    expect(said().filter((text) => text.includes(': High water use.'))).toHaveLength(1);
   });
 
   test('closes nothing while the switch is off, as it is at first; nor does what is no leak', async () => {
     const { world, sonicId, commands, said, says } = await startHome();
     world.openIncident({ type: 'low_battery_level', sonicId });
     world.openIncident({ type: 'water_presence_detected', sonicId });
-    await says(/water presence detected; the switch is off, so nothing is closed/);
+    await says(/: Leak\. The switch is off, so the valve stays as it is\./);
     expect(commands()).toEqual([]);
     expect(said()).toHaveLength(1);
   });
@@ -158,7 +158,7 @@ describe('a leak', () => {
     await program.stop('SIGKILL');
     const incident = { id: 'leak', event_type: 'water_presence_detected' };
     await watcher.publish(`sonic2mqtt/sonic/${sonicId}/incident`, JSON.stringify(incident));
-    await says(/THE VALVE DID NOT CLOSE \(no word of it in time\)/);
+    await says(/THE VALVE DID NOT CLOSE \(no answer in time\)/);
     const command = watcher.messages.find(({ topic }) => topic.endsWith('/valve/set'));
     expect(command?.properties?.messageExpiryInterval).toBe(30);
   });
@@ -218,8 +218,8 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
   test('shows valves, what was done at a leak, and usage', async () => {
     const { world, nodeRed, sonicId, names, says } = await startHome({ cloud: { ...oneValve, sonics: 3 } });
     world.openIncident({ type: 'water_presence_detected', sonicId });
-    await says(/the switch is off/);
-    const shown = await look(nodeRed, 'dashboard', [...names, 'open', 'Litres a day', 'the switch is off']);
+    await says(/The switch is off/);
+    const shown = await look(nodeRed, 'dashboard', [...names, 'open', 'Litres a day', 'The switch is off']);
     expect(shown).toContain('high');
   });
 
@@ -248,7 +248,7 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
   test('says that it knows nothing new while the bridge or the broker is away', async () => {
     const { bridge: program, broker, nodeRed } = await startHome();
     await program.stop();
-    await look(nodeRed, 'away', ['The bridge does not run', 'open?']);
+    await look(nodeRed, 'away', ['The bridge is offline.', 'open?']);
     await broker.stop();
     await look(nodeRed, 'lost', ['Node-RED has no connection to the broker', 'open?']);
   });
