@@ -7,6 +7,7 @@ import {
   paramNames,
 } from '../../src/cloud/operations.ts';
 import { encodeCall } from '../../src/cloud/request.ts';
+import { incidentName } from '../../src/entities/incidents.ts';
 import { incidentTypes } from '../../src/model/records.ts';
 import { code, codeBlock, generatedNote, json, table } from './markdown.ts';
 
@@ -137,7 +138,11 @@ export function operationsPage(): string {
     overview(),
     ...Object.keys(groups).flatMap((group) => groupSection(group as Group)),
     `## ${typesHeading}`,
-    `${incidentTypes.map(code).join(', ')}. The cloud can add more. A query accepts these.`,
+    'A query accepts these. The cloud can add more.',
+    table(
+      ['Type', 'Name'],
+      incidentTypes.map((type) => [code(type), incidentName({ type }) ?? '']),
+    ),
   ].join('\n\n');
 }
 

@@ -142,11 +142,11 @@ const translations: Readonly<Record<string, Translations>> = {
     'Hoog waterverbruik',
     'Duże zużycie wody',
   ),
-  'High-volume alert threshold (L)': row(
-    'Schwelle für hohen Verbrauch (L)',
-    'Seuil d’alerte de volume (L)',
-    'Drempel hoog verbruik (L)',
-    'Próg dużego zużycia (L)',
+  'High water use alert (L)': row(
+    'Meldung bei hohem Wasserverbrauch (L)',
+    'Alerte de forte consommation d’eau (L)',
+    'Melding hoog waterverbruik (L)',
+    'Alert dużego zużycia wody (L)',
   ),
   'Highest severity': row('Höchster Schweregrad', 'Gravité maximale', 'Hoogste ernst', 'Najwyższa waga'),
   'Hub connection alert': row(
@@ -185,12 +185,6 @@ const translations: Readonly<Record<string, Translations>> = {
     'Ryzyko legionelli',
   ),
   'Log level': row('Protokollstufe', 'Niveau de journal', 'Logniveau', 'Poziom dziennika'),
-  'Long-flow alert delay (min)': row(
-    'Verzögerung bei langem Durchfluss (min)',
-    'Délai d’alerte d’écoulement long (min)',
-    'Vertraging bij lang stromen (min)',
-    'Opóźnienie alertu długiego przepływu (min)',
-  ),
   'Low battery alert': row(
     'Meldung bei schwacher Batterie',
     'Alerte de batterie faible',
@@ -361,6 +355,12 @@ const translations: Readonly<Record<string, Translations>> = {
     'L’eau coule trop longtemps',
     'Water loopt te lang',
     'Woda płynie za długo',
+  ),
+  'Water running too long alert (min)': row(
+    'Meldung bei zu lange laufendem Wasser (min)',
+    'Alerte d’eau qui coule trop longtemps (min)',
+    'Melding water loopt te lang (min)',
+    'Alert zbyt długo płynącej wody (min)',
   ),
   'Water temperature': row(
     'Wassertemperatur',

@@ -77,12 +77,12 @@ export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow
   },
   numberSelect(
     'high_volume_threshold_litres',
-    { name: 'High-volume alert threshold (L)', icon: 'mdi:water-plus' },
+    { name: 'High water use alert (L)', icon: 'mdi:water-plus' },
     volumeThresholdsLitres,
   ),
   numberSelect(
     'long_flow_notification_delay_mins',
-    { name: 'Long-flow alert delay (min)', icon: 'mdi:water-sync' },
+    { name: 'Water running too long alert (min)', icon: 'mdi:water-sync' },
     longFlowDelaysMins,
   ),
   ...(Object.entries(shownFlags) as [FlagField, Shown][]).map(flagSwitch),
