@@ -44,7 +44,7 @@ export class Retained {
 
   /** Whether the broker has just this message. */
   has(topic: string, payload: string): boolean {
-    return this.#digests.get(topic) === digestOf(payload);
+    return this.isKnown(topic) && this.#digests.get(topic) === digestOf(payload);
   }
 
   /** Whether this message's content on the broker is known. */

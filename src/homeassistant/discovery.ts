@@ -7,7 +7,7 @@ import {
   type SupportedOperations,
 } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
-import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
+import { type DeviceKind, type DeviceView, deviceKinds, type SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
 import { statesPath, type Topics } from './topics.ts';
 
@@ -131,6 +131,7 @@ function slug(name: string): string {
 
 /** The message with these components withdrawn: Home Assistant drops what is named without its settings. */
 export function withWithdrawn(message: Discovery, componentIds: readonly string[]): Discovery {
+  if (componentIds.length === 0) return message;
   const withdrawn = componentIds.map((id) => [id, { platform: platformOf(id) ?? 'sensor' }] as const);
   return { ...message, components: { ...message.components, ...Object.fromEntries(withdrawn) } };
 }
@@ -256,20 +257,35 @@ function optionsOf({ options, value }: SelectRow<DeviceView>, view: DeviceView):
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
+/** A row's component: its fixed part, and what names the device. */
 function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, topics: Topics): Component {
   const { kind } = view;
-  return {
+  const made: Record<string, unknown> = {
     platform: row.component,
     unique_id: `${topics.identifier(kind, id)}_${row.key}`,
+    ...fixedParts.get(row),
+  };
+  if (row.needs !== needOfRoot[kind]) made['availability'] = availability(row.needs, kind, id, topics);
+  if ('path' in row) made['state_topic'] = topics.below(kind, id, row.path);
+  if ('command' in row) made['command_topic'] = topics.below(kind, id, row.command.path);
+  if (row.component === 'select') made['options'] = optionsOf(row, view);
+  if ('attributes' in row && row.attributes) {
+    made['json_attributes_topic'] = topics.below(kind, id, row.attributes.path);
+  }
+  return made;
+}
+
+/** What a row's component is on every device. */
+function fixedPart(row: EntityRow<never>): Component {
+  return {
     name: row.name,
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),
     ...(row.isDisabledByDefault && { enabled_by_default: false }),
     ...(row.isHiddenByDefault && { visible_by_default: false }),
-    ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, id, topics) }),
     ...('value' in row && { value_template: `{{ value_json.${row.key} }}` }),
-    ...('path' in row && { state_topic: topics.below(kind, id, row.path), event_types: row.eventTypes }),
-    ...('command' in row && { command_topic: topics.below(kind, id, row.command.path), retain: false }),
+    ...('path' in row && { event_types: row.eventTypes }),
+    ...('command' in row && { retain: false }),
     ...('payload' in row && { payload_press: row.payload }),
     ...(row.component === 'text' && {
       min: 0,
@@ -281,13 +297,15 @@ function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, top
     ...('stateClass' in row && { state_class: row.stateClass }),
     ...('lastReset' in row && { last_reset_value_template: `{{ value_json.${lastResetKey} }}` }),
     ...('precision' in row && { suggested_display_precision: row.precision }),
-    ...('options' in row && { options: row.component === 'select' ? optionsOf(row, view) : row.options }),
+    ...('options' in row && { options: row.options }),
     ...('attributes' in row &&
-      row.attributes && {
-        json_attributes_topic: topics.below(kind, id, row.attributes.path),
-        json_attributes_template: `{{ (${row.attributes.expression}) | tojson }}`,
-      }),
+      row.attributes && { json_attributes_template: `{{ (${row.attributes.expression}) | tojson }}` }),
     // Home Assistant takes none from the root before 2026.
     qos: 1,
   };
 }
+
+/** By row, made once. A sonic has fifty components, and its message is made again at each change. */
+const fixedParts: ReadonlyMap<EntityRow<DeviceView>, Component> = new Map(
+  deviceKinds.flatMap(entityTable).map((row) => [row, fixedPart(row)]),
+);
