@@ -18,6 +18,7 @@ import { HealthMonitor } from './health/healthMonitor.ts';
 import { serveLiveness, startingUp } from './health/liveness.ts';
 import { OtherBridges } from './health/otherBridges.ts';
 import { Snapshots } from './health/snapshots.ts';
+import { reportToSystemd } from './health/systemd.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import type { HttpServer } from './http/httpServer.ts';
 import { brokerOptions, clientOptions, topicsOf } from './partOptions.ts';
@@ -192,8 +193,12 @@ export class Daemon {
   async start(): Promise<void> {
     const { state, client, connection, poller, firstReading, health, bridgeState, publisher, cleanup } =
       this.#parts;
+    const { clock, log } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
-    await this.#serveHeartbeat();
+    const started = this.#untilStarted();
+    await this.#serveHeartbeat(started);
+    const isAlive = () => poller.isAlive;
+    void reportToSystemd({ started, isAlive, signal: this.#stopping.signal }, clock, log);
     await state.open();
     client.start(this.#stopping.signal);
     connection.start();
@@ -297,15 +302,20 @@ export class Daemon {
     return receiver.on('delivery', earlyPolls(poller, clock));
   }
 
+  /** Resolves once the devices were shown, or the bridge waits for its cloud or its broker. */
+  #untilStarted(): Promise<void> {
+    const patience = sleep(this.#parts.clock, startingMs, this.#stopping.signal).catch(() => undefined);
+    return Promise.race([this.shown, patience]);
+  }
+
   /** The container's health check; the process works for as long as it answers. */
-  async #serveHeartbeat(): Promise<void> {
+  async #serveHeartbeat(started: Promise<void>): Promise<void> {
     const name = process.env['HEARTBEAT_SOCKET'];
     if (!name) return;
-    const { health, clock } = this.#parts;
-    let isStarting = true;
+    const { health } = this.#parts;
     const { signal } = this.#stopping;
-    const patience = sleep(clock, startingMs, signal).catch(() => undefined);
-    void Promise.race([this.shown, patience]).then(() => {
+    let isStarting = true;
+    void started.then(() => {
       isStarting = false;
     });
     const status = () => (isStarting ? null : health.status) ?? startingUp;

@@ -28,11 +28,11 @@ const ownWords = `
   permitted poll polling port pressure previous problem problems program promised properties property protocol proxy
   publish published publishes publishing query rate reach reached read readable reading reads reason record records
   redirect refused refuses register registered registering rejected rejects removed removing repeatedly replaced
-  replaces request requested requests required reset restart result retain retained retrying right rights route routes
+  replaces report request requested requests required reset restart restarts result retain retained retrying right rights route routes
   running runs s safe same saved says schedule seconds secret seen selects self-signed send sending sends sent served
   server session set setting several shared should shown sign sign-in signal signals signature signed signing size
   skipped slow so some something sonic sonic2mqtt sonics soon speak stalled start started starts state status stay
-  still stop stopped stopping stops stored subscription succeeded such support supports switched system take taken
+  still stop stopped stopping stops stored subscription succeeded such support supports switched system systemd take taken
   takes tcp telemetry temperature test tests text than that the their them then there they this through time timed
   timeout tls to together too took topic total totals transaction trouble true try trying twice type unable
   unavailable unexpected unicode unit unknown unless unpacked unreachable unreadable until up url use used user

@@ -169,6 +169,9 @@ export interface PollCounts {
   readonly failure: number;
 }
 
+/** A poll whose run neither ends nor reads another page for so long, in ms, has stopped: each request has its time limit. */
+const maxSilenceMs = 600_000;
+
 /** How all polls went: when they last succeeded, why they failed, and how long their data counts. */
 export class PollStatuses {
   readonly #schedules: Readonly<Record<PollName, PollSchedule>>;
@@ -189,6 +192,8 @@ export class PollStatuses {
   readonly #pending = new Map<PollName, PollProgress>(
     pollNames.map((slice) => [slice, { slice, read: 0, total: null }]),
   );
+  /** When a poll last began, read a page or ended, in ms of the monotonic clock. */
+  readonly #heardAt = new Map<PollName, number>();
   /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
   readonly #inDoubtSince = new Map<PollName, number>();
 
@@ -201,6 +206,7 @@ export class PollStatuses {
     this.#staleAfterMs = staleAfterMs;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#clock = clock;
+    for (const poll of pollNames) this.#heardOf(poll);
   }
 
   /** The status of each poll. */
@@ -228,14 +234,29 @@ export class PollStatuses {
     return Math.min(sentAt, cloudAnsweredAt(this.#records)) - this.maxAgeMs(poll);
   }
 
-  /** Records the progress of a first run. */
+  /** Whether a vital poll should have run, and has not: it neither succeeds nor fails. */
+  get areRunsMissing(): boolean {
+    const now = this.#clock.monotonic();
+    return vitalPolls.some((poll) => {
+      const silentMs = now - (this.#heardAt.get(poll) ?? now);
+      return silentMs > this.#schedules[poll].periodMs + maxSilenceMs;
+    });
+  }
+
+  #heardOf(poll: PollName): void {
+    this.#heardAt.set(poll, this.#clock.monotonic());
+  }
+
+  /** Records the progress of a run. */
   recordProgress(poll: PollName, read: number, total: number | null): void {
+    this.#heardOf(poll);
     if (this.#pending.has(poll)) this.#pending.set(poll, { slice: poll, read, total });
   }
 
   /** A run begins. */
   begin(poll: PollName): void {
     this.#running.add(poll);
+    this.#heardOf(poll);
   }
 
   /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
@@ -247,6 +268,7 @@ export class PollStatuses {
   /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */
   end(poll: PollName, startedAt: number, failure: PollFailure | null): void {
     this.#running.delete(poll);
+    this.#heardOf(poll);
     const before = this.#records[poll];
     const isRead = failure === null || failure.kind === 'incomplete';
     const isChanging = this.#isOnlyChanging(poll, failure);

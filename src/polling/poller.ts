@@ -193,6 +193,11 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#schedules[poll].runNow();
   }
 
+  /** Whether valves and incidents are still read. An unreachable cloud, and waiting for a limit, do not change that. */
+  get isAlive(): boolean {
+    return this.#client.traffic().pollWaitMs > 0 || !this.statuses.areRunsMissing;
+  }
+
   /** Reads the valves as soon as possible, unless the budget is used up. */
   readValvesSoon(): void {
     if (this.#client.traffic().pollWaitMs === 0) void this.runNow('sonics');

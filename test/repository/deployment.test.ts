@@ -185,6 +185,15 @@ describe('the systemd unit', () => {
         'RestartPreventExitStatus=2',
       ]),
     );
+    // What it cannot report must not stop it: only a service that has reported is watched.
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'Type=notify',
+        'NotifyAccess=all',
+        'TimeoutStartSec=infinity',
+        'WatchdogSec=3min',
+      ]),
+    );
     // It would end Node.js, which compiles while it runs.
     expect(lines).not.toContain('MemoryDenyWriteExecute=yes');
   });

@@ -3,6 +3,7 @@ import { CloudError } from '../../../src/cloud/errors.ts';
 import { readList } from '../../../src/cloud/readList.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { evaluateHealth } from '../../../src/health/health.ts';
+import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
 import {
   incomplete,
   listProblem,
@@ -10,8 +11,10 @@ import {
   neverPolled,
   type PollFailure,
   type PollStatus,
+  PollStatuses,
   toProblem,
 } from '../../../src/polling/pollStatus.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 
 const away = new CloudError('unavailable', 'list_sonics', 'timeout: the cloud, after 10 s', {
   gist: 'timeout',
@@ -78,5 +81,55 @@ describe('what could not be read', () => {
       problems: [],
     });
     expect(problems.map(({ key }) => key)).toEqual(['timeout']);
+  });
+});
+
+describe('a poll of valves or incidents', () => {
+  const minuteMs = 60_000;
+
+  function start() {
+    const clock = new FakeClock();
+    const hourly = new PollSchedule({ kind: 'every', everyMs: 60 * minuteMs }, 'UTC', clock, () => 0.5);
+    const schedules = {
+      properties: hourly,
+      signals: hourly,
+      sonics: hourly,
+      incidents: hourly,
+      telemetry: hourly,
+      usage: hourly,
+      pressure_tests: hourly,
+    };
+    const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
+    return { clock, statuses: new PollStatuses(schedules, times, clock) };
+  }
+
+  const failure: PollFailure = { kind: 'unavailable', ...toProblem(away) };
+
+  it('is missing ten minutes after its next run was due, however the last one ended', () => {
+    const { clock, statuses } = start();
+    statuses.end('sonics', 0, failure);
+    statuses.end('incidents', 0, null);
+    clock.advance(70 * minuteMs);
+    expect(statuses.areRunsMissing).toBe(false);
+    clock.advance(1);
+    expect(statuses.areRunsMissing).toBe(true);
+    statuses.end('sonics', 0, failure);
+    expect(statuses.areRunsMissing).toBe(true);
+    statuses.end('incidents', 0, null);
+    expect(statuses.areRunsMissing).toBe(false);
+  });
+
+  it('is not missing while its run goes on from page to page', () => {
+    const { clock, statuses } = start();
+    clock.advance(60 * minuteMs);
+    for (const poll of ['sonics', 'incidents'] as const) statuses.begin(poll);
+    statuses.end('incidents', clock.monotonic(), null);
+    clock.advance(60 * minuteMs);
+    statuses.recordProgress('sonics', 100, 200);
+    statuses.end('incidents', clock.monotonic(), null);
+    clock.advance(60 * minuteMs);
+    expect(statuses.areRunsMissing).toBe(false);
+    clock.advance(11 * minuteMs);
+    expect(statuses.areRunsMissing).toBe(true);
   });
 });

@@ -432,3 +432,19 @@ describe('a property of which the cloud shows this user nothing more', () => {
     expect(views.map((view) => view?.notifications === null)).toEqual([false, true]);
   });
 });
+
+it('polls that wait because the cloud wants it have not stopped', async () => {
+  let isLimited = false;
+  const clock = noon();
+  const { poller, client } = await startPoller(
+    () => (isLimited ? { status: 429, headers: { 'retry-after': '3600' } } : list()),
+    clock,
+  );
+  expect(poller.isAlive).toBe(true);
+  isLimited = true;
+  poller.refresh();
+  await waitFor(() => client.traffic().pollWaitMs > 0, { what: 'the limit' });
+  clock.advance(2 * 3_600_000);
+  expect(poller.statuses.areRunsMissing).toBe(true);
+  expect(poller.isAlive).toBe(true);
+});

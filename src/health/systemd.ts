@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type Clock, sleep } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
+import type { Log } from '../base/log.ts';
+
+/** What is reported to systemd. */
+export interface Service {
+  /** Resolves once the service has started. */
+  readonly started: Promise<void>;
+  /** Whether the service does its work. */
+  readonly isAlive: () => boolean;
+  /** Aborts when the service stops. */
+  readonly signal: AbortSignal;
+}
+
+/** With three, one that fails or is late restarts nothing. */
+const pingsPerLimit = 3;
+
+// Node.js has no datagram sockets for this. Packages that add them are compiled during their installation, and where that
+// fails, systemd restarts the service again and again. Its own tool is there wherever systemd is.
+const run = promisify(execFile);
+
+/**
+ * Reports to systemd (sd_notify) when the service has started and when it stops, and in between that it is alive, as
+ * often as `WatchdogSec` needs. Does nothing unless systemd requests it. A failure is logged once.
+ */
+export async function reportToSystemd(service: Service, clock: Clock, log: Log): Promise<void> {
+  const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: limitUs = 0 } = process.env;
+  if (!socket) return;
+  const { started, isAlive, signal } = service;
+  let hasFailed = false;
+  const report = async (state: string) => {
+    try {
+      await run('systemd-notify', [state]);
+    } catch (error) {
+      if (!hasFailed) log.warn(`Cannot report to systemd: ${errorMessage(error).trim().split('\n').at(-1)}`);
+      hasFailed = true;
+    }
+  };
+  await started;
+  if (signal.aborted) return;
+  signal.addEventListener('abort', () => void report('STOPPING=1'), { once: true });
+  await report('READY=1');
+  const pingMs = Number(limitUs) / 1_000 / pingsPerLimit;
+  for (let deadPings = 0; pingMs > 0; ) {
+    await sleep(clock, pingMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    deadPings = isAlive() ? 0 : deadPings + 1;
+    // Just after a sleep of the computer, nothing was read for hours either.
+    if (deadPings < 2) await report('WATCHDOG=1');
+    if (deadPings === 2) log.error('Reading the cloud has stopped. systemd restarts sonic2mqtt');
+  }
+}

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { type RunningProcess, startProcess } from './childProcess.ts';
+import { temporaryFolder } from './program.ts';
+
+/** What systemd listens on, which Node.js cannot: prints each message, and lets its sender go on. */
+const listener = `
+import array, os, socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind(sys.argv[1])
+print('listening', flush=True)
+while True:
+    text, extra, *_ = server.recvmsg(4096, socket.CMSG_SPACE(64))
+    for *_, data in extra:
+        for fd in array.array('i', data): os.close(fd)
+    if text != b'BARRIER=1': print(text.decode(), flush=True)
+`;
+
+/** Whether there is what such a test needs: systemd's tool, and Python. */
+export const notifyAvailable = ['systemd-notify', 'python3'].every(
+  (command) => spawnSync(command, ['--version']).status === 0,
+);
+
+/** Listens as systemd does; the path of the socket, and what came. */
+export async function listenAsSystemd(): Promise<{ path: string; listener: RunningProcess }> {
+  const path = join(temporaryFolder(), 'notify');
+  const running = startProcess('python3', ['-c', listener, path]);
+  await running.waitForOutput(/listening/);
+  return { path, listener: running };
+}
