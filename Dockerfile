@@ -1,9 +1,12 @@
-# Node 22 is the last major with an official image for 32-bit ARM (linux/arm/v7, older Raspberry Pis). The digest names
-# exactly one image for each platform; Dependabot proposes newer ones.
-ARG NODE=node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c
+# The digests name exactly one image for each platform. Dependabot proposes newer ones, for FROM lines alone.
+FROM node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS node24
+FROM node24 AS node-amd64
+FROM node24 AS node-arm64
+# Node 24 has no official image for 32-bit ARM (older Raspberry Pis).
+FROM node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c AS node-arm
 
 # Nothing that is built or installed here depends on the processor, so it is done on the builder's own.
-FROM --platform=$BUILDPLATFORM ${NODE} AS build
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -11,7 +14,8 @@ COPY scripts scripts
 COPY src src
 RUN npm run build && npm run sbom dist/sbom.cdx.json
 
-FROM ${NODE} AS program
+# Older versions of Buildah say nothing of the processor.
+FROM node-${TARGETARCH:-amd64} AS program
 # A release says them: the version in package.json, and where it comes from.
 ARG VERSION=
 ARG SOURCE=

@@ -17,6 +17,7 @@ if (first === 'app') {
     mkdirSync(second, { recursive: true });
     writeFileSync(join(second, 'notes.md'), release.notes);
     // The form in which GitHub takes values for later steps.
-    console.log(`version=${release.version}\nchannel=${release.channel}`);
+    const { version, channel, tags } = release;
+    console.log(`version=${version}\nchannel=${channel}\ntags=${tags.join(' ')}`);
   }
 }

@@ -6,6 +6,8 @@ export interface Release {
   readonly version: string;
   /** Who gets it that names no version: `latest`, or `next` for one that is to be tried first. */
   readonly channel: 'latest' | 'next';
+  /** Of the image: the version, and what it is the newest of. */
+  readonly tags: readonly string[];
   /** What the changelog says of it. */
   readonly notes: string;
 }
@@ -37,5 +39,8 @@ export function releaseOf(tag: string, folder: string): Release | { readonly pro
   const [heading = '', ...lines] = section.split('\n');
   if (!/\d{4}-\d\d-\d\d$/.test(heading)) return { problem: `CHANGELOG.md has no date for ${version}` };
   const notes = `${lines.join('\n').trim()}\n`;
-  return { version, channel: version.includes('-') ? 'next' : 'latest', notes };
+  const [major, minor] = version.split('.');
+  return version.includes('-')
+    ? { version, channel: 'next', tags: [version, 'next'], notes }
+    : { version, channel: 'latest', tags: [version, `${major}.${minor}`, major, 'latest'], notes };
 }

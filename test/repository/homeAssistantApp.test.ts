@@ -41,7 +41,7 @@ describe('config.yaml of the app', () => {
   });
 
   it('asks for no right that it does not need', () => {
-    const described = ['name', 'version', 'slug', 'url', 'description'];
+    const described = ['name', 'version', 'image', 'slug', 'url', 'description'];
     const known = [...described, 'arch', 'homeassistant', 'startup', 'boot'];
     const others = Object.keys(app).filter((key) => !known.includes(key));
     expect(others).toEqual([
@@ -158,7 +158,7 @@ describe('the folder of the app', () => {
   it('runs the image of all, as root: only root can read what the Supervisor writes', () => {
     const stages = readFileSync(join(project, 'Dockerfile'), 'utf8')
       .split(/^FROM /m)
-      .slice(2);
+      .slice(-3);
     expect(stages.map((stage) => stage.replaceAll(/^#.*\n/gm, '').trim()).slice(1)).toEqual([
       'program AS home-assistant-app',
       'program\nUSER node',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -70,13 +71,17 @@ describe('a tag', () => {
     expect(releaseOf('v1.2.0', projectWith({ version: '1.2.0' }, good))).toEqual({
       version: '1.2.0',
       channel: 'latest',
+      tags: ['1.2.0', '1.2', '1', 'latest'],
       notes: '### Added\n\n- This.\n',
     });
   });
 
   it('of a version to be tried is for those who ask for it', () => {
     const folder = projectWith({ version: '1.3.0-rc.1' }, `## 1.3.0-rc.1 - 2026-12-02\n\n- New.\n`);
-    expect(releaseOf('v1.3.0-rc.1', folder)).toMatchObject({ channel: 'next' });
+    expect(releaseOf('v1.3.0-rc.1', folder)).toMatchObject({
+      channel: 'next',
+      tags: ['1.3.0-rc.1', 'next'],
+    });
   });
 
   it.each([
@@ -123,7 +128,21 @@ describe('the app of Home Assistant', () => {
       target: 'home-assistant-app',
     });
     expect(tags).toContain('outputs.app');
-    expect(commands(release?.jobs['image']).join()).toContain('app=$image-home-assistant:$VERSION,');
+  });
+
+  it('has the name that the release gives to it', () => {
+    const output = join(temporaryFolder(), 'output');
+    const [names = ''] = commands(release?.jobs['image']);
+    const env = { GITHUB_REPOSITORY: 'Some/Fork', GITHUB_OUTPUT: output, TAGS: '1.2.0 latest' };
+    execFileSync('bash', ['-euc', names], { env: { ...process.env, ...env } });
+    const image = 'ghcr.io/some/fork';
+    expect(readFileSync(output, 'utf8').split('\n')).toEqual([
+      `image=${image}`,
+      `tags=${image}:1.2.0,${image}:latest,`,
+      `app=${image}-home-assistant:1.2.0,${image}-home-assistant:latest,`,
+      '',
+    ]);
+    expect(releasedApp('version: 1', '1.2.0', 'Some/Fork')).toContain(`image: ${image}-home-assistant`);
   });
 });
 
@@ -207,7 +226,11 @@ describe('everything that comes from elsewhere', () => {
   const digest = /@sha256:[\da-f]{64}$/;
 
   it('is one exact image: the base of ours, the broker beside it, and the tools that build it', () => {
-    expect(/^ARG NODE=(.*)$/m.exec(read('Dockerfile'))?.[1]).toMatch(digest);
+    const images = [...read('Dockerfile').matchAll(/^FROM (?:--\S+ )?([\w-]+:\S+) AS/gm)].map(
+      ([, image]) => image,
+    );
+    expect(images).toHaveLength(3);
+    for (const image of images) expect(image).toMatch(digest);
     expect(parse(read('compose.yaml'), { merge: true }).services.mosquitto.image).toMatch(digest);
     const steps = release?.jobs['image']?.steps ?? [];
     const given = (action: string) => steps.find(({ uses }) => uses?.startsWith(action))?.with;
