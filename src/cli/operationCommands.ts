@@ -47,15 +47,15 @@ Examples:
   sonic2mqtt call command_valve --sonic-id ID --body '{"action":"close"}'
   sonic2mqtt call sign_in --body - < credentials.json
 
+A valve command, a pressure test or an action on an incident can move a valve.
 control options do not apply to call, but cloud.routes does.
-Each call uses its own session and signs out afterwards, except sign_in.`;
+Prints the answer as JSON. Each call uses its own session and signs out afterwards, except sign_in.`;
 
 function addParameters(command: Command, row: AnyOperation): Command {
   const { options, body, isList } = optionsOf(row);
   const source = sourceLabels[row.source];
-  command.description(
-    `${row.method} ${row.path} (${source}${row.number === null ? '' : `, number ${row.number}`})`,
-  );
+  const route = `${row.method} ${row.path} (${source}${row.number === null ? '' : `, number ${row.number}`})`;
+  command.description(row.control?.includes('valves') ? `${route}\n\nMoves the valve.` : route);
   for (const each of options) command.addOption(textOption(`${optionOf(each.name)} <value>`, describe(each)));
   if (isList) {
     const allPages = new Option('--all-pages', 'read all pages and print them as one list');

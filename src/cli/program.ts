@@ -39,7 +39,7 @@ async function createProgram(
   onEnd: (status: number) => void,
 ): Promise<Command> {
   const program = new Command('sonic2mqtt')
-    .description('A bridge from a water monitoring cloud to MQTT and Home Assistant')
+    .description('Control and monitor Sonic water valves from Home Assistant, over MQTT')
     .usage('[COMMAND] [OPTIONS]')
     .argument('[command]')
     .addOption(
@@ -79,9 +79,9 @@ async function createProgram(
     return program.error(`unknown command '${word}'${didYouMean(nearest(word, names))}`);
   });
 
-  add('run', 'Run the bridge until SIGINT or SIGTERM (the default)').action(runBridge);
+  add('run', 'Run sonic2mqtt until you stop it (the default)').action(runBridge);
 
-  add('demo', 'Try sonic2mqtt with a simulated cloud and a built-in broker')
+  add('demo', 'Try sonic2mqtt without a valve, an account or a broker')
     .addOption(numberOption('--port <n>', 65_535, 'MQTT port on 127.0.0.1 (default: 1883, or any free port)'))
     .addOption(
       numberOption(
@@ -95,17 +95,23 @@ async function createProgram(
       onEnd(await demo(contextOf(), options));
     });
 
-  add('check', 'Test the configuration, the account and the broker').action(async () => {
-    const { check } = await import('./check.ts');
-    onEnd(await check(contextOf()));
-  });
+  add('check', 'Test configuration, account and broker. Moves no valve')
+    .addHelpText(
+      'after',
+      '\nPrints OK, WARN or FAIL for each step. Signs in to the cloud and connects to the broker, but changes\n' +
+        'nothing there. You can run it while sonic2mqtt runs.',
+    )
+    .action(async () => {
+      const { check } = await import('./check.ts');
+      onEnd(await check(contextOf()));
+    });
 
-  add('setup', 'Ask for account and broker, and write the configuration').action(async () => {
+  add('setup', 'Prompt for account and broker, write the configuration').action(async () => {
     const { setup } = await import('./setup.ts');
     onEnd(await setup(contextOf()));
   });
 
-  const call = add('call', 'Call one cloud operation and print the answer as JSON');
+  const call = add('call', 'Call one cloud operation. Some operations move a valve');
   if (argv.includes('call')) {
     const { addOperations } = await import('./operationCommands.ts');
     addOperations(call, async (command, name) => {
@@ -129,20 +135,25 @@ async function createProgram(
     });
   if (argv.includes('simulate')) (await import('./simulate.ts')).addFaults(simulate);
 
-  add('cleanup', 'Delete every retained message of this bridge')
-    .option('--force', 'delete even if bridge/state is online, for example after a crash')
-    .addHelpText('after', '\nStop the bridge first. While it runs, cleanup deletes nothing.')
+  add('cleanup', 'Delete everything that sonic2mqtt stored on the broker')
+    .option('--force', 'delete even if the broker shows sonic2mqtt as online, for example after a crash')
+    .addHelpText(
+      'after',
+      '\nDeletes the retained messages of this bridge, so its devices disappear from Home Assistant.\n' +
+        'Your account, your valves and data_dir stay as they are.\n' +
+        'Stop sonic2mqtt first. While it runs, cleanup deletes nothing.',
+    )
     .action(async (options) => {
       const { cleanup } = await import('./cleanup.ts');
       onEnd(await cleanup(contextOf(), options));
     });
 
-  add('schema', 'Print the JSON Schema of the configuration file').action(async () => {
+  add('schema', 'Print the JSON Schema of the configuration, for editors').action(async () => {
     const { configurationSchema } = await import('./schema.ts');
     given.print(configurationSchema());
   });
 
-  add('diagnostics', 'Print an anonymised report for a bug, as JSON')
+  add('diagnostics', 'Print an anonymised bug report, as JSON')
     .addHelpText(
       'after',
       '\nReads the configuration, the cloud, the broker and data_dir, for at most 30 seconds. Changes nothing.\n' +

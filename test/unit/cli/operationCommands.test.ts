@@ -124,6 +124,10 @@ it('call --list marks what is required and fits 100 columns', () => {
   for (const line of list.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
 });
 
+const valveMovers: readonly string[] = [
+  ...['command_valve', 'change_thing_state', 'start_pressure_test', 'command_wifi_valve'],
+];
+
 describe.each(operationNames)('%s', (name) => {
   const row = operationRow(name);
   const { options, body } = optionsOf(row);
@@ -140,6 +144,8 @@ describe.each(operationNames)('%s', (name) => {
     expect(words).toEqual(
       expect.arrayContaining([...options.map((option) => optionOf(option.name)), ...fields]),
     );
+
+    expect(help.includes('Moves the valve.')).toBe(valveMovers.includes(name));
 
     const [, example = ''] = /Example:\n {2}sonic2mqtt call (.*)/.exec(help) ?? [];
     // A password is read from standard input.
