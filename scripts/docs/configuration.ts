@@ -1,3 +1,4 @@
+import { appOptions } from '../../src/config/app.ts';
 import { variableOf } from '../../src/config/environment.ts';
 import { configJsonSchema, type OptionRow, optionRows, secretPaths } from '../../src/config/schema.ts';
 import { isTree, valueAt } from '../../src/config/tree.ts';
@@ -36,6 +37,17 @@ function kindOf({ path, type }: OptionRow): string {
   return type;
 }
 
+/** The app always listens: its switch opens the port to others than Home Assistant. */
+const movedInApp: Readonly<Record<string, string>> = {
+  'http.listen': 'http.only_from',
+  'http.only_from': '',
+};
+
+/** What an option is called in the form of the sonic2mqtt app; empty for one that it does not have. */
+function inApp({ path }: OptionRow): string {
+  return appOptions.find((option) => option.path === (movedInApp[path] ?? path))?.label ?? '';
+}
+
 /** Where an option stands; empty at the top of the file. */
 function sectionOf({ path }: OptionRow): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')));
@@ -57,12 +69,13 @@ export function configurationPage(): string {
         section === '' ? '## Outside the sections' : `## ${code(section)}`,
         ...(typeof about === 'string' ? [`${about}.`] : []),
         table(
-          ['Option', 'Takes', 'Default', 'Meaning'],
+          ['Option', 'Takes', 'Default', 'Meaning', 'In the app'],
           rows.map((row) => [
             code(row.path.slice(section === '' ? 0 : section.length + 1)),
             kindOf(row),
             defaultOf(row),
             row.description,
+            inApp(row),
           ]),
         ),
       ].join('\n\n');
@@ -70,7 +83,12 @@ export function configurationPage(): string {
   return [
     generatedNote,
     '# Configuration',
-    `The configuration is one YAML file, by default \`config.yaml\` in the working directory.
+    `**In the sonic2mqtt app** of Home Assistant, there is no file.
+You set the options in the *Configuration* of the app, under the names in the last column.
+Some of them appear after you turn on *Show unused optional configuration options*.
+An option without a name in the last column keeps its default.
+
+**Everywhere else,** the configuration is one YAML file, by default \`config.yaml\` in the working directory.
 \`--config FILE\` or \`SONIC2MQTT_CONFIG\` names another file.
 
 Start with [config.example.yaml](../../config.example.yaml), and test your file with \`sonic2mqtt check\`.
