@@ -15,12 +15,14 @@ const oneValve = { properties: 1, signals: 1, sonics: 1 };
 
 /** A home where nothing is wrong, and a Node-RED on its broker with the flows of the project. */
 async function startHome({
+  files,
   variables = {},
   taps = [],
   cloud = oneValve,
   config = {},
   base = 'sonic2mqtt',
 }: {
+  files?: readonly string[];
   variables?: Entered['variables'];
   taps?: Entered['taps'];
   cloud?: SimulatorOptions;
@@ -41,7 +43,8 @@ async function startHome({
   });
   const sonicIds = simulator.world.sonics.ids;
   for (const id of sonicIds) await watcher.waitForTopic(`${base}/sonic/${id}/usage`, undefined, 15_000);
-  const nodeRed = await startNodeRed({ brokerUrl: bridge.broker.url, ...credentials, variables, taps });
+  const entered = { brokerUrl: bridge.broker.url, ...credentials, variables, taps };
+  const nodeRed = await startNodeRed({ ...entered, ...(files && { files }) });
   const { world } = simulator;
   const [sonicId = ''] = sonicIds;
   const record = `${base}/sonic/${sonicId}`;
@@ -162,6 +165,23 @@ describe('a leak', () => {
     const command = watcher.messages.find(({ topic }) => topic.endsWith('/valve/set'));
     expect(command?.properties?.messageExpiryInterval).toBe(30);
   });
+});
+
+test('a leak closes its valve without a dashboard once that is turned on, and not after a restart', async () => {
+  const { world, nodeRed, sonicId, becomes, commands, said, says } = await startHome({
+    files: ['leak-without-dashboard.json'],
+  });
+  world.openIncident({ type: 'water_presence_detected', sonicId });
+  await says(/: Leak\. The switch is off, so the valve stays as it is\./);
+  await nodeRed.inject('Turn on');
+  world.openIncident({ type: 'high_volume_alert', sonicId });
+  await becomes('closed');
+  await says(/the valve is closed\./);
+  await nodeRed.restart();
+  world.openIncident({ type: 'long_flow_alert', sonicId });
+  await says(/: Water running too long\. The switch is off/);
+  expect(commands().map(({ text }) => text)).toEqual(['CLOSE']);
+  expect(said()).toHaveLength(4);
 });
 
 describe('a request', () => {

@@ -27,11 +27,16 @@ const flowNode = z.looseObject({
 const heard = z.array(z.object({ topic: z.string(), data: z.unknown() }));
 const debugged = z.object({ name: z.string().optional(), msg: z.string() });
 
-/** All flows of the project as its folder has them, what they share once, as the editor imports them. */
-function allFlows(): FlowNode[] {
-  const nodes = readdirSync(folder)
-    .filter((file) => file.endsWith('.json'))
-    .flatMap((file) => z.array(flowNode).parse(JSON.parse(readFileSync(new URL(file, folder), 'utf8'))));
+/** The leak without a dashboard does the same as the one with it: nobody imports both. */
+const usualFiles = readdirSync(folder).filter(
+  (file) => file.endsWith('.json') && file !== 'leak-without-dashboard.json',
+);
+
+/** These flows of the project as its folder has them, what they share once, as the editor imports them. */
+function flowsOf(files: readonly string[]): FlowNode[] {
+  const nodes = files.flatMap((file) =>
+    z.array(flowNode).parse(JSON.parse(readFileSync(new URL(file, folder), 'utf8'))),
+  );
   return [...new Map(nodes.map((node) => [node.id, node])).values()];
 }
 
@@ -41,11 +46,13 @@ export interface Entered {
   readonly user: string;
   readonly password: string;
   readonly variables?: Readonly<Record<string, string>>;
+  /** The flows, all but one unless given. */
+  readonly files?: readonly string[];
   /** Function nodes whose messages a debug node of their name is to show. */
   readonly taps?: readonly string[];
 }
 
-/** A running Node-RED with all flows in it, as its editor sees it. */
+/** A running Node-RED with flows in it, as its editor sees it. */
 export interface NodeRed {
   readonly url: string;
   /** What its debug window shows, by the name of the debug node. */
@@ -57,7 +64,7 @@ export interface NodeRed {
   restart(): Promise<void>;
 }
 
-/** Starts Node-RED, imports all flows into it and deploys them; it ends with the test. */
+/** Starts Node-RED, imports the flows into it and deploys them; it ends with the test. */
 export async function startNodeRed(entered: Entered): Promise<NodeRed> {
   const [userFolder, port] = [temporaryFolder(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
@@ -73,7 +80,7 @@ export async function startNodeRed(entered: Entered): Promise<NodeRed> {
   };
   const settingsFile = join(userFolder, 'settings.js');
   writeFileSync(settingsFile, `module.exports = ${JSON.stringify(settings)};`);
-  const flows = allFlows()
+  const flows = flowsOf(entered.files ?? usualFiles)
     .map((node) => withEntered(node, entered))
     .flatMap((node) => (entered.taps?.includes(node.name ?? '') ? tapped(node) : [node]));
   const debug: { name: string; text: string }[] = [];

@@ -23,7 +23,7 @@ const ofType = (type: string) => nodes.filter((node) => node.type === type);
 
 const core = [
   ...['tab', 'global-config', 'mqtt-broker', 'mqtt in', 'mqtt out', 'function', 'switch', 'inject', 'debug'],
-  ...['status', 'catch', 'link in', 'link out', 'link call'],
+  ...['status', 'catch', 'link in', 'link out', 'link call', 'comment'],
 ];
 const topics = topicsUnder('sonic2mqtt', 'homeassistant');
 
@@ -56,11 +56,51 @@ function outputOf(name: string, msg: object, known: Record<string, unknown> = {}
 
 describe('the flows for Node-RED', () => {
   it('need nothing but Node-RED and its dashboard', () => {
-    expect(names).toEqual(['leak.json', 'request.json', 'usage.json', 'valves.json']);
+    expect(names).toEqual([
+      'leak-without-dashboard.json',
+      'leak.json',
+      'request.json',
+      'usage.json',
+      'valves.json',
+    ]);
     expect(
       nodes.map(({ type }) => type).filter((type) => !core.includes(type) && !/^ui-[a-z]+$/.test(type)),
     ).toEqual([]);
     expect(ofType('function').filter(({ libs }) => libs.length > 0)).toEqual([]);
+    for (const name of ['leak-without-dashboard.json', 'request.json']) {
+      const types = flows.get(name)?.map(({ type }) => type) ?? [];
+      expect(types.filter((type) => type.startsWith('ui-'))).toEqual([]);
+    }
+  });
+
+  it('explain what they do and what to change, where one sees it first', () => {
+    for (const [name, flow] of flows) {
+      const comments = flow.filter(({ type }) => type === 'comment');
+      expect(comments[0]?.name, name).toBe('What this flow does');
+      expect(comments[1]?.name, name).toMatch(/^What to change: your broker/);
+      for (const { info } of comments) expect(info.length, name).toBeGreaterThan(80);
+      const tops = flow.flatMap(({ type, y }) => (type === 'comment' || y === undefined ? [] : [y]));
+      expect(Math.min(...tops), name).toBeGreaterThan(40);
+    }
+  });
+
+  it('come with what the library of Node-RED wants to have: a title, a description and tags', () => {
+    for (const name of names) {
+      const page = read(`node-red/${name.replace('.json', '.md')}`);
+      const [, title = '', description = '', tags = ''] =
+        /^# (.+)\n\n([\s\S]+)\n\nTags: (.+)\n$/.exec(page) ?? [];
+      expect(title.length, name).toBeGreaterThanOrEqual(10);
+      expect(description.length, name).toBeGreaterThanOrEqual(30);
+      expect(tags.split(', '), name).toContain('sonic2mqtt');
+      const needsDashboard = flows.get(name)?.some(({ type }) => type.startsWith('ui-'));
+      expect(description.includes('@flowfuse/node-red-dashboard'), name).toBe(needsDashboard);
+    }
+  });
+
+  it('close a valve at a leak in the same way, with a dashboard or without', () => {
+    const [one, other, ...more] = ofType('function').filter(({ name }) => name === 'Close at a leak');
+    expect(more).toEqual([]);
+    expect(one?.['func']).toBe(other?.['func']);
   });
 
   it('share what they share, so that any of them can be imported with any other', () => {
@@ -138,11 +178,10 @@ describe('the flows for Node-RED', () => {
       .flatMap(({ wires }) => wires.flat())
       .map((id) => nodes.find((node) => node.id === id)?.type);
     expect(reached).toEqual(['ui-switch']);
-    expect(
-      ofType('tab')
-        .flatMap(({ env }) => env)
-        .find(({ name }) => name === 'ARMED_AT_START')?.value,
-    ).toBe('false');
+    const atStart = ofType('tab')
+      .flatMap(({ env }) => env)
+      .filter(({ name }) => name === 'ARMED_AT_START');
+    expect(atStart.map(({ value }) => value)).toEqual(['false', 'false']);
   });
 });
 
@@ -201,7 +240,7 @@ describe('what the flows send', () => {
   });
 
   it('as requests is what the bridge takes, and changes nothing by itself', () => {
-    for (const { props } of ofType('inject')) {
+    for (const { props } of flows.get('request.json')?.filter(({ type }) => type === 'inject') ?? []) {
       const [operation, payload] = props.map(({ v }: { v: string }) => v);
       if (!isOperationName(operation)) throw new Error(`there is no operation ${operation}`);
       expect(operationRow(operation).method).toBe('GET');
