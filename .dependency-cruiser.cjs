@@ -45,7 +45,7 @@ const rooms = {
     'commands',
   ],
   webhook: ['base', 'model', 'cloud', 'store', 'polling', 'commands'],
-  http: ['base', 'model', 'entities/incidents.ts', 'health', 'store', 'webhook'],
+  http: ['base', 'model', 'entities/incidents.ts', 'entities/names.ts', 'health', 'store', 'webhook'],
 };
 
 // Each npm package lives in the rooms named here and nowhere else.

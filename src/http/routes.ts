@@ -4,6 +4,7 @@ import { version } from '../base/version.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { Snapshots } from '../health/snapshots.ts';
 import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
+import { file, filledIn, textsModule } from './files.ts';
 import type { FlowHistory } from './flowHistory.ts';
 import type { Tone } from './headline.ts';
 import { type Route, send, sendJson } from './httpServer.ts';
@@ -16,15 +17,13 @@ import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
 import type { PageRequest } from './status.ts';
-import { noScript, textsModule } from './texts.ts';
+import { pageTexts } from './texts.ts';
 
 const get = ['GET', 'HEAD'];
 /** A longer search finds nothing. */
 const maxQueryLength = 60;
 
 const webhookPath = '/webhook/';
-
-const language = 'en';
 
 /** The colour of the icon in the tab, by the tone of the headline. */
 const iconColours: Readonly<Record<Tone, string>> = {
@@ -49,15 +48,15 @@ export function createRoutes(
   const hide = (text: string) => secrets.hide(text);
   const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
   const routes: Route[] = [
-    file('/', 'text/html', html.replace('{{no_script}}', noScript(language))),
+    file('/', 'text/html', filledIn(html, pageTexts)),
     file('/page.css', 'text/css', style),
     file('/page.js', 'text/javascript', script),
-    file('/texts.js', 'text/javascript', textsModule(language)),
+    file('/texts.js', 'text/javascript', textsModule(pageTexts)),
     file('/icon.svg', 'image/svg+xml', icon),
     ...tones.map((tone) => file(`/icon-${tone}.svg`, 'image/svg+xml', tonedIcon(tone))),
     picture('/icon-192.png', smallIcon),
     picture('/icon-512.png', largeIcon),
-    file('/manifest.webmanifest', 'application/manifest+json', manifest),
+    file('/manifest.webmanifest', 'application/manifest+json', filledIn(manifest, pageTexts)),
     {
       path: '/status.json',
       methods: get,
@@ -112,14 +111,6 @@ export function createRoutes(
     });
     return { version, cloud: shown(cloud), broker: shown(broker) };
   }
-}
-
-function file(path: string, type: string, text: string): Route {
-  return {
-    path,
-    methods: get,
-    answer: (response) => send(response, 200, `${type}; charset=utf-8`, text),
-  };
 }
 
 /** A picture that was imported as a data URL. */

@@ -122,6 +122,17 @@ describe('the status page', () => {
     }
   });
 
+  it('is in the language of the browser, and the data for other programs in English', async () => {
+    const inPolish = async (path: string) =>
+      (await httpRequest(url + path, { headers: { 'accept-language': 'pl-PL,pl;q=0.9' } })).text;
+    expect(await inPolish('/')).toContain('<html lang="pl">');
+    expect(await inPolish('/texts.js')).toContain('"alert_water_presence_detected":"Wyciek"');
+    expect(await inPolish('/manifest.webmanifest')).toContain('"short_name": "Woda"');
+    expect(await inPolish('/status.json')).toContain('"name":"Water running too long"');
+    for (const path of ['/', '/texts.js', '/manifest.webmanifest'])
+      expect((await httpRequest(url + path)).text).not.toContain('{{');
+  });
+
   it('can be installed on a phone: its manifest names icons that are there', async () => {
     const manifest = await httpRequest(`${url}/manifest.webmanifest`);
     expect(manifest.headers['content-type']).toBe('application/manifest+json; charset=utf-8');

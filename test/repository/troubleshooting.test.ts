@@ -20,13 +20,7 @@ const parts = new Set([
   ...['the object …', 'something of … characters', '… has … characters'],
   ...['while connecting', 'within the answer', 'without an answer', '. Did you mean …?'],
   ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
-  ...[
-    'text/event-stream; charset=utf-8',
-    '…; charset=utf-8',
-    'image/svg+xml',
-    'application/manifest+json',
-    'external+battery',
-  ],
+  ...['text/event-stream; charset=utf-8', 'image/svg+xml', 'application/manifest+json', 'external+battery'],
   ...['state.json', 'config.yaml'],
   ...['event: … data: …', '{"now":…,"status":…}'],
 ]);

@@ -34,6 +34,8 @@ export interface Look {
   /** The reader's time zone; that of the machine unless given. */
   readonly timezone?: string;
   readonly isScriptOff?: boolean;
+  /** What the reader reads; British English unless given, whatever the machine speaks. */
+  readonly language?: string;
 }
 
 /** A page in a browser. */
@@ -53,9 +55,11 @@ export interface Tab {
 /** Starts Chromium and opens a page; the browser ends with the test, or when `close` is called. */
 export async function openTab(url: string, look: Look): Promise<Tab & { close(): Promise<void> }> {
   const { width, height, scheme = 'light', isPhone = false, timezone, isScriptOff = false } = look;
+  const { language = 'en-GB' } = look;
   const chromium = startProcess('chromium', [
     ...['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars'],
     ...[`--user-data-dir=${temporaryFolder()}`, `--window-size=${width},${height}`],
+    `--accept-lang=${language}`,
     ...['--remote-debugging-port=0', 'about:blank'],
   ]);
   const [, debuggerUrl = ''] = await chromium.waitForOutput(/DevTools listening on (\S+)/, 30_000);
@@ -92,8 +96,7 @@ export async function openTab(url: string, look: Look): Promise<Tab & { close():
   await command('Emulation.setEmulatedMedia', {
     features: [{ name: 'prefers-color-scheme', value: scheme }],
   });
-  // Whatever the machine speaks.
-  await command('Emulation.setLocaleOverride', { locale: 'en-GB' });
+  await command('Emulation.setLocaleOverride', { locale: language });
   if (timezone !== undefined) await command('Emulation.setTimezoneOverride', { timezoneId: timezone });
   if (isScriptOff) await command('Emulation.setScriptExecutionDisabled', { value: true });
   await command('Page.navigate', { url });

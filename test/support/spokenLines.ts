@@ -13,7 +13,7 @@ const toldElsewhere: readonly (readonly [RegExp, string])[] = [
     'said to whoever has typed the command',
   ],
   [/^main\.ts$/, 'said to whoever has typed the command'],
-  [/^http\/texts\.ts$/, 'on the status page: docs/status-page.md'],
+  [/^http\/(files|texts)\.ts$/, 'on the status page: docs/status-page.md'],
   [/^http\/metrics\.ts$/, 'help of the metrics: docs/reference/http.md'],
   [/^homeassistant\/(?!command)/, 'topics'],
   [/^base\/(log|stackTraces|duration)\.ts$/, 'form, not words'],

@@ -1,6 +1,7 @@
 // The status page: shows the document of status.json, and goes on showing it as events bring it anew. Words of the cloud
-// become text and nothing else; nothing is sent but GET. All texts come from the table of texts.ts.
-import { language, texts } from './texts.js';
+// become text and nothing else; nothing is sent but GET. All texts come from the table of texts.ts, in the language of the
+// browser, but for reasons in the words of the program: those are English.
+import { texts } from './texts.js';
 
 /** The bridge says something every 5 seconds; a longer silence is a lost connection. */
 const silenceMs = 12_000;
@@ -19,22 +20,25 @@ const at = (id) => document.getElementById(id);
 
 // ---- words ------------------------------------------------------------------------------------------------------
 
+const { language } = texts;
+// Dates and numbers as the reader's country writes them, if it speaks the language of the page.
+const locale = navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
 const plurals = new Intl.PluralRules(language);
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const moreExact = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const timeOnly = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+const moreExact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' });
 const listed = new Intl.ListFormat(language, { type: 'unit' });
 // Dates of usage are those of the property, wherever the reader is.
-const dayName = new Intl.DateTimeFormat(undefined, {
+const dayName = new Intl.DateTimeFormat(locale, {
   weekday: 'short',
   day: 'numeric',
   month: 'short',
   timeZone: 'UTC',
 });
-const weekdayLetter = new Intl.DateTimeFormat(undefined, { weekday: 'narrow', timeZone: 'UTC' });
-const monthName = new Intl.DateTimeFormat(undefined, { month: 'long', timeZone: 'UTC' });
+const weekdayLetter = new Intl.DateTimeFormat(locale, { weekday: 'narrow', timeZone: 'UTC' });
+const monthName = new Intl.DateTimeFormat(locale, { month: 'long', timeZone: 'UTC' });
 
-const number = (value, digits = 0) => value.toLocaleString(undefined, { maximumFractionDigits: digits });
+const number = (value, digits = 0) => value.toLocaleString(locale, { maximumFractionDigits: digits });
 const litres = (value) => number(value, value < 10 ? 1 : 0);
 
 /** A text with its gaps filled. A name that somebody has given is put in as it is. */
@@ -46,14 +50,14 @@ function say(key, values = {}) {
 
 function inWords(gap, values) {
   const value = values[gap];
-  if (gap === 'name' && value === null) return alertName(values);
+  if (gap === 'name' && 'type' in values) return alertName(values);
   if (gap === 'at') return timeOrDate(value);
   if (gap === 'litres') return litres(value);
   return typeof value === 'number' ? number(value, 2) : value || texts.unnamed;
 }
 
-const alertName = ({ name, type }) =>
-  name ?? (type === null ? texts.unknown_alert : `${texts.unknown_alert} (${type})`);
+const alertName = ({ type }) =>
+  texts[`alert_${type}`] ?? (type === null ? texts.unknown_alert : `${texts.unknown_alert} (${type})`);
 
 function timeOrDate(ms) {
   const isToday = new Date(ms).toDateString() === new Date(serverNow()).toDateString();
@@ -173,17 +177,17 @@ function showLoading() {
 
 function alertItems({ alerts, alertsInAll }) {
   if (alerts.length === 0) return null;
-  const items = alerts.map(({ name, type, urgency, at: since }) =>
+  const items = alerts.map(({ type, urgency, at: since }) =>
     make(
       'li',
       { class: 'alert', 'data-tone': urgency },
-      make('strong', null, alertName({ name, type })),
+      make('strong', null, alertName({ type })),
       since === null ? null : [' ', say('since', { at: since })],
       make('p', null, texts[`advice_${type}`] ?? texts.advice_other),
     ),
   );
   const rest = alertsInAll - alerts.length;
-  const more = rest > 0 ? make('li', { class: 'faint' }, say('older_alerts', { count: rest })) : null;
+  const more = rest > 0 ? make('li', { class: 'faint' }, say('more_alerts', { count: rest })) : null;
   return make('ul', { class: 'alerts' }, items, more);
 }
 
@@ -555,20 +559,21 @@ function sides(status) {
     side(texts.broker, status.broker),
   ].flatMap(([name, words, reason]) => [
     make('dt', null, name),
-    make('dd', null, words, reason ? make('span', { class: 'faint' }, ` ${reason}`) : null),
+    make('dd', null, words, reason ? [' ', make('span', { class: 'faint', lang: 'en' }, reason)] : null),
   ]);
 }
 
 function pollTable(polls) {
   const rows = polls.map(({ slice, lastSuccessAt, failure, failures, isPending }) => {
-    const error = failures > 1 ? say('times_in_a_row', { words: failure, count: failures }) : failure;
+    const times = failures > 1 ? [' ', say('times_in_a_row', { count: failures })] : null;
+    const error = failure === null ? '–' : make('span', { lang: 'en' }, failure);
     const updated = lastSuccessAt === null ? texts[isPending ? 'not_yet' : 'never'] : moment(lastSuccessAt);
     return make(
       'tr',
       null,
       make('th', { scope: 'row' }, texts[`data_${slice}`] ?? slice),
       make('td', null, updated),
-      make('td', { class: failure === null ? 'faint' : 'low' }, error ?? '–'),
+      make('td', { class: failure === null ? 'faint' : 'low' }, error, times),
     );
   });
   const head = ['data', 'last_updated', 'error'].map((key) => make('th', { scope: 'col' }, texts[key]));
@@ -637,6 +642,7 @@ function show(status) {
   const sentence = emptiness && `${emptiness.charAt(0).toUpperCase()}${emptiness.slice(1)}.`;
   const empty = nothing ?? sentence ?? (isEmpty ? texts.no_property : '');
   at('empty').hidden = empty === '';
+  at('empty').lang = empty === sentence ? 'en' : language;
   write(at('empty'), empty);
   for (const links of document.querySelectorAll('.pages')) draw(links, page, pageLinks);
   const { health, cloud, broker, startedAt, version, isLoading } = status;
