@@ -220,14 +220,14 @@ const table = {
     pl: 'Zawory offline: {count} z {of}.',
   },
   valve_unknown: {
-    en: '{place}: it is not known whether the valve is open.',
+    en: '{place}: the position of the valve is not known.',
     de: '{place}: Es ist nicht bekannt, ob das Ventil offen ist.',
     fr: '{place}\u00a0: on ne sait pas si la vanne est ouverte.',
     nl: '{place}: het is niet bekend of de klep open is.',
     pl: '{place}: nie wiadomo, czy zawór jest otwarty.',
   },
   valves_unknown: {
-    en: 'It is not known of {count} of {of} valves whether they are open.',
+    en: 'The position of {count} of {of} valves is not known.',
     de: 'Bei {count} von {of} Ventilen ist nicht bekannt, ob sie offen sind.',
     fr: 'Pour {count} vannes sur {of}, on ne sait pas si elles sont ouvertes.',
     nl: 'Van {count} van de {of} kleppen is niet bekend of ze open zijn.',
@@ -346,7 +346,7 @@ const table = {
     pl: 'Brak połączenia z brokerem MQTT: Home Assistant nie otrzymuje aktualizacji.',
   },
   bridge_problem: {
-    en: 'sonic2mqtt reports a problem, see the end of this page.',
+    en: 'sonic2mqtt reports a problem. See the end of this page.',
     de: 'sonic2mqtt meldet ein Problem, siehe Ende dieser Seite.',
     fr: 'sonic2mqtt signale un problème, voir la fin de cette page.',
     nl: 'sonic2mqtt meldt een probleem, zie het einde van deze pagina.',
@@ -391,7 +391,7 @@ const table = {
     pl: 'Należy sprawdzić krany, wąż ogrodowy i spłuczki.',
   },
   advice_device_handle_moved: {
-    en: 'Somebody turned the handle. Check that the valve is as you want it.',
+    en: 'Someone turned the handle. Check that the valve is as you want it.',
     de: 'Jemand hat den Handgriff bewegt. Prüfen, ob das Ventil wie gewünscht steht.',
     fr: 'Quelqu’un a tourné la poignée. Vérifiez que la vanne est dans la position voulue.',
     nl: 'Iemand heeft de handgreep bewogen. Controleer of de klep in de gewenste stand staat.',
@@ -440,7 +440,7 @@ const table = {
     pl: 'Jeśli to się powtarza, należy wybrać porę, gdy nikt nie korzysta z wody.',
   },
   advice_health_check_failed: {
-    en: 'Check the power of the valve. If this repeats, ask its maker.',
+    en: 'Check the power of the valve. If this repeats, contact the vendor.',
     de: 'Die Stromversorgung des Ventils prüfen. Bei Wiederholung den Hersteller fragen.',
     fr: 'Vérifiez l’alimentation de la vanne. Si cela se répète, contactez le fabricant.',
     nl: 'Controleer de voeding van de klep. Neem contact op met de fabrikant als dit zich herhaalt.',
@@ -510,7 +510,7 @@ const table = {
     pl: 'Należy sprawdzić zasilanie zaworu.',
   },
   advice_other: {
-    en: 'See the app of the maker for details.',
+    en: 'See the vendor’s app for details.',
     de: 'Einzelheiten zeigt die App des Herstellers.',
     fr: 'L’application du fabricant donne plus de détails.',
     nl: 'De app van de fabrikant toont meer details.',
@@ -573,7 +573,7 @@ const table = {
   },
   valve_state_faulty: { en: 'Fault', de: 'Störung', fr: 'Défaut', nl: 'Storing', pl: 'Usterka' },
   cloud_word: {
-    en: 'The cloud says: {word}',
+    en: 'The cloud reports: {word}',
     de: 'Die Cloud meldet: {word}',
     fr: 'Le cloud indique\u00a0: {word}',
     nl: 'De cloud meldt: {word}',
@@ -801,7 +801,7 @@ const table = {
     pl: 'Woda według dni',
   },
   today_missing: {
-    en: 'Today is not complete: usage could not be read lately.',
+    en: 'Today is not complete: water use could not be read.',
     de: 'Der heutige Wert ist unvollständig: Der Verbrauch konnte zuletzt nicht gelesen werden.',
     fr: 'La valeur du jour est incomplète\u00a0: la consommation n’a pas pu être lue dernièrement.',
     nl: 'De waarde van vandaag is niet volledig: het verbruik kon onlangs niet worden gelezen.',
@@ -885,7 +885,7 @@ const table = {
     pl: 'Brak połączenia z sonic2mqtt',
   },
   connection_lost: {
-    en: 'Connection lost. What you see is from {at}',
+    en: 'Connection lost. This page shows data from {at}',
     de: 'Verbindung verloren. Stand der Anzeige: {at}',
     fr: 'Connexion perdue. Les données affichées sont de {at}',
     nl: 'Verbinding verbroken. U ziet gegevens van {at}',
@@ -1003,7 +1003,7 @@ const table = {
   data_incidents: { en: 'Alerts', de: 'Meldungen', fr: 'Alertes', nl: 'Meldingen', pl: 'Alerty' },
   data_telemetry: { en: 'Measurements', de: 'Messwerte', fr: 'Mesures', nl: 'Metingen', pl: 'Pomiary' },
   data_usage: {
-    en: 'Water usage',
+    en: 'Water use',
     de: 'Wasserverbrauch',
     fr: 'Consommation d’eau',
     nl: 'Waterverbruik',

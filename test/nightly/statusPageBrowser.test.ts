@@ -168,7 +168,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, `!${has('#hero', 'cloud')} && ${has('.is-closed', 'Closed')}`);
 
     await bridge.program.stop();
-    await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 4_000);
+    await waitInTab(tab, has('#link', 'Connection lost. This page shows data from'), 4_000);
     expect(await tab.evaluate(`document.querySelectorAll('.valve:not(.is-unsure)').length`)).toBe(0);
     expect(await tab.evaluate(has('.is-unsure', 'Was closed'))).toBe(true);
     expect(await tab.evaluate(`document.querySelector('#hero').dataset.tone`)).toBe('unknown');
@@ -364,7 +364,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const tab = await openTab(`${url}/`, desktop);
     await waitInTab(tab, `${isLive} && ${has('.valve', 'Open')}`);
     bridge.program.signal('SIGSTOP');
-    await waitInTab(tab, has('#link', 'Connection lost. What you see is from'), 16_000);
+    await waitInTab(tab, has('#link', 'Connection lost. This page shows data from'), 16_000);
     bridge.program.signal('SIGCONT');
     await waitInTab(tab, `${isLive} && ${has('.valve', 'Open')}`);
   });
