@@ -99,8 +99,8 @@ export async function saveAnswers(answers: Answers, file: string): Promise<void>
   await systemDisk.write(file, newConfigFile(treeOf(answers)));
 }
 
-/** This computer, the usual name of Home Assistant in a home, and the usual name of the broker's container. */
-const usualHosts = ['localhost', 'homeassistant.local', 'mosquitto'];
+/** The usual name of a broker's container beside this one, this computer, and the usual name of Home Assistant in a home. */
+const usualHosts = ['mosquitto', 'localhost', 'homeassistant.local'];
 const mqttPort = 1883;
 const lookLimitMs = 1_500;
 

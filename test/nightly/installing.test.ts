@@ -1,32 +1,76 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { startBridge } from '../support/bridge.ts';
+import type { RunningProcess } from '../support/childProcess.ts';
 import { composeIn, containerOf } from '../support/containers.ts';
-import { documentedCommands, startInstallation, startUnit } from '../support/installation.ts';
+import {
+  documentedCommands,
+  type Installation,
+  startInstallation,
+  startUnit,
+} from '../support/installation.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
+import { freePort } from '../support/ports.ts';
+import { serviceOf, supervisorAt } from '../support/supervisor.ts';
 
 /** A cloud and a broker, and a machine on which nothing is installed, whose user has an account there. */
 async function startHome() {
   const cloud = { properties: 1, signals: 1, sonics: 1 };
   const { cloud: simulator, broker, mqtt } = await startBridge({ isStarted: false, cloud });
+  const { email, password } = demoCredentials;
   const installation = startInstallation({
-    typed: {
-      // Compose reads the address of the cloud from there as well.
-      'CLOUD_EMAIL=me@example.com': `CLOUD_URL=${simulator.url}\\nCLOUD_EMAIL=${demoCredentials.email}`,
-      'https://api.watergate.ai': simulator.url,
-      'me@example.com': demoCredentials.email,
-      'password: "secret"': `password: "${demoCredentials.password}"`,
-      'mqtt://localhost:1883': broker.url,
-    },
-    secret: demoCredentials.password,
-    answers: [demoCredentials.email, demoCredentials.password, broker.url, ''],
+    // The variables that the page shows, as this user fills them in.
+    typed: [
+      `SONIC2MQTT_CLOUD__BASE_URL=${simulator.url}`,
+      `SONIC2MQTT_CLOUD__EMAIL=${email}`,
+      `SONIC2MQTT_CLOUD__PASSWORD=${password}`,
+      `SONIC2MQTT_MQTT__URL=${broker.url}`,
+    ].join('\n'),
+    answers: [email, password, broker.url, ''],
     env: { SONIC2MQTT_CLOUD__BASE_URL: simulator.url },
   });
-  return { simulator, mqtt, installation, sonicId: simulator.world.sonics.ids[0] ?? '' };
+  return { simulator, broker, mqtt, installation, sonicId: simulator.world.sonics.ids[0] ?? '' };
+}
+
+/** Opens the setup page of a process, and sends what its form asks for. */
+async function setUpInBrowser(
+  process: RunningProcess,
+  port: number | undefined,
+  broker: string,
+): Promise<void> {
+  const [, code] = await process.waitForOutput(/enter the code (\d{3} \d{3})$/m);
+  const form = { ...demoCredentials, code, broker, brokerUsername: '', brokerPassword: '' };
+  const url = `http://127.0.0.1:${port}`;
+  expect((await fetch(url)).status).toBe(200);
+  const answer = await fetch(`${url}/setup`, { method: 'POST', body: JSON.stringify(form) });
+  expect(await answer.json()).toMatchObject({ isSaved: true });
+}
+
+/** What `docker run` was asked for: the container, the port inside that it publishes, its variables and its command. */
+async function dockerRun(installation: Installation, words: readonly string[] = []) {
+  expect(words[0]).toBe('run');
+  const after = (option: string) => words[words.indexOf(option) + 1] ?? '';
+  const image = words.findIndex((word) => word.startsWith('ghcr.io/'));
+  expect(words[image]).toBe(releasedImage);
+  const variables = words.includes('--env-file')
+    ? readFileSync(join(installation.checkout, after('--env-file')), 'utf8')
+    : '';
+  const env = Object.fromEntries(
+    variables
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+  );
+  const [volume = '', at] = words.includes('-v') ? after('-v').split(':') : ['none', '/data'];
+  expect(at).toBe('/data');
+  const data = installation.place(`/var/lib/volumes/${volume}`);
+  mkdirSync(data, { recursive: true });
+  const container = await containerOf(installation, data);
+  return { container, env, args: words.slice(image + 1), port: after('-p').split(':')[1] ?? '' };
 }
 
 /** Closes a valve as anybody does over MQTT, and waits until it is closed. */
@@ -37,20 +81,26 @@ async function closeValve(mqtt: MqttWatcher, sonicId: string): Promise<void> {
   await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 15_000);
 }
 
+/** The image as all pages and compose.yaml name it. */
+const releasedImage = 'ghcr.io/sonic2mqtt/sonic2mqtt:1';
+
 /** The last of the commands, which goes on and on, and those before it. */
 function lastOf(commands: string): { before: string; last: string } {
-  const lines = commands.trimEnd().split('\n');
-  return { before: lines.slice(0, -1).join('\n'), last: lines.at(-1) ?? '' };
+  const each = commands.trimEnd().split(/\n| && /);
+  return { before: each.slice(0, -1).join('\n'), last: each.at(-1) ?? '' };
 }
 
-// From nothing to a moved valve, by the commands of the pages; the app of Home Assistant has tests of its own.
+// From nothing to a moved valve, by the commands of the pages. In Home Assistant OS there are none: the form is filled in.
 describe.runIf(process.platform === 'linux')(
   'what docs/quick-start.md and docs/install.md say ends in a valve that moves',
   { timeout: 60_000 },
   () => {
-    it('npx', async () => {
-      const installation = startInstallation({ typed: {}, secret: '' });
-      const { before, last } = lastOf(documentedCommands('docs/install.md', 'npx'));
+    it.each([
+      ['README.md', 'Try it'],
+      ['docs/install.md', 'npx'],
+    ])('the demo of %s, %s', async (page, heading) => {
+      const installation = startInstallation({});
+      const { before, last } = lastOf(documentedCommands(page, heading));
       await installation.run(before);
       const demo = installation.start(`exec ${last}`);
       const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m, 30_000);
@@ -91,52 +141,73 @@ describe.runIf(process.platform === 'linux')(
     });
 
     it('Docker', async () => {
-      const { mqtt, installation, sonicId } = await startHome();
+      const { simulator, broker, mqtt, installation, sonicId } = await startHome();
       await installation.run(documentedCommands('docs/install.md', 'Docker'));
-      const [build, check, run] = installation.asked('docker');
-      expect(build).toEqual(['build', '-t', 'sonic2mqtt', '.']);
-      const started = [check, run].map((words = []) => {
-        const [volume = ''] = words.filter((_, index) => words[index - 1] === '-v');
-        const [data = '', at] = volume.split(':');
-        expect([words[0], at]).toEqual(['run', '/data']);
-        expect(words).toContain(`${process.getuid?.()}:${process.getgid?.()}`);
-        return {
-          container: containerOf(installation, data),
-          args: words.slice(words.lastIndexOf('sonic2mqtt') + 1),
-        };
-      });
-      const [checked, running] = started.map(({ container, args }) => container.run(args));
-      expect(await checked?.ended()).toMatchObject({ code: 0 });
+      const [start, logs] = installation.asked('docker');
+      expect(logs).toEqual(['logs', 'sonic2mqtt']);
+      const { container, args, port } = await dockerRun(installation, start);
+      const running = container.run(args, { SONIC2MQTT_CLOUD__BASE_URL: simulator.url });
+      await setUpInBrowser(running, container.published[port], broker.url);
       await closeValve(mqtt, sonicId);
-      expect(await started[1]?.container.isWell()).toBe(true);
-      expect(await running?.stop('SIGTERM')).toMatchObject({ code: 0 });
+      expect(await container.isWell()).toBe(true);
+      expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
+    });
+
+    it('Docker with environment variables', async () => {
+      const { mqtt, installation, sonicId } = await startHome();
+      await installation.run(documentedCommands('docs/install.md', 'Docker with environment variables'));
+      const [check, start] = installation.asked('docker');
+      const checked = await dockerRun(installation, check);
+      expect(await checked.container.run(checked.args, checked.env).ended()).toMatchObject({ code: 0 });
+      const { container, args, env } = await dockerRun(installation, start);
+      const running = container.run(args, env);
+      await closeValve(mqtt, sonicId);
+      expect(await container.isWell()).toBe(true);
+      expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
     });
 
     it.runIf(mosquittoAvailable())('Docker Compose', async () => {
-      const { installation, sonicId } = await startHome();
+      const { simulator, installation, sonicId } = await startHome();
+      writeFileSync(join(installation.checkout, '.env'), `CLOUD_URL=${simulator.url}\n`);
       await installation.run(documentedCommands('docs/quick-start.md', 'Docker Compose'));
-      expect(installation.asked('docker').map((words) => words.join(' '))).toEqual([
-        'compose run --rm sonic2mqtt check',
-        'compose up -d',
+      const [up, logs, [, , service, program, file = ''] = []] = installation.asked('docker');
+      expect([up, logs, service, program]).toEqual([
+        ['compose', 'up', '-d'],
+        ['compose', 'logs', 'sonic2mqtt'],
+        ...['mosquitto', 'cat'],
       ]);
-      for (const secret of readdirSync(join(installation.checkout, 'secrets'))) {
-        expect(statSync(join(installation.checkout, 'secrets', secret)).mode & 0o777).toBe(0o600);
-      }
       const compose = await composeIn(installation);
-      for (const { user } of Object.values(compose.services)) {
-        expect(user).toBe(`${process.getuid?.()}:${process.getgid?.()}`);
-      }
-      expect(await compose.run(['check'])).toMatchObject({
-        code: 0,
-        output: expect.stringContaining('MQTT broker: connected to'),
-      });
-      const bridge = await compose.up();
+      const { process, published } = await compose.up();
+      await setUpInBrowser(process, published['8099'], compose.brokerUrl);
       // As Home Assistant, Node-RED and the user do.
-      const password = readFileSync(join(installation.checkout, 'secrets/mqtt_home'), 'utf8').trim();
+      const password = compose.brokerFile(file);
       const mqtt = await watchTopics(compose.brokerUrl, 'sonic2mqtt/#', { username: 'home', password });
       await closeValve(mqtt, sonicId);
-      expect(await bridge.stop('SIGTERM')).toMatchObject({ code: 0 });
-      expect(readdirSync(join(installation.checkout, 'data/sonic2mqtt'))).not.toEqual([]);
+      expect(await process.stop('SIGTERM')).toMatchObject({ code: 0 });
+      // The next time it needs nobody.
+      const again = await compose.up();
+      await again.process.waitForOutput(/Signed in to the cloud|Found properties/);
+      expect(again.process.output).not.toContain('enter the code');
+      expect(await again.process.stop('SIGTERM')).toMatchObject({ code: 0 });
+    });
+
+    it('Home Assistant OS', async () => {
+      const { simulator, broker, mqtt, installation, sonicId } = await startHome();
+      const supervisor = supervisorAt(await freePort(), serviceOf(broker.url));
+      await supervisor.start();
+      const data = installation.place('/var/lib/app');
+      mkdirSync(data);
+      const options = { ...demoCredentials, cloud_url: simulator.url };
+      writeFileSync(join(data, 'options.json'), JSON.stringify(options));
+      const container = await containerOf(installation, data);
+      const running = container.run([], {
+        SUPERVISOR_TOKEN: supervisor.token,
+        SUPERVISOR_URL: supervisor.url,
+        // The port of ingress is the container's own as well.
+        SONIC2MQTT_HTTP__LISTEN: '127.0.0.1:0',
+      });
+      await closeValve(mqtt, sonicId);
+      expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
     });
   },
 );

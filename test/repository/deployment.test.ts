@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/config/load.ts';
+import { isUnconfigured, loadConfig } from '../../src/config/load.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
@@ -18,13 +18,13 @@ const read = (file: string) => readFileSync(join(project, file), 'utf8');
 /** What the tests read of a service in compose.yaml. */
 interface Service {
   readonly image: string;
-  readonly user: string;
+  readonly build?: string;
+  readonly user?: string;
   readonly read_only?: boolean;
   readonly cap_drop: readonly string[];
   readonly security_opt: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly environment?: Readonly<Record<string, string>>;
-  readonly secrets?: readonly string[];
   readonly volumes: readonly string[];
   readonly ports?: readonly string[];
   readonly profiles?: readonly string[];
@@ -42,10 +42,8 @@ function withPlaces(text: string, places: Readonly<Record<string, string>>): str
 
 /** The folders of the broker's container, in one of the test's own. */
 function brokerPlaces(folder: string, port: number): Record<string, string> {
-  mkdirSync(join(folder, 'secrets'));
   mkdirSync(join(folder, 'data'));
   return {
-    '/run/secrets': join(folder, 'secrets'),
     '/tmp/passwords': join(folder, 'passwords'),
     '/mosquitto/config': folder,
     '/mosquitto/data/': `${join(folder, 'data')}/`,
@@ -62,22 +60,32 @@ function writeBroker(folder: string, port: number): void {
 
 describe('compose.yaml', () => {
   it('gives no service more than it needs', () => {
-    expect(Object.keys(services)).toEqual(['mosquitto', 'sonic2mqtt', 'node-red']);
+    expect(Object.keys(services)).toEqual(['sonic2mqtt', 'mosquitto', 'node-red']);
     for (const service of Object.values(services)) {
       expect(service.cap_drop).toEqual(['ALL']);
       expect(service.security_opt).toEqual(['no-new-privileges:true']);
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: Compose's own
-      expect(service.user).toBe('${PUID:-1000}:${PGID:-1000}');
     }
-    expect([mosquitto?.read_only, sonic2mqtt?.read_only]).toEqual([true, true]);
+    for (const service of [mosquitto, sonic2mqtt]) {
+      expect(service).toMatchObject({ read_only: true, user: '1883:1883' });
+    }
   });
 
-  it('opens ports on this machine only, unless it is told otherwise, and Node-RED only where it is wanted', () => {
-    for (const port of Object.values(services).flatMap(({ ports = [] }) => ports)) {
+  it('opens the setup page alone to other machines, unless it is told otherwise, and Node-RED only where it is wanted', () => {
+    expect(sonic2mqtt?.ports).toEqual(['8099:8099']);
+    expect(read('Dockerfile')).toContain('SONIC2MQTT_SETUP=0.0.0.0:8099 ');
+    for (const port of [mosquitto, nodeRed].flatMap((service) => service?.ports ?? [])) {
       expect(port).toMatch(/^(\$\{MQTT_HOST:-127\.0\.0\.1\}|127\.0\.0\.1):\d+:\d+$/);
     }
     expect(nodeRed?.profiles).toEqual(['node-red']);
     expect([mosquitto?.profiles, sonic2mqtt?.profiles]).toEqual([undefined, undefined]);
+  });
+
+  it('takes the released image of this major version, as the pages do, or one that is built here', () => {
+    const [major] = JSON.parse(read('package.json')).version.split('.');
+    const image = `ghcr.io/sonic2mqtt/sonic2mqtt:${major}`;
+    expect(sonic2mqtt).toMatchObject({ image: `\${SONIC2MQTT_IMAGE:-${image}}`, build: '.' });
+    const named = [...read('docs/install.md').matchAll(/ghcr\.io\S+/g)].map(([name]) => name);
+    expect(new Set(named)).toEqual(new Set([image]));
   });
 
   it('starts each service when those that it needs are well', () => {
@@ -91,79 +99,70 @@ describe('compose.yaml', () => {
     expect(Object.keys(sonic2mqtt?.depends_on ?? {})).toEqual(['mosquitto']);
   });
 
-  it('has passwords in files alone, which git does not take', () => {
-    const wanted = Object.values(services).flatMap(({ secrets = [] }) => secrets);
-    expect(Object.keys(compose.secrets).toSorted()).toEqual([...new Set(wanted)].toSorted());
-    for (const [name, { file }] of Object.entries<{ file: string }>(compose.secrets)) {
-      expect(file).toBe(`./secrets/${name}`);
-    }
-    expect(read('.gitignore').split('\n')).toEqual(expect.arrayContaining(['/secrets/', '/.env', 'data/']));
-    const passwords = Object.keys(sonic2mqtt?.environment ?? {}).filter((name) => /PASSWORD/.test(name));
-    expect(passwords).toHaveLength(2);
-    for (const name of passwords) expect(name).toMatch(/_FILE$/);
+  it('mounts what is there, or volumes of its own', () => {
+    const sources = Object.values(services).flatMap(({ volumes }) =>
+      volumes.map((each) => each.split(':')[0] ?? ''),
+    );
+    const [folders, volumes] = [true, false].map((is) =>
+      sources.filter((each) => each.startsWith('.') === is),
+    );
+    for (const folder of folders ?? []) expect(existsSync(join(project, folder)), folder).toBe(true);
+    expect(Object.keys(compose.volumes).toSorted()).toEqual([...new Set(volumes)].toSorted());
   });
 
-  it('mounts what is there, or what it makes below data', () => {
-    for (const volume of Object.values(services).flatMap(({ volumes }) => volumes)) {
-      const [source = ''] = volume.split(':');
-      expect(source.startsWith('./data/') || existsSync(join(project, source)), volume).toBe(true);
-    }
-  });
-
-  it('configures the bridge so that it takes all of it', () => {
-    const folder = temporaryFolder();
-    const given = Object.entries(sonic2mqtt?.environment ?? {}).map(([name, value]) => {
-      const secret = /^\/run\/secrets\/(\w+)$/.exec(value)?.[1];
-      if (secret !== undefined) {
-        expect(sonic2mqtt?.secrets).toContain(secret);
-        writeFileSync(join(folder, secret), 'secret');
-        return [name, join(folder, secret)];
-      }
-      const values: Record<string, string> = { CLOUD_EMAIL: 'me@example.com' };
-      const required = value.replace(/^\$\{(\w+):\?[^}]+\}$/, (_, variable) => values[variable] ?? '');
-      return [name, required.replace(/^\$\{\w+:-([^}]+)\}$/, '$1')];
+  it('tells the bridge its user of the broker, and nothing that would be a configuration already', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'sonic2mqtt.password'), 'invented');
+    const places = { '/mosquitto/data': cwd, '${CLOUD_URL:-}': '' };
+    const env = JSON.parse(withPlaces(JSON.stringify(sonic2mqtt?.environment), places));
+    expect(isUnconfigured({ env, cwd })).toBe(true);
+    const account = { SONIC2MQTT_CLOUD__EMAIL: 'me@example.com', SONIC2MQTT_CLOUD__PASSWORD: 'secret' };
+    const whole = { ...env, ...account, SONIC2MQTT_MQTT__URL: 'mqtt://mosquitto' };
+    const { config } = loadConfig({ env: whole, cwd });
+    expect(config.cloud.base_url).toBe('https://api.watergate.ai');
+    expect(config.mqtt).toMatchObject({
+      username: 'sonic2mqtt',
+      password_file: join(cwd, 'sonic2mqtt.password'),
     });
-    const { config } = loadConfig({ env: Object.fromEntries(given), cwd: folder });
-    expect(config.cloud).toMatchObject({ base_url: 'https://api.watergate.ai', email: 'me@example.com' });
-    expect(config.mqtt).toMatchObject({ url: 'mqtt://mosquitto:1883', username: 'sonic2mqtt' });
   });
 });
 
 describe.runIf(mosquittoAvailable())('the broker of compose.yaml', () => {
-  it('lets in its two users, nobody without a password, and is found well by its health check', async () => {
+  it('invents a password for each of its two users once, lets in nobody else, and is found well by its health check', async () => {
     const [folder, port] = [temporaryFolder(), await freePort()];
     writeBroker(folder, port);
-    const passwords = { sonic2mqtt: 'first one', home: 'an"other $1' };
-    for (const [user, password] of Object.entries(passwords)) {
-      writeFileSync(join(folder, 'secrets', `mqtt_${user}`), `${password}\n`);
-    }
     const [shell, kind] = [mosquitto?.healthcheck?.test[1] ?? '', mosquitto?.healthcheck?.test[0]];
     expect(kind).toBe('CMD-SHELL');
     const check = () =>
       spawnSync('sh', ['-c', shell.replaceAll('$$', '$').replace('-t x', `-p ${port} -t x`)]).status;
     expect(check()).not.toBe(0);
     const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
-    const broker = startProcess('sh', [join(folder, 'start.sh')], { env });
-    await waitFor(() => check() === 0, { what: 'health', timeoutMs: 10_000 });
-    const url = `mqtt://127.0.0.1:${port}`;
-    for (const [username, password] of Object.entries(passwords)) {
-      const watcher = await watchTopics(url, '#', { username, password });
+    const start = async () => {
+      const broker = startProcess('sh', [join(folder, 'start.sh')], { env });
+      await waitFor(() => check() === 0, { what: 'health', timeoutMs: 10_000 });
+      return broker;
+    };
+    const passwordFile = (user: string) => join(folder, 'data', `${user}.password`);
+    const passwords = () =>
+      ['sonic2mqtt', 'home'].map((user) => readFileSync(passwordFile(user), 'utf8').trim());
+    const first = await start();
+    const [own = '', home = ''] = passwords();
+    expect(own).toMatch(/^[0-9a-f]{24}$/);
+    expect(home).not.toBe(own);
+    for (const [username, password] of Object.entries({ sonic2mqtt: own, home })) {
+      expect(statSync(passwordFile(username)).mode & 0o777).toBe(0o600);
+      const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, '#', { username, password });
       await watcher.publish('test', username, { retain: true });
       await watcher.waitForTopic('test', (text) => text === username);
     }
-    expect(readFileSync(join(folder, 'passwords'), 'utf8')).not.toContain('first one');
-    expect((await broker.stop()).code).toBe(0);
+    expect(readFileSync(join(folder, 'passwords'), 'utf8')).not.toContain(own);
+    expect((await first.stop()).code).toBe(0);
     expect(existsSync(join(folder, 'data', 'mosquitto.db'))).toBe(true);
-  });
-
-  it.each(['', 'with:colon'])('says that the password %j cannot be one', async (password) => {
-    const [folder, port] = [temporaryFolder(), await freePort()];
-    writeBroker(folder, port);
-    for (const user of ['sonic2mqtt', 'home'])
-      writeFileSync(join(folder, 'secrets', `mqtt_${user}`), password);
-    const broker = startProcess('sh', [join(folder, 'start.sh')]);
-    expect((await broker.ended()).code).toBe(1);
-    expect(broker.stderr).toBe('secrets/mqtt_sonic2mqtt must hold a password, without a colon\n');
+    // What Home Assistant was told stays true, and a deleted password is replaced.
+    rmSync(passwordFile('home'));
+    const second = await start();
+    expect(passwords()).toEqual([own, expect.not.stringMatching(home)]);
+    expect((await second.stop()).code).toBe(0);
   });
 });
 

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { type RunningProcess, startProcess } from './childProcess.ts';
+import { startProcess } from './childProcess.ts';
 import { copyWith, type Installation } from './installation.ts';
 import { freePort } from './ports.ts';
 import { waitFor } from './waitFor.ts';
@@ -29,21 +29,23 @@ function imageOf({ checkout }: Installation): Image {
   };
 }
 
-/** A container of the project's image with this folder at /data, and with /run/secrets where that is. */
-export function containerOf(
-  installation: Installation,
-  data: string,
-  secrets = installation.place('/nowhere'),
-) {
+/** A container of the project's image with this folder at /data, and perhaps one with what the broker keeps. */
+export async function containerOf(installation: Installation, data: string, brokerData = '/nowhere') {
   const image = imageOf(installation);
   const inside = (text: string) =>
     text
       .replace(/^\/app\//, `${installation.checkout}/`)
       .replace(/^\/data\b/, data)
-      .replace(/^\/run\/secrets\//, `${secrets}/`);
+      .replace(/^\/mosquitto\/data\b/, brokerData);
   const PATH = installation.env['PATH'] ?? '';
-  // The name is the container's own, as its network is.
-  const own = { PATH, HEARTBEAT_SOCKET: `${image.env['HEARTBEAT_SOCKET']}-${randomUUID()}` };
+  const [host = '', port = ''] = image.env['SONIC2MQTT_SETUP']?.split(':') ?? [];
+  const published: Readonly<Record<string, number>> = { [port]: await freePort() };
+  // The names and the ports are the container's own, as its network is.
+  const own = {
+    PATH,
+    HEARTBEAT_SOCKET: `${image.env['HEARTBEAT_SOCKET']}-${randomUUID()}`,
+    SONIC2MQTT_SETUP: `${host}:${published[port]}`,
+  };
   const start = (words: readonly string[], given: Readonly<Record<string, string>>) => {
     const env = Object.entries({ ...image.env, ...given }).map(([name, value]) => [name, inside(value)]);
     const [program = '', ...args] = words.map(inside);
@@ -53,15 +55,16 @@ export function containerOf(
     run: (args: readonly string[], given: Readonly<Record<string, string>> = {}) =>
       start([...image.entrypoint, ...(args.length > 0 ? args : image.command)], given),
     isWell: async () => (await start(image.health, {}).ended()).code === 0,
+    /** The port of this machine that leads to one of the container. */
+    published,
   };
 }
 
 /** What compose.yaml says of a service, as far as it matters without containers. */
 interface Service {
-  readonly user: string;
+  readonly user?: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  readonly secrets?: readonly string[];
   readonly volumes: readonly string[];
   readonly depends_on?: Readonly<Record<string, unknown>>;
   readonly profiles?: readonly string[];
@@ -71,40 +74,32 @@ interface Service {
 /** Does what `docker compose` would do in the machine's checkout, with compose.yaml and .env as they are there. */
 export async function composeIn(installation: Installation) {
   const { checkout } = installation;
-  const lines = readFileSync(join(checkout, '.env'), 'utf8').trim().split('\n');
+  const dotenv = join(checkout, '.env');
+  const lines = existsSync(dotenv) ? readFileSync(dotenv, 'utf8').trim().split('\n') : [];
   const given = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
   const text = readFileSync(join(checkout, 'compose.yaml'), 'utf8').replace(
-    /\$\{(\w+):([-?])([^}]*)\}/g,
-    (_, name, kind, other) => {
-      if (given[name] || kind === '-') return given[name] || other;
-      throw new Error(`${name}: ${other}`);
-    },
+    /\$\{(\w+):-([^}]*)\}/g,
+    (_, name, other) => given[name] || other,
   );
   const compose = parse(text, { merge: true });
   const services: Record<string, Service> = compose.services;
   const brokerPort = await freePort();
-  const running = new Map<string, RunningProcess>();
 
-  /** The secrets that a service was given, and no other. */
-  function secretsOf(name: string): string {
-    const folder = installation.place(`/run/${name}-${randomUUID()}`);
-    mkdirSync(folder);
-    for (const secret of services[name]?.secrets ?? []) {
-      symlinkSync(join(checkout, compose.secrets[secret].file), join(folder, secret));
-    }
-    return folder;
-  }
+  /** The folder that a service has at this place: one of the checkout, or one that Docker keeps. */
   const volume = (name: string, target: string) => {
     const found = services[name]?.volumes.map((each) => each.split(':')).find(([, at]) => at === target);
-    return join(checkout, found?.[0] ?? `no volume at ${target}`);
+    const source = found?.[0] ?? `no volume at ${target}`;
+    return source.startsWith('.') ? join(checkout, source) : installation.place(`/var/lib/volumes/${source}`);
   };
+  for (const name of Object.keys(compose.volumes)) {
+    mkdirSync(installation.place(`/var/lib/volumes/${name}`), { recursive: true });
+  }
 
   async function startBroker(): Promise<void> {
     const { command = [], healthcheck } = services['mosquitto'] ?? {};
-    const [secrets, places] = [secretsOf('mosquitto'), installation.place('/run/mosquitto')];
+    const places = installation.place('/run/mosquitto');
     mkdirSync(join(places, 'tmp'), { recursive: true });
     const own: Readonly<Record<string, string>> = {
-      '/run/secrets': secrets,
       '/tmp/': `${places}/tmp/`,
       '/mosquitto/config': `${places}/config`,
       '/mosquitto/data': volume('mosquitto', '/mosquitto/data'),
@@ -116,7 +111,6 @@ export async function composeIn(installation: Installation) {
     copyWith(volume('mosquitto', '/mosquitto/config'), join(places, 'config'), inside);
     const [program = '', ...args] = command.map(inside);
     const broker = startProcess(program, args, { env: installation.env });
-    running.set('mosquitto', broker);
     const [, check = ''] = healthcheck?.test ?? [];
     const asked = check.replaceAll('$$', '$').replace('mosquitto_sub', `mosquitto_sub -p ${brokerPort}`);
     const isWell = () => spawnSync('sh', ['-c', asked], { env: installation.env }).status === 0;
@@ -127,39 +121,24 @@ export async function composeIn(installation: Installation) {
     );
   }
 
-  async function startNeeds(name: string): Promise<void> {
-    for (const needed of Object.keys(services[name]?.depends_on ?? {})) {
-      if (needed === 'mosquitto' && !running.has(needed)) await startBroker();
-    }
-  }
-
-  function bridge() {
-    const { environment = {} } = services['sonic2mqtt'] ?? {};
-    const env = Object.entries(environment).map(([name, value]) => [
-      name,
-      value.replace('mosquitto:1883', `127.0.0.1:${brokerPort}`),
-    ]);
-    const container = containerOf(installation, volume('sonic2mqtt', '/data'), secretsOf('sonic2mqtt'));
-    return { ...container, env: Object.fromEntries(env) };
-  }
-
   return {
     services,
     brokerUrl: `mqtt://127.0.0.1:${brokerPort}`,
-    /** `docker compose run --rm SERVICE ARGS`, to its end. */
-    run: async (args: readonly string[]) => {
-      await startNeeds('sonic2mqtt');
-      const { run, env } = bridge();
-      const process = run(args, env);
-      return { code: (await process.ended()).code, output: process.output };
-    },
     /** `docker compose up -d`; resolves once the bridge is well. */
     up: async () => {
-      await startNeeds('sonic2mqtt');
-      const { run, isWell, env } = bridge();
-      const process = run([], env);
+      const { depends_on = {}, environment } = services['sonic2mqtt'] ?? {};
+      if ('mosquitto' in depends_on) await startBroker();
+      const at = (place: string) => volume('sonic2mqtt', place);
+      const { run, isWell, published } = await containerOf(installation, at('/data'), at('/mosquitto/data'));
+      const process = run([], environment);
       await waitFor(isWell, { what: 'a healthy bridge', timeoutMs: 15_000, intervalMs: 200 });
-      return process;
+      return { process, published };
     },
+    /** `docker compose exec SERVICE cat FILE` of a file that the broker keeps. */
+    brokerFile: (file: string) =>
+      readFileSync(
+        file.replace(/^\/mosquitto\/data\b/, volume('mosquitto', '/mosquitto/data')),
+        'utf8',
+      ).trim(),
   };
 }

@@ -38,13 +38,10 @@ export interface Installation {
   asked(program: string): string[][];
 }
 
-/**
- * A machine whose user answers what the documentation leaves open: `typed` is what he writes in an editor instead of
- * the words of an example, and `secret` what he writes into a new file. It has no network but the loopback.
- */
+/** A machine whose user answers what the documentation leaves open. It has no network but the loopback. */
 export function startInstallation(user: {
-  readonly typed: Readonly<Record<string, string>>;
-  readonly secret: string;
+  /** What is written in an editor, into a new file. */
+  readonly typed?: string;
   /** The answers to `setup`. */
   readonly answers?: readonly string[];
   /** What the environment says besides. */
@@ -60,16 +57,13 @@ export function startInstallation(user: {
   for (const each of ['bin', 'local', 'etc/systemd/system', 'var/lib', 'run', 'npm', 'asked']) {
     mkdirSync(join(folder, each), { recursive: true });
   }
-  writeFileSync(join(folder, 'typed.sed'), sedScript(user.typed));
-  writeFileSync(join(folder, 'secret'), `${user.secret}\n`);
+  writeFileSync(join(folder, 'typed'), `${user.typed}\n`);
   const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
   const programs: Record<string, string> = {
     // What the project is built with is there.
     npm: `[ "$1" = ci ] || exec '${npm}' "$@"`,
     sudo: 'exec "$@"',
-    nano: `for file; do
-      if [ -e "$file" ]; then sed -i -f '${folder}/typed.sed' "$file"; else cat '${folder}/secret' >"$file"; fi
-    done`,
+    nano: `cp '${folder}/typed' "$1"`,
   };
   for (const each of ['systemctl', 'journalctl', 'docker', 'git', 'apt-get']) {
     programs[each] =
@@ -117,12 +111,6 @@ export function startInstallation(user: {
       return lines.map((line) => line.split('\t').slice(0, -1));
     },
   };
-}
-
-function sedScript(typed: Readonly<Record<string, string>>): string {
-  return Object.entries(typed)
-    .map(([from, to]) => `s|${from}|${to}|g\n`)
-    .join('');
 }
 
 /** The settings of a systemd unit, by their names; those that may stand there often, in their order. */
