@@ -1,24 +1,27 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
-import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
+import { Simulator } from '../../src/simulator/simulator.ts';
 import { chromiumAvailable } from '../support/chromium.ts';
-import { type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
+import type { Mosquitto } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { takePicture } from '../support/pictures.ts';
-import { freePort } from '../support/ports.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { type EntityState, type HomeAssistant, startHomeAssistant } from './homeAssistant.ts';
+import type { EntityState, HomeAssistant } from './homeAssistant.ts';
+import {
+  type Household,
+  newestVersion,
+  pictures,
+  settled,
+  startBridge,
+  startHousehold,
+  stopHousehold,
+  version,
+} from './household.ts';
 
-const newestVersion = readFileSync(new URL('newest', import.meta.url), 'utf8').trim();
-const version = process.env['HOME_ASSISTANT_VERSION'] ?? newestVersion;
 // Older versions drop `visible_by_default` and show such an entity.
 const hidesEntities = !version.startsWith('2024.');
-const pictures = fileURLToPath(new URL('pictures/', import.meta.url));
 
 /** Components that may show "unknown" although all is well, and why; a button does until it is pressed. */
 const mayBeUnknown: Readonly<Record<string, string>> = {
@@ -52,6 +55,7 @@ const discovery = z.object({
   ),
 });
 
+let household: Household | undefined;
 let broker: Mosquitto;
 let watcher: MqttWatcher;
 let cloud: Simulator;
@@ -60,43 +64,11 @@ let home: HomeAssistant;
 let startHome: () => Promise<HomeAssistant>;
 
 beforeAll(async () => {
-  broker = await startMosquitto();
-  watcher = await watchTopics(broker.url, '#');
-  cloud = new Simulator({ seed: 7, quiet: true, pressureTestMs: 3_000 });
-  await cloud.start();
-  program = startBridge(temporaryFolder());
-  const homeOptions = { version, folder: temporaryFolder(), port: await freePort(), brokerPort: broker.port };
-  startHome = () => startHomeAssistant(homeOptions);
-  home = await startHome();
+  household = await startHousehold();
+  ({ broker, watcher, cloud, program, home, startHome } = household);
 });
 
-afterAll(async () => {
-  await home?.stop();
-  await program?.stop();
-  await cloud?.stop();
-  await watcher?.close();
-  await broker?.stop();
-});
-
-function startBridge(cwd: string, homeassistant: object = {}): RunningProgram {
-  const everySecond = {
-    ...{ incidents: '1s', sonics: '1s', telemetry: '1s', signals: '1s' },
-    ...{ usage: '2s', pressure_tests: '1s', properties: '1s' },
-  };
-  return startProgram(['run'], {
-    cwd,
-    config: {
-      cloud: {
-        base_url: cloud.url,
-        ...demoCredentials,
-        max_requests_per_minute: 100_000,
-      },
-      mqtt: { url: broker.url },
-      homeassistant,
-      schedules: everySecond,
-    },
-  });
-}
+afterAll(() => stopHousehold(household && { ...household, cloud, program, home }));
 
 /** The devices announced on the broker. */
 function announced() {
@@ -152,16 +124,6 @@ async function wrongStates(): Promise<string[]> {
     }
   }
   return wrong;
-}
-
-/** Waits up to half a minute for the list of problems to become empty, and returns what is left of it. */
-async function settled(problems: () => Promise<string[]>): Promise<string[]> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    const left = await problems();
-    if (left.length === 0 || performance.now() > deadline) return left;
-    await pause(500);
-  }
 }
 
 /** The ids of the sonics whose valve Home Assistant shows in this state. */
@@ -378,76 +340,6 @@ describe('used as a householder uses it', () => {
   complainsAboutNothing();
 });
 
-describe('its documentation', () => {
-  const page = readFileSync(new URL('../../docs/home-assistant.md', import.meta.url), 'utf8');
-  const examples = (kind: string): object[] =>
-    [...page.matchAll(new RegExp(`<!-- tested: ${kind} -->\\n+\`\`\`yaml\\n([^]*?)\`\`\``, 'g'))].map(
-      ([, yaml = '']) => parse(yaml),
-    );
-
-  test('names entities that are there', async () => {
-    const states = await home.states();
-    const named = [...page.matchAll(/\b(?:valve|(?:binary_)?sensor|switch|select|button|event)\.[a-z0-9_]+/g)]
-      .map(([entity]) => entity)
-      .filter((entity) => !/^(valve|button|select|switch)\.(close_valve|press)$/.test(entity));
-    expect(named.length).toBeGreaterThan(20);
-    for (const entity of new Set(named)) expect(states.has(entity), entity).toBe(true);
-  });
-
-  test('has automations that Home Assistant takes', async () => {
-    const automations = examples('automation');
-    expect(automations.length).toBeGreaterThan(3);
-    for (const [index, automation] of automations.entries()) {
-      await home.saveAutomation(`documented_${index}`, automation);
-    }
-    const running = async () => {
-      const states = [...(await home.states()).values()].filter(({ entity_id }) =>
-        entity_id.startsWith('automation.'),
-      );
-      const wrong = states.filter(({ state }) => state !== 'on').map(({ entity_id }) => entity_id);
-      return states.length === automations.length ? wrong : [`${states.length} automations`];
-    };
-    expect(await settled(running)).toEqual([]);
-  });
-
-  test('closes the valve at a leak, as its first automation says', async () => {
-    const [sonicId = ''] = cloud.world.sonics.ids;
-    cloud.world.commandValve(sonicId, 'open');
-    const valve = await entityId(`sonic2mqtt_${sonicId}_valve`);
-    const is = (state: string) => async () => {
-      const shown = (await home.states()).get(valve)?.state;
-      return shown === state ? [] : [`${valve} is ${shown}`];
-    };
-    expect(await settled(is('open'))).toEqual([]);
-    const { id } = cloud.world.openIncident({ type: 'water_presence_detected', sonicId });
-    expect(await settled(is('closed'))).toEqual([]);
-    expect(valveInTheCloud(sonicId)).toBe('closed');
-    cloud.world.closeIncident(id);
-  });
-
-  test('has a dashboard that Home Assistant takes', async () => {
-    const [dashboard = {}] = examples('dashboard');
-    await home.ask('lovelace/dashboards/create', {
-      url_path: 'water-house',
-      title: 'Water',
-      mode: 'storage',
-    });
-    await home.ask('lovelace/config/save', { url_path: 'water-house', config: dashboard });
-    expect(await home.ask('lovelace/config', { url_path: 'water-house' })).toEqual(dashboard);
-    if (!chromiumAvailable()) return;
-    const text = await takePicture({
-      url: `${home.url}/water-house/water`,
-      texts: ['Kitchen', 'Usage', 'Willow Cottage', 'Shut-off'],
-      file: `${pictures}dashboard-${version}.png`,
-      width: 1400,
-      height: 700,
-    });
-    expect(text).not.toMatch(/unknown type|configuration error|not available/i);
-  });
-
-  complainsAboutNothing();
-});
-
 describe('the Energy dashboard', () => {
   test('takes the total of a sonic, which is good statistics', async () => {
     const total = await entityId(`sonic2mqtt_${cloud.world.sonics.ids[0]}_water_total`);
@@ -551,7 +443,7 @@ describe('while the bridge is away', () => {
 
 describe('when the bridge is back', () => {
   beforeAll(() => {
-    program = startBridge(program.cwd);
+    program = startBridge(cloud, broker, program.cwd);
   });
 
   test('every entity has its value again', async () => {
@@ -585,7 +477,7 @@ describe('with German names', () => {
     // Home Assistant gives a device that comes back the ids that it had.
     cloud = new Simulator({ seed: 8, quiet: true });
     await cloud.start();
-    program = startBridge(temporaryFolder(), { language: 'de' });
+    program = startBridge(cloud, broker, temporaryFolder(), { language: 'de' });
     await waitFor(() => announced().length > 5, { what: 'the devices', timeoutMs: 30_000 });
   });
 

@@ -58,6 +58,8 @@ export interface HomeAssistant {
   ask(type: string, fields?: object): Promise<unknown>;
   /** Saves an automation as its editor does; rejects with what is wrong with it. */
   saveAutomation(id: string, automation: object): Promise<void>;
+  /** Sets a state as *Tools → States* does, without the integration behind it. */
+  setState(entityId: string, state: string, attributes?: object): Promise<void>;
   enable(entityId: string): Promise<void>;
   /** Warnings and errors since it started that are about what comes over MQTT. */
   complaints(): Promise<string[]>;
@@ -84,10 +86,17 @@ export async function startHomeAssistant(options: {
   brokerPort: number;
 }): Promise<HomeAssistant> {
   const { version, folder, port, brokerPort } = options;
-  const running = startProcess(startFile, [
-    ...['--version', version, '--folder', folder],
-    ...['--broker-port', `${brokerPort}`, '--port', `${port}`],
-  ]);
+  const where = [
+    '--version',
+    version,
+    '--folder',
+    folder,
+    '--broker-port',
+    `${brokerPort}`,
+    '--port',
+    `${port}`,
+  ];
+  const running = startProcess(startFile, where, { outlivesTest: true });
   const [line] = await running.waitForOutput(/^\{.*\}$/m, 180_000);
   const started = startedLine.parse(JSON.parse(line));
   const { ask, subscribe, close } = await openWebSocket(started.url, started.token);
@@ -96,6 +105,15 @@ export async function startHomeAssistant(options: {
     const state = stateChange.parse(event).data.new_state;
     if (state !== null) changes.push(state);
   });
+  const post = async (path: string, body: object) => {
+    const answer = await request(`${started.url}/api/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${started.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const said = await answer.body.text();
+    if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.statusCode} ${said}`);
+  };
   return {
     url: started.url,
     version: started.version,
@@ -114,15 +132,8 @@ export async function startHomeAssistant(options: {
     callService: async (domain, service, entityId, data = {}) => {
       await ask('call_service', { domain, service, target: { entity_id: entityId }, service_data: data });
     },
-    saveAutomation: async (id, automation) => {
-      const { statusCode, body } = await request(`${started.url}/api/config/automation/config/${id}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${started.token}`, 'content-type': 'application/json' },
-        body: JSON.stringify(automation),
-      });
-      const said = await body.text();
-      if (statusCode !== 200) throw new Error(`the automation ${id}: ${statusCode} ${said}`);
-    },
+    saveAutomation: (id, automation) => post(`config/automation/config/${id}`, automation),
+    setState: (entityId, state, attributes = {}) => post(`states/${entityId}`, { state, attributes }),
     enable: async (entityId) => {
       await ask('config/entity_registry/update', { entity_id: entityId, disabled_by: null });
     },

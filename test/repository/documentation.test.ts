@@ -150,9 +150,11 @@ describe('the README', () => {
   });
 });
 
-describe('the page on Home Assistant', () => {
-  it('names entities that Home Assistant makes of the names in the demo', () => {
-    const page = read('docs/home-assistant.md');
+describe('the pages on Home Assistant', () => {
+  it('name entities that Home Assistant makes of the names in the demo', () => {
+    const examples = ['home-assistant', 'automations'].flatMap((name) =>
+      blocks(read(`docs/${name}.md`), 'yaml'),
+    );
     const { sonic, property } = exampleHome();
     const devices = [
       { kind: 'sonic', name: sonic.sonic.name },
@@ -164,13 +166,13 @@ describe('the page on Home Assistant', () => {
         (row) => `${row.component}.${objectIdOf([name, row.name].filter(Boolean).join(' '))}`,
       ),
     );
-    const named = blocks(page, 'yaml').flatMap((block) => [
+    const named = examples.flatMap((block) => [
       ...block.matchAll(/\b(?:valve|sensor|binary_sensor|event|select|button)\.[a-z0-9_]+/g),
     ]);
     const actions = ['valve.close_valve', 'valve.open_valve', 'button.press'];
     expect(named.length).toBeGreaterThan(20);
     for (const [entity] of named) if (!actions.includes(entity)) expect(made).toContain(entity);
-    for (const block of blocks(page, 'yaml')) expect(parse(block)).toBeTypeOf('object');
+    for (const block of examples) expect(parse(block)).toBeTypeOf('object');
   });
 });
 

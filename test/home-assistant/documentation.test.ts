@@ -1,0 +1,184 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { chromiumAvailable } from '../support/chromium.ts';
+import { takePicture } from '../support/pictures.ts';
+import { waitFor } from '../support/waitFor.ts';
+import {
+  type Household,
+  pictures,
+  settled,
+  startBridge,
+  startHousehold,
+  stopHousehold,
+  version,
+} from './household.ts';
+
+const pages = ['home-assistant', 'automations'].map((name) =>
+  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'),
+);
+
+/** The examples of a kind in all pages. */
+function examples(kind: string): object[] {
+  const block = new RegExp(`<!-- tested: ${kind} -->\\n+\`\`\`yaml\\n([^]*?)\`\`\``, 'g');
+  return pages.flatMap((page) => [...page.matchAll(block)].map(([, yaml = '']) => parse(yaml)));
+}
+
+const traces = z.array(
+  z.object({ run_id: z.string(), script_execution: z.string().nullable(), state: z.string() }),
+);
+
+let household: Household;
+
+beforeAll(async () => {
+  mkdirSync(pictures, { recursive: true });
+  household = await startHousehold();
+});
+
+afterAll(() => stopHousehold(household));
+
+describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
+  test('name entities that are there', async () => {
+    const isThere = async () => {
+      const states = await household.home.states();
+      const named = pages
+        .flatMap((page) => [
+          ...page.matchAll(/\b(?:valve|(?:binary_)?sensor|switch|select|button|event)\.[a-z0-9_]+/g),
+        ])
+        .map(([entity]) => entity)
+        .filter((entity) => !/^(valve|button|select|switch)\.(close_valve|press)$/.test(entity));
+      expect(named.length).toBeGreaterThan(20);
+      return [...new Set(named)].filter((entity) => !states.has(entity));
+    };
+    expect(await settled(isThere)).toEqual([]);
+  });
+
+  test('have automations that Home Assistant takes', async () => {
+    const automations = examples('automation');
+    expect(automations.length).toBeGreaterThan(3);
+    for (const [index, automation] of automations.entries()) {
+      await household.home.saveAutomation(`documented_${index}`, automation);
+    }
+    const running = async () => {
+      const states = [...(await household.home.states()).values()].filter(({ entity_id }) =>
+        entity_id.startsWith('automation.'),
+      );
+      const wrong = states.filter(({ state }) => state !== 'on').map(({ entity_id }) => entity_id);
+      return states.length === automations.length ? wrong : [`${states.length} automations`];
+    };
+    expect(await settled(running)).toEqual([]);
+  });
+
+  test('have a dashboard that Home Assistant takes', async () => {
+    const { home } = household;
+    const [dashboard = {}] = examples('dashboard');
+    await home.ask('lovelace/dashboards/create', {
+      url_path: 'water-house',
+      title: 'Water',
+      mode: 'storage',
+    });
+    await home.ask('lovelace/config/save', { url_path: 'water-house', config: dashboard });
+    expect(await home.ask('lovelace/config', { url_path: 'water-house' })).toEqual(dashboard);
+    if (!chromiumAvailable()) return;
+    const text = await takePicture({
+      url: `${home.url}/water-house/water`,
+      texts: ['Kitchen', 'Usage', 'Willow Cottage', 'Shut-off'],
+      file: `${pictures}dashboard-${version}.png`,
+      width: 1400,
+      height: 700,
+    });
+    expect(text).not.toMatch(/unknown type|configuration error|not available/i);
+  });
+});
+
+describe('the automation that closes the valve at a leak', () => {
+  const sonicId = () => household.cloud.world.sonics.ids[0] ?? '';
+  const openLeak = () =>
+    household.cloud.world.openIncident({ type: 'water_presence_detected', sonicId: sonicId() }).id;
+
+  /** Its runs, and the triggers that its conditions stopped. */
+  async function runs(execution: 'finished' | 'failed_conditions') {
+    const reply = await household.home.ask('trace/list', { domain: 'automation', item_id: 'documented_0' });
+    return traces.parse(reply).filter(({ script_execution }) => script_execution === execution).length;
+  }
+
+  async function expectValve(state: string): Promise<void> {
+    const shown = async () => {
+      const valve = (await household.home.states()).get('valve.kitchen')?.state;
+      return valve === state ? [] : [`the valve is ${valve}`];
+    };
+    expect(await settled(shown)).toEqual([]);
+    expect(household.cloud.world.sonics.get(sonicId())?.valve_state).toBe(state);
+  }
+
+  async function openValve(): Promise<void> {
+    await household.home.callService('valve', 'open_valve', 'valve.kitchen');
+    await expectValve('open');
+  }
+
+  const leakIs = async (state: string) =>
+    waitFor(async () => (await household.home.states()).get('binary_sensor.kitchen_leak')?.state === state, {
+      what: `the leak to be ${state}`,
+      timeoutMs: 60_000,
+      intervalMs: 200,
+    });
+
+  async function restartHomeAssistant(meanwhile: () => void = () => {}): Promise<void> {
+    await household.home.stop();
+    meanwhile();
+    household.home = await household.startHome();
+    await leakIs('on');
+  }
+
+  test('closes it', async () => {
+    openLeak();
+    await expectValve('closed');
+    await waitFor(async () => (await runs('finished')) === 1, { what: 'its end' });
+  });
+
+  test('leaves it open after a person has opened it, when the bridge was away and is back', async () => {
+    await openValve();
+    const stopped = await runs('failed_conditions');
+    await household.program.stop();
+    await leakIs('unavailable');
+    household.program = startBridge(household.cloud, household.broker, household.program.cwd);
+    await leakIs('on');
+    await waitFor(async () => (await runs('failed_conditions')) > stopped, { what: 'the trigger' });
+    await expectValve('open');
+    expect(await runs('finished')).toBe(1);
+  });
+
+  test('closes it again at the next leak, also while the first one is still open', async () => {
+    openLeak();
+    await expectValve('closed');
+  });
+
+  test('leaves it open after a restart of Home Assistant', async () => {
+    await openValve();
+    await restartHomeAssistant();
+    await waitFor(async () => (await runs('failed_conditions')) > 0, { what: 'the trigger' });
+    await expectValve('open');
+    expect(await runs('finished')).toBe(1);
+  });
+
+  test('closes it at a leak that begins while Home Assistant is away', async () => {
+    await restartHomeAssistant(openLeak);
+    await expectValve('closed');
+  });
+
+  test('can be tested as the page says', async () => {
+    const { cloud, home } = household;
+    for (const id of cloud.world.incidents.ids) cloud.world.closeIncident(id);
+    await leakIs('off');
+    await openValve();
+    await home.setState('binary_sensor.kitchen_leak', 'on', { id: 'test' });
+    await expectValve('closed');
+    await home.setState('binary_sensor.kitchen_leak', 'off');
+    await openValve();
+  });
+
+  test('Home Assistant complains about nothing', async () => {
+    expect(await household.home.complaints()).toEqual([]);
+  });
+});
