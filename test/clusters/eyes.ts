@@ -50,7 +50,9 @@ function lookAt(url: string, protocolVersion: 4 | 5): Promise<MqttWatcher | null
 export async function picture(url: string, protocolVersion: 4 | 5): Promise<Map<string, string> | null> {
   const watcher = await lookAt(url, protocolVersion);
   await watcher?.close();
-  const kept = [...(watcher?.last ?? [])];
+  // An event that comes at this moment is not retained.
+  const stored = new Set(watcher?.messages.filter(({ retain }) => retain).map(({ topic }) => topic));
+  const kept = [...(watcher?.last ?? [])].filter(([topic]) => stored.has(topic));
   return (
     watcher &&
     new Map(kept.map(([topic, text]) => [topic, text.replaceAll(passing, '').replaceAll(changing, '')]))
