@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { type Language, languages } from '../model/language.ts';
 import { type Route, send } from './httpServer.ts';
 import type { TextTable } from './texts.ts';
@@ -31,18 +32,32 @@ export function textsModule(table: TextTable): (language: Language) => string {
   };
 }
 
-/** A file of a page; what depends on the language comes in that of the browser. */
+/** A shorter file gains little. */
+const minZippedLength = 1_000;
+
+/** Files that somebody has asked for, compressed. */
+const zipped = new Map<string, Buffer>();
+
+function zip(text: string): Buffer {
+  const bytes = zipped.get(text) ?? gzipSync(text);
+  zipped.set(text, bytes);
+  return bytes;
+}
+
+/** A file of a page. What depends on the language comes in that of the browser, and compressed if it takes that. */
 export function file(path: string, type: string, text: string | ((language: Language) => string)): Route {
   return {
     path,
     methods: ['GET', 'HEAD'],
     answer: (response, _url, { headers }) => {
-      const contentType = `${type}; charset=utf-8`;
-      if (typeof text === 'string') return send(response, 200, contentType, text);
       const language = languageOf(headers['accept-language']);
-      send(response, 200, contentType, text(language), {
-        'content-language': language,
-        vary: 'accept-language',
+      const plain = typeof text === 'string' ? text : text(language);
+      const isZipped =
+        plain.length >= minZippedLength && /\bgzip\b(?!;q=0)/.test(`${headers['accept-encoding']}`);
+      send(response, 200, `${type}; charset=utf-8`, isZipped ? zip(plain) : plain, {
+        vary: 'accept-language, accept-encoding',
+        ...(typeof text !== 'string' && { 'content-language': language }),
+        ...(isZipped && { 'content-encoding': 'gzip' }),
       });
     },
   };

@@ -22,9 +22,11 @@ export async function startIngress(appUrl: string, isHoldingBack = false): Promi
       response.end(`<title>Home</title><iframe src="${ingressPath}/" width="800" height="600"></iframe>`);
       return;
     }
+    // It compresses answers itself, and passes on nothing of what the browser takes.
+    const { 'accept-encoding': _, ...passed } = headers;
     const forwarded = httpRequest(
       appUrl + url.slice(ingressPath.length),
-      { method, headers: { ...headers, 'x-ingress-path': ingressPath }, agent: false },
+      { method, headers: { ...passed, 'x-ingress-path': ingressPath }, agent: false },
       (answer) => {
         const kept = Object.entries(answer.headers).filter(([name]) => !left.includes(name));
         response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
