@@ -3,7 +3,8 @@ import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
 import { serveLiveness } from '../health/liveness.ts';
-import { HttpServer, type Route, send, sendJson } from '../http/httpServer.ts';
+import { filledIn, file as pageFile, textsModule } from '../http/files.ts';
+import { HttpServer, type Route, sendJson } from '../http/httpServer.ts';
 import { describeDiskError } from '../state/disk.ts';
 import {
   type Answers,
@@ -18,6 +19,7 @@ import { aborted, type CommandContext } from './context.ts';
 import style from './setupPage/page.css?raw';
 import html from './setupPage/page.html?raw';
 import script from './setupPage/page.js?raw';
+import { setupTexts } from './setupPage/texts.ts';
 
 /** Somebody who guesses is stopped early: the code has a million values. */
 const maxWrongCodes = 5;
@@ -85,9 +87,10 @@ export async function serveSetup(
   };
 
   const routes: Route[] = [
-    page('/', 'text/html', html),
-    page('/page.css', 'text/css', style),
-    page('/page.js', 'text/javascript', script),
+    pageFile('/', 'text/html', filledIn(html, setupTexts)),
+    pageFile('/page.css', 'text/css', style),
+    pageFile('/page.js', 'text/javascript', script),
+    pageFile('/texts.js', 'text/javascript', textsModule(setupTexts)),
     {
       path: '/broker',
       methods: ['GET'],
@@ -127,14 +130,6 @@ async function testPart(part: Part, sent: Sent, file: string, context: CommandCo
   const findings: Finding[] = [];
   const report = { progress: () => {}, found: (finding: Finding) => void findings.push(finding) };
   return { outcome: await testAnswers(part, sent, file, context, report), findings };
-}
-
-function page(path: string, type: string, text: string): Route {
-  return {
-    path,
-    methods: ['GET', 'HEAD'],
-    answer: (response) => send(response, 200, `${type}; charset=utf-8`, text),
-  };
 }
 
 /** What a form has sent; null if it is none. */

@@ -2,12 +2,7 @@ import { incidentName } from '../entities/incidents.ts';
 import { nameIn } from '../entities/names.ts';
 import { type Language, languages } from '../model/language.ts';
 import { incidentTypes } from '../model/records.ts';
-
-/** `{name}` is a gap. A text that depends on `{count}` has the plural forms of its language (`Intl.PluralRules`). */
-export type Text = string | ({ readonly other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
-
-/** The texts of a page: a row for each, with a column for each language. */
-export type TextTable = Readonly<Record<string, Readonly<Record<Language, Text>>>>;
+import type { TextTable } from './files.ts';
 
 const columns = (textIn: (language: Language) => string) =>
   Object.fromEntries(languages.map((language) => [language, textIn(language)])) as Record<Language, string>;

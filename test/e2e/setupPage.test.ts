@@ -28,7 +28,11 @@ async function startUnconfigured() {
 
 it('writes what was entered with the code from the log, and runs the bridge with it', async () => {
   const { program, url, send, code, file } = await startUnconfigured();
-  expect(await (await fetch(url)).text()).toContain('Set up sonic2mqtt');
+  const page = async (language: string) =>
+    (await fetch(url, { headers: { 'accept-language': language } })).text();
+  expect(await page('en')).toContain('Set up sonic2mqtt');
+  expect(await page('de')).toContain('sonic2mqtt einrichten');
+  expect(await page('de')).not.toContain('{{');
   expect(await send({ ...answers, code: 'none' })).toEqual({ status: 403, body: { problem: 'code' } });
   expect(await send({ code })).toEqual({ status: 400, body: { problem: 'form' } });
   const wrong = await send({ ...answers, code, password: 'wrong' });

@@ -1,15 +1,11 @@
 // Sends the form, and shows what the checks have found.
+import { texts } from './texts.js';
+
 const form = document.querySelector('#form');
 const findings = document.querySelector('#findings');
 const message = document.querySelector('#message');
 const keep = document.querySelector('#keep');
 const button = form.querySelector('button');
-
-const problems = {
-  code: 'This code is wrong. The log of sonic2mqtt shows the right one.',
-  closed: 'There were five wrong codes. Restart sonic2mqtt for a new one.',
-  form: 'Please fill in the form.',
-};
 
 function say(words, kind = '') {
   message.textContent = words;
@@ -20,6 +16,7 @@ function show(found) {
   findings.replaceChildren(
     ...found.map(({ check, outcome, words }) => {
       const line = document.createElement('li');
+      line.lang = 'en';
       line.className = outcome === 'FAIL' ? 'bad' : 'good';
       line.textContent = `${outcome === 'FAIL' ? '✗' : '✓'} ${check}: ${words}`;
       return line;
@@ -36,24 +33,24 @@ async function send() {
   });
   const { problem, isSaved, canKeepBroker, findings: found = [] } = await answer.json();
   show(found);
-  if (problem) return say(problems[problem] ?? 'That did not work. See the log of sonic2mqtt.', 'bad');
+  if (problem) return say(texts[`problem_${problem}`] ?? texts.problem, 'bad');
   keep.hidden = !canKeepBroker;
-  if (!isSaved) return say('Please correct the line with ✗, and test again.', 'bad');
+  if (!isSaved) return say(texts.correct, 'bad');
   for (const field of form.elements) field.disabled = true;
   button.hidden = true;
   keep.hidden = true;
-  say('Saved. sonic2mqtt starts now. Your valves appear in Home Assistant within a minute.', 'good');
+  say(texts.saved, 'good');
 }
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
   show([]);
-  say('Testing …');
+  say(texts.testing);
   try {
     await send();
   } catch {
-    say('sonic2mqtt does not answer. Does it still run?', 'bad');
+    say(texts.no_answer, 'bad');
   } finally {
     button.disabled = false;
   }
