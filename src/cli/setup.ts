@@ -22,12 +22,13 @@ export async function setup(context: CommandContext): Promise<number> {
     complain(`${file} exists already. Edit it, or move it away and start setup again.`);
     return exitStatus.badUsage;
   }
-  print('Setup asks for your account and your MQTT broker, and tests both. Ctrl+C ends it.');
+  print('Setup prompts for your account and your MQTT broker, and tests both. Press Ctrl+C to stop.');
   const terminal = openTerminal(signal);
   try {
     const answers = await askForAll(terminal, context, file);
     await saveAnswers(answers, file);
-    print(`\nSaved ${file}. Only you can read it.\nStart the bridge with: sonic2mqtt run`);
+    const run = configFile === undefined ? 'sonic2mqtt run' : `sonic2mqtt run --config ${file}`;
+    print(`\nSaved ${file}. Only you can read it.\nStart sonic2mqtt as a service, or with: ${run}`);
     return exitStatus.done;
   } catch (error) {
     complain(error instanceof InputEnded ? 'Setup was stopped. Nothing was saved.' : errorMessage(error));
@@ -72,5 +73,5 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
 }
 
 async function isKept(terminal: Terminal): Promise<boolean> {
-  return /^y/i.test(await terminal.ask('Use this broker all the same? y or n', 'n'));
+  return /^y/i.test(await terminal.ask('Use this broker anyway? y or n', 'n'));
 }
