@@ -148,7 +148,16 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     incidentEvents,
   });
 
-  const snapshots = new Snapshots({ ...base, retained, poller, health, commands, publisher });
+  const hasDeviceMetrics = config.http.device_metrics;
+  const snapshots = new Snapshots({
+    ...base,
+    retained,
+    poller,
+    health,
+    commands,
+    publisher,
+    hasDeviceMetrics,
+  });
   return {
     ...base,
     subscriptions,

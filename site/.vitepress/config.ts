@@ -16,6 +16,7 @@ const tasks = {
     'docs/status-page',
     'docs/webhook',
     'docs/node-red',
+    'docs/grafana',
     'docs/large-installations',
   ],
   Help: ['docs/faq', 'docs/troubleshooting', 'docs/update', 'docs/security', 'docs/privacy'],

@@ -60,6 +60,7 @@ export const appOptions: readonly AppOption[] = [
   row('max_concurrency', 'cloud.max_concurrency', 'Requests at the same time'),
   row('max_requests_per_minute', 'cloud.max_requests_per_minute', 'Requests per minute'),
   row('routes', 'cloud.routes', 'Routes'),
+  row('device_metrics', 'http.device_metrics', 'Metrics of each valve'),
   row('webhook_secret', 'http.webhook.secret', 'Webhook secret'),
   row('webhook_signing_secret', 'http.webhook.signing_secret', 'Webhook signing secret'),
   row('webhook_public_url', 'http.webhook.public_url', 'Webhook address'),

@@ -170,6 +170,7 @@ export const configSchema = section({
     only_from: networks
       .prefault([])
       .describe('IP addresses and networks that may connect, for example 192.168.1.0/24. Empty for all'),
+    device_metrics: flag.prefault(false).describe('Metrics of each valve, with its name and its property'),
     webhook: section({
       secret: secret.meta({
         description: 'Last part of the webhook path. A call only triggers an early update',

@@ -21,6 +21,8 @@ export interface SnapshotParts {
   readonly commands: CommandRouter;
   readonly publisher: PublishingProgress;
   readonly clock: Clock;
+  /** Whether the metrics show single valves. */
+  readonly hasDeviceMetrics: boolean;
 }
 
 /** Everything that the status page shows. */
@@ -48,7 +50,7 @@ export class Snapshots {
 
   /** The figures. */
   metrics() {
-    const { client, connection, retained, store, poller, commands } = this.#parts;
+    const { client, connection, retained, store, poller, commands, hasDeviceMetrics } = this.#parts;
     const { open_incidents: openIncidents, ...devices } = store.counts();
     const { statuses } = poller;
     return {
@@ -65,17 +67,34 @@ export class Snapshots {
       valveCommands: commands.valveOutcomes,
       published: connection.published,
       retainedTopics: retained.size,
+      /** Empty unless `http.device_metrics` is on. */
+      valves: hasDeviceMetrics ? store.ids('sonic').flatMap((id) => this.#valve(id) ?? []) : [],
     };
+  }
+
+  /** A valve, the name of its property, and when it was last read; null if it is not shown. */
+  #valve(id: string) {
+    const { store } = this.#parts;
+    const view = store.sonicView(id);
+    if (view === null) return null;
+    const property = store.devices.property.get(view.propertyId ?? '')?.name ?? null;
+    return { view, property, readAt: this.#readAt(id) };
+  }
+
+  /** When a sonic was last read, in ms since 1970; null if it never was. */
+  #readAt(sonicId: string): number | null {
+    const { store, clock } = this.#parts;
+    const at = store.devices.sonic.readAt(sonicId);
+    return at === undefined ? null : at + clock.now() - clock.monotonic();
   }
 
   /** The bridge itself, the polls and the account. */
   status() {
-    const { store, poller, health, clock } = this.#parts;
+    const { store, poller, health } = this.#parts;
     const { records, progress } = poller.statuses;
     const { startedAt, status, reason } = health;
     const counts = store.counts();
     const found: Partial<Record<PollName, number>> = { ...counts, incidents: counts.open_incidents };
-    const aheadMs = clock.now() - clock.monotonic();
     return {
       startedAt,
       status,
@@ -109,10 +128,7 @@ export class Snapshots {
       areIncidentsKnown: store.incidents.areKnown,
       incidentsReadAt: records.incidents.lastSuccessAt,
       /** When a sonic was last read; null if it never was. */
-      readAt: (sonicId: string): number | null => {
-        const at = store.devices.sonic.readAt(sonicId);
-        return at === undefined ? null : at + aheadMs;
-      },
+      readAt: (sonicId: string) => this.#readAt(sonicId),
     };
   }
 }

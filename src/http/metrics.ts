@@ -2,6 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../base/version.ts';
 import type { MetricsSnapshot } from '../health/snapshots.ts';
+import { isSonicReachable, type SonicView } from '../model/devices.ts';
+import { openCount } from '../model/incidents.ts';
+import { isBatteryLow } from '../model/power.ts';
+import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 
 /** What the metrics are read from. */
@@ -14,9 +18,12 @@ export interface MetricsSource {
 /** A value, and the labels that tell it from the others of its name. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
+/** A value, true as 1; null is missing. */
+type Figure = number | boolean | null;
+
 /**
  * One name: a counter if it ends with `_total`, else a gauge. Read from the source, never counted here. A label takes few
- * values, and none that names a home. Without samples it is left out.
+ * values, and only those of single valves name a home. Without samples it is left out.
  */
 interface MetricRow {
   readonly name: string;
@@ -24,7 +31,7 @@ interface MetricRow {
   readonly read: (source: MetricsSource & { readonly lagSeconds: number }) => readonly Sample[];
 }
 
-const one = (value: number | boolean | null): Sample[] => (value === null ? [] : [[{}, Number(value)]]);
+const one = (value: Figure): Sample[] => (value === null ? [] : [[{}, Number(value)]]);
 const by = (label: string, values: Readonly<Record<string, number | null>>, labels = {}): Sample[] =>
   Object.entries(values).flatMap(([word, value]) =>
     value === null ? [] : [[{ ...labels, [label]: word }, value]],
@@ -40,7 +47,30 @@ const known = (
     ? count
     : null;
 
-/** THE METRICS: every name, by the conventions of Prometheus (base units, `_total` for what only grows). */
+/** A figure of each valve; null leaves the valve out. */
+const ofValves =
+  (figureOf: (valve: MetricsSnapshot['valves'][number]) => Figure): MetricRow['read'] =>
+  ({ figures: { valves } }) =>
+    valves.flatMap((valve) => {
+      const { id, name } = valve.view.sonic;
+      const labels = { id, name: name ?? '', property: valve.property ?? '' };
+      return one(figureOf(valve)).map(([, figure]): Sample => [labels, figure]);
+    });
+
+/** The same of the present: while the data of the cloud is old, nothing of it is repeated. */
+const ofValvesNow =
+  (figureOf: (view: SonicView) => Figure): MetricRow['read'] =>
+  (source) =>
+    source.figures.readiness.cloud.isWorking ? ofValves(({ view }) => figureOf(view))(source) : [];
+
+/** The same of valves that are reachable: the others last said it some time ago. */
+const ofReachableValves = (figureOf: (view: SonicView) => Figure) =>
+  ofValvesNow((view) => (isSonicReachable(view) ? figureOf(view) : null));
+
+const measured = (name: Exclude<keyof Measurement, 'probedAt'>) =>
+  ofReachableValves(({ telemetry }) => (telemetry ? measurementOf(telemetry)[name] : null));
+
+/** THE METRICS: every name, by the conventions of Prometheus (base units, `_total` for what only grows). Valves have the units of their topics. */
 export const metricRows: readonly MetricRow[] = [
   {
     name: 'sonic2mqtt_build_info',
@@ -121,6 +151,63 @@ export const metricRows: readonly MetricRow[] = [
     name: 'sonic2mqtt_webhook_deliveries_total',
     help: 'Webhook calls by outcome. Missing without a webhook',
     read: ({ deliveries }) => by('outcome', deliveries ?? {}),
+  },
+  {
+    name: 'sonic2mqtt_valve_reachable',
+    help: '1 if the valve is online, 0 if it is offline',
+    read: ofValvesNow((view) => isSonicReachable(view) ?? null),
+  },
+  {
+    name: 'sonic2mqtt_valve_open',
+    help: '1 if the valve is open, 0 if it is closed. Missing while it moves',
+    read: ofReachableValves(({ valve }) =>
+      valve === 'open' || valve === 'closed' ? valve === 'open' : null,
+    ),
+  },
+  {
+    name: 'sonic2mqtt_valve_flow_litres_per_minute',
+    help: 'Water flow',
+    read: measured('flowLMin'),
+  },
+  {
+    name: 'sonic2mqtt_valve_pressure_bar',
+    help: 'Water pressure',
+    read: measured('pressureBar'),
+  },
+  {
+    name: 'sonic2mqtt_valve_water_temperature_celsius',
+    help: 'Water temperature',
+    read: measured('waterTemperatureC'),
+  },
+  {
+    name: 'sonic2mqtt_valve_water_litres',
+    help: 'Water used since the first day that was read. Corrections of the cloud can lower it',
+    read: ofReachableValves(({ usage }) => usage?.totalL ?? null),
+  },
+  {
+    name: 'sonic2mqtt_valve_water_today_litres',
+    help: 'Water used today, in the time zone of the property',
+    read: ofReachableValves(({ usage }) => usage?.todayL ?? null),
+  },
+  {
+    name: 'sonic2mqtt_valve_battery_low',
+    help: '1 if the battery is low',
+    read: ofReachableValves(({ sonic }) => isBatteryLow(sonic.battery)),
+  },
+  {
+    name: 'sonic2mqtt_valve_radio_rssi',
+    help: 'Radio signal strength, in the unit of the cloud',
+    read: ofReachableValves(({ sonic }) => sonic.radio_rssi),
+  },
+  {
+    name: 'sonic2mqtt_valve_open_incidents',
+    help: 'Open incidents of the valve',
+    read: ofValvesNow(openCount),
+  },
+  {
+    name: 'sonic2mqtt_valve_last_read_timestamp_seconds',
+    help: 'When the valve was last read from the cloud',
+    read: ofValves(({ readAt }) => readAt && readAt / 1_000),
   },
   {
     name: 'process_cpu_seconds_total',

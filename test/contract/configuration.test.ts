@@ -91,6 +91,7 @@ describe('the defaults', () => {
       http: {
         listen: null,
         only_from: [],
+        device_metrics: false,
         webhook: {
           secret: null,
           secret_file: null,

@@ -76,6 +76,7 @@ const everything: Readonly<Record<string, unknown>> = {
     'read_hub off',
     'read_signal: GET /v9/signals/{signal_id}',
   ],
+  device_metrics: true,
   webhook_secret: 'long and random',
   webhook_signing_secret: 'another',
   webhook_public_url: 'https://home.example.com/webhook/x',

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { MetricsSnapshot } from '../../../src/health/snapshots.ts';
 import { metricRows, metricsText } from '../../../src/http/metrics.ts';
+import type { SonicView } from '../../../src/model/devices.ts';
+import { anIncident, aSonic, sonicView } from '../../support/views.ts';
 
 const figures: MetricsSnapshot = {
   readiness: {
@@ -19,6 +21,7 @@ const figures: MetricsSnapshot = {
   valveCommands: { ok: 5, error: 0, refused: 0, superseded: 0, not_confirmed: 1 },
   published: 80,
   retainedTopics: 60,
+  valves: [],
 };
 const linesOf = async (
   changes: Partial<MetricsSnapshot> = {},
@@ -101,5 +104,67 @@ describe('the metrics', () => {
     const lines = await linesOf({ published: 81 });
     expect(lines).toContain('sonic2mqtt_mqtt_messages_published_total 81');
     expect(lines.filter((line) => line.startsWith('sonic2mqtt_mqtt_messages'))).toHaveLength(1);
+  });
+});
+
+describe('the metrics of a valve', () => {
+  const labels = '{id="sonic-1",name="Kitchen",property="Home"}';
+  const fresh = { cloud: { ...figures.readiness.broker }, broker: figures.readiness.broker };
+  /** What is said of a valve, by name without what all have in common. */
+  async function shown(changes: Partial<SonicView> = {}, readiness: MetricsSnapshot['readiness'] = fresh) {
+    const view = sonicView({ ...changes, sonic: aSonic({ name: 'Kitchen', ...changes.sonic }) });
+    const valves = [{ view, property: 'Home', readAt: 1_700_000_000_500 }];
+    const lines = (await linesOf({ readiness, valves })).filter((line) =>
+      line.startsWith('sonic2mqtt_valve_'),
+    );
+    return Object.fromEntries(
+      lines.flatMap((line) => {
+        const [name = '', value] = line.slice('sonic2mqtt_valve_'.length).split(labels);
+        return value === undefined ? [] : [[name, Number(value)]];
+      }),
+    );
+  }
+  const always = { last_read_timestamp_seconds: 1_700_000_000.5 };
+
+  it('say what is read of it now', async () => {
+    expect(await shown()).toEqual({
+      ...always,
+      reachable: 1,
+      open: 1,
+      flow_litres_per_minute: 7.64,
+      pressure_bar: 3.252,
+      water_temperature_celsius: 17.1,
+      water_litres: 61_033.276,
+      water_today_litres: 41.5,
+      battery_low: 0,
+      radio_rssi: 166,
+      open_incidents: 1,
+    });
+  });
+
+  it('leave out the position of one that moves or is unknown', async () => {
+    for (const valve of ['opening', 'closing', null] as const)
+      expect(await shown({ valve })).not.toHaveProperty('open');
+    expect(await shown({ valve: 'closed' })).toMatchObject({ open: 0 });
+  });
+
+  it('leave out what the cloud does not have, has not sent yet, or may not be all', async () => {
+    for (const missing of [null, undefined]) {
+      const said = Object.keys(await shown({ telemetry: missing, usage: missing }));
+      expect(said.filter((name) => /flow|pressure|temperature|litres/.test(name))).toEqual([]);
+    }
+    expect(await shown({ areIncidentsKnown: false })).not.toHaveProperty('open_incidents');
+    expect(await shown({ possibleIncidents: [anIncident()] })).not.toHaveProperty('open_incidents');
+    expect(await shown({ signal: 'unread' })).toEqual({ ...always, open_incidents: 1 });
+  });
+
+  it('repeat nothing of one that is offline or was read too long ago', async () => {
+    const offline = { ...always, reachable: 0, open_incidents: 1 };
+    expect(await shown({ sonic: aSonic({ radio_connection: 'disconnected' }) })).toEqual(offline);
+    expect(await shown({ isStale: true })).toEqual(offline);
+  });
+
+  it('repeat nothing while the cloud says nothing new', async () => {
+    expect(await shown({}, figures.readiness)).toEqual(always);
   });
 });
