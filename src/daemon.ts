@@ -287,7 +287,13 @@ export class Daemon {
     const flows = new FlowHistory(store, clock);
     flows.start(this.#stopping.signal);
     const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets);
-    this.#http = new HttpServer({ host, port, onlyFrom }, routes, clock, random, this.#log);
+    this.#http = new HttpServer(
+      { option: 'http.listen', host, port, onlyFrom },
+      routes,
+      clock,
+      random,
+      this.#log,
+    );
     this.#http.on('problem', (words) => health.setHttpProblem(words));
     await this.#http.start();
   }

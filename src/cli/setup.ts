@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
+import { describeDiskError } from '../state/disk.ts';
 import {
   type Answers,
   findUsualBroker,
@@ -22,6 +23,12 @@ export async function setup(context: CommandContext): Promise<number> {
     complain(`${file} exists already. Edit it, or move it away and start setup again.`);
     return exitStatus.badUsage;
   }
+  try {
+    accessSync(nearestFolder(file), constants.W_OK);
+  } catch (error) {
+    complain(`${file} cannot be written (${describeDiskError(error)}).`);
+    return exitStatus.failed;
+  }
   print('Setup prompts for your account and your MQTT broker, and tests both. Press Ctrl+C to stop.');
   const terminal = openTerminal(signal);
   try {
@@ -31,11 +38,18 @@ export async function setup(context: CommandContext): Promise<number> {
     print(`\nSaved ${file}. Only you can read it.\nStart sonic2mqtt as a service, or with: ${run}`);
     return exitStatus.done;
   } catch (error) {
-    complain(error instanceof InputEnded ? 'Setup was stopped. Nothing was saved.' : errorMessage(error));
+    const isStopped = signal.aborted || error instanceof InputEnded;
+    complain(isStopped ? 'Setup was stopped. Nothing was saved.' : errorMessage(error));
     return exitStatus.failed;
   } finally {
     terminal.close();
   }
+}
+
+/** The folder of a file, or the one in which it would be made. */
+function nearestFolder(file: string): string {
+  const folder = dirname(file);
+  return existsSync(folder) ? folder : nearestFolder(folder);
 }
 
 const nothing: Answers = {
@@ -47,13 +61,17 @@ const nothing: Answers = {
 };
 
 async function askForAll(terminal: Terminal, context: CommandContext, file: string): Promise<Answers> {
-  const { print } = context;
-  const test = (part: Part, answers: Answers) => testAnswers(part, answers, file, context, reportTo(print));
+  const { print, signal } = context;
+  const test = async (part: Part, answers: Answers) => {
+    const outcome = await testAnswers(part, answers, file, context, reportTo(print));
+    signal.throwIfAborted();
+    return outcome;
+  };
   let answers = nothing;
   let outcome: Outcome;
   do {
     print('\nYour account, as in the vendor’s app:');
-    const email = await terminal.ask('E-mail', answers.email);
+    const email = await askFor(terminal, 'E-mail', answers.email);
     const password = await terminal.askHidden('Password');
     answers = { ...answers, email, password };
   } while ((await test('account', answers)) !== 'passed');
@@ -62,7 +80,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
   print('\nThe MQTT broker that Home Assistant uses, for example mqtt://192.168.1.2:1883:');
   if (broker !== '') print(`A broker answers at ${broker}. Press Enter to use it.`);
   do {
-    broker = await terminal.ask('Broker', broker);
+    broker = await askFor(terminal, 'Broker', broker);
     const brokerUsername = await terminal.ask('User name (empty for none)', answers.brokerUsername);
     const brokerPassword = brokerUsername === '' ? '' : await terminal.askHidden('Password');
     answers = { ...answers, broker, brokerUsername, brokerPassword };
@@ -70,6 +88,11 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     // The broker may start later than this.
   } while (outcome !== 'passed' && !(outcome === 'failed' && (await isKept(terminal))));
   return answers;
+}
+
+/** Asks again until there is an answer. */
+async function askFor(terminal: Terminal, question: string, proposal: string): Promise<string> {
+  return (await terminal.ask(question, proposal)) || askFor(terminal, question, proposal);
 }
 
 async function isKept(terminal: Terminal): Promise<boolean> {

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
+import { setupVariable } from '../config/environment.ts';
 import { serveLiveness } from '../health/liveness.ts';
 import { filledIn, file as pageFile, textsModule } from '../http/files.ts';
 import { HttpServer, type Route, sendJson } from '../http/httpServer.ts';
@@ -107,12 +108,17 @@ export async function serveSetup(
       },
     },
   ];
-  const server = new HttpServer({ host, port, onlyFrom: [] }, routes, systemClock, Math.random, log);
-  await server.start();
+  const options = { option: setupVariable, host, port, onlyFrom: [] };
+  const server = new HttpServer(options, routes, systemClock, Math.random, log);
   const shown = host === '0.0.0.0' ? 'the address of this computer' : host;
-  log.info(
-    `No configuration yet. Open http://${shown}:${server.port ?? port} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`,
-  );
+  const invite = () =>
+    log.info(
+      `No configuration yet. Open http://${shown}:${server.port ?? port} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`,
+    );
+  // The port was taken, and is free now.
+  server.on('problem', (words) => words === null && invite());
+  await server.start();
+  if (server.port !== null) invite();
   // The server alone does not keep the process running.
   const running = setInterval(() => {}, 3_600_000);
   const ending = new AbortController();

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** Thrown where an answer was wanted and the input has ended, by Ctrl+C or at the end of a pipe. */
+/** Thrown where an answer was wanted and the input has ended, as a pipe does. */
 export class InputEnded extends Error {}
 
 /** Somebody who answers questions. */
@@ -25,6 +25,8 @@ export function openTerminal(signal: AbortSignal): Terminal {
     },
   });
   const reader = createInterface({ input: stdin, output, terminal: stdin.isTTY === true, signal });
+  // A terminal that is read key by key sends no signals. What runs between two questions must end too.
+  reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   // Lines that come before their question are kept for it.
   const lines = reader[Symbol.asyncIterator]();
   const read = async (prompt: string, isSecret: boolean) => {
@@ -33,8 +35,8 @@ export function openTerminal(signal: AbortSignal): Terminal {
     isHidden = isSecret;
     const { value, done } = await lines.next();
     isHidden = false;
-    // Neither a pipe nor a hidden answer has ended the line.
-    if (isSecret || !stdin.isTTY) stdout.write('\n');
+    // Neither a pipe, nor a hidden answer, nor Ctrl+C has ended the line.
+    if (isSecret || done || !stdin.isTTY) stdout.write('\n');
     if (done) throw new InputEnded();
     return String(value);
   };

@@ -18,6 +18,8 @@ export interface Route {
 
 /** Where to listen, and what clients may take. */
 export interface HttpServerOptions {
+  /** What the address comes from, for messages. */
+  readonly option: string;
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
@@ -100,12 +102,12 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
 
   /** Resolves when it listens, or when the first attempt has failed; never rejects. */
   async start(): Promise<void> {
-    const { host, port } = this.#options;
+    const { option, host, port } = this.#options;
     const server = this.#createServer();
     try {
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
     } catch (error) {
-      this.#onFailed(`http.listen: ${listenProblem(error, host, port)}`);
+      this.#onFailed(`${option}: ${listenProblem(error, host, port)}`);
       return;
     }
     if (this.#isStopped) {
@@ -134,7 +136,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
 
   #onFailed(problem: string): void {
     this.#failures += 1;
-    if (this.#failures === 1) this.#log.warn(`${problem}. The status page is unavailable. Retrying`);
+    if (this.#failures === 1) this.#log.warn(`${problem}. The page is unavailable. Retrying`);
     else this.#log.debug(problem);
     if (this.#isStopped) return;
     this.emit('problem', problem);

@@ -247,7 +247,7 @@ describe('http.listen', () => {
     const { port } = other.address() as { port: number };
     bridge.start({ http: { listen: `127.0.0.1:${port}`, only_from: ['127.0.0.0/8'] } });
     const words = `http.listen: port ${port} of 127.0.0.1 is in use by another program`;
-    await bridge.program.waitForOutput(new RegExp(`${words}\\. The status page is unavailable\\. Retrying`));
+    await bridge.program.waitForOutput(new RegExp(`${words}\\. The page is unavailable\\. Retrying`));
     await bridge.untilJson('bridge/health', ({ reason }) => String(reason).includes(words));
     other.close();
     expect((await httpRequest(`${await bridge.httpUrl()}/healthz`)).status).toBe(200);

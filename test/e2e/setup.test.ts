@@ -1,11 +1,16 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
+import { atTestEnd } from '../support/childProcess.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const bridge = await startBridge({ isStarted: false });
 const { email, password, base_url: cloudUrl } = Object(bridge.config['cloud']);
@@ -23,12 +28,13 @@ describe('sonic2mqtt setup', () => {
   it('asks until account and broker work, and writes a configuration that check accepts', async () => {
     const nobody = `localhost:${await freePort()}`;
     const account = [email, 'wrong', 'not an e-mail', password, email, password];
-    const { code, stdout, stderr, file, cwd } = await setUp([...account, nobody, '', 'n', brokerUrl, '']);
+    const { code, stdout, stderr, file, cwd } = await setUp(['', ...account, nobody, '', 'n', brokerUrl, '']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('FAIL sign-in: the cloud rejects the e-mail or the password');
     expect(stdout).toContain('FAIL account: E-mail: must be an e-mail address');
     expect(stdout).toContain(`FAIL MQTT broker: mqtt://${nobody}: connection refused`);
     expect(stdout).toContain(`Saved ${file}.`);
+    expect(stdout).toMatch(/: sonic2mqtt run\n$/);
     expect(parse(readFileSync(file, 'utf8'))).toEqual({
       cloud: { email, password },
       mqtt: { url: brokerUrl },
@@ -53,6 +59,45 @@ describe('sonic2mqtt setup', () => {
     const { code, stderr, file } = await setUp([email, password]);
     expect([code, stderr]).toEqual([1, 'Setup was stopped. Nothing was saved.\n']);
     expect(existsSync(file)).toBe(false);
+  });
+
+  it.runIf(process.platform === 'linux')('stops at Ctrl+C even if the cloud does not answer', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    atTestEnd(() => silent.closeAllConnections());
+    const { port } = Object(silent.address());
+    const env = { ...process.env, SONIC2MQTT_CLOUD__BASE_URL: `http://127.0.0.1:${port}` };
+    // Only a terminal has a Ctrl+C: script(1) is one.
+    const command = `'${process.execPath}' '${resolve('dist/main.js')}' setup`;
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { cwd: temporaryFolder(), env });
+    atTestEnd(() => terminal.kill('SIGKILL'));
+    let said = '';
+    terminal.stdout.on('data', (text) => {
+      said += text;
+    });
+    for (const [shown, typed] of [
+      ['E-mail', `${email}\r`],
+      ['Password', 'not to be shown\r'],
+      ['cloud: HTTP', '\x03'],
+    ] as const) {
+      await waitFor(() => said.includes(shown), { what: shown });
+      terminal.stdin.write(typed);
+    }
+    const [code] = await once(terminal, 'exit');
+    expect([code, said]).toEqual([1, expect.stringMatching(/\nSetup was stopped\. Nothing was saved\.\s+$/)]);
+    expect(said).not.toContain('not to be shown');
+  });
+
+  // Root may write everywhere.
+  it.skipIf(process.getuid?.() === 0)('says before the first question that it cannot write', async () => {
+    const cwd = temporaryFolder();
+    chmodSync(cwd, 0o555);
+    const { code, stdout, stderr, file } = await setUp([], cwd);
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      `${file} cannot be written (EACCES: permission denied).\n`,
+    ]);
   });
 
   it('leaves a configuration alone that is there', async () => {

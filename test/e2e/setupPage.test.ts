@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -72,6 +74,19 @@ it('closes after five wrong codes, and can be stopped', async () => {
   }
   expect(await send({ ...answers, code })).toEqual({ status: 403, body: { problem: 'closed' } });
   expect(existsSync(file)).toBe(false);
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('says that its port is taken, and invites nobody there until it is free', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = Object(other.address());
+  const program = startProgram(['run'], { env: { SONIC2MQTT_SETUP: `127.0.0.1:${port}` } });
+  await program.waitForOutput(/SONIC2MQTT_SETUP: port \d+ of 127.0.0.1 is in use by another program/);
+  expect(program.output).not.toContain('enter the code');
+  other.close();
+  // Within five seconds it tries again.
+  await program.waitForOutput(/enter the code/, 15_000);
   expect(await program.stop()).toMatchObject({ code: 0 });
 });
 

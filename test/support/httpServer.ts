@@ -9,7 +9,7 @@ import { waitFor } from './waitFor.ts';
 export async function startHttpServer(routes: readonly Route[], options: Partial<HttpServerOptions> = {}) {
   const lines = logLines();
   const problems: (string | null)[] = [];
-  const address = { host: '127.0.0.1', port: 0, onlyFrom: [], ...options };
+  const address = { option: 'http.listen', host: '127.0.0.1', port: 0, onlyFrom: [], ...options };
   const server = new HttpServer(address, routes, systemClock, Math.random, lines.log);
   server.on('problem', (words) => void problems.push(words));
   await server.start();

@@ -224,7 +224,7 @@ it('A port that is taken is named, and is not taken later by a server that was s
   const second = await start({ port });
   const words = `http.listen: port ${port} of 127.0.0.1 is in use by another program`;
   expect(second.problems).toEqual([words]);
-  expect(second.lines.messages).toContain(`warn: ${words}. The status page is unavailable. Retrying`);
+  expect(second.lines.messages).toContain(`warn: ${words}. The page is unavailable. Retrying`);
   await second.server.stop();
   await second.server.start();
   expect(second.server.port).toBeNull();
