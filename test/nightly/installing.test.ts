@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { startBridge } from '../support/bridge.ts';
 import type { RunningProcess } from '../support/childProcess.ts';
@@ -81,6 +81,15 @@ async function closeValve(mqtt: MqttWatcher, sonicId: string): Promise<void> {
   await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 15_000);
 }
 
+let startedAt = 0;
+
+/** Prints what a person types on a way, and how long it took without downloads. */
+function printEffort(way: string, commands: string, answers: string): void {
+  const count = commands.replaceAll('\\\n', '').split('\n').filter(Boolean).length;
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`${way}: ${count} command lines; typed besides: ${answers}; ${seconds} s to a closed valve`);
+}
+
 /** The image as all pages and compose.yaml name it. */
 const releasedImage = 'ghcr.io/sonic2mqtt/sonic2mqtt:1';
 
@@ -95,12 +104,17 @@ describe.runIf(process.platform === 'linux')(
   'what docs/quick-start.md and docs/install.md say ends in a valve that moves',
   { timeout: 60_000 },
   () => {
+    beforeEach(() => {
+      startedAt = performance.now();
+    });
+
     it.each([
       ['README.md', 'Try it'],
       ['docs/install.md', 'npx'],
     ])('the demo of %s, %s', async (page, heading) => {
       const installation = startInstallation({});
-      const { before, last } = lastOf(documentedCommands(page, heading));
+      const commands = documentedCommands(page, heading);
+      const { before, last } = lastOf(commands);
       await installation.run(before);
       const demo = installation.start(`exec ${last}`);
       const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m, 30_000);
@@ -112,13 +126,15 @@ describe.runIf(process.platform === 'linux')(
       if (spawnSync('mosquitto_pub', ['--help']).error === undefined) await installation.run(command);
       else await mqtt.publish(`${topic}/valve/set`, word);
       await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 20_000);
+      printEffort(`The demo of ${page}`, commands + command, 'nothing');
       demo.signal('SIGTERM');
       await demo.ended();
     });
 
     it('Raspberry Pi or Linux', async () => {
       const { simulator, mqtt, installation, sonicId } = await startHome();
-      const said = await installation.run(documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux'));
+      const commands = documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux');
+      const said = await installation.run(commands);
       expect(said).toContain('MQTT broker: connected to');
       expect(installation.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
       const file = installation.place('/etc/sonic2mqtt/config.yaml');
@@ -131,6 +147,7 @@ describe.runIf(process.platform === 'linux')(
       await closeValve(mqtt, sonicId).catch((error: Error) => {
         throw new Error(`${error.message}\n${service.output}`);
       });
+      printEffort('Raspberry Pi or Linux', commands, 'e-mail, password, broker');
       expect(await service.stop('SIGTERM')).toMatchObject({ code: 0 });
       await mqtt.settle();
       expect(mqtt.last.get('sonic2mqtt/bridge/state')).toBe('offline');
@@ -142,26 +159,30 @@ describe.runIf(process.platform === 'linux')(
 
     it('Docker', async () => {
       const { simulator, broker, mqtt, installation, sonicId } = await startHome();
-      await installation.run(documentedCommands('docs/install.md', 'Docker'));
+      const commands = documentedCommands('docs/install.md', 'Docker');
+      await installation.run(commands);
       const [start, logs] = installation.asked('docker');
       expect(logs).toEqual(['logs', 'sonic2mqtt']);
       const { container, args, port } = await dockerRun(installation, start);
       const running = container.run(args, { SONIC2MQTT_CLOUD__BASE_URL: simulator.url });
       await setUpInBrowser(running, container.published[port], broker.url);
       await closeValve(mqtt, sonicId);
+      printEffort('Docker', commands, 'code, e-mail, password, broker');
       expect(await container.isWell()).toBe(true);
       expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
     });
 
     it('Docker with environment variables', async () => {
       const { mqtt, installation, sonicId } = await startHome();
-      await installation.run(documentedCommands('docs/install.md', 'Docker with environment variables'));
+      const commands = documentedCommands('docs/install.md', 'Docker with environment variables');
+      await installation.run(commands);
       const [check, start] = installation.asked('docker');
       const checked = await dockerRun(installation, check);
       expect(await checked.container.run(checked.args, checked.env).ended()).toMatchObject({ code: 0 });
       const { container, args, env } = await dockerRun(installation, start);
       const running = container.run(args, env);
       await closeValve(mqtt, sonicId);
+      printEffort('Docker with environment variables', commands, 'e-mail, password, broker');
       expect(await container.isWell()).toBe(true);
       expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
     });
@@ -169,7 +190,8 @@ describe.runIf(process.platform === 'linux')(
     it.runIf(mosquittoAvailable())('Docker Compose', async () => {
       const { simulator, installation, sonicId } = await startHome();
       writeFileSync(join(installation.checkout, '.env'), `CLOUD_URL=${simulator.url}\n`);
-      await installation.run(documentedCommands('docs/quick-start.md', 'Docker Compose'));
+      const commands = documentedCommands('docs/quick-start.md', 'Docker Compose');
+      await installation.run(commands);
       const [up, logs, [, , service, program, file = ''] = []] = installation.asked('docker');
       expect([up, logs, service, program]).toEqual([
         ['compose', 'up', '-d'],
@@ -183,6 +205,7 @@ describe.runIf(process.platform === 'linux')(
       const password = compose.brokerFile(file);
       const mqtt = await watchTopics(compose.brokerUrl, 'sonic2mqtt/#', { username: 'home', password });
       await closeValve(mqtt, sonicId);
+      printEffort('Docker Compose', commands, 'code, e-mail, password');
       expect(await process.stop('SIGTERM')).toMatchObject({ code: 0 });
       // The next time it needs nobody.
       const again = await compose.up();
@@ -207,6 +230,7 @@ describe.runIf(process.platform === 'linux')(
         SONIC2MQTT_HTTP__LISTEN: '127.0.0.1:0',
       });
       await closeValve(mqtt, sonicId);
+      printEffort('Home Assistant OS', '', 'address of the repository, e-mail, password');
       expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
     });
   },
