@@ -21,8 +21,9 @@ const at = (id) => document.getElementById(id);
 // ---- words ------------------------------------------------------------------------------------------------------
 
 const { language } = texts;
-// Dates and numbers as the reader's country writes them, if it speaks the language of the page.
-const locale = navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
+// Dates and numbers as the reader's country writes them. Who gets English for want of another language reads it as British.
+const own = navigator.languages.find((each) => each.split('-')[0] === language);
+const locale = own ?? (language === 'en' ? 'en-GB' : language);
 const plurals = new Intl.PluralRules(language);
 const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 const timeOnly = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
