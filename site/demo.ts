@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { languages } from '../src/model/language.ts';
 
 const folder = fileURLToPath(new URL('pages/public/demo', import.meta.url));
 const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -34,6 +35,7 @@ try {
   await untilReady();
   mkdirSync(folder, { recursive: true });
   await saveAll(['index.html', 'status.json']);
+  await saveTexts();
   writeFileSync(join(folder, 'events.json'), JSON.stringify(await recordEvents()));
   cpSync(new URL('replay.js', import.meta.url), join(folder, 'replay.js'));
 } finally {
@@ -51,8 +53,25 @@ async function saveAll(names: readonly string[]): Promise<void> {
     for (const [, html, script, style, manifest] of text.matchAll(named)) {
       wanted.add((html ?? script ?? style ?? manifest ?? '').replace(/^\.\//, ''));
     }
+    // The icon in the tab has the tone of the headline.
+    for (const [, tone] of text.matchAll(/\bdata-tone="(\w+)"\] \{/g)) wanted.add(`icon-${tone}.svg`);
     writeFileSync(join(folder, name), name === 'index.html' ? onSite(text) : bytes);
   }
+}
+
+/** The texts in all languages: the program chooses by what the browser accepts, the page on the site by itself. */
+async function saveTexts(): Promise<void> {
+  for (const language of languages) {
+    const answer = await fetch(`${address}texts.js`, { headers: { 'accept-language': language } });
+    writeFileSync(join(folder, `texts-${language}.js`), await answer.text());
+  }
+  const choice = `const languages = ${JSON.stringify(languages)};
+const wanted = navigator.languages.map((each) => each.split('-')[0]);
+const language = wanted.find((each) => languages.includes(each)) ?? 'en';
+document.documentElement.lang = language;
+export const { texts } = await import(\`./texts-\${language}.js\`);
+`;
+  writeFileSync(join(folder, 'texts.js'), choice);
 }
 
 /** The page with its recording, a way back, and a sign that this is no real home. */
