@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { logLevels } from '../../src/base/log.ts';
 import { appListens, appOptions } from '../../src/config/app.ts';
 import { optionRows, secretPaths } from '../../src/config/schema.ts';
+import { languages } from '../../src/model/language.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const folder = join(project, 'home-assistant-app');
@@ -50,6 +51,11 @@ describe('config.yaml of the app', () => {
     expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });
 
+  it('asks for nothing but e-mail and password: all else has a default or may be left out', () => {
+    const needed = keys.filter((key) => !(key in app.options) && !typeOf(key).endsWith('?'));
+    expect(needed).toEqual(['email', 'password']);
+  });
+
   it('has types that Home Assistant knows, and hides every secret', () => {
     const types = /^(bool|email|url|port|str|password|int\(-?\d+,-?\d+\)|list\([^)]+\))\??$/;
     for (const key of keys) expect(typeOf(key), key).toMatch(types);
@@ -57,6 +63,14 @@ describe('config.yaml of the app', () => {
     expect(keys.filter((key) => typeOf(key).startsWith('password'))).toEqual(secrets);
     expect(typeOf('log_level')).toBe(`list(${logLevels.join('|')})`);
   });
+});
+
+const defaultIn = /(?:Default|Vorgabe|Par défaut|Standaard|Domyślnie) ?: (.+)\.$/;
+
+it('has a form in each language that its entities have names in', () => {
+  expect(readdirSync(join(folder, 'translations'))).toEqual(
+    languages.map((each) => `${each}.yaml`).toSorted(),
+  );
 });
 
 describe.each(readdirSync(join(folder, 'translations')))('translations/%s', (file) => {
@@ -78,8 +92,11 @@ describe.each(readdirSync(join(folder, 'translations')))('translations/%s', (fil
   it('names the default that the program has', () => {
     for (const { key, path } of appOptions) {
       const usual = optionRows.find((row) => row.path === path)?.default;
-      const [, written] = /(?:Default|Vorgabe): (.+)\.$/.exec(configuration[key].description) ?? [];
-      const words: Record<string, string> = { true: 'on an', false: 'off aus' };
+      const [, written] = defaultIn.exec(configuration[key].description) ?? [];
+      const words: Record<string, string> = {
+        true: 'on an activé aan włączone',
+        false: 'off aus désactivé uit wyłączone',
+      };
       // That of the time zone is Home Assistant's.
       if (written !== undefined && key !== 'timezone')
         expect((words[String(usual)] ?? String(usual)).split(' '), key).toContain(written);
