@@ -34,5 +34,5 @@ export async function leave(client: CloudClient, signal: AbortSignal): Promise<v
 export function rejectedAccount(error: unknown): string | null {
   if (!(error instanceof CloudError) || error.kind !== 'auth' || error.operation !== 'sign_in') return null;
   if (error.status === undefined) return null;
-  return `the cloud rejects the e-mail or the password (status ${error.status})`;
+  return `the cloud rejects the e-mail or the password (status ${error.status}). Correct them`;
 }
