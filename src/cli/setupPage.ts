@@ -110,11 +110,11 @@ export async function serveSetup(
   ];
   const options = { option: setupVariable, host, port, onlyFrom: [] };
   const server = new HttpServer(options, routes, systemClock, Math.random, log);
-  const shown = host === '0.0.0.0' ? 'the address of this computer' : host;
-  const invite = () =>
-    log.info(
-      `No configuration yet. Open http://${shown}:${server.port ?? port} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`,
-    );
+  const invite = () => {
+    const local = `http://${host === '0.0.0.0' ? 'localhost' : host}:${server.port ?? port}`;
+    const address = host === '0.0.0.0' ? `${local} (or use the address of this computer)` : local;
+    log.info(`No configuration yet. Open ${address} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`);
+  };
   // The port was taken, and is free now.
   server.on('problem', (words) => words === null && invite());
   await server.start();
