@@ -43,7 +43,8 @@ export async function reportToSystemd(service: Service, clock: Clock, log: Log):
   signal.addEventListener('abort', () => void report('STOPPING=1'), { once: true });
   await report('READY=1');
   const pingMs = Number(limitUs) / 1_000 / pingsPerLimit;
-  for (let deadPings = 0; pingMs > 0; ) {
+  let deadPings = 0;
+  while (pingMs > 0) {
     await sleep(clock, pingMs, signal).catch(() => undefined);
     if (signal.aborted) return;
     deadPings = isAlive() ? 0 : deadPings + 1;

@@ -192,7 +192,7 @@ export class PollStatuses {
   readonly #pending = new Map<PollName, PollProgress>(
     pollNames.map((slice) => [slice, { slice, read: 0, total: null }]),
   );
-  /** When a poll last began, read a page or ended, in ms of the monotonic clock. */
+  /** When a poll last began, read a page or ended; before the first, when this began, in ms of the monotonic clock. */
   readonly #heardAt = new Map<PollName, number>();
   /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
   readonly #inDoubtSince = new Map<PollName, number>();
@@ -206,7 +206,7 @@ export class PollStatuses {
     this.#staleAfterMs = staleAfterMs;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#clock = clock;
-    for (const poll of pollNames) this.#heardOf(poll);
+    for (const poll of pollNames) this.#hear(poll);
   }
 
   /** The status of each poll. */
@@ -243,20 +243,16 @@ export class PollStatuses {
     });
   }
 
-  #heardOf(poll: PollName): void {
-    this.#heardAt.set(poll, this.#clock.monotonic());
-  }
-
   /** Records the progress of a run. */
   recordProgress(poll: PollName, read: number, total: number | null): void {
-    this.#heardOf(poll);
+    this.#hear(poll);
     if (this.#pending.has(poll)) this.#pending.set(poll, { slice: poll, read, total });
   }
 
   /** A run begins. */
   begin(poll: PollName): void {
     this.#running.add(poll);
-    this.#heardOf(poll);
+    this.#hear(poll);
   }
 
   /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
@@ -268,7 +264,7 @@ export class PollStatuses {
   /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */
   end(poll: PollName, startedAt: number, failure: PollFailure | null): void {
     this.#running.delete(poll);
-    this.#heardOf(poll);
+    this.#hear(poll);
     const before = this.#records[poll];
     const isRead = failure === null || failure.kind === 'incomplete';
     const isChanging = this.#isOnlyChanging(poll, failure);
@@ -299,6 +295,10 @@ export class PollStatuses {
     const since = this.#inDoubtSince.get(poll) ?? now;
     this.#inDoubtSince.set(poll, since);
     return now - since < this.maxAgeMs(poll);
+  }
+
+  #hear(poll: PollName): void {
+    this.#heardAt.set(poll, this.#clock.monotonic());
   }
 
   /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
