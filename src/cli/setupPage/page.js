@@ -25,11 +25,11 @@ function show(found) {
 }
 
 async function send() {
-  const { keepBroker, ...texts } = Object.fromEntries(new FormData(form));
+  const { keepBroker, ...answers } = Object.fromEntries(new FormData(form));
   const answer = await fetch('setup', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...texts, keepBroker: keepBroker === 'on' }),
+    body: JSON.stringify({ ...answers, keepBroker: keepBroker === 'on' }),
   });
   const { problem, isSaved, canKeepBroker, findings: found = [] } = await answer.json();
   show(found);
