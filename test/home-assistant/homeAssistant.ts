@@ -56,19 +56,21 @@ export interface HomeAssistant {
   callService(domain: string, service: string, entityId: string, data?: object): Promise<void>;
   /** A command of its WebSocket; rejects with its error. */
   ask(type: string, fields?: object): Promise<unknown>;
+  /** A POST to its REST interface, with the answer; rejects with what is wrong. */
+  post(path: string, body: object): Promise<unknown>;
   /** Saves an automation as its editor does; rejects with what is wrong with it. */
   saveAutomation(id: string, automation: object): Promise<void>;
   /** Sets a state as *Tools → States* does, without the integration behind it. */
   setState(entityId: string, state: string, attributes?: object): Promise<void>;
   enable(entityId: string): Promise<void>;
-  /** Warnings and errors since it started that are about what comes over MQTT. */
+  /** Warnings and errors since it started that are about what comes over MQTT, and about automations. */
   complaints(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-// Loggers whose warnings and errors are about entities, not about Home Assistant's own surroundings.
+// Loggers whose warnings and errors are about entities and automations, not about Home Assistant's own surroundings.
 const concerned =
-  /^homeassistant\.(helpers|components\.(mqtt|sensor|binary_sensor|valve|event|text|select|switch|button|recorder|template))\b/;
+  /^homeassistant\.(helpers|components\.(mqtt|sensor|binary_sensor|valve|event|text|select|switch|button|recorder|template|automation|script|blueprint|mobile_app|notify))\b/;
 
 /** 2024.12 clears the topic of a device that is gone once more by itself, and then complains of that. */
 function isOwnEcho(message: string): boolean {
@@ -105,7 +107,7 @@ export async function startHomeAssistant(options: {
     const state = stateChange.parse(event).data.new_state;
     if (state !== null) changes.push(state);
   });
-  const post = async (path: string, body: object) => {
+  const post = async (path: string, body: object): Promise<unknown> => {
     const answer = await request(`${started.url}/api/${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${started.token}`, 'content-type': 'application/json' },
@@ -113,6 +115,7 @@ export async function startHomeAssistant(options: {
     });
     const said = await answer.body.text();
     if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.statusCode} ${said}`);
+    return JSON.parse(said);
   };
   return {
     url: started.url,
@@ -132,8 +135,13 @@ export async function startHomeAssistant(options: {
     callService: async (domain, service, entityId, data = {}) => {
       await ask('call_service', { domain, service, target: { entity_id: entityId }, service_data: data });
     },
-    saveAutomation: (id, automation) => post(`config/automation/config/${id}`, automation),
-    setState: (entityId, state, attributes = {}) => post(`states/${entityId}`, { state, attributes }),
+    post,
+    saveAutomation: async (id, automation) => {
+      await post(`config/automation/config/${id}`, automation);
+    },
+    setState: async (entityId, state, attributes = {}) => {
+      await post(`states/${entityId}`, { state, attributes });
+    },
     enable: async (entityId) => {
       await ask('config/entity_registry/update', { entity_id: entityId, disabled_by: null });
     },

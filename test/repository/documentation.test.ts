@@ -176,6 +176,16 @@ describe('the pages on Home Assistant', () => {
   });
 });
 
+describe('the blueprints', () => {
+  it.each(readdirSync(join(project, 'blueprints')))('%s is imported from where it is', (file) => {
+    const address = `https://github.com/sonic2mqtt/sonic2mqtt/blob/main/blueprints/${file}`;
+    expect(read(`blueprints/${file}`)).toContain(`source_url: ${address}\n`);
+    expect(read('docs/blueprints.md')).toContain(
+      `https://my.home-assistant.io/redirect/blueprint_import/?blueprint_url=${encodeURIComponent(address)})`,
+    );
+  });
+});
+
 describe('a running bridge', () => {
   let bridge: TestBridge;
   beforeAll(async () => {

@@ -1,0 +1,253 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { waitFor } from '../support/waitFor.ts';
+import { type Household, settled, startBridge, startHousehold, stopHousehold, version } from './household.ts';
+import { addPhone, type Phone } from './phone.ts';
+
+const folder = new URL('../../blueprints/', import.meta.url);
+const files = readdirSync(folder);
+
+const imported = z.object({
+  raw_data: z.string(),
+  validation_errors: z.array(z.string()).nullable(),
+  suggested_filename: z.string(),
+});
+
+let household: Household;
+let phone: Phone;
+let server: Server;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    response.end(readFileSync(new URL(`.${request.url}`, folder)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  household = await startHousehold();
+  phone = await addPhone(household.home, 'My phone');
+});
+
+afterAll(async () => {
+  phone?.close();
+  server?.close();
+  await stopHousehold(household);
+});
+
+const sonicId = () => household.cloud.world.sonics.ids[0] ?? '';
+const propertyId = () => household.cloud.world.properties.ids[0] ?? '';
+const valveInTheCloud = () => household.cloud.world.sonics.get(sonicId())?.valve_state;
+
+async function expectState(entityId: string, wanted: string): Promise<void> {
+  const wrong = async () => {
+    const state = (await household.home.states()).get(entityId)?.state;
+    return state === wanted ? [] : [`${entityId} is ${state}, not ${wanted}`];
+  };
+  expect(await settled(wrong)).toEqual([]);
+}
+
+/** Waits for a message to the phone whose title is matched, of those after so many others. */
+const message = (title: RegExp, from: number) =>
+  waitFor(() => phone.messages.slice(from).find((each) => title.test(each.title)), {
+    what: `the message ${title}; there are ${phone.messages.map((each) => each.title).join(', ')}`,
+    timeoutMs: 30_000,
+  });
+
+/** Creates an automation of a blueprint, and waits until it is on. */
+async function useBlueprint(name: string, input: object): Promise<void> {
+  await household.home.saveAutomation(name, {
+    alias: name.replaceAll('_', ' '),
+    use_blueprint: { path: `sonic2mqtt/${name}.yaml`, input },
+  });
+  await expectState(`automation.${name}`, 'on');
+}
+
+async function commandValve(action: 'open' | 'close'): Promise<void> {
+  await household.home.callService('valve', `${action}_valve`, 'valve.kitchen');
+  await expectState('valve.kitchen', action === 'open' ? 'open' : 'closed');
+}
+
+describe(`the blueprints, with Home Assistant ${version}`, () => {
+  test.each(files)('%s is imported from its address, and valid', async (file) => {
+    const { home } = household;
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/${file}`;
+    const { raw_data: yaml, validation_errors: errors } = imported.parse(
+      await home.ask('blueprint/import', { url }),
+    );
+    expect(errors).toBeNull();
+    await home.ask('blueprint/save', { domain: 'automation', path: `sonic2mqtt/${file}`, yaml });
+  });
+});
+
+describe('the blueprint that closes the valve at a leak', () => {
+  const openLeak = () =>
+    household.cloud.world.openIncident({ type: 'water_presence_detected', sonicId: sonicId() });
+  const openButton = { action: 'OPEN_VALVE_KITCHEN', title: 'Open the valve' };
+
+  test('closes it, confirms that, and opens it again only when the button is pressed', async () => {
+    await useBlueprint('close_valve_at_leak', {
+      leak_sensor: 'binary_sensor.kitchen_leak',
+      valve: 'valve.kitchen',
+      phones: [phone.deviceId],
+      confirm_timeout: 10,
+    });
+    await expectState('valve.kitchen', 'open');
+    openLeak();
+    expect((await message(/closing the valve Kitchen/, 0)).data.actions).toEqual([]);
+    expect(valveInTheCloud()).not.toBe('closed');
+    const told = await message(/Kitchen is closed/, 0);
+    expect(valveInTheCloud()).toBe('closed');
+    expect(told.data.actions).toEqual([openButton]);
+    await phone.press('OPEN_ANOTHER');
+    await phone.press(openButton.action);
+    expect((await message(/the valve is open/, 0)).message).toContain('A leak is still reported');
+    expect(valveInTheCloud()).toBe('open');
+    expect(phone.messages.length).toBe(3);
+  });
+
+  test('closes it again at another leak, and says so if it does not close', async () => {
+    const valve = household.cloud.world.valve(sonicId());
+    if (valve) valve.weak = true;
+    openLeak();
+    const told = await message(/did NOT close/, 3);
+    expect(told).toMatchObject({
+      message: 'The valve is open. Close it by hand.',
+      data: { actions: [] },
+    });
+    expect(valveInTheCloud()).toBe('open');
+    if (valve) valve.weak = false;
+  });
+
+  test('leaves it open after a restart, and closes it at a leak that began meanwhile', async () => {
+    const from = phone.messages.length;
+    await restartHomeAssistant();
+    await expectState('binary_sensor.kitchen_leak', 'on');
+    await expectState('valve.kitchen', 'open');
+    expect(phone.messages.length).toBe(from);
+    await restartHomeAssistant(openLeak);
+    await message(/Kitchen is closed/, from);
+    expect(valveInTheCloud()).toBe('closed');
+    for (const id of household.cloud.world.incidents.ids) household.cloud.world.closeIncident(id);
+    await expectState('binary_sensor.kitchen_leak', 'off');
+    await household.home.callService('automation', 'turn_off', 'automation.close_valve_at_leak');
+  });
+});
+
+async function restartHomeAssistant(meanwhile: () => void = () => {}): Promise<void> {
+  await household.home.stop();
+  meanwhile();
+  household.home = await household.startHome();
+}
+
+describe('the blueprint for a valve that closes by itself', () => {
+  /** The run that a command began lasts until the valve has closed, and a while longer. */
+  async function expectQuietTimeToEnd(): Promise<void> {
+    const running = async () => {
+      const state = (await household.home.states()).get('automation.valve_closed_by_itself');
+      return state?.attributes['current'] === 0 && state.attributes['last_triggered'] ? [] : ['it runs'];
+    };
+    expect(await settled(running)).toEqual([]);
+  }
+
+  beforeAll(async () => {
+    await commandValve('open');
+    await useBlueprint('valve_closed_by_itself', {
+      valve: 'valve.kitchen',
+      phones: [phone.deviceId],
+      incident_delay: 3,
+    });
+  });
+
+  test('says nothing of commands and pressure tests', async () => {
+    const from = phone.messages.length;
+    await commandValve('close');
+    await commandValve('open');
+    await expectQuietTimeToEnd();
+    await household.home.callService('button', 'press', 'button.kitchen_start_pressure_test');
+    await expectState('binary_sensor.kitchen_pressure_test_running', 'on');
+    await expectState('binary_sensor.kitchen_pressure_test_running', 'off');
+    await expectState('valve.kitchen', 'open');
+    expect(phone.messages.length).toBe(from);
+  });
+
+  test('tells of a valve that closes without a command, and which incidents are open', async () => {
+    const from = phone.messages.length;
+    household.cloud.world.setValve(sonicId(), 'closed');
+    household.cloud.world.openIncident({ type: 'device_handle_moved', sonicId: sonicId() });
+    const told = await message(/Kitchen closed, and nobody here did it/, from);
+    expect(told.message).toContain('Open incidents: Kitchen Handle moved.');
+    await household.home.callService('automation', 'turn_off', 'automation.valve_closed_by_itself');
+  });
+});
+
+describe('the blueprint for strict alerts while nobody is home', () => {
+  const volume = () => household.cloud.world.notifications.get(propertyId())?.high_volume_threshold_litres;
+  const minutes = () =>
+    household.cloud.world.notifications.get(propertyId())?.long_flow_notification_delay_mins;
+  const notifications = { high_volume_threshold_litres: 250, long_flow_notification_delay_mins: 60 };
+
+  beforeAll(async () => {
+    const { cloud, home } = household;
+    cloud.world.notifications.change(propertyId(), notifications);
+    await expectState('select.willow_cottage_high_water_use_alert_l', '250');
+    await phone.moveTo('home');
+    await home.ask('person/create', { name: 'Ann', device_trackers: ['device_tracker.my_phone'] });
+    await expectState('person.ann', 'home');
+    await useBlueprint('strict_alerts_while_away', {
+      people: ['person.ann'],
+      away_delay: 0,
+      volume: 'select.willow_cottage_high_water_use_alert_l',
+      home_volume: '250',
+      duration: 'select.willow_cottage_water_running_too_long_alert_min',
+      home_duration: '60',
+      phones: [phone.deviceId],
+    });
+  });
+
+  test('makes them strict when the last person leaves', async () => {
+    const from = phone.messages.length;
+    await phone.moveTo('not_home');
+    const told = await message(/Nobody is at home/, from);
+    expect(told.message).toContain('25 L (was 250).');
+    expect(told.message).toContain('15 min (was 60).');
+    expect([volume(), minutes()]).toEqual([25, 15]);
+  });
+
+  test('restores them on return, also after a restart of Home Assistant', async () => {
+    await restartHomeAssistant();
+    await expectState('person.ann', 'not_home');
+    await expectState('select.willow_cottage_high_water_use_alert_l', '25');
+    const from = phone.messages.length;
+    await phone.moveTo('home');
+    const told = await message(/Someone is at home: water alerts are as usual/, from);
+    expect(told.message).toContain('250 L (was 25).');
+    expect([volume(), minutes()]).toEqual([250, 60]);
+  });
+
+  test('leaves a value alone that a person has set while at home', async () => {
+    household.cloud.world.notifications.change(propertyId(), { high_volume_threshold_litres: 500 });
+    await expectState('select.willow_cottage_high_water_use_alert_l', '500');
+    await restartHomeAssistant();
+    await expectState('select.willow_cottage_high_water_use_alert_l', '500');
+    expect(volume()).toBe(500);
+  });
+
+  test('says so if a value stays strict, and restores it after the outage', async () => {
+    await phone.moveTo('not_home');
+    await waitFor(() => volume() === 25, { what: 'the strict threshold', timeoutMs: 30_000 });
+    await household.program.stop();
+    await expectState('select.willow_cottage_high_water_use_alert_l', 'unavailable');
+    const from = phone.messages.length;
+    await phone.moveTo('home');
+    expect((await message(/could not be set/, from)).message).toContain('is unavailable');
+    household.program = startBridge(household.cloud, household.broker, household.program.cwd);
+    await message(/Someone is at home/, from);
+    expect([volume(), minutes()]).toEqual([250, 60]);
+  });
+});
+
+test('Home Assistant complains about nothing', async () => {
+  expect(await household.home.complaints()).toEqual([]);
+});
