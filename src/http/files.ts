@@ -12,15 +12,11 @@ export type TextTable = Readonly<Record<string, Readonly<Record<Language, Text>>
 export function languageOf(accepted = ''): Language {
   const weightOf = (range: string) => Number(/;\s*q=([\d.]+)/.exec(range)?.[1] ?? 1);
   const wanted = accepted
+    .toLowerCase()
     .split(',')
     .filter((range) => weightOf(range) > 0)
     .toSorted((one, other) => weightOf(other) - weightOf(one))
-    .map((range) =>
-      range
-        .trim()
-        .split(/[-;\s]/)[0]
-        ?.toLowerCase(),
-    );
+    .map((range) => /[a-z]+/.exec(range)?.[0]);
   return wanted.flatMap((tag) => languages.filter((each) => each === tag))[0] ?? 'en';
 }
 

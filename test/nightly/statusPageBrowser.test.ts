@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Snapshots, StatusSnapshot } from '../../src/health/snapshots.ts';
 import { createRoutes } from '../../src/http/routes.ts';
+import { languages } from '../../src/model/language.ts';
 import { fault, quick, startBridge } from '../support/bridge.ts';
 import { chromiumAvailable, openTab, type Tab, waitInTab } from '../support/chromium.ts';
 import { readEvents } from '../support/eventStream.ts';
@@ -115,6 +116,29 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
       expect(await tab.evaluate(faintTexts), `${name}, lost`).toEqual([]);
       expect(tab.complaints, name).toEqual([]);
       expect(tab.requests.filter((address) => !address.startsWith(`${url}/`))).toEqual([]);
+      await tab.close();
+    }
+  });
+
+  it('speaks the language of the browser, and fits a small phone in each, also when the connection is lost', async () => {
+    const { bridge, url } = await startShown();
+    const tabs = [];
+    for (const language of languages) {
+      const tab = await openTab(`${url}/`, { ...phone, width: 320, language });
+      await waitInTab(tab, `${isLive} && document.querySelector('.chart')`);
+      expect(await tab.evaluate('document.documentElement.lang')).toBe(language);
+      tabs.push({ tab, language });
+    }
+    await bridge.program.stop();
+    for (const { tab, language } of tabs) {
+      await waitInTab(tab, `document.querySelector('#link').dataset.state === 'lost'`);
+      const picture = process.env['PICTURES'];
+      if (picture) await tab.takePicture(join(picture, `${language}.png`), true);
+      expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth'), language).toBe(true);
+      expect(await tab.evaluate(brokenNames), language).toEqual([]);
+      const isEnglish = (await text(tab)).includes('Connection lost.');
+      expect([language, isEnglish]).toEqual([language, language === 'en']);
+      expect(await text(tab)).not.toContain('undefined');
       await tab.close();
     }
   });

@@ -7,7 +7,7 @@ it.each([
   ['de-CH,de;q=0.9,en;q=0.8', 'de'],
   ['it-IT,it;q=0.9,FR;q=0.8,en;q=0.7', 'fr'],
   ['en;q=0.2, nl;q=0.7, pl ; q=0.9', 'pl'],
-  ['nl;q=0, en;q=0.1, de;q=0.05', 'en'],
+  ['nl;q=0, it', 'en'],
   ['it,es;q=0.5', 'en'],
   ['*', 'en'],
   ['den,plx', 'en'],
