@@ -217,7 +217,6 @@ describe('the blueprint for strict alerts while nobody is home', () => {
 
   test('restores them on return, also after a restart of Home Assistant', async () => {
     await restartHomeAssistant();
-    await expectState('person.ann', 'not_home');
     await expectState('select.willow_cottage_high_water_use_alert_l', '25');
     const from = phone.messages.length;
     await phone.moveTo('home');
@@ -230,6 +229,8 @@ describe('the blueprint for strict alerts while nobody is home', () => {
     household.cloud.world.notifications.change(propertyId(), { high_volume_threshold_litres: 500 });
     await expectState('select.willow_cottage_high_water_use_alert_l', '500');
     await restartHomeAssistant();
+    await phone.moveTo('home');
+    await expectState('person.ann', 'home');
     await expectState('select.willow_cottage_high_water_use_alert_l', '500');
     expect(volume()).toBe(500);
   });
