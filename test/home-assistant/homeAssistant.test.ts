@@ -341,14 +341,16 @@ describe('used as a householder uses it', () => {
 });
 
 describe('the Energy dashboard', () => {
-  test('takes the total of a sonic, which is good statistics', async () => {
+  test('takes the total of a sonic, which is good statistics, and its flow', async () => {
     const total = await entityId(`sonic2mqtt_${cloud.world.sonics.ids[0]}_water_total`);
+    const flow = await entityId(`sonic2mqtt_${cloud.world.sonics.ids[0]}_flow`);
     expect(await home.ask('recorder/validate_statistics')).toEqual({});
     await home.ask('energy/save_prefs', {
       energy_sources: [
         {
           type: 'water',
           stat_energy_from: total,
+          ...(version === newestVersion && { stat_rate: flow }),
           stat_cost: null,
           entity_energy_price: null,
           number_energy_price: null,

@@ -169,7 +169,13 @@ describe('the pages on Home Assistant', () => {
     const named = examples.flatMap((block) => [
       ...block.matchAll(/\b(?:valve|sensor|binary_sensor|event|select|button)\.[a-z0-9_]+/g),
     ]);
-    const actions = ['valve.close_valve', 'valve.open_valve', 'button.press'];
+    const actions = [
+      'valve.close_valve',
+      'valve.open_valve',
+      'button.press',
+      'valve.closed',
+      'event.received',
+    ];
     expect(named.length).toBeGreaterThan(20);
     for (const [entity] of named) if (!actions.includes(entity)) expect(made).toContain(entity);
     for (const block of examples) expect(parse(block)).toBeTypeOf('object');
