@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Given } from '../config/load.ts';
 import { newConfigFile } from '../config/newFile.ts';
@@ -94,8 +95,9 @@ function outcomeOf(error: unknown): Outcome {
   return error === null ? 'passed' : 'failed';
 }
 
-/** Writes the configuration file, whole or not at all, and for its owner only. */
+/** Writes the configuration file, whole or not at all, and for its owner only; replaces none. */
 export async function saveAnswers(answers: Answers, file: string): Promise<void> {
+  if (existsSync(file)) throw new Error('the file exists already');
   await systemDisk.write(file, newConfigFile(treeOf(answers)));
 }
 

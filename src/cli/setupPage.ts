@@ -101,10 +101,16 @@ export async function serveSetup(
       path: '/setup',
       methods: ['POST'],
       answer: async (response, _url, request) => {
-        const sent = readSent(await readBody(request, maxBodyBytes));
+        const bytes = await readBody(request, maxBodyBytes);
+        // Pages of other web sites can send anything else without permission, and would use up the wrong codes.
+        const isJson = request.headers['content-type'] === 'application/json';
+        const sent = isJson ? readSent(bytes) : null;
         const { status, body } = sent ? await answer(sent) : { status: 400, body: { problem: 'form' } };
-        response.once('close', () => isSaved && onSaved());
+        const end = () => isSaved && onSaved();
+        response.once('close', end);
         sendJson(response, status, body);
+        // A browser that left during the tests has missed the answer.
+        if (response.destroyed) end();
       },
     },
   ];

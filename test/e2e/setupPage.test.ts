@@ -1,18 +1,21 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { startBridge } from '../support/bridge.ts';
+import { fault, startBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
 import { freePort } from '../support/ports.ts';
 import { startProgram } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const bridge = await startBridge({ isStarted: false });
 const { email, password, base_url: cloudUrl } = Object(bridge.config['cloud']);
 const brokerUrl: string = Object(bridge.config['mqtt']).url;
 const answers = { email, password, broker: brokerUrl, brokerUsername: '', brokerPassword: '' };
+
+const json = { 'content-type': 'application/json' };
 
 /** Starts the program where there is no configuration. */
 async function startUnconfigured() {
@@ -22,7 +25,11 @@ async function startUnconfigured() {
   const [, ...digits] = await program.waitForOutput(/enter the code (\d{3}) (\d{3})$/m);
   const url = `http://127.0.0.1:${port}`;
   const send = async (sent: object) => {
-    const response = await fetch(`${url}/setup`, { method: 'POST', body: JSON.stringify(sent) });
+    const response = await fetch(`${url}/setup`, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify(sent),
+    });
     return { status: response.status, body: Object(await response.json()) };
   };
   return { program, url, send, code: digits.join(''), file: join(program.cwd, 'config.yaml') };
@@ -74,6 +81,45 @@ it('closes after five wrong codes, and can be stopped', async () => {
   }
   expect(await send({ ...answers, code })).toEqual({ status: 403, body: { problem: 'closed' } });
   expect(existsSync(file)).toBe(false);
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('runs the bridge also if the browser left before its answer', async () => {
+  const { program, url, code, file } = await startUnconfigured();
+  const leaving = new AbortController();
+  const body = JSON.stringify({ ...answers, code });
+  bridge.cloud.setFaults([fault('latency=300')]);
+  const signIns = bridge.sent('sign_in').length;
+  const sent = fetch(`${url}/setup`, { method: 'POST', headers: json, body, signal: leaving.signal });
+  await waitFor(() => bridge.sent('sign_in').length > signIns, { what: 'the test' });
+  leaving.abort();
+  await expect(sent).rejects.toThrow();
+  bridge.cloud.setFaults([]);
+  await program.waitForOutput(/Signed in/);
+  expect(existsSync(file)).toBe(true);
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('replaces no configuration that was written meanwhile', async () => {
+  const { program, send, code, file } = await startUnconfigured();
+  writeFileSync(file, '# my own');
+  const failure = { check: file, outcome: 'FAIL', words: 'cannot be written (the file exists already)' };
+  expect((await send({ ...answers, code })).body).toMatchObject({
+    isSaved: false,
+    findings: expect.arrayContaining([failure]),
+  });
+  expect(readFileSync(file, 'utf8')).toBe('# my own');
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('takes no code from pages of other web sites', async () => {
+  const { program, url, send, code } = await startUnconfigured();
+  for (let tries = 1; tries <= 5; tries++) {
+    const body = JSON.stringify({ ...answers, code: '-' });
+    expect((await fetch(`${url}/setup`, { method: 'POST', body })).status).toBe(400);
+  }
+  expect((await fetch(`${url}/setup`, { method: 'OPTIONS' })).status).toBe(405);
+  expect(await send({ ...answers, code, password: 'wrong' })).toMatchObject({ status: 200 });
   expect(await program.stop()).toMatchObject({ code: 0 });
 });
 

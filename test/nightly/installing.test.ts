@@ -46,7 +46,11 @@ async function setUpInBrowser(
   const form = { ...demoCredentials, code, broker, brokerUsername: '', brokerPassword: '' };
   const url = `http://127.0.0.1:${port}`;
   expect((await fetch(url)).status).toBe(200);
-  const answer = await fetch(`${url}/setup`, { method: 'POST', body: JSON.stringify(form) });
+  const answer = await fetch(`${url}/setup`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(form),
+  });
   expect(await answer.json()).toMatchObject({ isSaved: true });
 }
 
