@@ -192,7 +192,7 @@ export class PollStatuses {
   readonly #pending = new Map<PollName, PollProgress>(
     pollNames.map((slice) => [slice, { slice, read: 0, total: null }]),
   );
-  /** When a poll last began, read a page or ended; before the first, when this began, in ms of the monotonic clock. */
+  /** When a poll last began, read a page or ended, in ms of the monotonic clock. */
   readonly #heardAt = new Map<PollName, number>();
   /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
   readonly #inDoubtSince = new Map<PollName, number>();
@@ -206,7 +206,7 @@ export class PollStatuses {
     this.#staleAfterMs = staleAfterMs;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#clock = clock;
-    for (const poll of pollNames) this.#hear(poll);
+    this.#hear('properties');
   }
 
   /** The status of each poll. */
@@ -234,11 +234,14 @@ export class PollStatuses {
     return Math.min(sentAt, cloudAnsweredAt(this.#records)) - this.maxAgeMs(poll);
   }
 
-  /** Whether a vital poll should have run, and has not: it neither succeeds nor fails. */
+  /**
+   * Whether a vital poll should have run, and has not: it neither succeeds nor fails. Its first run may wait for the
+   * properties, of which a slow cloud has hours' worth.
+   */
   get areRunsMissing(): boolean {
     const now = this.#clock.monotonic();
     return vitalPolls.some((poll) => {
-      const silentMs = now - (this.#heardAt.get(poll) ?? now);
+      const silentMs = now - (this.#heardAt.get(poll) ?? this.#heardAt.get('properties') ?? now);
       return silentMs > this.#schedules[poll].periodMs + maxSilenceMs;
     });
   }

@@ -119,6 +119,20 @@ describe('a poll of valves or incidents', () => {
     expect(statuses.areRunsMissing).toBe(false);
   });
 
+  it('is not missing while its first run waits for properties that are still read', () => {
+    const { clock, statuses } = start();
+    statuses.begin('properties');
+    for (let read = 1; read < 20; read++) {
+      clock.advance(10 * minuteMs);
+      statuses.recordProgress('properties', read, 20);
+      expect(statuses.areRunsMissing).toBe(false);
+    }
+    clock.advance(70 * minuteMs);
+    expect(statuses.areRunsMissing).toBe(false);
+    clock.advance(1);
+    expect(statuses.areRunsMissing).toBe(true);
+  });
+
   it('is not missing while its run goes on from page to page', () => {
     const { clock, statuses } = start();
     clock.advance(60 * minuteMs);
