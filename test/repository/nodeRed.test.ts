@@ -222,6 +222,13 @@ describe('what the flows send', () => {
     expect(
       outputOf('Close at a leak', { topic, payload: incident, retain: true }, { isArmed: true }),
     ).toBeNull();
+    // Somebody may have opened it since it was last read.
+    const [again] = outputOf(
+      'Close at a leak',
+      { topic, payload: incident },
+      { isArmed: true, sonics: { 'sonic-1': { valve: 'closed' } } },
+    );
+    expect({ ...again }).toEqual({ ...sent });
     for (const isArmed of [false, undefined, 'true']) {
       const [none] = outputOf('Close at a leak', { topic, payload: incident }, { isArmed });
       expect(none).toBeNull();
