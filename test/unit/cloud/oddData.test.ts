@@ -158,24 +158,24 @@ describe('hostile answers', () => {
 });
 
 describe('closing', () => {
-  it('ends everything within milliseconds: what hangs, what waits, what would be retried', async () => {
+  it('ends everything at once: what hangs, what waits, what would be retried', async () => {
     const { client, stub } = await startBench(
       ({ path }) => (path.endsWith('/s-1') ? { fault: 'hang' } : { status: 503 }),
       {
         session,
         maxRequestsPerMinute: 3,
+        // Longer than the test may take: nothing ends by its time limit.
+        requestTimeoutMs: 600_000,
       },
     );
     const calls = [...Array.from({ length: 10 }, () => readSonic), listSonics].map((call: Call) =>
       errorOf(client.call(call)),
     );
     await waitFor(() => stub.requests.length === 3, { what: 'requests under way' });
-    const startedAt = performance.now();
     await client.close();
     for (const error of await Promise.all(calls)) {
       expect(error).toMatchObject({ kind: 'unavailable' });
     }
-    expect(performance.now() - startedAt).toBeLessThan(200);
     expect(await errorOf(client.call(readSonic))).toMatchObject({ message: 'the client is closed' });
     expect(stub.sessionRequests).toEqual([]);
   });
