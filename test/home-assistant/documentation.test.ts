@@ -211,6 +211,14 @@ describe('the automation that closes the valve at a leak', () => {
     await openValve();
   });
 
+  test.each(['yesterday', '2099-01-01T10:00:00'])('closes it whenever it was: %s', async (detected_at) => {
+    const { home } = household;
+    await home.setState('binary_sensor.kitchen_leak', 'on', { id: detected_at, detected_at });
+    await expectValve('closed');
+    await home.setState('binary_sensor.kitchen_leak', 'off');
+    await openValve();
+  });
+
   test('Home Assistant complains about nothing', async () => {
     expect(await household.home.complaints()).toEqual([]);
   });
