@@ -54,7 +54,7 @@ export function file(path: string, type: string, text: string | ((language: Lang
       const language = languageOf(headers['accept-language']);
       const plain = typeof text === 'string' ? text : text(language);
       const isZipped =
-        plain.length >= minZippedLength && /\bgzip\b(?!;q=0)/.test(`${headers['accept-encoding']}`);
+        plain.length >= minZippedLength && /\bgzip\b(?!\s*;\s*q=0)/.test(`${headers['accept-encoding']}`);
       send(response, 200, `${type}; charset=utf-8`, isZipped ? zip(plain) : plain, {
         vary: 'accept-language, accept-encoding',
         ...(typeof text !== 'string' && { 'content-language': language }),

@@ -66,6 +66,7 @@ async function startHome({
 }
 
 const armed = { ARMED_AT_START: 'true' };
+const allAlerts = '["water_presence_detected","high_volume_alert","long_flow_alert"]';
 /** The button of the dashboard with these words. */
 const button = (words: string) =>
   `[...document.querySelectorAll('button')].find((each) => each.innerText.trim().toLowerCase() === '${words.toLowerCase()}')`;
@@ -85,7 +86,7 @@ function look(nodeRed: NodeRed, name: string, texts: readonly string[], presses:
 describe('a leak', () => {
   test('closes the valve of its sonic, once, and says when it is closed', async () => {
     const { simulator, world, watcher, sonicId, becomes, commands, said, says } = await startHome({
-      variables: armed,
+      variables: { ...armed, LEAK_TYPES: allAlerts },
     });
     const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
     await becomes('closed');
@@ -112,7 +113,7 @@ describe('a leak', () => {
 
   test('that is still open closes nothing after a restart, whatever is retained', async () => {
     const { world, watcher, nodeRed, sonicId, becomes, commands, said, says } = await startHome({
-      variables: armed,
+      variables: { ...armed, LEAK_TYPES: allAlerts },
     });
     world.openIncident({ type: 'high_volume_alert', sonicId });
     await becomes('closed');
@@ -197,6 +198,7 @@ test('a valve that looks closed is told to close, and is said to be closed only 
 test('a leak closes its valve without a dashboard once that is turned on, and not after a restart', async () => {
   const { world, nodeRed, sonicId, becomes, commands, said, says } = await startHome({
     files: ['leak-without-dashboard.json'],
+    variables: { LEAK_TYPES: allAlerts },
   });
   world.openIncident({ type: 'water_presence_detected', sonicId });
   await says(/: Leak\. The switch is off, so the valve stays as it is\./);

@@ -235,15 +235,13 @@ describe('what the flows send', () => {
     }
   });
 
-  it('takes for leaks what the bridge calls so', () => {
-    const [leak] = flows.get('leak.json') ?? [];
-    const types = JSON.parse(leak?.['env'].find(({ name }: FlowNode) => name === 'LEAK_TYPES').value);
-    expect(types).toEqual(
-      incidentTypes
-        .filter((type) => types.includes(type))
-        .toSorted((a, b) => types.indexOf(a) - types.indexOf(b)),
-    );
-    expect(types).toContain('water_presence_detected');
+  it('at anything but a leak is nothing: a long shower closes no valve', () => {
+    const topic = topics.below('sonic', 'sonic-1', 'incident');
+    const closing = incidentTypes.filter((type) => {
+      const payload = { id: type, event_type: type };
+      return outputOf('Close at a leak', { topic, payload }, { isArmed: true })?.[0];
+    });
+    expect(closing).toEqual(['water_presence_detected']);
   });
 
   it('as requests is what the bridge takes, and changes nothing by itself', () => {

@@ -42,7 +42,7 @@ it('a file is compressed if the browser takes that, and a small one never', asyn
   expect([encoding, Number(size) < 100]).toEqual(['gzip', true]);
   // fetch asks for it, and unpacks it.
   expect(await (await fetch(`${url}/long`)).text()).toBe(long);
-  for (const other of ['identity', 'gzip;q=0'])
+  for (const other of ['identity', 'gzip;q=0', 'gzip; q=0'])
     expect(await sizeOf('/long', other)).toEqual([undefined, long.length]);
   expect(await sizeOf('/short', 'gzip')).toEqual([undefined, 2]);
 });
