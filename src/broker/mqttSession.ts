@@ -50,9 +50,6 @@ const refusedVersionCodes = new Set([1, 132]);
 /** How a socket says that the broker has closed the connection. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
-/** Retained messages of one subscription that a broker sends even to a slow reader: the default of Mosquitto. */
-const maxReliablySent = 1_000;
-
 /** A broker that answers the ping before it has sent any retained message may send them a little later. */
 const quietMs = 300;
 
@@ -199,9 +196,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   /**
    * Reads the retained messages under the filters. At QoS 1, Mosquitto drops all but a thousand messages by default. At
-   * QoS 0 it drops only those beyond a thousand that it cannot write at once. So if a thousand arrive, each filter is read
-   * by itself. Most brokers send all messages before they answer a ping, and then `onRead` is called. Later messages are
-   * still passed on until the promise resolves.
+   * QoS 0 it drops only those beyond a thousand that it cannot write at once, and answers to pings with them. So more than
+   * a thousand may be a part. Most brokers send all messages before they answer a ping, and then `onRead` is called. Later
+   * messages are still passed on until the promise resolves.
    */
   readRetained(
     filters: readonly string[],
@@ -227,11 +224,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
         if (!this.isLive) throw new NotConnectedError();
       }
     };
-    const read = async (some: readonly string[]) => {
-      await this.#subscribe(some, { nl: true });
-      // Not sooner: Mosquitto's system would hold this answer back until that one is acknowledged, for up to 40 ms.
-      await this.#pingAnswered();
-    };
     this.#reader = (message) => {
       if (message.isRetained) {
         heardAt = this.#clock.monotonic();
@@ -240,11 +232,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       found(message);
     };
     try {
-      await read(filters);
-      if (count >= maxReliablySent && filters.length > 1) {
-        this.#client.unsubscribe([...filters]);
-        for (const filter of filters) await read([filter]);
-      }
+      await this.#subscribe(filters, { nl: true });
+      // Not sooner: Mosquitto's system would hold this answer back until that one is acknowledged, for up to 40 ms.
+      await this.#pingAnswered();
       if (count === 0) await untilQuiet(quietMs);
       onRead();
       await untilQuiet(lateMs).catch(() => undefined);

@@ -23,6 +23,9 @@ const againMs = 120_000;
 /** A broker may close the connection at each scan. After this many times the bridge stops scanning. */
 const maxLosses = 3;
 
+/** Of more messages a broker may show a part at a time: Mosquitto queues a thousand for a client. */
+const maxReliablyShown = 1_000;
+
 /** Discovery messages that are read at a time. */
 const maxAtOnce = 100;
 
@@ -57,6 +60,8 @@ export class Cleanup {
   readonly #scan = coalesce(() => this.#scanOnce());
   /** How many scans in a row ended with the connection. */
   #losses = 0;
+  /** How many messages the last scan has found. */
+  #found = 0;
   #isFailureLogged = false;
   #isStopped = false;
   #wasResolved = false;
@@ -88,6 +93,10 @@ export class Cleanup {
       if (publisher.isShowingDevices) this.#scanSoon();
     });
     publisher.on('left', (device) => this.#checkLater(device));
+    // A broker that has shown a part shows the next one now.
+    publisher.on('cleaned', () => {
+      if (this.#found >= maxReliablyShown) this.#scanSoon();
+    });
   }
 
   /** Scans nothing more. */
@@ -105,11 +114,14 @@ export class Cleanup {
     const { connection, topics, shard, log } = this.#parts;
     if (this.#isStopped || this.#losses >= maxLosses) return;
     const found = new RetainedScan(topics, shard);
-    const filters = [topics.discoveryFilter, ...topics.stateFilters, ...topics.bridgeFilters];
+    // Other bridges first: a broker may drop the last messages of many.
+    const filters = [...topics.bridgeFilters, topics.discoveryFilter, ...topics.stateFilters];
     const taken = new Set<string>();
     let isScanned = false;
     let isMore = false;
+    this.#found = 0;
     const note = (topic: string, payload: string) => {
+      this.#found += 1;
       found.add(topic, payload);
       isMore = isScanned;
     };

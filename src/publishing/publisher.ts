@@ -32,6 +32,8 @@ interface PublisherEvents {
   readonly published: [];
   /** A device now belongs to another bridge. */
   readonly left: [device: DeviceKey];
+  /** Retained messages without a device were deleted. */
+  readonly cleaned: [];
 }
 
 /** While another client says `offline`, the bridge says `online` no more often than this. */
@@ -393,7 +395,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     await this.#retained.waitForAnswers();
     const left = new Set(this.#retained.unknownTopics());
     const deleted = stale.filter((topic) => !left.has(topic)).length;
-    if (deleted > 0) this.#log.info(`Deleted ${deleted} retained messages of removed devices`);
+    if (deleted === 0) return;
+    this.#log.info(`Deleted ${deleted} retained messages of removed devices`);
+    this.emit('cleaned');
   }
 
   /** Finds devices in the state file that the account no longer has. A scan of the broker may miss them. */
