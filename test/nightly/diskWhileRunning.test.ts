@@ -212,7 +212,7 @@ describe('a sum of water', { timeout: 60_000 }, () => {
     simulator.setFaults(unreadable);
     const from = mqtt.messages.length;
     const again = disk.start(dataDir);
-    await disk.untilHealth(/usage/);
+    await disk.untilHealth(/water use/);
     await mqtt.waitForTopic(
       `sonic2mqtt/sonic/${disk.sonicId}/usage`,
       (text) => JSON.parse(text).total === null,
@@ -227,7 +227,7 @@ describe('a sum of water', { timeout: 60_000 }, () => {
     // What was written at a stop is whole: it is shown at once.
     simulator.setFaults(unreadable);
     disk.start(dataDir);
-    await disk.untilHealth(/usage/);
+    await disk.untilHealth(/water use/);
     expect(disk.bridge.json(`sonic/${disk.sonicId}/usage`).total).toBe(totals.at(-1));
   });
 });
