@@ -237,7 +237,10 @@ describe('the blueprint for strict alerts while nobody is home', () => {
 
   test('says so if a value stays strict, and restores it after the outage', async () => {
     await phone.moveTo('not_home');
-    await waitFor(() => volume() === 25, { what: 'the strict threshold', timeoutMs: 30_000 });
+    await waitFor(() => volume() === 25 && minutes() === 15, {
+      what: 'the strict thresholds',
+      timeoutMs: 30_000,
+    });
     await household.program.stop();
     await expectState('select.willow_cottage_high_water_use_alert_l', 'unavailable');
     const from = phone.messages.length;
