@@ -300,8 +300,9 @@ function fixedPart(row: EntityRow<never>): Component {
     ...('options' in row && { options: row.options }),
     ...('attributes' in row &&
       row.attributes && { json_attributes_template: `{{ (${row.attributes.expression}) | tojson }}` }),
-    // Home Assistant takes none from the root before 2026.
-    qos: 1,
+    // At 1, Home Assistant would send a command again that got lost with its connection, and the valve would move hours later.
+    // It takes none from the root before 2026.
+    qos: 'command' in row ? 0 : 1,
   };
 }
 

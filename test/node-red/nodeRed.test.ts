@@ -106,7 +106,7 @@ describe('a leak', () => {
     world.openIncident({ type: 'high_volume_alert', sonicId });
     await says(/: High water use\. Closing the valve\./);
     await waitFor(() => simulator.requests.count('command_valve') === 4, { what: 'the last command' });
-    const closing = { topic, text: 'CLOSE', retain: false, qos: 1 };
+    const closing = { topic, text: 'CLOSE', retain: false, qos: 0 };
     expect(commands()).toEqual([closing, { ...closing, text: 'OPEN' }, closing, closing]);
     expect(said().filter((text) => text.includes(': Leak.'))).toHaveLength(1);
   });
@@ -279,7 +279,7 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
     expect(commands()).toEqual([]);
     await look(nodeRed, 'closed', ['closed'], [button('Close'), button('Close it')]);
     await becomes('closed');
-    expect(commands()).toMatchObject([{ text: 'CLOSE', retain: false, qos: 1 }]);
+    expect(commands()).toMatchObject([{ text: 'CLOSE', retain: false, qos: 0 }]);
     // Neither a restart nor a page that is opened again sends it once more.
     await nodeRed.restart();
     await look(nodeRed, 'restarted', ['closed']);

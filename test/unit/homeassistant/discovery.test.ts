@@ -115,7 +115,7 @@ describe('a component', () => {
       value_template: '{{ value_json.valve }}',
       command_topic: 'sonic2mqtt/sonic/sonic-1/valve/set',
       retain: false,
-      qos: 1,
+      qos: 0,
     });
   });
 
