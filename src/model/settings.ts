@@ -12,6 +12,11 @@ export interface AcceptedSettings {
   readonly webhook_url?: string;
 }
 
+/** The same fields without their values, which were read too long ago. */
+export function withoutSettings<T extends object>(settings: T): T {
+  return Object.fromEntries(Object.keys(settings).map((field) => [field, null])) as T;
+}
+
 /** A time of day as the cloud wants it, HH:MM:SS, from the same or from HH:MM; null for anything else. */
 export function timeOfDay(text: string): string | null {
   if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return `${text}:00`;

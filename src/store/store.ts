@@ -14,7 +14,7 @@ import type {
   Sonic,
   Telemetry,
 } from '../model/records.ts';
-import type { AcceptedSettings } from '../model/settings.ts';
+import { type AcceptedSettings, withoutSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
 import { type Usage, withoutPresent } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
@@ -88,8 +88,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   readonly incidents: OpenIncidents;
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
-  readonly settings = new DetailTable<PropertySettings>();
-  readonly notifications = new DetailTable<NotificationSettings>();
+  readonly settings = new DetailTable<PropertySettings>(withoutSettings);
+  readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
   readonly hubs = new DetailTable<HubDetail>(() => undefined);
   readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
   readonly usage = new DetailTable<Usage>(withoutPresent);
@@ -180,10 +180,18 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Notes that what was read before that time is too old to be the present. */
   markStale(what: keyof typeof staleShownOn, readBefore: number): void {
-    const { property: properties, signal: signals, sonic: sonics } = this.devices;
-    const { incidents, hubs, usage, pressureTests: pressure_tests } = this;
-    const tables = { properties, signals, sonics, incidents, hubs, usage, pressure_tests };
-    for (const id of tables[what].markStale(readBefore)) this.touch(staleShownOn[what], id);
+    const tables = {
+      properties: [this.devices.property, this.settings, this.notifications],
+      signals: [this.devices.signal],
+      sonics: [this.devices.sonic],
+      incidents: [this.incidents],
+      hubs: [this.hubs],
+      usage: [this.usage],
+      pressure_tests: [this.pressureTests],
+    };
+    for (const id of tables[what].flatMap((table) => table.markStale(readBefore))) {
+      this.touch(staleShownOn[what], id);
+    }
     if (what === 'incidents') this.#mayIncidentsMove = true;
     this.#settle();
   }

@@ -4,7 +4,7 @@ import { type Incident, incidentTypes } from '../../src/model/records.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { atSonic, openIncidents, type Place, placeOf, truths, untruths } from './entityTruths.ts';
 import { type Entity, FakeHomeAssistant, type Shown } from './fakeHomeAssistant.ts';
-import { Home, type HomeOptions, minuteMs, secondMs } from './home.ts';
+import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
 
 const schedules = { usage: '1m', pressure_tests: '1m', signals: '1m' };
 
@@ -365,6 +365,23 @@ describe('a setting', () => {
       home.bridge.kill();
     },
   );
+
+  it('is unknown once it could not be read for too long, and known again once it is read', async () => {
+    const { home } = await startedHome();
+    const shown = (what: string) => home.json(`property/${home.propertyId}/${what}`);
+    const before = { settings: shown('settings'), notifications: shown('notifications') };
+    home.strike = ({ operation }) => (operation === 'read_property_settings' ? 'error-503' : null);
+    await home.pass(hourMs + minuteMs);
+    expect(shown('settings')).toEqual(before.settings);
+    await home.pass(2 * hourMs);
+    expect(shown('settings')).toMatchObject({ auto_shut_off: null, timezone: null, webhook_enabled: null });
+    expect(home.entity(home.propertyId, 'switch_auto_shut_off').state).toBeNull();
+    expect(shown('notifications')).toEqual(before.notifications);
+    home.strike = () => null;
+    await home.pass(hourMs + minuteMs);
+    expect(shown('settings')).toEqual(before.settings);
+    home.bridge.kill();
+  });
 
   it('waits for the one before it, and only the newest of the same field is sent', async () => {
     const { home, sent } = await startedHome({ config: { cloud: { request_timeout: '1m' } } });
