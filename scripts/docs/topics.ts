@@ -32,7 +32,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}/availability':
     '`online` if the valve is connected, and its hub is connected to the cloud. `offline` after two reads in a row with a broken connection, or one read without a connection state. Also `offline` if the lists of the cloud lack the valve for longer than `stale_after`',
   'sonic/{id}/telemetry':
-    'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). The values are null if the measurement is too old: older than `stale_after`, than two periods of `schedules.telemetry`, and than three minutes',
+    'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). Old values are null. The limit is the longest of three times: `stale_after`, two periods of `schedules.telemetry`, and three minutes',
   'sonic/{id}/usage':
     'Water use in litres, if the cloud offers it. `today`, `yesterday` and `month` follow the calendar of the property, whose day began at `last_reset`. `total` is the sum since the first day read, and follows corrections of past days. It is null until this month and last month were read once, and while `data_dir` cannot be used. `days` are this month and last month. `updated_at` is the time of the last change',
   'sonic/{id}/pressure_tests':

@@ -90,7 +90,9 @@ export const configSchema = section({
       password_file: secretFile('password for clients of the built-in broker'),
     })
       .prefault({})
-      .describe('Built-in MQTT 3.1.1 broker, for trials and Node-RED. Home Assistant needs an MQTT 5 broker'),
+      .describe(
+        'Built-in MQTT 3.1.1 broker, for trials and your own flows. Home Assistant and the ready flows need MQTT 5',
+      ),
   })
     .prefault({})
     .describe('The MQTT broker'),
