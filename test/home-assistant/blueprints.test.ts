@@ -55,10 +55,10 @@ const message = (title: RegExp, from: number) =>
   });
 
 /** Creates an automation of a blueprint, and waits until it is on. */
-async function useBlueprint(name: string, input: object): Promise<void> {
+async function useBlueprint(blueprint: string, input: object, name = blueprint): Promise<void> {
   await household.home.saveAutomation(name, {
     alias: name.replaceAll('_', ' '),
-    use_blueprint: { path: `sonic2mqtt/${name}.yaml`, input },
+    use_blueprint: { path: `sonic2mqtt/${blueprint}.yaml`, input },
   });
   await expectState(`automation.${name}`, 'on');
 }
@@ -117,6 +117,29 @@ describe('the blueprint that closes the valve at a leak', () => {
       data: { actions: [] },
     });
     expect(valveInTheCloud()).toBe('open');
+    if (valve) valve.weak = false;
+  });
+
+  /** A further leak while one is open, as Home Assistant would show it. */
+  const showLeak = (id: string, detected_at: string) =>
+    household.home.setState('binary_sensor.kitchen_leak', 'on', { id, detected_at });
+
+  test.each(['yesterday', '2099-01-01T10:00:00'])('closes it whenever that was: %s', async (detected_at) => {
+    const from = phone.messages.length;
+    await showLeak(detected_at, detected_at);
+    await message(/Kitchen is closed/, from);
+    expect(valveInTheCloud()).toBe('closed');
+    await commandValve('open');
+  });
+
+  test('does not confirm with a position from before the command', async () => {
+    const valve = household.cloud.world.valve(sonicId());
+    if (valve) valve.weak = true;
+    const from = phone.messages.length;
+    // Somebody has opened it a moment ago.
+    await household.home.setState('valve.kitchen', 'closed');
+    await showLeak('another', '2099-01-01T10:00:00');
+    expect((await message(/did NOT close|is closed/, from)).title).toContain('did NOT close');
     if (valve) valve.weak = false;
   });
 
@@ -195,15 +218,30 @@ describe('the blueprint for strict alerts while nobody is home', () => {
     await phone.moveTo('home');
     await home.ask('person/create', { name: 'Ann', device_trackers: ['device_tracker.my_phone'] });
     await expectState('person.ann', 'home');
-    await useBlueprint('strict_alerts_while_away', {
-      people: ['person.ann'],
-      away_delay: 0,
-      volume: 'select.willow_cottage_high_water_use_alert_l',
-      home_volume: '250',
-      duration: 'select.willow_cottage_water_running_too_long_alert_min',
-      home_duration: '60',
-      phones: [phone.deviceId],
+  });
+
+  const input = {
+    people: ['person.ann'],
+    away_delay: 0,
+    volume: 'select.willow_cottage_high_water_use_alert_l',
+    home_volume: '250',
+    duration: 'select.willow_cottage_water_running_too_long_alert_min',
+    home_duration: '60',
+  };
+
+  test('waits until the last person has been away for a while', async () => {
+    await useBlueprint('strict_alerts_while_away', { ...input, away_delay: 10 }, 'patient');
+    await phone.moveTo('not_home');
+    await expectState('person.ann', 'not_home');
+    // As every 15 minutes. The answer comes when the automation has ended.
+    await household.home.callService('automation', 'trigger', 'automation.patient', {
+      skip_condition: false,
     });
+    expect([volume(), minutes()]).toEqual([250, 60]);
+    await household.home.callService('automation', 'turn_off', 'automation.patient');
+    await phone.moveTo('home');
+    await expectState('person.ann', 'home');
+    await useBlueprint('strict_alerts_while_away', { ...input, phones: [phone.deviceId] });
   });
 
   test('makes them strict when the last person leaves', async () => {
