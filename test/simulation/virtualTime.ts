@@ -137,7 +137,8 @@ export class ProcessClock implements Clock {
   after(delayMs: number, callback: () => void): () => void {
     let isOver = false;
     this.#waiting += 1;
-    const cancel = this.#time.after(delayMs, () => {
+    // At least 1 ms, as in Node.js. So small a delay may not move the time, and who waits again and again waits for ever.
+    const cancel = this.#time.after(Math.max(1, delayMs), () => {
       over();
       if (!this.#isDead) callback();
     });
