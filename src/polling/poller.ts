@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts';
 import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
+import { isSignalReachable } from '../model/devices.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { Details } from './details.ts';
@@ -131,7 +132,14 @@ export class Poller extends EventEmitter<PollerEvents> {
     store.on('incident', ({ event }) => {
       // A leak may have closed its valve. What is open at the start happened before.
       const isNews = event === 'incident_opened' || event === 'incident_closed';
-      if (isNews && this.#areListsRead) this.readValvesSoon();
+      if (!isNews || !this.#areListsRead) return;
+      this.readValvesSoon();
+      // A hub that is back is shown as offline until it is read, and Home Assistant sends no command to its valves.
+      const isOffline = (id: string) => {
+        const view = store.signalView(id);
+        return view !== null && !isSignalReachable(view);
+      };
+      if (event === 'incident_opened' && store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
     this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts);
