@@ -147,7 +147,7 @@ export class Cleanup {
 
   /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, discovery, incidentEvents, retained } = this.#parts;
+    const { state, discovery, incidentEvents, publisher, retained } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
       if (!taken.has(topic)) discovery.found(topic, componentIds);
       taken.add(topic);
@@ -157,7 +157,9 @@ export class Cleanup {
       taken.add(topic);
     }
     for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
-    incidentEvents.takeOver(found.incidentsOfOthers());
+    // A run whose file is lost has announced what it left on the broker, to which this run has added nothing yet.
+    const isFromLostRun = state.isNew && !publisher.isShowingDevices;
+    incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
     for (const device of found.leftBehind()) this.#checkLater(device);
     this.#sweep();
   }

@@ -72,6 +72,11 @@ export class RetainedScan {
     });
   }
 
+  /** All incidents that a bridge has shown. */
+  get incidents(): string[] {
+    return [...this.#incidents.keys()];
+  }
+
   /** Incidents that another bridge has shown, and so announced. */
   incidentsOfOthers(): string[] {
     const isOfOther = (id: string | null) => {

@@ -62,6 +62,7 @@ export class StateFile {
   #isRead = false;
   #hasWritten = false;
   #isDamaged = false;
+  #isNew = false;
   #isHanging = false;
   #unlock: (() => void) | null = null;
   #backupDueAt = Number.NEGATIVE_INFINITY;
@@ -111,6 +112,11 @@ export class StateFile {
   /** Whether an earlier run may have announced what is not known of here. */
   get isIncomplete(): boolean {
     return !this.#hasWritten || this.#isDamaged;
+  }
+
+  /** Whether there was no file of an earlier run, which may have been lost. */
+  get isNew(): boolean {
+    return this.#isNew;
   }
 
   // ---- session ------------------------------------------------------------------------------------------------
@@ -386,6 +392,7 @@ export class StateFile {
       missing = missing.filter((section) => damaged.includes(section));
       if (missing.length === 0) break;
     }
+    this.#isNew = first === null;
     if (first === null || last === null) return false;
     if (first === this.#ledger)
       this.#log.info(`Read ${first}, a file of an older version. ${this.#file} replaces it`);

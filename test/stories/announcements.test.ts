@@ -131,11 +131,16 @@ describe('an incident', () => {
     home.bridge.kill();
   });
 
-  it('that stays open is announced no second time after a restart', async () => {
+  it.each([
+    ['after a restart', () => {}],
+    ['after a restart without the data of before', (home: Home) => home.disk.files.clear()],
+  ])('that stays open is announced no second time %s', async (_, lose) => {
     const home = await startHome();
     const { id: first } = home.world.openIncident({ type: 'high_humidity', sonicId: home.sonicId });
     await home.pass(minuteMs);
-    await home.restart();
+    await home.stop();
+    lose(home);
+    await home.start();
     const { id: second } = home.world.openIncident({ type: 'low_temperature', sonicId: home.sonicId });
     await home.pass(minuteMs);
     expect(
