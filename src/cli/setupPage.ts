@@ -153,5 +153,9 @@ function readSent(body: Buffer | null): Sent | null {
     return null;
   }
   const isForm = ['code', ...answerNames].every((name) => typeof sent[name] === 'string');
-  return isForm ? ({ ...sent, keepBroker: sent['keepBroker'] === true } as Sent) : null;
+  if (!isForm) return null;
+  const form = { ...sent, keepBroker: sent['keepBroker'] === true } as Sent;
+  // Keyboards of phones add a space to a word that they propose.
+  const { email, broker, brokerUsername } = form;
+  return { ...form, email: email.trim(), broker: broker.trim(), brokerUsername: brokerUsername.trim() };
 }

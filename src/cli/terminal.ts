@@ -24,7 +24,9 @@ export function openTerminal(signal: AbortSignal): Terminal {
       done();
     },
   });
-  const reader = createInterface({ input: stdin, output, terminal: stdin.isTTY === true, signal });
+  // Without a history, which would show the password at the next question.
+  const options = { input: stdin, output, terminal: stdin.isTTY === true, historySize: 0, signal };
+  const reader = createInterface(options);
   // A terminal that is read key by key sends no signals. What runs between two questions must end too.
   reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   // Lines that come before their question are kept for it.
