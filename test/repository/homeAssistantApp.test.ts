@@ -65,7 +65,7 @@ describe('config.yaml of the app', () => {
   });
 });
 
-const defaultIn = /(?:Default|Vorgabe|Par défaut|Standaard|Domyślnie) ?: (.+)\.$/;
+const defaultIn = /(?:Default|Vorgabe|Par défaut|Standaard|Domyślnie)\u00a0?: (.+)\.$/;
 
 it('has a form in each language that its entities have names in', () => {
   expect(readdirSync(join(folder, 'translations'))).toEqual(
