@@ -74,6 +74,9 @@ export async function testAnswers(
   context: CommandContext,
   report: Reporter,
 ): Promise<Outcome> {
+  const unused = part === 'broker' ? unusedAnswers(answers, context.env) : [];
+  for (const words of unused) report.found({ check: part, outcome: 'FAIL', words });
+  if (unused.length > 0) return 'invalid';
   let configuration: Configuration;
   try {
     configuration = await readConfiguration(context, { level: 'error' }, givenBy(answers, file));
@@ -89,6 +92,19 @@ export async function testAnswers(
   const error = await run(cloudChecks(configuration.config, client));
   await leave(client, signal);
   return outcomeOf(error);
+}
+
+/** What somebody entered in vain, as with Docker Compose, whose broker has a user of its own. */
+function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.ProcessEnv): string[] {
+  const rivals = [
+    ['mqtt.username', brokerUsername, ['SONIC2MQTT_MQTT__USERNAME']],
+    ['mqtt.password', brokerPassword, ['SONIC2MQTT_MQTT__PASSWORD', 'SONIC2MQTT_MQTT__PASSWORD_FILE']],
+  ] as const;
+  return rivals.flatMap(([option, answer, variables]) => {
+    const variable = variables.find((each) => env[each]);
+    if (answer === '' || variable === undefined) return [];
+    return `${questions[option]}: ${variable} is set and has priority. Leave this empty, or remove that variable`;
+  });
 }
 
 function outcomeOf(error: unknown): Outcome {

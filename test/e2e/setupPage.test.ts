@@ -18,9 +18,9 @@ const answers = { email, password, broker: brokerUrl, brokerUsername: '', broker
 const json = { 'content-type': 'application/json' };
 
 /** Starts the program where there is no configuration. */
-async function startUnconfigured() {
+async function startUnconfigured(variables: Readonly<Record<string, string>> = {}) {
   const port = await freePort();
-  const env = { SONIC2MQTT_SETUP: `127.0.0.1:${port}`, SONIC2MQTT_CLOUD__BASE_URL: cloudUrl };
+  const env = { SONIC2MQTT_SETUP: `127.0.0.1:${port}`, SONIC2MQTT_CLOUD__BASE_URL: cloudUrl, ...variables };
   const program = startProgram(['run'], { env });
   const [, ...digits] = await program.waitForOutput(/enter the code (\d{3}) (\d{3})$/m);
   const url = `http://127.0.0.1:${port}`;
@@ -57,6 +57,17 @@ it('writes what was entered with the code from the log, and runs the bridge with
   await expect(fetch(url)).rejects.toThrow();
   expect(program.output).not.toContain(password === 'demo' ? '"demo"' : password);
   expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('says that a user of the broker is not used where the environment names one', async () => {
+  const { program, send, code, file } = await startUnconfigured({ SONIC2MQTT_MQTT__USERNAME: 'sonic2mqtt' });
+  const typed = { ...answers, code, brokerUsername: ' home ', keepBroker: true };
+  const { isSaved, findings } = (await send(typed)).body;
+  expect([isSaved, existsSync(file)]).toEqual([false, false]);
+  const words = expect.stringContaining('User name of the broker: SONIC2MQTT_MQTT__USERNAME is set');
+  expect(findings).toContainEqual({ check: 'broker', outcome: 'FAIL', words });
+  expect((await send({ ...typed, brokerUsername: ' ' })).body).toMatchObject({ isSaved: true });
+  await program.stop();
 });
 
 it('takes a broker that is away only if that is wanted', async () => {
