@@ -132,6 +132,22 @@ describe('the blueprint that closes the valve at a leak', () => {
     await commandValve('open');
   });
 
+  test('closes a valve that is unavailable as soon as it is back', async () => {
+    const { world } = household.cloud;
+    const from = phone.messages.length;
+    world.changeSonic(sonicId(), { radio_connection: 'disconnected' });
+    await expectState('valve.kitchen', 'unavailable');
+    openLeak();
+    await waitFor(() => phone.messages.slice(from).some(({ title }) => title.includes('is unavailable')), {
+      what: 'the message',
+      timeoutMs: 60_000,
+    });
+    world.changeSonic(sonicId(), { radio_connection: 'connected' });
+    await message(/Kitchen is closed/, from);
+    expect(valveInTheCloud()).toBe('closed');
+    await commandValve('open');
+  });
+
   test('does not confirm with a position from before the command', async () => {
     const valve = household.cloud.world.valve(sonicId());
     if (valve) valve.weak = true;
