@@ -107,7 +107,7 @@ describe('a leak', () => {
     await says(/: High water use\. Closing the valve\./);
     await waitFor(() => simulator.requests.count('command_valve') === 4, { what: 'the last command' });
     const closing = { topic, text: 'CLOSE', retain: false, qos: 0 };
-    expect(commands()).toEqual([closing, { ...closing, text: 'OPEN' }, closing, closing]);
+    expect(commands()).toEqual([closing, { ...closing, text: 'OPEN', qos: 1 }, closing, closing]);
     expect(said().filter((text) => text.includes(': Leak.'))).toHaveLength(1);
   });
 
