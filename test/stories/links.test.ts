@@ -51,6 +51,21 @@ describe('a link that is lost', () => {
     home.bridge.kill();
   });
 
+  it('(cloud) is known to be back as soon as an incident opens', async () => {
+    const home = new Home();
+    await home.start();
+    const { sonicId, signalId } = home;
+    const availability = () => home.text(`sonic/${sonicId}/availability`);
+    home.world.signals.change(signalId, { cloud_connection: 'disconnected' });
+    await home.pass(11 * minuteMs);
+    expect(availability()).toBe('offline');
+    home.world.signals.change(signalId, { cloud_connection: 'connected' });
+    home.world.openIncident({ type: 'water_presence_detected', sonicId });
+    await home.pass(40 * secondMs);
+    expect(availability()).toBe('online');
+    home.bridge.kill();
+  });
+
   it('is understood in the words of old shapes too', async () => {
     const { home, availability, radio, cloud } = await startHome();
     radio(true as never);
