@@ -31,10 +31,15 @@ export class DetailTable<T extends object> {
     return this.#table.change(id, answer, heardAt) !== null;
   }
 
-  /** Null where the cloud has none, undefined as long as that is not known. */
+  /** What to show: null where the cloud has none, undefined as long as that is not known. */
   of(id: string): T | null | undefined {
-    const record = this.#isOffered ? this.#table.get(id) : null;
+    const record = this.record(id);
     return record && this.#table.isStale(id) ? this.#whenStale(record) : record;
+  }
+
+  /** What was read last, however long ago: to decide by, since a value that is too old to be shown may still be true. */
+  record(id: string): T | null | undefined {
+    return this.#isOffered ? this.#table.get(id) : null;
   }
 
   /** When it was requested last. */

@@ -19,7 +19,7 @@ export interface Change<T> {
 /** Times are ms of the monotonic clock. */
 interface Entry<T> {
   record: T;
-  /** When the request was sent that read it last. */
+  /** When the request was sent that read it last; minus infinity for what only an earlier run has read. */
   readAt: number;
   /** How many complete lists in a row were without it. */
   misses: number;
@@ -36,8 +36,8 @@ export class Table<T extends object | null> {
   /** When the cloud last answered a change of a record, be the record here or not: what was read before knows less. */
   readonly #changedAt = new Map<string, number>();
   #completeAt: number | null = null;
-  /** What was read before that time is stale. */
-  #staleBefore = Number.NEGATIVE_INFINITY;
+  /** What was read before that time is stale; from the start on, what this run has not read at all. */
+  #staleBefore = -Number.MAX_VALUE;
 
   /** A record that so many complete lists in a row are without is gone. */
   constructor(maxMisses = 2) {
