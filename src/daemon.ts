@@ -215,6 +215,8 @@ export class Daemon {
     firstReading.start();
     health.start();
     bridgeState.renewFigures();
+    // An earlier run may have counted more of the water than the state file has.
+    void cleanup.scanned.then(() => poller.refreshDays());
     await poller.start();
     if (this.#isStopping) return;
     firstReading.listsRead();

@@ -34,6 +34,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     property: {
       kind: 'property',
       property: present(world.properties.get(propertyId)),
+      isStale: false,
       // The cloud does not show the webhook's address.
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
@@ -45,6 +46,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     signal: {
       kind: 'signal',
       isFlap: false,
+      isCloudLost: false,
       signal,
       propertyId,
       isStale: false,
@@ -56,7 +58,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     sonic: {
       kind: 'sonic',
       isFlap: false,
-      isSignalFlap: false,
+      isSignalReachable: true,
       sonic,
       isWifi: false,
       signal,

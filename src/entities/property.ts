@@ -38,7 +38,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
     category: 'diagnostic',
     icon: 'mdi:map-marker',
     isDisabledByDefault: true,
-    value: ({ property }) =>
-      [property.address, property.postcode, property.city].filter((part) => part).join(', ') || null,
+    value: ({ property: { address, postcode, city }, isStale }) =>
+      isStale ? null : [address, postcode, city].filter((part) => part).join(', ') || null,
   },
 ];

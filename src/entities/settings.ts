@@ -73,7 +73,12 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     pattern: '^$|^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$',
   }),
   settingText('timezone', { name: 'Time zone', icon: 'mdi:map-clock', isDisabledByDefault: true }),
-  { ...nameText<PropertyView>('patch_property', 'cloud', ({ property }) => property.name), exists },
+  {
+    ...nameText<PropertyView>('patch_property', 'cloud', ({ property, isStale }) =>
+      isStale ? null : property.name,
+    ),
+    exists,
+  },
   {
     component: 'switch',
     key: 'active',
@@ -82,7 +87,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     isDisabledByDefault: true,
     ...config,
     exists,
-    value: ({ property }) => property.active,
+    value: ({ property, isStale }) => (isStale ? null : property.active),
     command: { path: 'active/set', operation: 'patch_property', field: 'active' },
   },
   settingSwitch('webhook_enabled', { name: 'Webhook', icon: 'mdi:webhook', isDisabledByDefault: true }),

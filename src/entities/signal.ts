@@ -1,5 +1,5 @@
 import { isoFromUnixSeconds } from '../model/calendar.ts';
-import { isConnected, type SignalView } from '../model/devices.ts';
+import { cloudLinkOf, type SignalView } from '../model/devices.ts';
 import { incidentEvent, incidentSensor, openIncidents } from './incidents.ts';
 import { nameText } from './name.ts';
 import type { EntityRow } from './row.ts';
@@ -13,7 +13,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
-    value: ({ signal, isStale }) => (isStale ? null : isConnected(signal.cloud_connection)),
+    value: cloudLinkOf,
   },
   openIncidents,
   incidentEvent,

@@ -14,7 +14,8 @@ import {
   openCount,
   type WithIncidents,
 } from '../model/incidents.ts';
-import type { Incident } from '../model/records.ts';
+import type { Incident, Property, Telemetry } from '../model/records.ts';
+import { unknownNotifications, unknownSettings, withoutSettings } from '../model/settings.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import {
@@ -40,6 +41,8 @@ export interface PlanContext extends DiscoveryOrigin {
   readonly isDiscoveryOn: boolean;
 }
 
+type CloudDeviceKind = Exclude<DeviceKind, 'bridge'>;
+
 /** Everything that a device should have retained. */
 export interface DevicePlan {
   /** Null when Home Assistant is switched off. */
@@ -51,7 +54,7 @@ export interface DevicePlan {
   readonly messages: readonly Message[];
   /** Topics at which nothing should be. */
   readonly unwanted: readonly string[];
-  /** Topics of which it is not known yet whether they should have a message: what is there stays. */
+  /** Topics that stay as they are, since what they hold is nowhere else: running totals, and settings that the cloud never shows. */
   readonly undecided: readonly string[];
 }
 
@@ -75,25 +78,44 @@ function topicAt(path: string, kind: DeviceKind, id: string, topics: Topics): st
   return path === '' ? topics.device(kind, id) : topics.below(kind, id, path);
 }
 
-/** The retained messages of a device, from nothing but what is known of it. */
+/** The retained messages of a device, from nothing but what this run has read of it. */
 export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { topics, isDiscoveryOn } = context;
   const { kind } = view;
   const id = viewId(view);
+  const states = isDiscoveryOn ? entityStates(view, context) : null;
+  const { messages, ...others } = planDocuments(kind, id, [...documents(view), [statesPath, states]], topics);
+  const discovery = isDiscoveryOn
+    ? { topic: topics.discovery(kind, id), message: discoveryMessage(view, context.offers, context) }
+    : null;
+  return { discovery, messages: onlineLast(messages), ...others };
+}
+
+/**
+ * The retained messages of a device that an earlier run or another bridge has shown, and this run has not read: it may be
+ * there, and nothing is known of it. Its entities stay.
+ */
+export function planUnread(
+  kind: CloudDeviceKind,
+  id: string,
+  usage: Usage | null | undefined,
+  { topics, isDiscoveryOn }: Pick<PlanContext, 'topics' | 'isDiscoveryOn'>,
+): Omit<DevicePlan, 'discovery'> {
+  const states = isDiscoveryOn ? unknownStates[kind] : null;
+  return planDocuments(kind, id, [...unreadDocuments(kind, id, usage), [statesPath, states]], topics);
+}
+
+function planDocuments(kind: DeviceKind, id: string, documentsOf: readonly Document[], topics: Topics) {
   const messages: Message[] = [];
   const unwanted: string[] = [];
   const undecided: string[] = [];
-  const states = isDiscoveryOn ? entityStates(view, context) : null;
-  for (const [path, content] of [...documents(view), [statesPath, states] as const]) {
+  for (const [path, content] of documentsOf) {
     const topic = topicAt(path, kind, id, topics);
     if (content === undefined) undecided.push(topic);
     else if (content === null) unwanted.push(topic);
     else messages.push({ topic, payload: typeof content === 'string' ? content : JSON.stringify(content) });
   }
-  const discovery = isDiscoveryOn
-    ? { topic: topics.discovery(kind, id), message: discoveryMessage(view, context.offers, context) }
-    : null;
-  return { discovery, messages: onlineLast(messages), unwanted, undecided };
+  return { messages, unwanted, undecided };
 }
 
 /** Availability comes first of all documents. */
@@ -102,7 +124,7 @@ function onlineLast(messages: readonly Message[]): readonly Message[] {
   return first?.payload === 'online' ? [...others, first] : messages;
 }
 
-/** What belongs at a path below a device: a word, a record, null for nothing, or undefined while that is not known. */
+/** What belongs at a path below a device: a word, a record, null for nothing, or undefined for what stays as it is. */
 type Document = readonly [path: string, content: string | object | null | undefined];
 
 function documents(view: DeviceView): readonly Document[] {
@@ -111,9 +133,9 @@ function documents(view: DeviceView): readonly Document[] {
       return [['incidents', newestOpen(view)]];
     case 'property':
       return [
-        ['', view.property],
-        ['settings', view.settings],
-        ['notifications', view.notifications],
+        ['', view.isStale ? unknownProperty(view.property) : view.property],
+        ['settings', view.settings === undefined ? unknownSettings : view.settings],
+        ['notifications', view.notifications === undefined ? unknownNotifications : view.notifications],
         ['leak_protection', flagWord(view.accepted.leak_protection_enabled)],
         ['push', flagWord(view.accepted.push_enabled)],
         ['incidents', newestOpen(view)],
@@ -136,12 +158,66 @@ function documents(view: DeviceView): readonly Document[] {
             valve_travel_time_s: view.travelTimeS,
           },
         ],
-        ['telemetry', view.telemetry && telemetryShown(view.telemetry)],
+        ['telemetry', view.telemetry === null ? null : telemetryShown(view.telemetry)],
         ['usage', view.usage && usageShown(view.usage)],
         ['pressure_tests', pressureTestsShown(view)],
         ['incidents', openByType(view)],
       ];
   }
+}
+
+function unreadDocuments(
+  kind: CloudDeviceKind,
+  id: string,
+  usage: Usage | null | undefined,
+): readonly Document[] {
+  switch (kind) {
+    case 'property':
+      return [
+        ['', unknownProperty({ id })],
+        ['settings', unknownSettings],
+        ['notifications', unknownNotifications],
+        ['leak_protection', undefined],
+        ['push', undefined],
+        ['incidents', newestOpen(unknownIncidents)],
+      ];
+    case 'signal':
+      return [
+        ['availability', 'offline'],
+        ['', undefined],
+        ['incidents', openByType(unknownIncidents)],
+      ];
+    case 'sonic':
+      return [
+        ['availability', 'offline'],
+        ['', undefined],
+        ['telemetry', telemetryShown(undefined)],
+        ['usage', usage ? usageShown(usage) : undefined],
+        ['pressure_tests', unknownTests],
+        ['incidents', openByType(unknownIncidents)],
+      ];
+  }
+}
+
+const unknownIncidents: WithIncidents = { incidents: [], possibleIncidents: [], areIncidentsKnown: false };
+
+const unknownTests = { last_day: null, today_count: null, days: null, job_id: null };
+
+/** The record of a property with nothing in it but its id. */
+function unknownProperty(property: Pick<Property, 'id'>): Property {
+  const unknown = {
+    active: null,
+    address: null,
+    city: null,
+    country: null,
+    created_at: null,
+    lat: null,
+    lng: null,
+    name: null,
+    postcode: null,
+    uprn: null,
+  };
+  return { ...withoutSettings(property), ...unknown, id: property.id };
 }
 
 /** What nobody knows is left as the broker has it: an earlier run may have kept it in a folder that is lost. */
@@ -150,8 +226,7 @@ function flagWord(flag: boolean | undefined): string | undefined {
   return flag ? 'ON' : 'OFF';
 }
 
-function linkWord(isReachable: boolean | undefined): string | undefined {
-  if (isReachable === undefined) return undefined;
+function linkWord(isReachable: boolean): string {
   return isReachable ? 'online' : 'offline';
 }
 
@@ -167,13 +242,13 @@ function openByType(view: WithIncidents) {
   return { open_count: openCount(view), open: newestByType(view.incidents) };
 }
 
-function telemetryShown(telemetry: Parameters<typeof measurementOf>[0]) {
-  const measurement = measurementOf(telemetry);
+function telemetryShown(telemetry: Telemetry | undefined) {
+  const measurement = telemetry && measurementOf(telemetry);
   return {
-    flow_l_min: measurement.flowLMin,
-    pressure_bar: measurement.pressureBar,
-    water_temperature_c: measurement.waterTemperatureC,
-    probed_at: measurement.probedAt,
+    flow_l_min: measurement?.flowLMin ?? null,
+    pressure_bar: measurement?.pressureBar ?? null,
+    water_temperature_c: measurement?.waterTemperatureC ?? null,
+    probed_at: measurement?.probedAt ?? null,
   };
 }
 
@@ -191,7 +266,8 @@ function usageShown(usage: Usage) {
 
 /** Where the cloud tells of no tests, one that was started here is still worth a message. */
 function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicView) {
-  if (tests === undefined || (tests === null && pressureTestJobId === null)) return tests;
+  if (tests === undefined) return { ...unknownTests, job_id: pressureTestJobId };
+  if (tests === null && pressureTestJobId === null) return null;
   const { lastDay = null, todayCount = null, days = {} } = tests ?? {};
   return { last_day: lastDay, today_count: todayCount, days, job_id: pressureTestJobId };
 }
@@ -211,6 +287,22 @@ export function entityStates(
     else if ('value' in row) states[row.key] = isThere ? stateWord(row.value(view)) : null;
     // Home Assistant skips an empty one, and warns of any other word that is no time.
     if ('lastReset' in row) states[lastResetKey] = (isThere && row.lastReset?.(view)) || '';
+  }
+  return states;
+}
+
+/** The states by kind of a device of which nothing was read. */
+const unknownStates: Readonly<Record<CloudDeviceKind, Readonly<Record<string, unknown>>>> = {
+  property: unknownStatesOf('property'),
+  signal: unknownStatesOf('signal'),
+  sonic: unknownStatesOf('sonic'),
+};
+
+function unknownStatesOf(kind: CloudDeviceKind): Readonly<Record<string, unknown>> {
+  const states: Record<string, unknown> = {};
+  for (const row of entityTable(kind)) {
+    if ('value' in row) states[row.key] = row.component === 'text' ? '' : null;
+    if ('lastReset' in row) states[lastResetKey] = '';
   }
   return states;
 }

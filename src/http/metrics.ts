@@ -155,7 +155,7 @@ export const metricRows: readonly MetricRow[] = [
   {
     name: 'sonic2mqtt_valve_reachable',
     help: '1 if the valve is online, 0 if it is offline',
-    read: ofValvesNow((view) => isSonicReachable(view) ?? null),
+    read: ofValvesNow((view) => isSonicReachable(view)),
   },
   {
     name: 'sonic2mqtt_valve_open',

@@ -2,7 +2,7 @@ import { version } from '../base/version.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
 import {
-  isConnected,
+  cloudLinkOf,
   isSonicReachable,
   type PropertyView,
   type SignalView,
@@ -268,9 +268,9 @@ function headlineValve(view: SonicView, isFresh: boolean): HeadlineValve {
   };
 }
 
-/** Whether what was read is not too old: nothing is, before the cloud has failed. */
+/** Whether what was read is the present: not in an outage, of which the headline says that the water is not known. */
 function isPresent({ readiness: { cloud } }: StatusSnapshot): boolean {
-  return cloud.isWorking || cloud.status !== 'down';
+  return cloud.status !== 'down';
 }
 
 /** What has a problem first, then by name; what is in no known property comes after those that are as well. */
@@ -312,7 +312,7 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
   const isTroubled = (device: Device) =>
     isSonic(device)
       ? device.valve === null || doubtOf(device, true) !== null
-      : device.isStale || isConnected(device.signal.cloud_connection) === false;
+      : device.isStale || cloudLinkOf(device) !== true;
   return new Map(
     [...snapshot.signals, ...snapshot.sonics].map((device) => [
       device,
@@ -370,11 +370,11 @@ function isSonic(device: Device): device is SonicView {
   return device.kind === 'sonic';
 }
 
-function shownHub({ signal, isStale, incidents }: SignalView, isFresh: boolean): ShownHub {
+function shownHub(view: SignalView, isFresh: boolean): ShownHub {
   return {
-    name: nameOf(signal),
-    ...withAlerts(incidents),
-    isConnected: isStale || !isFresh ? null : isConnected(signal.cloud_connection),
+    name: nameOf(view.signal),
+    ...withAlerts(view.incidents),
+    isConnected: isFresh ? cloudLinkOf(view) : null,
   };
 }
 
@@ -405,9 +405,11 @@ function shownSonic(
 
 function doubtOf(view: SonicView, isFresh: boolean): ShownSonic['doubt'] {
   if (!isFresh || view.isStale) return 'old';
-  const isReachable = isSonicReachable(view);
-  if (isReachable === undefined) return 'unsure';
-  return isReachable ? null : 'unreachable';
+  if (isSonicReachable(view)) return null;
+  // Its own link may be all right.
+  return isSonicReachable({ ...view, isSignalReachable: view.isSignalReachable ?? true })
+    ? 'unsure'
+    : 'unreachable';
 }
 
 function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {

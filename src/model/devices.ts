@@ -18,11 +18,8 @@ import type { Valve } from './valve.ts';
 export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
-/**
- * Why there is no signal to show for a sonic: `none`, it has none, or the cloud lists no signals to this user; `missing`, it
- * names one that the cloud does not list; `unread`, not all signals could be read yet.
- */
-export type NoSignal = 'none' | 'missing' | 'unread';
+/** Why there is no signal to show for a sonic: it has none, or no list that was read has the one that it names. */
+export type NoSignal = 'none' | 'unknown';
 
 /** Names of the kinds, for people. */
 export const kindLabels: Readonly<Record<DeviceKind, string>> = {
@@ -39,9 +36,10 @@ export interface SonicView extends WithIncidents {
   /** Whether it has no signal at all: the cloud has routes of their own for those. */
   readonly isWifi: boolean;
   readonly signal: Signal | NoSignal;
-  /** Whether its link, or its signal's, is said to be down by a single reading, which may be a flap. */
+  /** Whether its signal is reachable; null while that is not known. One that has no signal needs none. */
+  readonly isSignalReachable: boolean | null;
+  /** Whether its link is said to be down by a single reading alone, which may be a flap. */
   readonly isFlap: boolean;
-  readonly isSignalFlap: boolean;
   readonly propertyId: string | null;
   /** Whether the cloud's lists have missed it for so long that its values are old. */
   readonly isStale: boolean;
@@ -57,14 +55,21 @@ export interface SonicView extends WithIncidents {
   readonly pressureTestJobId: string | null;
 }
 
-/** A signal, with the open incidents that name it and no known sonic. */
-export interface SignalView extends WithIncidents {
-  readonly kind: 'signal';
+/** A signal, and all that decides whether it is reachable. */
+export interface SignalLink {
   readonly signal: Signal;
-  readonly propertyId: string | null;
-  /** Whether its link is said to be down by a single reading, which may be a flap. */
+  /** Whether its link is said to be down by a single reading alone, which may be a flap. */
   readonly isFlap: boolean;
+  /** Whether an open incident says that it has lost the cloud, whatever its record says. */
+  readonly isCloudLost: boolean;
+  /** Whether the cloud's lists have missed it for so long that its values are old. */
   readonly isStale: boolean;
+}
+
+/** A signal, with the open incidents that name it and no known sonic. */
+export interface SignalView extends WithIncidents, SignalLink {
+  readonly kind: 'signal';
+  readonly propertyId: string | null;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly hub: HubDetail | null | undefined;
 }
@@ -73,6 +78,8 @@ export interface SignalView extends WithIncidents {
 export interface PropertyView extends WithIncidents {
   readonly kind: 'property';
   readonly property: Property;
+  /** Whether the cloud's lists have missed it for so long that its values are old. */
+  readonly isStale: boolean;
   /** Null where the cloud does not show them, undefined as long as it could not be asked. */
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
@@ -121,28 +128,28 @@ function isUp(link: string | null, isFlap: boolean): boolean {
   return isConnected(link) === true || (link !== null && isFlap);
 }
 
-/** Whether the signal is reachable: its cloud link is up, and what is known of it is not old. */
-export function isSignalReachable({ signal, isFlap, isStale }: SignalView): boolean {
-  return !isStale && isUp(signal.cloud_connection, isFlap);
+/** What a signal's link is known to be: null when nothing is said of it, the reading is old, or an incident denies it. */
+export function cloudLinkOf({ signal, isStale, isCloudLost }: SignalLink): boolean | null {
+  const isUp = isStale ? null : isConnected(signal.cloud_connection);
+  return isUp && isCloudLost ? null : isUp;
+}
+
+/** Whether the signal is reachable: its cloud link is up, no incident denies that, and what is known of it is not old. */
+export function isSignalReachable({ signal, isFlap, isStale, isCloudLost }: SignalLink): boolean {
+  return !isStale && !isCloudLost && isUp(signal.cloud_connection, isFlap);
 }
 
 /**
- * Whether the sonic is reachable: its radio link and its signal's cloud link are up, and what is known of it is not
- * old; undefined as long as that of its signal could not be read. A Wi-Fi sonic has no radio link to a signal, and need
- * not tell of one.
+ * Whether the sonic is reachable: its radio link is up, its signal is reachable, and what is known of it is not old. A
+ * Wi-Fi sonic has no radio link to a signal, and need not tell of one.
  */
-export function isSonicReachable(view: SonicView): boolean | undefined {
-  const { sonic, isWifi, signal, isStale, isFlap, isSignalFlap } = view;
+export function isSonicReachable({
+  sonic,
+  isWifi,
+  isSignalReachable: isLinked,
+  isStale,
+  isFlap,
+}: SonicView): boolean {
   const mayLackRadio = isWifi && sonic.radio_connection === null;
-  if (isStale || !(mayLackRadio || isUp(sonic.radio_connection, isFlap))) return false;
-  switch (signal) {
-    case 'none':
-      return true;
-    case 'missing':
-      return false;
-    case 'unread':
-      return undefined;
-    default:
-      return isUp(signal.cloud_connection, isSignalFlap);
-  }
+  return !isStale && isLinked === true && (mayLackRadio || isUp(sonic.radio_connection, isFlap));
 }

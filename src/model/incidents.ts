@@ -8,6 +8,11 @@ export function isOpen(incident: Incident): boolean {
   return incident.open ?? incident.state !== 'resolved';
 }
 
+/** Whether the incident says that a device has lost a link: that is a second word for what a reading says. */
+export function isLinkLost({ type }: Incident): boolean {
+  return type === 'cloud_disconnection' || type === 'radio_disconnection';
+}
+
 /** Its type if it is one of the twenty, else `unknown_incident`. */
 export function eventTypeOf(incident: Incident): IncidentType | typeof unknownIncident {
   return incidentTypes.find((type) => type === incident.type) ?? unknownIncident;

@@ -80,15 +80,10 @@ export class Lists {
   }
 
   /** Reads the signals. */
-  async signals(): Promise<PollProblem | null> {
-    try {
-      return await this.#read('signals', { operation: 'list_signals' }, (reading) =>
-        this.#store.replaceSignals(reading),
-      );
-    } catch (error) {
-      if (isPermanent(error)) this.#store.dropSignals();
-      throw error;
-    }
+  signals(): Promise<PollProblem | null> {
+    return this.#read('signals', { operation: 'list_signals' }, (reading) =>
+      this.#store.replaceSignals(reading),
+    );
   }
 
   /** Reads both lists of sonics; the list of Wi-Fi sonics must not delay the other. */

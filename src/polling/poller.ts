@@ -6,6 +6,7 @@ import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isSignalReachable } from '../model/devices.ts';
+import type { Incident } from '../model/records.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { Details } from './details.ts';
@@ -55,6 +56,11 @@ interface PollerEvents {
 
 /** After so many ms nothing waits for the first details any more: those of a large account take minutes. */
 const maxDetailsMs = 5_000;
+
+/** Whether the incident tells about the link of a hub, on which its valves depend. */
+function isAboutHub({ type, signal_id: signalId, sonic_id: sonicId }: Incident): boolean {
+  return type === 'cloud_disconnection' || (signalId !== null && sonicId === null);
+}
 
 /**
  * Reads the cloud into the store by the schedules that the user wrote. Nothing makes a schedule faster or slower; events
@@ -129,7 +135,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (event !== 'device_added' || kind !== 'sonic') return;
       for (const poll of ['usage', 'pressure_tests'] as const) void this.runNow(poll);
     });
-    store.on('incident', ({ event }) => {
+    store.on('incident', ({ event, record }) => {
       // A leak may have closed its valve. What is open at the start happened before.
       const isNews = event === 'incident_opened' || event === 'incident_closed';
       if (!isNews || !this.#areListsRead) return;
@@ -139,7 +145,7 @@ export class Poller extends EventEmitter<PollerEvents> {
         const view = store.signalView(id);
         return view !== null && !isSignalReachable(view);
       };
-      if (event === 'incident_opened' && store.ids('signal').some(isOffline)) void this.runNow('signals');
+      if (isAboutHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
     this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts);
@@ -216,6 +222,12 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#pressureTests.readNewTest(sonicId);
   }
 
+  /** Shows by the present day what is kept of each sonic, be it read in this run or not. */
+  refreshDays(): void {
+    this.#usage.refresh();
+    this.#pressureTests.refresh();
+  }
+
   /** Cancels what is in progress and polls no more. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
@@ -286,17 +298,12 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#onLocated();
     const settings = await this.#details.propertySettings();
     // The time zones may have changed.
-    this.#refreshDays();
+    this.refreshDays();
     return incomplete(mergeProblems([problem, owned.problem, settings]));
   }
 
   #onNewDay(): void {
-    this.#refreshDays();
+    this.refreshDays();
     void this.runNow('usage');
-  }
-
-  #refreshDays(): void {
-    this.#usage.refresh();
-    this.#pressureTests.refresh();
   }
 }

@@ -27,9 +27,6 @@ export class UsagePoll {
 
   constructor(parts: PollParts) {
     this.#parts = parts;
-    // What an earlier run has read may still be current.
-    const { store, statuses, clock } = parts;
-    store.markStale('usage', clock.monotonic() - statuses.maxAgeMs('usage'));
   }
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
@@ -44,8 +41,9 @@ export class UsagePoll {
 
   /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
   refresh(): void {
-    const { store } = this.#parts;
-    for (const id of store.ids('sonic')) this.#update(id);
+    const { store, state } = this.#parts;
+    // Of sonics that this run has not read, the sum stands.
+    for (const id of new Set([...store.ids('sonic'), ...state.usageRecords().keys()])) this.#update(id);
     if (store.isResolved) this.#forgetGone();
   }
 
@@ -136,14 +134,15 @@ export class UsagePoll {
 
   /** Stores what is kept of a sonic as of now; `sentAt` is when its present month was requested, unless that was before. */
   #update(sonicId: string, sentAt?: number): void {
-    const { store, days, clock } = this.#parts;
+    const { store, days } = this.#parts;
     const record = this.#parts.state.usageOf(sonicId);
     if (!record) return;
     const usage = usageOn(days.of(sonicId), record);
     // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
     const shown = this.#parts.state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
-    const ageMs = Math.max(0, clock.now() - record.readAt);
-    store.setUsage(sonicId, shown, sentAt ?? store.usage.readAt(sonicId) ?? clock.monotonic() - ageMs);
+    const readAt = sentAt ?? store.usage.readAt(sonicId);
+    if (readAt === undefined) store.recallUsage(sonicId, shown);
+    else store.setUsage(sonicId, shown, readAt);
   }
 
   #forgetGone(): void {

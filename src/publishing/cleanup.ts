@@ -147,13 +147,13 @@ export class Cleanup {
 
   /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, discovery, incidentEvents, publisher, retained } = this.#parts;
+    const { state, discovery, incidentEvents, publisher } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
       if (!taken.has(topic)) discovery.found(topic, componentIds);
       taken.add(topic);
     }
     for (const topic of found.states()) {
-      if (!taken.has(topic)) retained.found(topic);
+      if (!taken.has(topic)) publisher.found(topic);
       taken.add(topic);
     }
     for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
@@ -165,9 +165,8 @@ export class Cleanup {
   }
 
   #sweep(): void {
-    const { publisher } = this.#parts;
     this.#resolveScanned();
-    if (publisher.isShowingDevices) publisher.sweepAgain();
+    this.#parts.publisher.sweepAgain();
   }
 
   #read(

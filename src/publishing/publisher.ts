@@ -12,11 +12,13 @@ import type { OtherBridges } from '../health/otherBridges.ts';
 import { missingPermission } from '../homeassistant/command.ts';
 import { type Discovery, viewId } from '../homeassistant/discovery.ts';
 import {
+  type DevicePlan,
   deviceTopics,
   type Message,
   type PlanContext,
   planDevice,
   planIncident,
+  planUnread,
 } from '../homeassistant/plan.ts';
 import { statesPath, type Topics } from '../homeassistant/topics.ts';
 import { type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
@@ -83,10 +85,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #discovery: DiscoveryMessages;
   /** Topics that stay as they are, because the data for them was not read yet. */
   readonly #undecided = new Set<string>();
+  /** Devices of this bridge that a scan has found on the broker, as `kind/id`. */
+  readonly #found = new Set<string>();
   #areDevicesReady = false;
   #areDetailsReady = false;
   #hasShownDevices = false;
   #isAllWanted = false;
+  #isUnreadWanted = false;
   #isSweepDue = false;
   #isWanted = false;
   #isStopped = false;
@@ -146,6 +151,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   devicesReady(): void {
     if (this.#isStopped) return;
     this.#areDevicesReady = true;
+    this.#isUnreadWanted = true;
     this.#isSweepDue = true;
     this.#store.touchAll();
     this.wake();
@@ -158,8 +164,20 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
-  /** A scan has found messages on the broker. Those that no device needs are deleted. */
+  /** A scan has found this message on the broker. Its device is offline until this run has read it. */
+  found(topic: string): void {
+    this.#retained.found(topic);
+    const device = this.#deviceAt(topic);
+    // While another bridge is heard on the same topics, what it shows is not taken from it.
+    if (!device || this.#parts.otherBridges.isAny) return;
+    const key = `${device.kind}/${device.id}`;
+    this.#found.add(key);
+    this.#parts.state.recordDevice(key);
+  }
+
+  /** A scan has ended. Messages that no device needs are deleted. */
   sweepAgain(): void {
+    this.#isUnreadWanted = true;
     this.#isSweepDue = true;
     this.wake();
   }
@@ -241,13 +259,15 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         this.#isAllWanted = false;
         this.#retained.markAllUnknown();
         this.#store.touchAll();
+        this.#isUnreadWanted = true;
         this.#isSweepDue = true;
       }
       this.#publishBridge();
-      if (!this.#areDevicesReady) continue;
-      await this.#publishDirty(this.#store.takeDirty());
+      await this.#publishUnread();
+      if (this.#areDevicesReady) await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.waitForAnswers();
       this.#publishOnline();
+      if (!this.#areDevicesReady) continue;
       this.#hasShownDevices = true;
       this.emit('published');
       this.#retryRefused();
@@ -266,12 +286,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishBridge(): void {
-    const { view, cloud, state, documents } = this.#parts.bridgeState;
-    if (!this.#areDevicesReady) {
-      // The values of an earlier run are not the present: the bridge is there, and its devices are not available yet.
-      this.#put({ ...cloud, payload: 'offline' });
-      this.#put(state);
-    } else if (cloud.payload === 'offline') this.#put(cloud);
+    const { view, documents } = this.#parts.bridgeState;
+    if (this.#cloud.payload === 'offline') this.#put(this.#cloud);
     for (const document of documents) this.#put(document);
     this.#publishDevice(view);
   }
@@ -279,8 +295,49 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection. */
   #publishOnline(): void {
     if (this.#isAllWanted) return;
-    this.#put(this.#parts.bridgeState.cloud);
+    this.#put(this.#cloud);
     this.#put(this.#parts.bridgeState.state);
+  }
+
+  /** The values of an earlier run are not the present: devices are not available before they are published. */
+  get #cloud(): Message {
+    const { cloud } = this.#parts.bridgeState;
+    return this.#areDevicesReady ? cloud : { ...cloud, payload: 'offline' };
+  }
+
+  /** What the state file or the broker names, and this run has not read, is offline, and its values are unknown. */
+  async #publishUnread(): Promise<void> {
+    if (!this.#isUnreadWanted || this.#isStopped) return;
+    this.#isUnreadWanted = false;
+    const { topics } = this.#context;
+    for (const key of this.#parts.state.devices) {
+      const device = this.#deviceAt(`${topics.base}/${key}`);
+      if (!device || (this.#areDevicesReady && this.#store.view(device.kind, device.id))) continue;
+      // Another bridge may have taken it over since.
+      if (this.#store.topology.isShared && !this.#found.has(key)) continue;
+      if (this.#isOfOthers(device)) continue;
+      await this.#retained.waitForRoom();
+      this.#publishUnreadDevice(device);
+    }
+  }
+
+  #isOfOthers({ kind, id }: DeviceKey): boolean {
+    return this.#store.isLeftToOthers(kind, id) && !this.#store.topology.isUndecided(kind, id);
+  }
+
+  #publishUnreadDevice({ kind, id }: DeviceKey): void {
+    const usage = kind === 'sonic' ? this.#store.usage.of(id) : undefined;
+    this.#putAll(planUnread(kind, id, usage, this.#context));
+    this.#undecided.add(this.#context.topics.discovery(kind, id));
+  }
+
+  /** The device of which a topic is; null for a topic of something else. */
+  #deviceAt(topic: string): DeviceKey | null {
+    const { topics } = this.#context;
+    const target = topics.parse(topic);
+    const kind = cloudKinds.find((each) => each === target?.kind);
+    if (!target || !kind || !deviceTopics(kind, target.id, topics).includes(topic)) return null;
+    return { kind, id: target.id };
   }
 
   async #publishDirty(dirty: Dirty): Promise<void> {
@@ -293,6 +350,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
             this.#parts.state.recordDevice(`${kind}/${id}`);
             this.#publishDevice(view);
           } else if (this.#store.isLeftToOthers(kind, id)) this.#leave({ kind, id });
+          else if (this.#store.topology.isUndecided(kind, id)) this.#publishUnreadDevice({ kind, id });
           else this.#deleteDevice(kind, id);
         } catch (error) {
           // One device that cannot be planned must not keep the others from being shown.
@@ -317,8 +375,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishDevice(view: DeviceView): void {
-    const { discovery, messages, unwanted, undecided } = planDevice(view, this.#context);
+    const { discovery, ...documents } = planDevice(view, this.#context);
     if (discovery) this.#publishDiscovery(discovery.topic, discovery.message, view);
+    this.#putAll(documents);
+  }
+
+  #putAll({ messages, unwanted, undecided }: Omit<DevicePlan, 'discovery'>): void {
     for (const message of messages) {
       this.#undecided.delete(message.topic);
       this.#put(message);
@@ -378,6 +440,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const topics = deviceTopics(kind, id, this.#context.topics);
     this.#discovery.forget(discovery);
     for (const topic of [discovery, ...topics]) this.#undecided.delete(topic);
+    this.#found.delete(`${kind}/${id}`);
     this.#parts.state.forgetDevice(`${kind}/${id}`);
     return [discovery, ...topics];
   }
@@ -405,13 +468,19 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { state } = this.#parts;
     const { topics } = this.#context;
     for (const key of state.devices) {
-      const target = topics.parse(`${topics.base}/${key}`);
-      const kind = cloudKinds.find((each) => each === target?.kind);
-      if (!target || !kind) state.forgetDevice(key);
-      else if (this.#store.view(kind, target.id) === null) {
-        for (const topic of this.#forget({ kind, id: target.id })) this.#retained.found(topic);
+      const device = this.#deviceAt(`${topics.base}/${key}`);
+      if (!device) state.forgetDevice(key);
+      else if (this.#isVanished(device)) {
+        for (const topic of this.#forget(device)) {
+          this.#retained.found(topic);
+          this.#retained.markUnknown(topic);
+        }
       }
     }
+  }
+
+  #isVanished({ kind, id }: DeviceKey): boolean {
+    return this.#store.view(kind, id) === null && !this.#store.topology.isUndecided(kind, id);
   }
 
   /** Whether the topic belongs to a device or an incident that another bridge shows. Forgets it then. */
@@ -440,7 +509,9 @@ function isUnread(view: DeviceView): boolean {
     case 'signal':
       return view.hub === undefined;
     case 'sonic':
-      return view.signal === 'unread' || [view.telemetry, view.usage, view.pressureTests].includes(undefined);
+      return (
+        view.signal === 'unknown' || [view.telemetry, view.usage, view.pressureTests].includes(undefined)
+      );
     case 'bridge':
       return view.applianceCategories === undefined;
   }

@@ -44,6 +44,8 @@ export class OpenIncidents {
   readonly #shownBy = new Map<string, Incident[]>();
   /** Those that name no device of the account. */
   #deviceless: readonly Place[] = [];
+  /** Hubs that have lost the cloud, by an open incident; ids in small letters. */
+  hubsWithoutCloud: ReadonlySet<string> = new Set();
   /** The last records of incidents that have closed since `place` ran last. */
   readonly #closed = new Map<string, Incident>();
   /** What decides about more than the incidents themselves, as it was when all was marked last. */
@@ -105,6 +107,7 @@ export class OpenIncidents {
         events.push({ event: before?.isOthers ? 'incident_moved' : 'incident_opened', record });
       } else if (before.record !== record) events.push({ event: 'incident_changed', record });
     }
+    this.#placeLostHubs();
     this.#deviceless = [...this.#places.values()].filter(({ device }) => device === null);
     const deviceless = this.#deviceless.map(({ record: { id, type }, propertyId }) => [id, type, propertyId]);
     const decisive = JSON.stringify([this.areKnown, this.#topology.onlyProperty, deviceless]);
@@ -191,6 +194,25 @@ export class OpenIncidents {
   isLeftToOthers(id: string): boolean {
     const place = this.#places.get(id);
     return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.isDecided);
+  }
+
+  /** What is behind a hub shows whether that has lost the cloud. */
+  #placeLostHubs(): void {
+    const before = this.hubsWithoutCloud;
+    const lost = this.#table.records.filter(({ type }) => type === 'cloud_disconnection');
+    this.hubsWithoutCloud = new Set(lost.flatMap(({ signal_id: id }) => id?.toLowerCase() ?? []));
+    const changed = [...before, ...this.hubsWithoutCloud].filter(
+      (id) => before.has(id) !== this.hubsWithoutCloud.has(id),
+    );
+    if (changed.length === 0) return;
+    const mark = (kind: 'signal' | 'sonic', id: string) => {
+      if (this.#topology.isShown(kind, id)) this.#changes.mark(kind, id);
+    };
+    for (const id of this.#devices.signal.ids) {
+      if (!changed.includes(id.toLowerCase())) continue;
+      mark('signal', id);
+      for (const sonicId of this.#topology.sonicsOn(id)) mark('sonic', sonicId);
+    }
   }
 
   #placeOf(incident: Incident): Place {

@@ -96,7 +96,6 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
   /** By sonic, the pressure test that this bridge has started last. */
   readonly pressureTestJobs = new Map<string, string>();
-  signalList: 'unread' | 'refused' | 'read' = 'unread';
   /** The categories of appliances: null if the cloud has none, undefined until they are read. */
   applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #changes = new Changes();
@@ -141,7 +140,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   /** Stores which signals a property has. Returns whether any signal has moved. */
   setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
     const wasSurveyed = this.topology.isSurveyed(propertyId);
-    const isNews = this.topology.setSignals(propertyId, signalIds, isComplete);
+    const readAt = this.#clock.monotonic();
+    const isNews = this.topology.setSignals(propertyId, signalIds, isComplete, readAt);
     const isSurveyNew = this.topology.isSurveyed(propertyId) !== wasSurveyed;
     if (isSurveyNew) this.touch('property', propertyId);
     this.#mayDevicesMove ||= isNews || isSurveyNew;
@@ -152,13 +152,6 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   /** Stores the signals. */
   replaceSignals(reading: Reading<Signal>): void {
     this.#record('signal', this.devices.signal.replaceAll(reading));
-    if (this.devices.signal.isComplete || this.signalList === 'refused') this.#setSignalList('read');
-    this.#settle();
-  }
-
-  /** The cloud does not list the signals to this user: nothing more will be known of them. */
-  dropSignals(): void {
-    this.#setSignalList('refused');
     this.#settle();
   }
 
@@ -181,7 +174,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   /** Notes that what was read before that time is too old to be the present. */
   markStale(what: keyof typeof staleShownOn, readBefore: number): void {
     const tables = {
-      properties: [this.devices.property, this.settings, this.notifications],
+      properties: [this.devices.property, this.topology, this.settings, this.notifications],
       signals: [this.devices.signal],
       sonics: [this.devices.sonic],
       incidents: [this.incidents],
@@ -191,6 +184,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     };
     for (const id of tables[what].flatMap((table) => table.markStale(readBefore))) {
       this.touch(staleShownOn[what], id);
+      // A signal of which nothing is known makes its sonics unreachable.
+      if (what === 'signals') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
     }
     if (what === 'incidents') this.#mayIncidentsMove = true;
     this.#settle();
@@ -262,6 +257,11 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   setUsage(sonicId: string, usage: Usage | null, sentAt: number): void {
     if (!this.#isShown('sonic', sonicId)) return;
     this.#shows('sonic', sonicId, this.usage.set(sonicId, usage, sentAt));
+  }
+
+  /** Shows what an earlier run has read of a sonic's water: its sum, and nothing of the present. */
+  recallUsage(sonicId: string, usage: Usage): void {
+    this.#shows('sonic', sonicId, this.usage.set(sonicId, usage, Number.NEGATIVE_INFINITY));
   }
 
   /** Shows a sonic's pressure tests as they were requested at that time; null, the cloud has none. */
@@ -519,12 +519,6 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     if (!isNews) return;
     for (const id of this.ids(kind)) this.touch(kind, id);
     this.#settle();
-  }
-
-  #setSignalList(state: 'refused' | 'read'): void {
-    // Of those that name a signal which is not there it is known only now.
-    if (this.signalList !== state) for (const id of this.ids('sonic')) this.touch('sonic', id);
-    this.signalList = state;
   }
 
   #expireTelemetry(): void {

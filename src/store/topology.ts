@@ -26,8 +26,10 @@ export class Topology {
   readonly #shard: Shard;
   /** By property, the signals that its lists had, each with the number of complete lists since that are without it. */
   readonly #lists = new Map<string, Map<string, number>>();
-  /** Properties whose signals were once read completely. */
-  readonly #surveyed = new Set<string>();
+  /** When the signals of each property were last read completely, in ms of the monotonic clock. */
+  readonly #surveyed = new Map<string, number>();
+  /** What was read before that time is stale. */
+  #staleBefore = Number.NEGATIVE_INFINITY;
   readonly #owners = new Map<string, string>();
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
@@ -53,7 +55,7 @@ export class Topology {
   }
 
   /** Stores the signals that a property lists. Returns whether any has moved to another property, or to none. */
-  setSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
+  setSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean, readAt: number): boolean {
     const list = this.#lists.get(propertyId) ?? new Map<string, number>();
     this.#lists.set(propertyId, list);
     let hasMoved = false;
@@ -64,7 +66,7 @@ export class Topology {
       if (isTaken && this.#setOwner(id, propertyId)) hasMoved = true;
     }
     if (!isComplete) return hasMoved;
-    this.#surveyed.add(propertyId);
+    this.#surveyed.set(propertyId, readAt);
     this.#isDecided ||= this.isComplete;
     const listed = new Set(signalIds);
     for (const [id, misses] of list) {
@@ -152,9 +154,17 @@ export class Topology {
     return isBare && ![...this.#wifi].some((id) => this.propertyOf('sonic', id) === propertyId);
   }
 
-  /** Whether all signals of a property are known. */
+  /** Whether all signals of a property are known: they were read, and not too long ago. */
   isSurveyed(propertyId: string): boolean {
-    return this.#surveyed.has(propertyId);
+    const readAt = this.#surveyed.get(propertyId);
+    return readAt !== undefined && readAt >= this.#staleBefore;
+  }
+
+  /** Notes that what was read before that time is too old; the properties whose signals are not known from now on. */
+  markStale(readBefore: number): string[] {
+    const known = [...this.#surveyed.keys()].filter((id) => this.isSurveyed(id));
+    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
+    return known.filter((id) => !this.isSurveyed(id));
   }
 
   // ---- what is shown --------------------------------------------------------------------------------------------
@@ -171,8 +181,12 @@ export class Topology {
   /** Whether the account has a device that this bridge leaves to another one, or may have to. */
   isLeftToOthers(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id) || this.isShown(kind, id)) return false;
-    const isUndecided = this.propertyOf(kind, id) === null && !this.#isDecided;
-    return isUndecided || !this.isAnsweredHere(kind, id);
+    return this.isShared && (this.isUndecided(kind, id) || !this.isAnsweredHere(kind, id));
+  }
+
+  /** Whether it is not known yet whether the device is shown, since it is in no property that is known. */
+  isUndecided(kind: CloudDeviceKind, id: string): boolean {
+    return !this.isDecided && this.#devices[kind].has(id) && this.propertyOf(kind, id) === null;
   }
 
   /** Properties of the account that this bridge leaves to others. */

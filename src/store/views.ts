@@ -1,6 +1,7 @@
-import type { NoSignal, PropertyView, SignalView, SonicView } from '../model/devices.ts';
+import { isSignalReachable, type PropertyView, type SignalView, type SonicView } from '../model/devices.ts';
+import { isLinkLost } from '../model/incidents.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
-import type { HubDetail, NotificationSettings, PropertySettings, Signal } from '../model/records.ts';
+import type { HubDetail, NotificationSettings, PropertySettings } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Usage } from '../model/usage.ts';
 import type { DetailTable, TelemetryTable } from './details.ts';
@@ -24,7 +25,6 @@ export interface AccountData {
   readonly pressureTests: DetailTable<PressureTestDays>;
   /** By sonic, the pressure test that this bridge has started last. */
   readonly pressureTestJobs: ReadonlyMap<string, string>;
-  readonly signalList: 'unread' | 'refused' | 'read';
 }
 
 /** A property with all that is known around it; null where it is not shown. */
@@ -39,6 +39,7 @@ export function propertyViewOf(
   return {
     kind: 'property',
     property,
+    isStale: devices.property.isStale(id),
     settings: settingsOf(account, id, accepted),
     notifications: account.notifications.of(id),
     accepted,
@@ -55,18 +56,25 @@ function settingsOf({ settings }: AccountData, id: string, { webhook_url }: Acce
   return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
 }
 
+/** A signal, and all that decides whether it is reachable; null where the cloud's lists did not have it. */
+function signalLinkOf({ devices, incidents, flaps }: AccountData, id: string) {
+  const signal = devices.signal.get(id);
+  if (!signal) return null;
+  const isFlap = flaps.signal.has(id);
+  const isCloudLost = incidents.hubsWithoutCloud.has(id.toLowerCase());
+  return { signal, isFlap, isCloudLost, isStale: devices.signal.isStale(id) };
+}
+
 /** A signal with all that is known around it; null where it is not shown. */
 export function signalViewOf(account: AccountData, id: string): SignalView | null {
-  const { devices, topology, incidents, flaps, hubs } = account;
-  const signal = devices.signal.get(id);
-  if (!signal || !topology.isShown('signal', id)) return null;
+  const { topology, incidents, hubs } = account;
+  const link = signalLinkOf(account, id);
+  if (!link || !topology.isShown('signal', id)) return null;
   const propertyId = topology.propertyOf('signal', id);
   return {
     kind: 'signal',
-    signal,
+    ...link,
     propertyId,
-    isFlap: flaps.signal.has(id),
-    isStale: devices.signal.isStale(id),
     hub: hubs.of(id),
     incidents: incidents.shownBy('signal', id),
     possibleIncidents: incidents.possibleAt(propertyId),
@@ -80,15 +88,17 @@ export function sonicViewOf(account: AccountData, id: string): SonicView | null 
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;
   const isWifi = topology.isWifi(id);
-  const signal = isWifi ? 'none' : signalOf(account, sonic.signal_id);
+  const signalId = isWifi ? null : sonic.signal_id;
+  const link = signalId === null ? null : signalLinkOf(account, signalId);
   const propertyId = topology.propertyOf('sonic', id);
+  const ownIncidents = incidents.shownBy('sonic', id);
   return {
     kind: 'sonic',
     sonic,
     isWifi,
-    signal,
-    isFlap: flaps.sonic.has(id),
-    isSignalFlap: typeof signal === 'object' && flaps.signal.has(signal.id),
+    signal: link?.signal ?? (signalId === null ? 'none' : 'unknown'),
+    isSignalReachable: link && !link.isStale ? isSignalReachable(link) : signalId === null || null,
+    isFlap: flaps.sonic.has(id) && !ownIncidents.some(isLinkLost),
     propertyId,
     isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),
@@ -97,14 +107,8 @@ export function sonicViewOf(account: AccountData, id: string): SonicView | null 
     usage: account.usage.of(id),
     pressureTests: account.pressureTests.of(id),
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,
-    incidents: incidents.shownBy('sonic', id),
+    incidents: ownIncidents,
     possibleIncidents: incidents.possibleAt(propertyId),
     areIncidentsKnown: incidents.areKnown,
   };
-}
-
-function signalOf({ devices, signalList }: AccountData, id: string | null): Signal | NoSignal {
-  if (id === null) return 'none';
-  const whyNone = { unread: 'unread', refused: 'none', read: 'missing' } as const;
-  return devices.signal.get(id) ?? whyNone[signalList];
 }

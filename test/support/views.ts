@@ -153,13 +153,15 @@ function somePressureTests(changes: Partial<PressureTestDays> = {}): PressureTes
 
 /** A sonic of which everything is known. */
 export function sonicView(changes: Partial<SonicView> = {}): SonicView {
+  const signal = changes.signal ?? aSignal();
+  const isLinked = typeof signal === 'object' ? signal.cloud_connection === 'connected' : null;
   return {
     kind: 'sonic',
     sonic: aSonic(),
     isWifi: false,
-    signal: aSignal(),
+    signal,
+    isSignalReachable: signal === 'none' || isLinked,
     isFlap: false,
-    isSignalFlap: false,
     propertyId: 'property-1',
     valve: 'open',
     isStale: false,
@@ -182,6 +184,7 @@ export function signalView(changes: Partial<SignalView> = {}): SignalView {
     kind: 'signal',
     signal: aSignal(),
     isFlap: false,
+    isCloudLost: false,
     propertyId: 'property-1',
     isStale: false,
     hub: { id: 'signal-1', serial_no: 'SG-77', status: 'up to date' },
@@ -197,6 +200,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
   return {
     kind: 'property',
     property: aProperty(),
+    isStale: false,
     settings: someSettings(),
     notifications: someNotifications(),
     accepted: { leak_protection_enabled: true, push_enabled: false },

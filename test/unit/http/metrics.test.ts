@@ -155,7 +155,7 @@ describe('the metrics of a valve', () => {
     }
     expect(await shown({ areIncidentsKnown: false })).not.toHaveProperty('open_incidents');
     expect(await shown({ possibleIncidents: [anIncident()] })).not.toHaveProperty('open_incidents');
-    expect(await shown({ signal: 'unread' })).toEqual({ ...always, open_incidents: 1 });
+    expect(await shown({ signal: 'unknown' })).toEqual({ ...always, reachable: 0, open_incidents: 1 });
   });
 
   it('repeat nothing of one that is offline or was read too long ago', async () => {

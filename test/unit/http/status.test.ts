@@ -90,7 +90,7 @@ describe('a valve', () => {
   });
 
   it('is not called out of reach while its hub could not be read: nobody knows', () => {
-    const { sonic, valves } = shown({ valve: 'closed', signal: 'unread' });
+    const { sonic, valves } = shown({ valve: 'closed', signal: 'unknown' });
     expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unsure', pressureBar: null });
     expect(valves).toEqual({ ...noValve, unknown: 1 });
   });

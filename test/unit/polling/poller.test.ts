@@ -400,20 +400,15 @@ describe('a sonic whose signal could not be read', () => {
     return request.path.endsWith('/sonics') ? list({ id: 'kitchen', signal_id: 'hub' }) : list();
   };
 
-  it('is not said to be there by its radio link alone, until the list of signals is whole', async () => {
-    let signals: StubAnswer = { status: 503 };
+  it.each([503, 403, 404])('is not said to be there by its radio link alone: %i', async (status) => {
+    let signals: StubAnswer = { status };
     const { store, poller } = await startPoller(cloud(() => signals));
-    expect(store.sonicView('kitchen')?.signal).toBe('unread');
-    signals = list();
+    expect(store.sonicView('kitchen')).toMatchObject({ signal: 'unknown', isSignalReachable: null });
+    signals = list({ id: 'hub', cloud_connection: 'connected' });
     store.takeDirty();
     void poller.runNow('signals');
-    await waitFor(() => store.sonicView('kitchen')?.signal === 'missing', { what: 'the list of signals' });
+    await waitFor(() => store.sonicView('kitchen')?.isSignalReachable, { what: 'the list of signals' });
     expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
-  });
-
-  it('is, where the cloud refuses to list the signals', async () => {
-    const { store } = await startPoller(cloud(() => ({ status: 403 })));
-    expect(store.sonicView('kitchen')?.signal).toBe('none');
   });
 });
 
