@@ -68,23 +68,31 @@ describe('the messages of a sonic', () => {
     expect(planned(sonicView({ telemetry: null }))).not.toHaveProperty('/telemetry');
   });
 
-  it.each([
-    ['/usage', { usage: null }, { usage: undefined }],
-    [
-      '/pressure_tests',
-      { pressureTests: null, pressureTestJobId: null },
-      { pressureTests: undefined, pressureTestJobId: null },
-    ],
-  ])(
-    'hold no %s where the cloud has none, and leave what is there as long as nobody knows',
-    (path, none, unknown) => {
-      const topic = `sonic2mqtt/sonic/sonic-1${path}`;
-      expect(planned(sonicView(none))).not.toHaveProperty(path);
-      expect(planDevice(sonicView(none), context).undecided).not.toContain(topic);
-      expect(planned(sonicView(unknown))).not.toHaveProperty(path);
-      expect(planDevice(sonicView(unknown), context).undecided).toContain(topic);
-    },
-  );
+  it('hold no usage where the cloud has none, and leave what is there as long as nobody knows: its sum', () => {
+    const topic = 'sonic2mqtt/sonic/sonic-1/usage';
+    expect(planned(sonicView({ usage: null }))).not.toHaveProperty('/usage');
+    expect(planDevice(sonicView({ usage: null }), context).undecided).toEqual([]);
+    expect(planned(sonicView({ usage: undefined }))).not.toHaveProperty('/usage');
+    expect(planDevice(sonicView({ usage: undefined }), context).undecided).toEqual([topic]);
+  });
+
+  it('hold no telemetry and no pressure tests where the cloud has none, and no values before they are read', () => {
+    const none = planned(sonicView({ telemetry: null, pressureTests: null, pressureTestJobId: null }));
+    for (const path of ['/telemetry', '/pressure_tests']) expect(none).not.toHaveProperty(path);
+    const unread = planned(sonicView({ telemetry: undefined, pressureTests: undefined }));
+    expect(unread['/telemetry']).toEqual({
+      flow_l_min: null,
+      pressure_bar: null,
+      water_temperature_c: null,
+      probed_at: null,
+    });
+    expect(unread['/pressure_tests']).toEqual({
+      last_day: null,
+      today_count: null,
+      days: null,
+      job_id: 'job-1',
+    });
+  });
 
   it('tell of a pressure test that was started here even where the cloud tells of none', () => {
     expect(planned(sonicView({ pressureTests: null }))['/pressure_tests']).toEqual({
@@ -152,7 +160,21 @@ describe('the messages of a property', () => {
     });
   });
 
-  it('hold no settings before these are known', () => {
+  it('hold no values of settings before these are read, and nothing but the id of a property that was not', () => {
+    const unread = planned(propertyView({ settings: undefined, notifications: undefined, isStale: true }));
+    for (const path of ['', '/settings', '/notifications']) {
+      const { id, ...values } = unread[path] as Record<string, unknown>;
+      expect(id).toBe(path === '' ? 'property-1' : undefined);
+      expect(new Set(Object.values(values))).toEqual(new Set([null]));
+    }
+    expect(entityStates(propertyView({ isStale: true }), context)).toMatchObject({
+      name: '',
+      active: null,
+      address: null,
+    });
+  });
+
+  it('hold no settings of a guest', () => {
     const unknown = { settings: null, notifications: null, accepted: {} };
     const paths = Object.keys(planned(propertyView(unknown)));
     expect(paths).toEqual(['', '/incidents', '/homeassistant']);

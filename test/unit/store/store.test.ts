@@ -685,7 +685,10 @@ describe('a selection of properties', () => {
       ['sonic', 'kitchen'],
       ['incident', 'leak'],
     ] as const;
-    const left = () => everything.map(([kind, id]) => store.isLeftToOthers(kind, id));
+    const left = () =>
+      everything.map(([kind, id]) =>
+        kind === 'incident' ? store.isLeftToOthers(kind, id) : store.topology.isUndecided(kind, id),
+      );
     store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
@@ -693,14 +696,12 @@ describe('a selection of properties', () => {
     expect([store.isComplete, store.isResolved]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
-    expect([store.isLeftToOthers('sonic', 'gone'), store.isLeftToOthers('incident', 'gone')]).toEqual([
-      false,
-      false,
-    ]);
+    expect(store.topology.isUndecided('sonic', 'gone')).toBe(false);
+    expect(store.isLeftToOthers('incident', 'gone')).toBe(false);
     store.setOwnedSignals('home', ['hub'], true);
     expect(store.isResolved).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
-    expect(store.isLeftToOthers('sonic', 'shed')).toBe(false);
+    expect(store.topology.isUndecided('sonic', 'shed')).toBe(false);
   });
 });
