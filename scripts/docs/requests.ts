@@ -28,7 +28,7 @@ The answer arrives on \`bridge/response/{operation}\`, at QoS 1 and not retained
 The second line needs a broker with MQTT 5, so it does not work with the demo:`,
   codeBlock('sh', examples),
   `The payload is \`{"params":{…},"query":{…},"body":{…},"transaction":…}\`.
-All keys are optional, and the payload can be empty.
+All keys are optional: \`{}\` is a complete request. An empty payload is ignored.
 
 - \`transaction\` is any JSON of at most 1,000 characters. The answer contains it unchanged.
 - With MQTT 5, the answer is sent to the response topic of the request, with its correlation data. Topics that sonic2mqtt or Home Assistant use are not allowed.`,

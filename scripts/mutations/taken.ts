@@ -14,10 +14,10 @@ export const commandMutations: readonly Mutation[] = [
     tests: [...routerTests, ...requestTests],
   },
   {
-    promise: 'the deletion of a retained command is no command',
+    promise: 'an empty message is no command, with and without the retain flag',
     file: 'src/commands/router.ts',
-    text: 'isRetained || this.#retainedTopics.delete(topic)',
-    replacement: 'isRetained',
+    text: "if (payload === '')",
+    replacement: "if (payload === '' && message.isRetained)",
     tests: routerTests,
   },
   {

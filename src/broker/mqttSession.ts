@@ -90,8 +90,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #reader: ((message: BrokerMessage) => void) | null = null;
   /** The last reading, which the next one waits for. */
   #reading: Promise<unknown> = Promise.resolve();
-  /** 1 at each packet id that a message has had. */
-  readonly #takenIds = new Uint8Array(maxInFlight + 1);
+  /** The packet ids of messages that have come. */
+  readonly #takenIds = new Set<number>();
   readonly #cancelGreeting: () => void;
   /** Ends the connection, unless it is established: then `end` disconnects in order. */
   readonly #onStop = () => {
@@ -298,11 +298,14 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     for (const message of this.#early.splice(0)) this.emit('message', message);
   }
 
-  /** Whether the broker sends a message again that it has sent on this connection: with a clean session it is no other one. */
+  /**
+   * Whether the broker sends a message again that it has sent on this connection: with a clean session it is no other one.
+   * At QoS 0 no message has a packet id. This is for a broker that sends at a higher QoS than it was asked to.
+   */
   #isRedelivery({ messageId, dup }: IPublishPacket): boolean {
     if (messageId === undefined) return false;
-    const isTaken = this.#takenIds[messageId] === 1;
-    this.#takenIds[messageId] = 1;
+    const isTaken = this.#takenIds.has(messageId);
+    this.#takenIds.add(messageId);
     return dup && isTaken;
   }
 

@@ -358,12 +358,12 @@ interface RequestPayload {
   readonly problem: string | null;
 }
 
-/** Reads a request; one without a payload asks for nothing in particular. */
+/** Reads a request. */
 export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>): RequestPayload {
   const refused = (problem: string) => ({ parts: {}, transaction: null, problem });
   const payloadWords = payloadProblem(message);
   if (payloadWords !== null) return refused(payloadWords);
-  const text = message.payload.trim() || '{}';
+  const text = message.payload;
   let content: unknown;
   try {
     content = JSON.parse(text);

@@ -30,14 +30,11 @@ import { ValveQueue } from './valveQueue.ts';
 
 /*
  * How a command travels: each message of the connection comes to `#handle`, which finds out whether its topic is that of a
- * command or of a request, and refuses what is retained, old, too long or no text before anybody reads it. What a command
+ * command or of a request, leaves out what is empty, and refuses what is retained, old, too long or no text before anybody reads it. What a command
  * asks for, the row of its entity says (`parseCommand`): data, a call of the cloud. A call that moves a valve goes to
  * the valve queue, any other one to the updates; a request (`bridge/request/…`) names its call itself and comes to the
  * same two. Each message ends in one outcome, which this router emits.
  */
-
-/** More are not remembered, so that nobody fills the memory with them. */
-const maxRetainedTopics = 10_000;
 
 /** Closed incidents that are read at a time. */
 const maxIncidentReads = 4;
@@ -50,8 +47,6 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
   readonly #valveQueue: ValveQueue;
   readonly #updates: Updates;
   readonly #requests: Requests;
-  /** Topics of commands at which the broker keeps one that was refused. An empty request does no harm. */
-  readonly #retainedTopics = new Set<string>();
   #incidentReads = 0;
 
   constructor(parts: Omit<CommandParts, 'events' | 'signal'>) {
@@ -61,10 +56,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     this.#valveQueue = new ValveQueue(this.#parts, this.#outcomes);
     this.#updates = new Updates(this.#parts, this.#outcomes);
     this.#requests = new Requests(this.#parts, this.#outcomes, this.#valveQueue, this.#updates);
-    parts.connection
-      // The broker sends again what it keeps, and may have lost it.
-      .on('connected', () => this.#retainedTopics.clear())
-      .on('message', (message) => this.#handle(message));
+    parts.connection.on('message', (message) => this.#handle(message));
   }
 
   /** How many commands to valves ended in each way so far. */
@@ -77,17 +69,18 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     this.#stopping.abort(new GivenUp(reasons.unanswered, false));
   }
 
-  /** Takes a message, which may be a command, a request, or neither; the outcome of one is emitted in any case. */
+  /** Takes a message, which may be a command, a request, or neither; the outcome of each that is not empty is emitted. */
   #handle(message: BrokerMessage): void {
     const { topics } = this.#parts;
-    const { topic, payload, isRetained } = message;
+    const { topic, payload } = message;
     const operation = topics.operationOf(topic);
     const target = operation === null ? this.#targetOf(topic) : null;
     if (operation === null && target === null) return;
-    // An empty message deletes a retained one. Without MQTT 5 it comes without the retain flag.
-    if (payload === '' && (isRetained || this.#retainedTopics.delete(topic))) return;
-    const isKept = isRetained && target !== null && this.#retainedTopics.size < maxRetainedTopics;
-    if (isKept) this.#retainedTopics.add(topic);
+    // It deletes a retained message. Without MQTT 5 it comes without the retain flag, like any other message.
+    if (payload === '') {
+      this.#parts.log.debug({ topic }, `Ignored an empty message at ${topic}: it is no command`);
+      return;
+    }
     const problem = messageProblem(message, this.#parts);
     if (operation !== null) this.#requests.handle(message, operation, problem);
     else if (problem) this.#refuse(topic, problem.reason);

@@ -302,7 +302,5 @@ function fieldsCall(view: DeviceView, operation: FieldOperation, body: object): 
 }
 
 function quote(payload: string): string {
-  return payload === ''
-    ? 'an empty message'
-    : JSON.stringify(payload.length > 60 ? `${payload.slice(0, 60)}…` : payload);
+  return JSON.stringify(payload.length > 60 ? `${payload.slice(0, 60)}…` : payload);
 }

@@ -115,7 +115,7 @@ describe.skipIf(!mosquittoAvailable())('with the access control that docs/securi
     for (const [topic, payload] of [
       [valve, 'OPEN'],
       ['sonic2mqtt/bridge/request/command_valve', '{}'],
-      ['sonic2mqtt/bridge/refresh', ''],
+      ['sonic2mqtt/bridge/refresh', 'PRESS'],
       ['sonic2mqtt/bridge/state', 'offline'],
       [valve.replace(/\/valve\/set$/, ''), '{"valve":"open"}'],
       ['homeassistant/device/sonic2mqtt_bridge/config', ''],

@@ -28,7 +28,7 @@ async function openByHand(): Promise<void> {
   await mqtt.settle();
   await bridge.untilJson(`sonic/${sonic}`, ({ valve: shown }) => shown !== 'opening' && shown !== 'closing');
   cloud.world.setValve(sonic, 'open');
-  await bridge.command('bridge/refresh', '');
+  await bridge.command('bridge/refresh', 'PRESS');
   await bridge.untilJson(`sonic/${sonic}`, (record) => record.valve === 'open');
   sinceLast();
 }
@@ -95,7 +95,7 @@ describe('a valve command', () => {
     // Each has the time since it was published; the ages of both are counted from the last ping to the broker.
     expect(performance.now() - startMs).toBeLessThan(3_500);
     cloud.setFaults([]);
-    await bridge.command('bridge/refresh', '');
+    await bridge.command('bridge/refresh', 'PRESS');
     expect(bridge.outcomes(valve).at(-1)?.reason).toMatch(/This one was not sent/);
     expect(sinceLast()).toEqual({ statuses: ['error', 'error', 'ok'], actions: ['close'] });
   });
@@ -135,11 +135,11 @@ describe('a valve command', () => {
 describe('the position of a valve', () => {
   it('stays during a pressure test, and is unknown for a faulty valve', async () => {
     cloud.world.setValve(sonic, 'pressure_test');
-    await bridge.command('bridge/refresh', '');
+    await bridge.command('bridge/refresh', 'PRESS');
     await bridge.untilJson(`sonic/${sonic}/homeassistant`, (states) => states.pressure_test_running === 'ON');
     expect(bridge.json(`sonic/${sonic}`)).toMatchObject({ valve: 'open', valve_state: 'pressure_test' });
     cloud.world.setValve(sonic, 'faulty');
-    await bridge.command('bridge/refresh', '');
+    await bridge.command('bridge/refresh', 'PRESS');
     await bridge.untilJson(`sonic/${sonic}/homeassistant`, (states) => states.valve_problem === 'ON');
     expect(bridge.json(`sonic/${sonic}`).valve).toBeNull();
     expect(sinceLast().actions).toEqual([]);
@@ -174,7 +174,7 @@ describe('a command', () => {
     await bridge.untilShown();
     // To delete it from the broker is no command.
     for (const path of topics) await mqtt.publish(`sonic2mqtt/${path}`, '', { retain: true });
-    await bridge.command('bridge/refresh', '');
+    await bridge.command('bridge/refresh', 'PRESS');
     expect(new Set(refusals().map(({ status }) => status))).toEqual(new Set(['refused']));
     expect(refusals()).toHaveLength(2 * topics.length);
     expect(sinceLast().actions).toEqual([]);

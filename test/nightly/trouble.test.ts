@@ -234,9 +234,9 @@ describe('a wrong password', () => {
     bridge.start({ cloud: { password: undefined, password_file: file } });
     await untilStatus(bridge, 'auth_failed');
     expect(health(bridge).reason).toMatch(/password/);
-    await bridge.mqtt.publish('sonic2mqtt/bridge/refresh', '');
+    await bridge.mqtt.publish('sonic2mqtt/bridge/refresh', 'PRESS');
     await waitFor(() => bridge.cloud.requests.count('sign_in') >= 2, { what: 'a second attempt' });
-    for (let times = 0; times < 5; times++) await bridge.mqtt.publish('sonic2mqtt/bridge/refresh', '');
+    for (let times = 0; times < 5; times++) await bridge.mqtt.publish('sonic2mqtt/bridge/refresh', 'PRESS');
     await waitFor(() => bridge.events('command').length === 6, { what: 'all refreshes' });
     expect(bridge.cloud.requests.count('sign_in')).toBeLessThanOrEqual(3);
     expect(bridge.program.isRunning).toBe(true);

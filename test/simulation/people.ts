@@ -121,7 +121,7 @@ const pressureTest: Habit = ({ world, random }) => {
   return command(`sonic/${id}/pressure_test/start`, 'PRESS', [wish]);
 };
 
-const refresh: Habit = () => command('bridge/refresh', '', []);
+const refresh: Habit = () => command('bridge/refresh', 'PRESS', []);
 
 const reading: Habit = ({ world, random, count }) => {
   const id = sonicOf(world, random);

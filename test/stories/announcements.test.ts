@@ -60,7 +60,7 @@ describe('an incident', () => {
     home.disk.hold(() => true);
     const open = async (type: 'high_humidity' | 'low_temperature') => {
       const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
-      home.broker.publish('sonic2mqtt/bridge/refresh', '', false);
+      home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
       await home.until(() => home.text(`incident/${id}`) !== undefined, 'the incident');
       return id;
     };

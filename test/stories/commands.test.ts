@@ -76,7 +76,7 @@ describe('while the cloud is away, a command of any kind fails once, in time, an
       expect(new Set(sent.map(({ target, body }) => target + body)).size).toBe(sent.length);
     const from = home.time.now;
     home.strike = () => null;
-    home.broker.publish('sonic2mqtt/bridge/refresh', '', false);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
     await home.pass(30 * minuteMs);
     expect(home.text('bridge/cloud')).toBe('online');
     expect(changes(home, from)).toEqual([]);
@@ -96,7 +96,7 @@ describe('while nobody is signed in, a command of any kind', () => {
     }
     const from = home.time.now;
     home.simulator.setPassword('demo');
-    home.broker.publish('sonic2mqtt/bridge/refresh', '', false);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
     await home.pass(60 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
     expect(changes(home, from)).toEqual([]);
@@ -123,7 +123,7 @@ describe('while nobody is signed in, a command of any kind', () => {
     for (const told of await commandAll(home)) expect(told).toMatchObject({ status: 'error' });
     const from = home.time.now;
     home.strike = () => null;
-    home.broker.publish('sonic2mqtt/bridge/refresh', '', false);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
     await home.pass(30 * minuteMs);
     expect(changes(home, from)).toEqual([]);
     expect(truth(home)).toBe(before);

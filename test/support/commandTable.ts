@@ -67,7 +67,7 @@ export function changingCommands({ cloud: { world } }: Pick<TestBridge, 'cloud'>
   return [
     at(`sonic/${sonic}/valve/set`, 'CLOSE'),
     at(`sonic/${sonic}/name/set`, 'Attic'),
-    at(`sonic/${tested}/pressure_test/start`, ''),
+    at(`sonic/${tested}/pressure_test/start`, 'PRESS'),
     at(`signal/${signal}/name/set`, 'Hub of the attic'),
     at(`signal/${signal}/incidents/action`, 'resolve'),
     at(`incident/${incident}/action`, 'snooze'),

@@ -94,7 +94,6 @@ describe('an action on one incident', () => {
   });
 
   it('is refused if the incident does not offer it, or nothing at all', () => {
-    expect(one('', 'dismiss')).toBe('must be one of dismiss. Got an empty message');
     expect(one('x'.repeat(100), 'dismiss')).toBe(`must be one of dismiss. Got "${'x'.repeat(60)}…"`);
     expect(one('dismiss')).toBe('the incident offers no action');
   });
