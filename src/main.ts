@@ -70,6 +70,8 @@ function statusAfter(error: NodeJS.ErrnoException): number {
 }
 
 process.stdout.on('error', (error) => process.exit(statusAfter(error)));
+// A complaint that nobody can read ends nothing.
+process.stderr.on('error', () => undefined);
 
 try {
   const status = await main();

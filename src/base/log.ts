@@ -1,5 +1,6 @@
-import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import { LogOutput } from './logOutput.ts';
 import { sanitize } from './sanitize.ts';
 import type { Secrets } from './secrets.ts';
 import { withSourceNames } from './stackTraces.ts';
@@ -26,16 +27,20 @@ export interface LogOptions {
   readonly output?: DestinationStream;
 }
 
-/** A logger on standard error; lines are written at once, so that the last one before an exit is not lost. */
+/** A logger on standard error, which stops nothing: what cannot be written there is lost in the end, and counted. */
 export function createLog({ level, format, secrets, output }: LogOptions): Log {
-  const sink = output ?? destination({ dest: 2, sync: true });
+  const sink =
+    output ??
+    new LogOutput((lines) => log.warn(`Log lines lost: ${lines}. Standard error could not be written`));
   const pretty = prettyFactory({
     colorize: format === 'pretty' && !output && process.stderr.isTTY === true && !process.env['NO_COLOR'],
     translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
     ignore: ['pid', 'hostname', ...subjectFields].join(),
   });
-  const stream: DestinationStream = {
-    write: (line) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
+  const stream = {
+    write: (line: string) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
+    // The library calls it after a fatal line, behind which the process ends.
+    flushSync: () => (sink instanceof LogOutput ? sink.flushSync() : undefined),
   };
   const streamWrite = (line: string) => {
     const told = line.includes('"stack":') ? withSourceNames(line) : line;
@@ -43,7 +48,8 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   };
   const formatters = { level: (label: string) => ({ level: label }) };
   const timestamp = stdTimeFunctions.isoTime;
-  return pino({ level, base: null, formatters, timestamp, hooks: { streamWrite } }, stream);
+  const log = pino({ level, base: null, formatters, timestamp, hooks: { streamWrite } }, stream);
+  return log;
 }
 
 /** A line of JSON whose texts, once read, still show their control characters as JSON writes them; new lines stay. */
