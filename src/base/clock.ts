@@ -10,7 +10,7 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** To ask for the uptime takes its time: at most so often, in ms. */
+/** To ask for the uptime takes its time: at most so often, in ms, unless the wall clock shows a sleep. */
 const lookEveryMs = 100;
 
 /** A shorter sleep, in ms, is none: two clocks are never read at the same moment. */
@@ -18,19 +18,27 @@ const shortestSleepMs = 1_000;
 
 /**
  * A clock that goes on while the machine sleeps, made of one that does not, as that of Linux, and of its uptime, all in ms:
- * else what was read, sent or asked for before a night's sleep would pass for a second old after it.
+ * else what was read, sent or asked for before a night's sleep would pass for a second old after it. The wall clock costs
+ * next to nothing, and jumps at each sleep: so no moment after one is taken for a moment before it.
  */
-export function countingSleep(awakeMs: () => number, uptimeMs: () => number): () => number {
+export function countingSleep(
+  awakeMs: () => number,
+  uptimeMs: () => number,
+  wallMs: () => number,
+): () => number {
   let sleptMs = 0;
   let lookedAt = awakeMs();
   let aheadMs = uptimeMs() - lookedAt;
+  let wallAheadMs = wallMs() - lookedAt;
   return () => {
     const now = awakeMs();
-    if (now - lookedAt < lookEveryMs) return now + sleptMs;
+    const hasWallJumped = Math.abs(wallMs() - now - wallAheadMs) >= shortestSleepMs / 2;
+    if (now - lookedAt < lookEveryMs && !hasWallJumped) return now + sleptMs;
     const ahead = uptimeMs() - now;
     // Held up between the two readings, nobody has slept: it is looked at again the next time.
     if (awakeMs() - now >= lookEveryMs) return now + sleptMs;
     lookedAt = now;
+    wallAheadMs = wallMs() - now;
     if (ahead - aheadMs >= shortestSleepMs) sleptMs += ahead - aheadMs;
     aheadMs = ahead;
     return now + sleptMs;
@@ -46,6 +54,7 @@ export const systemClock: Clock = {
   monotonic: countingSleep(
     () => performance.now(),
     () => uptime() * 1_000,
+    () => Date.now(),
   ),
   after(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(delayMs, longestTimerMs));

@@ -48,11 +48,14 @@ describe('a clock on a machine that sleeps', () => {
   let awakeMs: number;
   let sleptMs: number;
   let heldUpMs: number;
+  /** By how much somebody has set the wall clock. */
+  let setMs: number;
   let monotonic: () => number;
   beforeEach(() => {
     awakeMs = 5_000;
     sleptMs = 0;
     heldUpMs = 0;
+    setMs = 0;
     const bootedMs = 700_000;
     monotonic = countingSleep(
       () => awakeMs,
@@ -60,6 +63,7 @@ describe('a clock on a machine that sleeps', () => {
         awakeMs += heldUpMs;
         return bootedMs + Math.floor((awakeMs + sleptMs) / 10) * 10;
       },
+      () => 1_700_000_000_000 + awakeMs + sleptMs + setMs,
     );
   });
 
@@ -70,6 +74,23 @@ describe('a clock on a machine that sleeps', () => {
       sleptMs += 28_800_000;
       expect(Math.abs(monotonic() - before - night * 86_400_001)).toBeLessThanOrEqual(20);
     }
+  });
+
+  it('has counted a sleep at the very next look, however soon after the last one', () => {
+    const before = monotonic();
+    awakeMs += 5;
+    sleptMs += 30_000;
+    expect(Math.abs(monotonic() - before - 30_005)).toBeLessThanOrEqual(20);
+  });
+
+  it('counts nothing where somebody only sets the wall clock', () => {
+    const before = monotonic();
+    for (const jumpMs of [3_600_000, -7_200_000]) {
+      setMs += jumpMs;
+      awakeMs += 5;
+      monotonic();
+    }
+    expect(monotonic() - before).toBe(10);
   });
 
   it('takes no pause of the program for a sleep, and misses no sleep for it', () => {
