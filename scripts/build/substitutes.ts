@@ -13,13 +13,12 @@ function insteadOf(name: string, code: string): Plugin {
 /** What takes the place of packages of which the bridge uses a part. */
 export const substitutes: readonly Plugin[] = [
   // Its index also loads fetch, WebSockets and caches, which cost every start 60 ms and the process 6 MB. It also gives
-  // every dispatcher its methods, of which we need one and a proxy another.
+  // every dispatcher its methods, of which a proxy needs one.
   insteadOf(
     'undici',
     `import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
      import connect from 'undici/lib/api/api-connect.js';
-     import request from 'undici/lib/api/api-request.js';
-     Object.assign(Dispatcher.prototype, { connect, request });
+     Object.assign(Dispatcher.prototype, { connect });
      export { default as Pool } from 'undici/lib/dispatcher/pool.js';
      export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
      export { default as buildConnector } from 'undici/lib/core/connect.js';`,

@@ -1,10 +1,9 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import { version } from '../base/version.ts';
 import { Connections } from './connections.ts';
-import { GivenUp, orAborted } from './deadline.ts';
+import { GivenUp } from './deadline.ts';
 import { describeFailure, NetworkError, nameOf, type Way } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -34,13 +33,6 @@ const maxBodyBytes = 16 * 1024 * 1024;
 const maxGlanceBytes = 64 * 1024;
 const maxGlanceMs = 500;
 
-const unpackers = new Map([
-  ['gzip', gunzipSync],
-  ['x-gzip', gunzipSync],
-  ['deflate', inflateSync],
-  ['br', brotliDecompressSync],
-]);
-
 /** Sends requests over kept-alive connections that all reads share, and over a new one for each change. */
 export class Http {
   readonly #options: HttpOptions;
@@ -57,19 +49,27 @@ export class Http {
   }
 
   /**
-   * Sends the request and reads the answer; rejects with a `NetworkError` where there is none. A change that is given up
-   * is not delivered any more, unless it has been already: its connection is reset before anything else.
+   * Sends the request and reads the answer; rejects with a `NetworkError` where there is none. `gate` is called when the
+   * connection is open and the first byte is about to be written: if the signal is aborted after it, nothing is written. A
+   * change that is given up later is not delivered any more, unless it has been already: its connection is reset before
+   * anything else.
    */
-  async send(request: HttpRequest, token: string | null, signal: AbortSignal): Promise<HttpResponse> {
+  async send(
+    request: HttpRequest,
+    token: string | null,
+    signal: AbortSignal,
+    gate: () => void = () => {},
+  ): Promise<HttpResponse> {
     const { dispatcher } = this.#options;
-    if (dispatcher) return this.#exchange(dispatcher, request, token, signal);
-    if (!request.isChange) return this.#exchange(this.#shared.dispatcher, request, token, signal);
+    const exchange = (way: Dispatcher) => this.#exchange(way, request, token, signal, gate);
+    if (dispatcher) return exchange(dispatcher);
+    if (!request.isChange) return exchange(this.#shared.dispatcher);
     const own = this.#connect(1);
     const reset = () => own.reset();
     this.#ofChanges.add(own);
     signal.addEventListener('abort', reset);
     try {
-      return await this.#exchange(own.dispatcher, request, token, signal);
+      return await exchange(own.dispatcher);
     } finally {
       signal.removeEventListener('abort', reset);
       this.#ofChanges.delete(own);
@@ -91,49 +91,49 @@ export class Http {
     request: HttpRequest,
     token: string | null,
     signal: AbortSignal,
+    gate: () => void,
   ): Promise<HttpResponse> {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
-    let isSent = false;
-    const onSend = () => {
-      isSent = true;
-    };
-    const failure = (error: unknown, where: string) => {
+    const answer = new Answer(request.wantsBody, clock, gate);
+    const failure = (where: string) => {
+      const { error, isSent } = answer;
       if (error instanceof NetworkError) return error;
       if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent);
       const after = describeDuration(clock.monotonic() - startedAt);
       const words = error.timedOut ? `timeout: ${nameOf(this.#way)} ${where} after ${after}` : error.message;
       return new NetworkError(words, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
     };
-
-    let response: Dispatcher.ResponseData;
-    try {
-      signal.throwIfAborted();
-      // While it waits for a connection, undici does not listen to the signal.
-      response = await orAborted(
-        tellingWhenSent(dispatcher, onSend).request({
+    const giveUp = () => answer.giveUp(signal.reason);
+    if (signal.aborted) giveUp();
+    else {
+      signal.addEventListener('abort', giveUp);
+      dispatcher.dispatch(
+        {
           origin: this.#way.url.origin,
           method: request.method,
           path: this.#pathPrefix + request.path,
           headers: headersOf(request, token),
           body: request.body,
-          signal,
-        }),
-        signal,
+        },
+        answer,
       );
-    } catch (error) {
-      throw failure(error, isSent ? 'without an answer' : 'while connecting');
     }
-    const { statusCode: status, headers } = response;
+    await answer.ended;
+    signal.removeEventListener('abort', giveUp);
+    const { status, headers, error, body } = answer;
+    if (status === null) throw failure(answer.isSent ? 'without an answer' : 'while connecting');
     const header = (name: string) => {
       const value = headers[name];
       return (Array.isArray(value) ? value[0] : value) ?? null;
     };
-    const maxBytes = request.wantsBody && status < 300 ? maxBodyBytes : maxGlanceBytes;
-    const { bytes, error } = await readBody(response.body, maxBytes, clock);
-    if (error !== null)
-      return { status, header, body: bytes, bodyProblem: failure(error, 'within the answer') };
-    return { status, header, ...unpack(bytes, header('content-encoding'), maxBytes) };
+    if (error !== null) return { status, header, body, bodyProblem: failure('within the answer') };
+    const coding = header('content-encoding')?.trim().toLowerCase() ?? 'identity';
+    // Nobody has asked for another.
+    if (coding === '' || coding === 'identity') return { status, header, body, bodyProblem: null };
+    const words = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
+    const bodyProblem = new NetworkError(words, { kind: 'unreadable', mayHaveActed: true });
+    return { status, header, body: Buffer.alloc(0), bodyProblem };
   }
 
   #connect(count: number): Connections {
@@ -141,18 +141,6 @@ export class Http {
     const { url, proxy } = this.#way;
     return new Connections({ origin: url.origin, count, connectTimeoutMs, proxy });
   }
-}
-
-/** The dispatcher, telling when a connection is there and the request is about to be written to it. */
-function tellingWhenSent(dispatcher: Dispatcher, onSend: () => void): Dispatcher {
-  return dispatcher.compose((dispatch) => (options, handler) => {
-    const onRequestStart = handler.onRequestStart?.bind(handler);
-    handler.onRequestStart = (controller, context) => {
-      onSend();
-      onRequestStart?.(controller, context);
-    };
-    return dispatch(options, handler);
-  });
 }
 
 function headersOf(request: HttpRequest, token: string | null): Record<string, string> {
@@ -165,45 +153,94 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
   };
 }
 
-/** What comes of the body, and what ended it before its end; a body that is only worth a glance is not waited for. */
-async function readBody(body: Dispatcher.ResponseData['body'], maxBytes: number, clock: Clock) {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let error: unknown = null;
-  const cancelGlance =
-    maxBytes === maxGlanceBytes
-      ? clock.after(maxGlanceMs, () => body.destroy(cut('it did not end in time')))
-      : () => {};
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > maxBytes) throw cut(`it is larger than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (cause) {
-    error = cause;
-  } finally {
-    cancelGlance();
+/**
+ * Takes in one answer, and what ended it before its end. It is what undici calls a handler: its own function for whole
+ * requests costs as much as all the rest, and has no place for the gate.
+ */
+class Answer implements Dispatcher.DispatchHandler {
+  /** Whether the request has passed the gate. */
+  isSent = false;
+  /** Null until the head has come. */
+  status: number | null = null;
+  headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  error: unknown = null;
+  readonly #wantsBody: boolean;
+  readonly #clock: Clock;
+  readonly #gate: () => void;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #maxBytes = maxBodyBytes;
+  #controller: Dispatcher.DispatchController | null = null;
+  #cancelGlance = () => {};
+  #end = () => {};
+  /** Resolves once it is there, or comes no more. */
+  readonly ended = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor(wantsBody: boolean, clock: Clock, gate: () => void) {
+    this.#wantsBody = wantsBody;
+    this.#clock = clock;
+    this.#gate = gate;
   }
-  const [first] = chunks;
-  return { bytes: chunks.length === 1 && first ? first : Buffer.concat(chunks), error };
+
+  /** What has come of the body. */
+  get body(): Buffer {
+    const [first] = this.#chunks;
+    return this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
+  }
+
+  /** Waits no longer. While there is no connection yet, undici is told only when there is one. */
+  giveUp(reason: unknown): void {
+    if (this.error !== null) return;
+    this.#fail(reason);
+    this.#controller?.abort(reason as Error);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.error === null) this.#gate();
+    // Nothing is written after this.
+    if (this.error !== null) controller.abort(this.error as Error);
+    else this.isSent = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200 || this.error !== null) return;
+    this.status = status;
+    this.headers = headers;
+    if (this.#wantsBody && status < 300) return;
+    this.#maxBytes = maxGlanceBytes;
+    this.#cancelGlance = this.#clock.after(maxGlanceMs, () => this.giveUp(cut('it did not end in time')));
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.error !== null) return;
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBytes) this.giveUp(cut(`it is larger than ${this.#maxBytes} bytes`));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#cancelGlance();
+    this.#end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.error === null) this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    this.error = error;
+    this.#cancelGlance();
+    this.#end();
+  }
 }
 
 function cut(why: string): NetworkError {
   return new NetworkError(`the answer was cut off: ${why}`, { kind: 'unreadable', mayHaveActed: true });
-}
-
-/** The body's bytes; some proxies pack it although nobody asked for that. */
-function unpack(body: Buffer, encoding: string | null, maxOutputLength: number) {
-  const coding = encoding?.trim().toLowerCase() ?? '';
-  if (coding === '' || coding === 'identity') return { body, bodyProblem: null };
-  try {
-    const unpacker = unpackers.get(coding);
-    if (!unpacker) throw new Error('an unknown encoding');
-    return { body: unpacker(body, { maxOutputLength }), bodyProblem: null };
-  } catch (cause) {
-    const words = `the answer cannot be decompressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
-    const problem = new NetworkError(words, { kind: 'unreadable', mayHaveActed: true, cause });
-    return { body: Buffer.alloc(0), bodyProblem: problem };
-  }
 }
