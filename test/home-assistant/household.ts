@@ -27,7 +27,7 @@ export interface Household {
 
 /** Starts a household, whose names are those of the demo. */
 export async function startHousehold(): Promise<Household> {
-  const broker = await startMosquitto();
+  const broker = await startMosquitto({ persistence: true });
   const watcher = await watchTopics(broker.url, '#');
   const cloud = new Simulator({ seed: 7, quiet: true, pressureTestMs: 3_000 });
   await cloud.start();

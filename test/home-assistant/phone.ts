@@ -10,7 +10,15 @@ const pushed = z.object({
   message: z.string(),
   data: z.object({
     tag: z.string(),
-    actions: z.array(z.object({ action: z.string(), title: z.string() })).optional(),
+    actions: z
+      .array(
+        z.object({
+          action: z.string(),
+          title: z.string(),
+          authenticationRequired: z.boolean().optional(),
+        }),
+      )
+      .optional(),
   }),
 });
 export type PhoneMessage = z.infer<typeof pushed>;

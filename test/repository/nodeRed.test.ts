@@ -34,8 +34,8 @@ function variableOf(node: FlowNode, variable: string): string {
   return String(found?.value ?? '').replace(/\$\{(\w+)\}/g, (_, name) => variableOf(node, name));
 }
 
-/** What a function node gives for a message, where it knows these things already. */
-function outputOf(name: string, msg: object, known: Record<string, unknown> = {}) {
+/** What a function node sends for messages that come one after the other, output by output, and after its timers. */
+function sentBy(name: string, messages: readonly object[], known: Record<string, unknown> = {}) {
   const node = ofType('function').find((each) => each.name === name);
   if (node === undefined) throw new Error(`there is no function ${name}`);
   const store = new Map(Object.entries(known));
@@ -49,9 +49,27 @@ function outputOf(name: string, msg: object, known: Record<string, unknown> = {}
       return variable === 'LEAK_TYPES' ? JSON.parse(value) : value;
     },
   };
-  const surroundings = { msg, env, flow: memory, context: memory, Buffer, setTimeout: () => undefined };
-  const others = { node: { status: () => undefined }, RED: { util: { generateId: () => 'an id' } } };
-  return runInNewContext(`(() => {${node['func']}\n})()`, { ...surroundings, ...others });
+  // biome-ignore lint/suspicious/noExplicitAny: a message has whatever the function puts there
+  const sent: any[][] = [];
+  // biome-ignore lint/suspicious/noExplicitAny: a function sends one message or one for each output
+  const send = (output: any) => {
+    if (output) sent.push([...('length' in output ? output : [output])]);
+  };
+  const timers: { dueMs: number; run: () => void }[] = [];
+  const setTimeout = (run: () => void, dueMs: number) => void timers.push({ run, dueMs });
+  const surroundings = { env, flow: memory, context: memory, Buffer, setTimeout };
+  const others = { node: { status: () => undefined, send }, RED: { util: { generateId: () => 'an id' } } };
+  for (const msg of messages) {
+    // A pause lets the short timers run out.
+    if ('pause' in msg) for (const { run } of timers.splice(0).filter(({ dueMs }) => dueMs < 5_000)) run();
+    else send(runInNewContext(`(() => {${node['func']}\n})()`, { msg, ...surroundings, ...others }));
+  }
+  return sent;
+}
+
+/** What a function node gives for a message on its first output, where it knows these things already. */
+function outputOf(name: string, msg: object, known: Record<string, unknown> = {}) {
+  return sentBy(name, [msg], known)[0]?.[0] ?? null;
 }
 
 describe('the flows for Node-RED', () => {
@@ -146,11 +164,10 @@ describe('the flows for Node-RED', () => {
       const [, variable = ''] = /^\$\{(\w+)\}$/.exec(node['topic']) ?? [];
       const topic = variableOf(node, variable);
       expect(node['qos']).toBe('1');
-      if (variable === 'ANSWERS') expect(topics.isOpenToAnswers(topic)).toBe(true);
+      if (/^(ANSWERS|HANDLED)$/.test(variable)) expect(topics.isOpenToAnswers(topic)).toBe(true);
       else expect(documented).toContain(`\`${topic.replace(/^sonic2mqtt\//, '').replace('+', '{id}')}\``);
-      // What is not retained by the bridge is not taken from the broker's memory either.
-      if (!/^(RECORDS|AVAILABILITY|BRIDGE_STATE|CLOUD_STATE|USAGE)$/.test(variable))
-        expect(node['rh']).toBe(2);
+      // What is not retained is not taken from the broker's memory either.
+      expect(node['rh'], variable).toBe(/^(EVENTS|ANSWERS)$/.test(variable) ? 2 : 0);
     }
     const functions = ofType('function')
       .map(({ func }) => func)
@@ -158,8 +175,13 @@ describe('the flows for Node-RED', () => {
     expect(functions).not.toContain("'sonic2mqtt");
   });
 
-  it('retain nothing, and let nothing wait', () => {
-    for (const node of ofType('mqtt out')) {
+  it('retain nothing but what was handled, and let no command wait', () => {
+    const [memories, others] = [true, false].map((isMemory) =>
+      ofType('mqtt out').filter(({ name }) => (name === 'Remember what was done') === isMemory),
+    );
+    for (const node of memories ?? []) expect(node).toMatchObject({ retain: 'true', qos: '1', topic: '' });
+    expect(others?.length).toBeGreaterThan(0);
+    for (const node of others ?? []) {
       // At 1, Node-RED would send again what got lost with its connection, however long ago.
       expect(node).toMatchObject({ qos: '0', retain: 'false', topic: '' });
       expect(Number(node['expiry'])).toBeGreaterThan(0);
@@ -168,17 +190,20 @@ describe('the flows for Node-RED', () => {
   });
 
   it('do nothing by themselves when Node-RED starts', () => {
-    for (const node of ofType('inject')) expect(node).toMatchObject({ once: false, repeat: '', crontab: '' });
-    // What comes into a widget does not go out of it as if somebody had pressed it.
-    for (const type of ['ui-template', 'ui-switch']) {
-      for (const node of ofType(type)) expect(node['passthru']).toBe(false);
+    for (const node of ofType('inject')) {
+      const isBeat = node.name === 'Every two seconds';
+      expect(node).toMatchObject({ once: false, repeat: isBeat ? '2' : '', crontab: '' });
+      if (isBeat) expect(node['topic']).toBe('beat');
     }
-    for (const node of ofType('ui-template')) expect(node['storeOutMessages']).toBe(false);
-    const starting = ofType('function').filter(({ initialize }) => initialize !== '');
-    const reached = starting
-      .flatMap(({ wires }) => wires.flat())
-      .map((id) => nodes.find((node) => node.id === id)?.type);
-    expect(reached).toEqual(['ui-switch']);
+    expect(sentBy('What is known', [{ topic: 'beat' }])).toMatchObject([[{ payload: { rows: [] } }]]);
+    expect(sentBy('Switch', [{ topic: 'beat' }])).toMatchObject([[{ payload: {} }, null]]);
+    // What comes into a widget does not go out of it as if somebody had pressed it.
+    for (const node of ofType('ui-template')) {
+      expect(node).toMatchObject({ passthru: false, storeOutMessages: false });
+    }
+    expect(ofType('ui-switch')).toEqual([]);
+    const starting = ofType('function').map(({ initialize }) => initialize);
+    expect(starting.filter((initialize) => initialize.includes('send('))).toEqual([]);
     const atStart = ofType('tab')
       .flatMap(({ env }) => env)
       .filter(({ name }) => name === 'ARMED_AT_START');
@@ -187,10 +212,11 @@ describe('the flows for Node-RED', () => {
 });
 
 describe('what the flows send', () => {
-  const knownSonics = { sonics: { 'sonic-1': { id: 'sonic-1' } } };
+  const beat = Date.now();
+  const remembered = { known: { sonics: { 'sonic-1': { id: 'sonic-1' } } }, beats: [beat - 2_000, beat] };
 
   it.each(['OPEN', 'CLOSE'])('by the buttons of the table is a command: %s', (payload) => {
-    const sent = outputOf('Command', { topic: 'sonic-1', payload, retain: true }, { known: knownSonics });
+    const sent = outputOf('Command', { topic: 'sonic-1', payload, beat, retain: true }, remembered);
     expect(Object.keys(sent)).toEqual(['topic', 'payload']);
     const target = topics.parse(sent.topic);
     expect(target).toEqual({ kind: 'sonic', id: 'sonic-1', path: 'valve/set' });
@@ -208,41 +234,118 @@ describe('what the flows send', () => {
     { topic: '+', payload: 'CLOSE' },
     { payload: 'CLOSE' },
   ])('is nothing for anything else: %j', (msg) => {
-    expect(outputOf('Command', msg, { known: knownSonics })).toBeNull();
+    expect(outputOf('Command', { beat, ...msg }, remembered)).toBeNull();
   });
 
-  it('at a leak is one command, whatever else is in the message', () => {
-    const topic = topics.below('sonic', 'sonic-1', 'incident');
-    const incident = { id: 'one', event_type: 'water_presence_detected' };
-    const [sent] = outputOf(
-      'Close at a leak',
-      { topic, payload: incident, retain: false },
-      { isArmed: true },
-    );
-    expect({ ...sent }).toEqual({ topic: topics.below('sonic', 'sonic-1', 'valve/set'), payload: 'CLOSE' });
+  it.each([
+    ['that has waited for its connection', beat - 60_000],
+    ['from a page that has received no beat', undefined],
+    ['from before the clock of Node-RED was set back', beat + 3_600_000],
+  ])('is nothing for a click %s, and the table says so', (_, old) => {
+    const [sent] = sentBy('Command', [{ topic: 'sonic-1', payload: 'OPEN', beat: old }], remembered);
+    expect(sent).toEqual([null, { topic: 'refused', payload: 'sonic-1' }]);
+    const switched = { isArmed: false, beats: remembered.beats };
+    expect(sentBy('Switch', [{ payload: true, beat: old }], switched)).toMatchObject([
+      [{ payload: { isArmed: false, problem: expect.stringContaining('too late') } }, null],
+    ]);
+  });
+
+  it('is nothing for a click whose beat is known but older than ten seconds', () => {
+    const old = beat - 11_000;
     expect(
-      outputOf('Close at a leak', { topic, payload: incident, retain: true }, { isArmed: true }),
+      outputOf('Command', { topic: 'sonic-1', payload: 'OPEN', beat: old }, { ...remembered, beats: [old] }),
     ).toBeNull();
-    // Somebody may have opened it since it was last read.
-    const [again] = outputOf(
-      'Close at a leak',
-      { topic, payload: incident },
-      { isArmed: true, sonics: { 'sonic-1': { valve: 'closed' } } },
-    );
-    expect({ ...again }).toEqual({ ...sent });
-    for (const isArmed of [false, undefined, 'true']) {
-      const [none] = outputOf('Close at a leak', { topic, payload: incident }, { isArmed });
-      expect(none).toBeNull();
-    }
+  });
+
+  const closing = { topic: topics.below('sonic', 'sonic-1', 'valve/set'), payload: 'CLOSE' };
+  const handledTopic = 'node-red/sonic2mqtt/leaks_handled';
+  const say = (topic: string, payload: unknown) => ({ topic: `sonic2mqtt/${topic}`, payload });
+  const online = [
+    { status: { fill: 'green' } },
+    say('bridge/state', 'online'),
+    say('bridge/cloud', 'online'),
+    say('property/property-1', { name: 'Flat 12' }),
+    say('sonic/sonic-1', {
+      name: 'Kitchen',
+      valve: 'open',
+      signal_id: 'signal-1',
+      property_id: 'property-1',
+    }),
+    say('sonic/sonic-1/availability', 'online'),
+  ];
+  const leak = (id: string | null, type = 'water_presence_detected', count: number | null = id ? 1 : 0) => ({
+    open_count: count,
+    open: { water_presence_detected: null, [type]: id && { id } },
+  });
+  const pause = { pause: true };
+  const closed = [
+    say('bridge/event', { event: 'command', topic: closing.topic, status: 'ok' }),
+    say('sonic/sonic-1', {
+      name: 'Kitchen',
+      valve: 'closed',
+      signal_id: 'signal-1',
+      property_id: 'property-1',
+    }),
+  ];
+  const opened = online[4] ?? {};
+  /** The commands that the flow sends for these messages. */
+  const commandsAt = (messages: readonly object[], known: Record<string, unknown> = { isArmed: true }) =>
+    sentBy('Close at a leak', messages, known).flatMap(([command]) => (command ? [command] : []));
+  const at = (place: string, document: unknown) => say(`${place}/incidents`, document);
+  const open = at('sonic/sonic-1', leak('one'));
+
+  it('at an open leak is one command, once all that is retained has come', () => {
+    expect(commandsAt([...online, open])).toEqual([]);
+    expect(commandsAt([...online, open, pause])).toEqual([closing]);
+    expect(commandsAt([open, ...online, pause])).toEqual([]);
+    expect(commandsAt([...online, pause, open, open, ...closed, opened, open])).toEqual([closing]);
+  });
+
+  it('at a leak that names only a hub is a command to the valves of the hub', () => {
+    expect(commandsAt([...online, at('signal/signal-1', leak('one')), pause])).toEqual([closing]);
+    expect(commandsAt([...online, at('signal/signal-2', leak('one')), pause])).toEqual([]);
+  });
+
+  it('at a leak that is open again under its ID is another command', () => {
+    const ended = at('sonic/sonic-1', leak(null));
+    expect(commandsAt([...online, pause, open, ...closed, opened, ended, open])).toEqual([closing, closing]);
+    // What is not known has not ended.
+    const unknown = at('sonic/sonic-1', leak(null, 'water_presence_detected', null));
+    expect(commandsAt([...online, pause, open, ...closed, opened, unknown, open])).toEqual([closing]);
+  });
+
+  it('at a leak that was handled before a restart is nothing, and another leak is a command', () => {
+    const sent = sentBy('Close at a leak', [...online, pause, open, ...closed], { isArmed: true });
+    const handled = sent.flatMap(([, , memory]) => (memory ? [memory] : [])).at(-1);
+    expect(handled?.topic).toBe(handledTopic);
+    const restarted = [
+      ...online,
+      { topic: handledTopic, payload: JSON.parse(handled?.payload) },
+      open,
+      pause,
+    ];
+    expect(commandsAt(restarted)).toEqual([]);
+    expect(commandsAt([...restarted, at('sonic/sonic-1', leak('two'))])).toEqual([closing]);
+  });
+
+  it.each(['bridge/state', 'bridge/cloud', 'sonic/sonic-1/availability'])(
+    'at a leak waits while %s is offline',
+    (topic) => {
+      const away = [...online, say(topic, 'offline'), open, pause];
+      expect(commandsAt(away)).toEqual([]);
+      expect(commandsAt([...away, say(topic, 'online'), pause])).toEqual([closing]);
+    },
+  );
+
+  it.each([false, undefined, 'true'])('at a leak is nothing while the switch is %j', (isArmed) => {
+    expect(commandsAt([...online, open, pause], { isArmed })).toEqual([]);
   });
 
   it('at anything but a leak is nothing: a long shower closes no valve', () => {
-    const topic = topics.below('sonic', 'sonic-1', 'incident');
-    const closing = incidentTypes.filter((type) => {
-      const payload = { id: type, event_type: type };
-      return outputOf('Close at a leak', { topic, payload }, { isArmed: true })?.[0];
-    });
-    expect(closing).toEqual(['water_presence_detected']);
+    const closingTypes = incidentTypes.filter(
+      (type) => commandsAt([...online, at('sonic/sonic-1', leak(type, type)), pause]).length > 0,
+    );
+    expect(closingTypes).toEqual(['water_presence_detected']);
   });
 
   it('as requests is what the bridge takes, and changes nothing by itself', () => {
