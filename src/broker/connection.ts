@@ -87,6 +87,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.isConnected ? null : this.#trouble;
   }
 
+  /** Whether the broker sends what it has stored without the retain flag, so that an old command looks like a new one. */
+  get areStoredUnmarked(): boolean {
+    return this.#session?.areStoredUnmarked ?? false;
+  }
+
   /** How many messages were published so far. */
   get published(): number {
     return this.#published;

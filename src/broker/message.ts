@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IPublishPacket } from 'mqtt';
+import type { Doubt } from './storedMessages.ts';
 
 /** A message as the broker has brought it. */
 export interface BrokerMessage {
@@ -9,6 +10,8 @@ export interface BrokerMessage {
   readonly sentAfter: number;
   /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
   readonly isRetained: boolean;
+  /** Why it may be a stored message although it has no retain flag; null if it is new, or has the flag. */
+  readonly doubt: Doubt | null;
   /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
   readonly isText: boolean;
   /** Where its sender wants an answer, and what is to go with that (MQTT 5). */
@@ -29,13 +32,16 @@ export function messageOf(
   payload: Buffer,
   packet: IPublishPacket,
   sentAfter: number,
+  doubt: Doubt | null,
 ): BrokerMessage {
   const { responseTopic, correlationData } = packet.properties ?? {};
+  const isRetained = packet.retain === true;
   return {
     topic,
     payload: payload.toString('utf8'),
     sentAfter,
-    isRetained: packet.retain === true,
+    isRetained,
+    doubt: isRetained ? null : doubt,
     isText: isUtf8(payload),
     ...(responseTopic !== undefined && { responseTopic }),
     ...(correlationData !== undefined && { correlationData }),

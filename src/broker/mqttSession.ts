@@ -16,6 +16,7 @@ import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } fro
 import { NotConnectedError } from './notConnectedError.ts';
 import { Pings } from './pings.ts';
 import { PublishQueue } from './publishQueue.ts';
+import { StoredMessages } from './storedMessages.ts';
 import { matchesAny } from './topicFilter.ts';
 
 /** How a connection ended, or why there was none. */
@@ -73,6 +74,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #pings: Pings;
+  readonly #stored: StoredMessages;
   #hasAnswered = false;
   #isVersionRefused = false;
   #unexplained: 'unanswered' | 'later' | null = null;
@@ -108,6 +110,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#signal = signal;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
     const { subscriptions, will } = options;
+    this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([], {}, [topic]), clock);
     this.#isSubscribed = matchesAny([...subscriptions, ...(will ? [will.topic] : [])]);
     // The client's own limit ends with any answer, even a torn one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => this.#giveUp(silentMessage));
@@ -117,7 +120,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     client.on('connect', (connack) => this.#onConnack(connack));
     client.on('message', (topic, payload, packet) => {
       if (this.#isRedelivery(packet)) return;
-      this.#onMessage(messageOf(topic, payload, packet, this.#pings.sentAfter));
+      const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.#stored.doubt);
+      this.#stored.received(message);
+      this.#onMessage(message);
     });
     client.on('disconnect', (packet) => this.#giveUp(describeDisconnect(packet, options.clientId)));
     client.on('error', (error) => this.#onError(error));
@@ -136,19 +141,25 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#largestPacket;
   }
 
+  /** Whether the broker sends what it has stored without the retain flag, so that an old command looks like a new one. */
+  get areStoredUnmarked(): boolean {
+    return this.#stored.areUnmarked;
+  }
+
   /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
-  publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
-    if (!this.#queue) return Promise.reject(new NotConnectedError());
+  async publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
+    if (!this.#queue) throw new NotConnectedError();
     const { retain, correlationData } = options;
     const limit = this.#largestPacket;
     // Few brokers have one, and to measure a long message takes almost as long as to send it.
     const isLimited = limit !== Number.POSITIVE_INFINITY;
     const bytes = isLimited ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData) : 0;
     if (bytes > limit) {
-      return Promise.reject(new Error(`${topic} has ${bytes} bytes. The broker accepts at most ${limit}`));
+      throw new Error(`${topic} has ${bytes} bytes. The broker accepts at most ${limit}`);
     }
     const properties = correlationData && this.version === 5 ? { properties: { correlationData } } : {};
-    return this.#queue.publish(topic, payload, { qos: 1, retain, ...properties });
+    await this.#queue.publish(topic, payload, { qos: 1, retain, ...properties });
+    if (retain) this.#stored.stored(topic);
   }
 
   /**
@@ -180,13 +191,16 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
         else resolve();
       };
       this.#client.once('close', onClose);
+      this.#stored.subscribed();
       this.#client.subscribe(map, (error, _subscriptions, packet) => {
         const codes = codesOf(packet);
         const refused = refusedFilters(all, codes);
         const isTaken =
           !error || (refused.length > 0 && refused.every((filter) => optional.includes(filter)));
-        if (isTaken) settle();
-        else {
+        if (isTaken) {
+          this.#stored.subscribed();
+          settle();
+        } else {
           const words = describeRefusedFilters(all, codes, error);
           settle(new Error(`the broker rejects a subscription: ${words}`));
         }

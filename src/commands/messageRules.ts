@@ -26,6 +26,7 @@ const tooOld =
 /** Why a message is no command and no request, whatever it says; null for one that may be read. */
 export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {
   if (message.isRetained) return { code: 'invalid_request', reason: reasons.retained };
+  if (message.doubt) return { code: 'invalid_request', reason: reasons[message.doubt] };
   if (limits.signal.aborted) return { code: 'cloud_unavailable', reason: reasons.stopping };
   if (timeLeftMs(message.sentAfter, limits) === null) return { code: 'timeout', reason: tooOld };
   const words = payloadProblem(message);

@@ -70,6 +70,9 @@ export interface CommandParts extends CommandTimes {
 export const reasons = {
   retained:
     'the command was sent with the retain flag. Send it without retain, and clear the stored one (mosquitto_pub -r -n -t TOPIC)',
+  unproven: 'the command may be an old one that the MQTT broker has stored. Send it again in 10 seconds',
+  unmarked:
+    'the command may be an old one, because the MQTT broker sends stored messages without the retain flag. Use another broker, for example Mosquitto',
   stopping: 'sonic2mqtt is stopping. The command was not sent',
   unanswered: 'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
 } as const;

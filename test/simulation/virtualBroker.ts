@@ -165,7 +165,8 @@ class VirtualClient extends EventEmitter implements Peer {
   subscribe(map: Record<string, { readonly rap?: boolean }>, done: Done): void {
     this.#answer(done, () => {
       if (this.#broker.fault === 'subscriptions-refused') return new Error('Unspecified error');
-      const filters = Object.keys(map).filter((filter) => !this.#filters.has(filter));
+      // A subscription that is there already is made anew, and what is retained comes again.
+      const filters = Object.keys(map);
       for (const [filter, { rap }] of Object.entries(map)) this.#filters.set(filter, rap === true);
       // What is retained comes after the answer, in no order to rely on.
       this.#broker.after(1, () => this.#showRetained(filters));

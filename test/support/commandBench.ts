@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { onTestFinished } from 'vitest';
 import type { Connection, ConnectionEvents } from '../../src/broker/connection.ts';
+import type { Doubt } from '../../src/broker/storedMessages.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
 import type { Outcome } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
@@ -26,6 +27,7 @@ export const everything: Readonly<Record<Control, boolean>> = {
 interface Circumstances {
   readonly isRetained?: boolean;
   readonly isText?: boolean;
+  readonly doubt?: Doubt | null;
   /** How long it may have been under way. */
   readonly ageMs?: number;
 }
@@ -99,9 +101,16 @@ export async function startCommands(
   const take = (
     topic: string,
     payload: string,
-    { isRetained = false, isText = true, ageMs = 0 }: Circumstances = {},
+    { isRetained = false, doubt = null, isText = true, ageMs = 0 }: Circumstances = {},
   ) =>
-    connection.emit('message', { topic, payload, isRetained, isText, sentAfter: clock.monotonic() - ageMs });
+    connection.emit('message', {
+      topic,
+      payload,
+      isRetained,
+      doubt,
+      isText,
+      sentAfter: clock.monotonic() - ageMs,
+    });
   const isChange = ({ method }: StubRequest) => method !== 'GET';
   return {
     clock,

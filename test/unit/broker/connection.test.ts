@@ -25,9 +25,9 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     await connection.publish('b', '', live);
     await waitFor(() => heard.length === 3, { what: 'the messages' });
     expect(heard.map(({ sentAfter, ...message }) => message)).toEqual([
-      { topic: 'a/1/set', payload: 'OPEN', isRetained: false, isText: true },
-      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, isText: true },
-      { topic: 'b', payload: '', isRetained: false, isText: true },
+      { topic: 'a/1/set', payload: 'OPEN', isRetained: false, doubt: 'unproven', isText: true },
+      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, doubt: 'unproven', isText: true },
+      { topic: 'b', payload: '', isRetained: false, doubt: 'unproven', isText: true },
     ]);
     expect(happenings).toEqual(['connected']);
     expect(lines.messages.at(-1)).toBe(
@@ -46,6 +46,32 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
       (socket as Socket).remotePort === port ? [atOnce.mock.calls[index]] : [],
     );
     expect(own).toEqual([[true]]);
+  });
+
+  here('is certain that a command is live once it has seen its own state as a stored message', async () => {
+    const { url } = await start();
+    const will = { topic: 'bridge/state', payload: 'offline' };
+    const options = { protocolVersion, subscriptions: ['a/set'], will };
+    const watcher = await watchTopics(url, 'none');
+    const doubts = async ({ heard, connection }: Awaited<ReturnType<typeof connected>>) => {
+      await waitFor(
+        async () => {
+          await watcher.publish('a/set', 'CLOSE');
+          return heard.some(({ topic, doubt }) => topic === 'a/set' && doubt === null);
+        },
+        { what: 'a command without doubt', timeoutMs: 3_000 },
+      );
+      expect(connection.areStoredUnmarked).toBe(false);
+    };
+    // A broker that knows nothing yet is asked for the state once it has it.
+    const first = await connected(url, options);
+    await watcher.publish('a/set', 'CLOSE');
+    await waitFor(() => first.heard.length === 1, { what: 'a command' });
+    expect(first.heard[0]?.doubt).toBe('unproven');
+    await first.connection.publish('bridge/state', 'online', retained);
+    await doubts(first);
+    await first.connection.stop([]);
+    await doubts(await connected(url, options));
   });
 
   here('tells a stored command from a live one', async () => {

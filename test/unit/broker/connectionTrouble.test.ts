@@ -216,6 +216,7 @@ describe('a connection', () => {
         payload: '{}',
         isRetained: false,
         isText: true,
+        doubt: 'unproven',
         sentAfter: expect.any(Number),
         responseTopic: 'answer',
         correlationData,

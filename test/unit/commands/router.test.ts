@@ -47,6 +47,17 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     expect(bench.orders.length + bench.changes.length).toBe(times);
   });
 
+  it.each([
+    ['unproven', /^the command may be an old one that the MQTT broker has stored/],
+    ['unmarked', /^the command may be an old one, because the MQTT broker sends stored messages without/],
+  ] as const)('is refused where it may be a stored one (%s)', async (doubt, reason) => {
+    const { take, outcomes, orders, stub } = await startCommands();
+    take(topic, payload, { doubt });
+    expect(outcomes).toMatchObject([{ topic, status: 'refused', reason: expect.stringMatching(reason) }]);
+    await pause(toReachMs);
+    expect([...orders, ...stub.requests]).toEqual([]);
+  });
+
   it('that is deleted from the broker is none, and one that comes during the stop is not sent', async () => {
     const { take, stop, outcomes, orders, stub } = await startCommands();
     take(topic, '', { isRetained: true });

@@ -100,7 +100,14 @@ function startQueue() {
   const queue = new ValveQueue(parts as unknown as CommandParts, told as unknown as Outcomes);
   const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
     const topic = topics.below('sonic', 'sonic-1', 'valve/set');
-    const message = { topic, payload: '', isText: true, isRetained, sentAfter: clock.monotonic() - ageMs };
+    const message = {
+      topic,
+      payload: '',
+      isText: true,
+      doubt: null,
+      isRetained,
+      sentAfter: clock.monotonic() - ageMs,
+    };
     void queue.move(message, call, 'valve');
     await settle();
   };
@@ -310,6 +317,7 @@ describe('a command', () => {
       topic: 'a',
       payload: '',
       isText: true,
+      doubt: null,
       isRetained: false,
       sentAfter: clock.monotonic(),
     };

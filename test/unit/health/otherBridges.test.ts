@@ -30,7 +30,14 @@ describe('another bridge below the same base topic', () => {
     connection.emit('connected');
   });
   const say = (topic: string, payload: string, isRetained = false) =>
-    connection.emit('message', { topic: `base/${topic}`, payload, isRetained, isText: true, sentAfter: 0 });
+    connection.emit('message', {
+      topic: `base/${topic}`,
+      payload,
+      isRetained,
+      isText: true,
+      doubt: null,
+      sentAfter: 0,
+    });
   const hear = (name: string, payload: string, { isRetained = false } = {}) =>
     say(`${name}/info`, payload, isRetained);
   const stop = (name: string) => say(`${name}/state`, 'offline');

@@ -1,0 +1,79 @@
+import type { Clock } from '../base/clock.ts';
+import type { BrokerMessage } from './message.ts';
+
+/**
+ * Why a message may be one that the broker has stored, although it has no retain flag. `unproven`: it is not known yet
+ * whether the broker marks what it has stored. `unmarked`: it does not.
+ */
+export type Doubt = 'unproven' | 'unmarked';
+
+/** After a subscription, a broker has sent all that it has stored within this time. The MQTT adapter of ioBroker begins after 0.2 s. */
+const sendingMs = 10_000;
+
+/**
+ * Finds out whether the broker marks the messages that it has stored with the retain flag. Mosca and the MQTT adapter of
+ * ioBroker do not: after each subscription, the last command of each valve comes again and looks like a new one. The
+ * bridge's own state is the proof, since it is always stored. With the flag, it shows that what comes without is new, at
+ * once: on most connections the state of the run before does. If there is none, the bridge subscribes to its state again
+ * once the broker has it. If the state comes without the flag then, no command on this connection is certain to be new. If
+ * it does not come at all, because it may not be read, a command is new once the time has passed in which stored ones come.
+ */
+export class StoredMessages {
+  readonly #topic: string | undefined;
+  readonly #subscribe: (topic: string) => Promise<void>;
+  readonly #clock: Clock;
+  #subscribedAt: number;
+  #areMarked = false;
+  #cameUnmarked = false;
+  /** Whether the state was subscribed to again: not yet, or without an answer, or answered. */
+  #again: 'no' | 'sent' | 'answered' = 'no';
+
+  /** `topic` is that of the bridge's own state, to which `subscribe` subscribes again. */
+  constructor(topic: string | undefined, subscribe: (topic: string) => Promise<void>, clock: Clock) {
+    this.#topic = topic;
+    this.#subscribe = subscribe;
+    this.#clock = clock;
+    this.#subscribedAt = clock.monotonic();
+  }
+
+  /** Whether a message that comes now without the retain flag may be a stored one; null if it is new. */
+  get doubt(): Doubt | null {
+    if (this.#areMarked) return null;
+    if (this.#cameUnmarked) return 'unmarked';
+    return this.#isSending ? 'unproven' : null;
+  }
+
+  /** Whether it is certain that the broker does not mark what it has stored. */
+  get areUnmarked(): boolean {
+    return this.doubt === 'unmarked' && !this.#isSending;
+  }
+
+  get #isSending(): boolean {
+    return this.#clock.monotonic() - this.#subscribedAt < sendingMs;
+  }
+
+  /** The broker was sent a subscription, or has answered it. */
+  subscribed(): void {
+    this.#subscribedAt = this.#clock.monotonic();
+  }
+
+  /** A message has come, at whatever topic. */
+  received({ topic, isRetained }: Pick<BrokerMessage, 'topic' | 'isRetained'>): void {
+    if (topic !== this.#topic) return;
+    if (isRetained) this.#areMarked = true;
+    // Before, it may be an echo, or the last will of an earlier connection.
+    else if (this.#again === 'answered') this.#cameUnmarked = true;
+  }
+
+  /** The broker has taken a retained message. */
+  stored(topic: string): void {
+    if (topic !== this.#topic || this.#areMarked || this.#again !== 'no') return;
+    this.#again = 'sent';
+    this.#subscribe(topic).then(
+      () => {
+        this.#again = 'answered';
+      },
+      () => undefined,
+    );
+  }
+}
