@@ -94,7 +94,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const firstReading = new FirstReading(poller, store, clock, log);
 
   const otherBridges = new OtherBridges(topics, shard, connection, clock, random);
-  const health = new HealthMonitor({ ...base, poller, otherBridges });
+  const health = new HealthMonitor({ ...base, retained, poller, otherBridges });
   const shownConfiguration = redactedConfig(config);
   const bridgeState = new BridgeState({ ...base, poller, otherBridges, health, shownConfiguration });
 

@@ -3,7 +3,7 @@ import { operationNames } from '../../src/cloud/operations.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { redactedConfig } from '../../src/config/secrets.ts';
 import { settableLogLevels } from '../../src/entities/bridge.ts';
-import { healthPayload } from '../../src/health/health.ts';
+import { evaluateHealth, type HealthInputs, healthPayload } from '../../src/health/health.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
 import { statesPath, topicsUnder } from '../../src/homeassistant/topics.ts';
@@ -81,7 +81,7 @@ const bridge: BridgeView = {
 
 function health(): object {
   const polled: PollStatus = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
-  return healthPayload({
+  const inputs: HealthInputs = {
     polls: {
       properties: polled,
       signals: polled,
@@ -92,9 +92,12 @@ function health(): object {
       pressure_tests: polled,
     },
     rejectedUntil: null,
+    overdue: [],
+    silentValves: [],
     limitedUntil: null,
     problems: [],
-  });
+  };
+  return healthPayload(inputs, evaluateHealth(inputs));
 }
 
 function info(): object {

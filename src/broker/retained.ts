@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from './connection.ts';
@@ -10,16 +11,31 @@ const maxInFlight = 64;
 /** Refused topics that are logged one by one. A broker may refuse thousands. */
 const maxRefusalsLogged = 10;
 
+interface RetainedEvents {
+  /** The broker has refused a first message, or has taken the last one that it had refused. */
+  readonly refusals: [];
+}
+
+/** A message that the broker does not take. */
+interface Refusal {
+  readonly topic: string;
+  /** In the words of the broker. */
+  readonly reason: string;
+  /** Whether it would have deleted the message there. */
+  readonly isDeletion: boolean;
+}
+
 /**
  * What is retained on the broker against what should be. Only digests are kept, so that ten thousand devices cost
  * a few megabytes. A topic without a digest is on the broker, or may be, with a content that is not known.
  */
-export class Retained {
+export class Retained extends EventEmitter<RetainedEvents> {
   readonly #connection: Connection;
   readonly #log: Log;
   readonly #digests = new Map<string, string | null>();
-  /** Refused topics, and whether a message was refused or a deletion. After a refused message the old one stays. */
-  readonly #refused = new Map<string, boolean>();
+  /** By topic. After a refused message the old one stays. */
+  readonly #refused = new Map<string, Refusal>();
+  #hadRefusals = false;
   /** Topics whose first message is on its way: if the broker refuses it, there is nothing to delete. */
   readonly #untaken = new Set<string>();
   #inFlight = 0;
@@ -29,6 +45,7 @@ export class Retained {
   readonly #clearing = new Set<string>();
 
   constructor(connection: Connection, log: Log) {
+    super();
     this.#connection = connection;
     this.#log = log;
   }
@@ -83,7 +100,7 @@ export class Retained {
   /** Topics whose content is unknown: found but not published, or with a deletion that may have failed. */
   unknownTopics(): string[] {
     return [...this.#digests]
-      .filter(([topic, digest]) => digest === null && this.#refused.get(topic) !== true)
+      .filter(([topic, digest]) => digest === null && this.#refused.get(topic)?.isDeletion !== false)
       .map(([topic]) => topic);
   }
 
@@ -92,9 +109,10 @@ export class Retained {
     return this.#digests.size;
   }
 
-  /** Whether the broker has refused a message. */
-  get hasRefusals(): boolean {
-    return [...this.#refused.values()].includes(true);
+  /** The first of the messages that the broker does not take; null if it takes all. */
+  get refusal(): Refusal | null {
+    for (const refusal of this.#refused.values()) if (!refusal.isDeletion) return refusal;
+    return null;
   }
 
   /** Waits while too many messages are unacknowledged. */
@@ -127,6 +145,9 @@ export class Retained {
       this.#inFlight -= 1;
       if (payload === '') this.#clearing.delete(topic);
       for (const resolve of this.#waiting.splice(0)) resolve();
+      if ((this.refusal !== null) === this.#hadRefusals) return;
+      this.#hadRefusals = !this.#hadRefusals;
+      this.emit('refusals');
     };
     this.#connection.publish(topic, payload, { retain: true }).then(
       () => {
@@ -154,13 +175,14 @@ export class Retained {
       return;
     }
     const isSaid = this.#refused.has(topic);
-    this.#refused.set(topic, digest !== null);
+    const reason = errorMessage(error);
+    this.#refused.set(topic, { topic, reason, isDeletion: digest === null });
     if (isLatest && this.#untaken.delete(topic)) {
       this.#digests.delete(topic);
       if (digest === null) this.#refused.delete(topic);
     }
     if (isSaid) return;
-    const words = `The MQTT broker rejected ${topic}: ${errorMessage(error)}`;
+    const words = `The MQTT broker rejected ${topic}: ${reason}`;
     if (this.#refused.size < maxRefusalsLogged) this.#log.warn({ topic }, words);
     else if (this.#refused.size === maxRefusalsLogged)
       this.#log.warn({ topic }, `${words}. Further ones are logged at level debug`);

@@ -15,6 +15,10 @@ import { type Problem, problem } from './problem.ts';
 /** Everything that decides about the status. */
 export interface HealthInputs {
   readonly polls: StatusByPoll;
+  /** The polls that have read nothing for longer than their schedule allows. */
+  readonly overdue: readonly PollName[];
+  /** Names of the valves that are reachable and send no new measurements. */
+  readonly silentValves: readonly string[];
   /** Wall clock, ms, of the next sign-in; null unless the cloud rejected the credentials. */
   readonly rejectedUntil: number | null;
   /** Wall clock, ms, until which the cloud limits requests. */
@@ -32,6 +36,8 @@ export interface HealthReport {
   readonly cloudReason: string | null;
   /** The gravest first. */
   readonly problems: readonly Problem[];
+  /** Why a side of the bridge is not ready although it is connected, as text; null if it is ready. */
+  readonly unready: Readonly<Record<'cloud' | 'broker', string | null>>;
 }
 
 /** Why the data of the cloud is unavailable if nothing has failed. */
@@ -42,6 +48,7 @@ export const waitingReason = 'Waiting for the cloud to answer';
 
 /** A longer list is no clearer. */
 export const maxShown = 10;
+const maxNames = 5;
 
 /** The gravest first. */
 const statuses: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
@@ -52,9 +59,13 @@ export function evaluateHealth(inputs: HealthInputs): HealthReport {
   const problems = statuses.flatMap((status) => all.filter((each) => each.status === status));
   return {
     status: problems[0]?.status ?? 'ok',
-    reason: textOf(problems),
-    cloudReason: textOf(problems.filter(({ source }) => source === 'cloud')),
+    reason: messageOf(problems),
+    cloudReason: messageOf(problems.filter(({ source }) => source === 'cloud')),
     problems,
+    unready: {
+      cloud: messageOf(problems.filter(({ stops }) => stops === 'cloud')),
+      broker: messageOf(problems.filter(({ stops }) => stops === 'broker')),
+    },
   };
 }
 
@@ -64,41 +75,57 @@ const outages = [
   { kind: 'unavailable', status: 'cloud_unreachable' },
 ] as const;
 
-function textOf(problems: readonly Problem[]): string | null {
-  const texts = problems.slice(0, maxShown).map(({ text }) => text);
-  return joinSentences(texts) || null;
+function messageOf(problems: readonly Problem[]): string | null {
+  return joinSentences(problems.slice(0, maxShown).map(({ message }) => message)) || null;
 }
 
-function cloudProblems({ polls, rejectedUntil }: HealthInputs): Problem[] {
+function cloudProblems({ polls, overdue, silentValves, rejectedUntil }: HealthInputs): Problem[] {
   if (rejectedUntil !== null) return [rejectedAccount(rejectedUntil)];
   const failing = failuresByKey(polls);
   for (const { kind, status } of outages) {
     if (!isWhollyFailing(polls, kind)) continue;
     const { message = '', key = '' } = failing.map(([each]) => each).find((each) => each.kind === kind) ?? {};
-    const text = `No data from the cloud: ${message}. Retrying`;
-    return [{ ...problem('cloud', status, text, `${status} ${key}`), outage: message }];
+    const words = `No data from the cloud: ${message}. Retrying`;
+    return [{ ...problem('cloud', status, words, `${status} ${key}`), outage: message }];
   }
   if (!pollNames.some((poll) => wasPolled(polls[poll]))) return [problem('start', 'degraded', waitingReason)];
-  return failing.map(([failure, affected]) => {
+  const failed = failing.map(([failure, affected]) => {
     const isBrief = failure.kind === 'unavailable' && affected.every((poll) => isFirstFailure(polls, poll));
-    return { ...failedPolls(failure, affected), isBrief };
+    const isOverdue = affected.some((poll) => overdue.includes(poll));
+    return { ...failedPolls(failure, affected), isBrief, stops: isOverdue ? ('cloud' as const) : undefined };
   });
+  return [...failed, ...waitingPolls(polls, overdue), ...silence(silentValves)];
+}
+
+/** Polls that have not failed, and have not read anything in time either: their requests wait. */
+function waitingPolls(polls: StatusByPoll, overdue: readonly PollName[]): Problem[] {
+  const waiting = overdue.filter((poll) => polls[poll].failure === null).map((poll) => pollLabels[poll]);
+  if (waiting.length === 0) return [];
+  const message = `No new data for too long: ${waiting.join(', ')}. The requests wait. A leak or a moved valve may not be shown`;
+  return [problem('cloud', 'degraded', message, 'waiting', 'cloud')];
+}
+
+function silence(valves: readonly string[]): Problem[] {
+  if (valves.length === 0) return [];
+  const shown = `${valves.slice(0, maxNames).join(', ')}${valves.length > maxNames ? ' and others' : ''}`;
+  const message = `No new measurements from ${shown}. Flow, pressure and temperature are unknown. Check the batteries and the hubs`;
+  return [problem('telemetry', 'degraded', message, message, 'cloud')];
 }
 
 function rejectedAccount(untilMs: number): Problem {
   const next = `Next attempt by ${timeOfDay(untilMs)} UTC, or when the password file changes`;
-  const text = `The cloud rejects the e-mail or the password. Correct them. ${next}`;
+  const message = `The cloud rejects the e-mail or the password. Correct them. ${next}`;
   // One key, whether the cloud has rejected the account again or no attempt is allowed yet.
   const key = 'auth_failed';
   const outage = 'the cloud rejects the e-mail or the password. Correct them';
-  return { ...problem('cloud', 'auth_failed', text, key), outage };
+  return { ...problem('cloud', 'auth_failed', message, key), outage };
 }
 
 function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollName[]): Problem {
   const data = polls.map((poll) => pollLabels[poll]).join(', ');
   if (isPermanent({ kind })) return problem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
-  const text = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
-  return problem('cloud', 'degraded', text, key);
+  const words = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
+  return problem('cloud', 'degraded', words, key);
 }
 
 /** Whether a vital poll has failed only once. */
@@ -127,8 +154,7 @@ function failuresByKey(polls: StatusByPoll): [PollFailure, PollName[]][] {
 }
 
 /** The payload of `bridge/health`. */
-export function healthPayload(inputs: HealthInputs): object {
-  const { status, reason } = evaluateHealth(inputs);
+export function healthPayload(inputs: HealthInputs, { status, reason }: HealthReport): object {
   const schedules = Object.fromEntries(
     pollNames.map((poll) => {
       const { lastSuccessAt, failure, consecutiveFailures } = inputs.polls[poll];
@@ -146,8 +172,7 @@ export function healthPayload(inputs: HealthInputs): object {
 }
 
 /** `bridge/health` is published again when this changes. The time of each success is not part of it. */
-export function healthFingerprint(inputs: HealthInputs): string {
-  const { status, problems } = evaluateHealth(inputs);
+export function healthFingerprint(inputs: HealthInputs, { status, problems }: HealthReport): string {
   const outcomes = pollNames.map((poll) => {
     const { lastSuccessAt, failure } = inputs.polls[poll];
     return [lastSuccessAt !== null, failure?.kind ?? null, failure?.key ?? null];

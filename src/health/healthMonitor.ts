@@ -4,8 +4,9 @@ import { joinSentences } from '../base/joinSentences.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
 import type { Connection } from '../broker/connection.ts';
+import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { HealthStatus } from '../model/devices.ts';
+import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
 import { cloudFreshUntil } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
@@ -24,10 +25,16 @@ import type { OtherBridges } from './otherBridges.ts';
 import { type Problem, type ProblemSource, problem } from './problem.ts';
 
 /** Other parts log these problems. */
-const loggedElsewhere = new Set<ProblemSource>(['start', 'broker', 'data_dir', 'http', 'data']);
+const loggedElsewhere = new Set<ProblemSource>(['start', 'broker', 'data_dir', 'http', 'data', 'telemetry']);
 
 /** Health is published without an answer of the cloud after this time. */
 const firstAnswerMs = 2_000;
+
+/** Health is evaluated at least this often: what has stopped reports nothing. */
+const evaluateEveryMs = 10_000;
+
+/** A time until which the cloud limits requests is a new one only if it differs by more: two clocks always differ a little. */
+const maxLimitErrorMs = 1_000;
 
 /** The start time changes only by more than this: two clocks always differ a little, and each change is published. */
 const maxStartErrorMs = 60_000;
@@ -43,6 +50,7 @@ interface HealthEvents {
 export interface HealthParts {
   readonly client: CloudClient;
   readonly connection: Connection;
+  readonly retained: Retained;
   readonly state: StateFile;
   readonly store: Store;
   readonly poller: Poller;
@@ -53,7 +61,8 @@ export interface HealthParts {
 
 /**
  * Evaluates health, and whether the data of the cloud is fresh: after each poll, when the connection to the broker starts
- * or ends, and when data becomes too old. It emits changes, and logs them.
+ * or ends, when the broker begins or ends to reject messages, when data becomes too old, and every ten seconds. It emits
+ * changes, and logs them. Readiness, `bridge/health` and the status page show the same report.
  */
 export class HealthMonitor extends EventEmitter<HealthEvents> {
   readonly #parts: HealthParts;
@@ -72,19 +81,20 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #fingerprint = '';
   #isCloudFresh = false;
   #isStopped = false;
-  #cancelStaleTimer: () => void = () => {};
-  #cancelFirstLook: () => void = () => {};
+  #limitedUntil: number | null = null;
+  #cancelTimer: () => void = () => {};
 
   constructor(parts: HealthParts) {
     super();
-    const { connection, poller, otherBridges, clock, log } = parts;
+    const { connection, retained, poller, otherBridges, clock, log } = parts;
     this.#parts = parts;
     this.#clock = clock;
     this.#log = log;
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
     this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
-    poller.on('ended', () => this.#evaluate());
+    poller.on('ended', () => this.#evaluate(true));
+    retained.on('refusals', () => this.#evaluateAgain());
     connection
       .on('connected', () => {
         this.#brokerLostAt = null;
@@ -129,14 +139,19 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return this.#report?.cloudReason ?? null;
   }
 
+  /** Why a side of the bridge is not ready although it is connected; null if it is ready. */
+  get unready(): HealthReport['unready'] {
+    return this.#report?.unready ?? { cloud: null, broker: null };
+  }
+
   /** The payload of `bridge/health`. It stays the same object until a result changes; null before the first evaluation. */
   get payload(): object | null {
     return this.#payload;
   }
 
-  /** Evaluates health after `firstAnswerMs`, if no poll has ended before. */
+  /** Evaluates health after `firstAnswerMs`, if no poll has ended before, and from then on again and again. */
   start(): void {
-    this.#cancelFirstLook = this.#clock.after(firstAnswerMs, () => this.#evaluate());
+    this.#cancelTimer = this.#clock.after(firstAnswerMs, () => this.#evaluate());
   }
 
   /** Why HTTP does not work; null once it does. */
@@ -145,27 +160,27 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#evaluateAgain();
   }
 
-  /** Cancels the timers. */
+  /** Cancels the timer. */
   stop(): void {
     this.#isStopped = true;
-    this.#cancelFirstLook();
-    this.#cancelStaleTimer();
+    this.#cancelTimer();
   }
 
-  #evaluate(): void {
+  /** `isAttempt`: the cloud was asked just now. */
+  #evaluate(isAttempt = false): void {
     if (this.#isStopped) return;
-    this.#cancelFirstLook();
     const inputs = this.#inputs();
     const before = this.#report;
-    this.#report = evaluateHealth(inputs);
-    this.#logProblems(this.#report);
-    const fingerprint = healthFingerprint(inputs);
+    const report = evaluateHealth(inputs);
+    this.#report = report;
+    this.#logProblems(report, isAttempt);
+    const fingerprint = healthFingerprint(inputs, report);
     if (fingerprint !== this.#fingerprint) {
       this.#fingerprint = fingerprint;
-      this.#payload = healthPayload(inputs);
+      this.#payload = healthPayload(inputs, report);
       this.emit('changed');
     }
-    const { status, reason } = this.#report;
+    const { status, reason } = report;
     if (status === 'auth_failed' && before?.status !== status) this.emit('event', 'auth_failed', { reason });
     this.#checkFreshness();
   }
@@ -177,9 +192,10 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   #checkFreshness(): void {
     const leftMs = cloudFreshUntil(this.#parts.poller.statuses.records) - this.#clock.monotonic();
-    this.#cancelStaleTimer();
-    if (leftMs > 0) this.#cancelStaleTimer = this.#clock.after(leftMs + 1, () => this.#checkFreshness());
     const isFresh = leftMs > 0;
+    this.#cancelTimer();
+    const nextMs = isFresh ? Math.min(leftMs + 1, evaluateEveryMs) : evaluateEveryMs;
+    this.#cancelTimer = this.#clock.after(nextMs, () => this.#evaluate());
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
     if (!isFresh) {
@@ -197,20 +213,20 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   /** Logs each problem when it begins, and once that everything works again. An outage of the cloud has its own lines. */
-  #logProblems({ status, problems }: HealthReport): void {
+  #logProblems({ status, problems }: HealthReport, isAttempt: boolean): void {
     const outage = problems.find(isOutage);
     if (outage?.outage !== undefined) {
       this.#loggedProblems.add(outage.key);
-      this.#cloudOutage.failed(outage.outage, outage.key);
+      if (isAttempt) this.#cloudOutage.failed(outage.outage, outage.key);
       return;
     }
     this.#cloudOutage.recovered();
-    for (const { source, status: effect, key, text, isBrief } of problems) {
+    for (const { source, status: effect, key, message, isBrief } of problems) {
       const logged = effect === 'ok' ? this.#loggedInformation : this.#loggedProblems;
       if (isBrief || loggedElsewhere.has(source) || logged.has(key)) continue;
       logged.add(key);
-      if (effect === 'ok') this.#log.info(text);
-      else this.#log.warn(text);
+      if (effect === 'ok') this.#log.info(message);
+      else this.#log.warn(message);
     }
     const isWhole = status === 'ok' && this.#parts.poller.statuses.progress.length === 0;
     if (!isWhole || this.#loggedProblems.size === 0) return;
@@ -223,23 +239,48 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     const { status, nextAttemptAt } = client.sessionState();
     return {
       polls: poller.statuses.records,
+      overdue: poller.statuses.overdue,
+      silentValves: this.#silentValves(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
-      limitedUntil: client.traffic().limitedUntil,
+      limitedUntil: this.#steadyLimit(client.traffic().limitedUntil),
       problems: this.#otherProblems(),
     };
   }
 
+  /** The cloud's limit, which is the same one until it differs by more than the reading of a clock. */
+  #steadyLimit(until: number | null): number | null {
+    const before = this.#limitedUntil ?? Number.NEGATIVE_INFINITY;
+    if (until === null || Math.abs(until - before) > maxLimitErrorMs) this.#limitedUntil = until;
+    return this.#limitedUntil;
+  }
+
+  /** One that is out of reach is shown as offline. */
+  #silentValves(): string[] {
+    const { store } = this.#parts;
+    return Object.values(store.telemetry)
+      .flatMap(({ silentIds }) => [...silentIds])
+      .filter((id) => {
+        const view = store.sonicView(id);
+        return view !== null && isSonicReachable(view);
+      })
+      .map((id) => store.label('sonic', id));
+  }
+
   /** All problems except those of reading the cloud. */
   #otherProblems(): Problem[] {
-    const { client, connection, state, store, poller, otherBridges } = this.#parts;
-    const texts: [ProblemSource, string | null][] = [
+    const { client, connection, retained, state, store, poller, otherBridges } = this.#parts;
+    const messages: [ProblemSource, string | null, Problem['stops']?, string?][] = [
       ['broker', connection.isConnected ? null : brokerProblem(connection)],
-      ['bridges', otherBridges.problem],
+      ['broker', connection.isConnected ? rejectedMessages(retained) : null, 'broker', 'rejected messages'],
+      ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
+      ['bridges', otherBridges.problem, 'broker'],
       ['data_dir', state.problem],
       ['http', this.#httpProblem],
     ];
     return [
-      ...texts.flatMap(([source, text]) => (text === null ? [] : [problem(source, 'degraded', text)])),
+      ...messages.flatMap(([source, message, stops, key]) =>
+        message === null ? [] : [problem(source, 'degraded', message, key, stops)],
+      ),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
       ...unexpectedData(client, 'warn'),
       ...unexpectedData(client, 'info'),
@@ -251,12 +292,20 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 function unexpectedData(client: CloudClient, wanted: 'info' | 'warn'): Problem[] {
   const words = client.problems().flatMap(({ level, words: each }) => (level === wanted ? [each] : []));
   if (words.length === 0) return [];
-  const text = `Unexpected data from the cloud: ${joinSentences(words.slice(0, maxShown))}`;
-  return [problem('data', wanted === 'warn' ? 'degraded' : 'ok', text)];
+  const message = `Unexpected data from the cloud: ${joinSentences(words.slice(0, maxShown))}`;
+  return [problem('data', wanted === 'warn' ? 'degraded' : 'ok', message)];
 }
 
 function brokerProblem({ trouble }: Connection): string {
   return `No connection to the MQTT broker: ${trouble ?? 'not connected yet'}. Retrying`;
+}
+
+const unmarkedMessages =
+  'The MQTT broker sends stored messages without the retain flag, so an old command looks like a new one. Commands are rejected. Use another broker, for example Mosquitto';
+
+function rejectedMessages({ refusal }: Retained): string | null {
+  if (refusal === null) return null;
+  return `The MQTT broker rejects messages, for example ${refusal.topic}: ${refusal.reason}. Home Assistant shows old values or none. Check the access list and the limits of the broker`;
 }
 
 function isOutage({ outage }: Problem): boolean {

@@ -7,6 +7,8 @@ export type ProblemSource =
   | 'account'
   | 'bridges'
   | 'broker'
+  | 'commands'
+  | 'telemetry'
   | 'data_dir'
   | 'http'
   | 'data';
@@ -17,9 +19,11 @@ export interface Problem {
   /** The status of the bridge while the problem lasts; `ok` for information. */
   readonly status: HealthStatus;
   /** What happened, what it means and what to do, in short sentences without the last full stop. */
-  readonly text: string;
+  readonly message: string;
   /** Differs for two problems, and is the same for each occurrence of one. */
   readonly key: string;
+  /** The side of the bridge that is not ready while the problem lasts. */
+  readonly stops?: 'cloud' | 'broker' | undefined;
   /** Whether the log waits: the problem may end in a moment, or become an outage with a line of its own. */
   readonly isBrief?: boolean;
   /** Why the cloud's data cannot be read at all, for the log. */
@@ -27,6 +31,12 @@ export interface Problem {
 }
 
 /** A problem, or information if the status is `ok`. */
-export function problem(source: ProblemSource, status: HealthStatus, text: string, key = text): Problem {
-  return { source, status, text, key };
+export function problem(
+  source: ProblemSource,
+  status: HealthStatus,
+  message: string,
+  key = message,
+  stops?: Problem['stops'],
+): Problem {
+  return { source, status, message, key, stops };
 }

@@ -35,9 +35,19 @@ const starting = (status: 'connecting' | 'loading', reason: string): ComponentSt
   return { isWorking: false, status, reason, workedAt: null };
 };
 
+/** Of a side that is connected. */
+function connected(problem: string | null): ComponentStatus {
+  return problem === null ? up : { isWorking: false, status: 'down', reason: problem, workedAt: null };
+}
+
 /** The status of the cloud. */
 export function cloudReadiness(
-  { isCloudFresh, status, cloudReason }: Pick<HealthMonitor, 'isCloudFresh' | 'status' | 'cloudReason'>,
+  {
+    isCloudFresh,
+    status,
+    cloudReason,
+    unready,
+  }: Pick<HealthMonitor, 'isCloudFresh' | 'status' | 'cloudReason' | 'unready'>,
   records: StatusByPoll,
 ): ComponentStatus {
   // Data stays fresh for a while after an outage begins.
@@ -47,24 +57,24 @@ export function cloudReadiness(
     const reason = cloudReason ?? staleReason;
     return { isWorking: isCloudFresh, status: 'down', reason, workedAt: readAt || null };
   }
-  if (isCloudFresh) return up;
+  if (isCloudFresh) return connected(unready.cloud);
   return pollNames.some((poll) => wasPolled(records[poll]))
     ? starting('loading', cloudReason ?? 'Connected, reading the account for the first time')
     : starting('connecting', waitingReason);
 }
 
-/** The status of the broker; `lostAt` is when the last connection ended. */
+/** The status of the broker. */
 export function brokerReadiness(
   { isConnected, trouble }: Pick<Connection, 'isConnected' | 'trouble'>,
-  lostAt: number | null,
+  { brokerLostAt, unready }: Pick<HealthMonitor, 'brokerLostAt' | 'unready'>,
   { isShowingDevices, hasShownDevices }: PublishingProgress,
 ): ComponentStatus {
-  if (isConnected && hasShownDevices) return up;
+  if (isConnected && hasShownDevices) return connected(unready.broker);
   if (isConnected && isShowingDevices) return starting('loading', 'Connected, publishing devices …');
   if (isConnected) return starting('loading', 'Connected, waiting for data from the cloud');
   const reason = trouble ?? 'not connected to the MQTT broker';
-  const isTried = trouble !== null || lostAt !== null;
+  const isTried = trouble !== null || brokerLostAt !== null;
   return isTried
-    ? { isWorking: false, status: 'down', reason, workedAt: lostAt }
+    ? { isWorking: false, status: 'down', reason, workedAt: brokerLostAt }
     : starting('connecting', reason);
 }

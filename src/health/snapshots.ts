@@ -44,7 +44,7 @@ export class Snapshots {
     const { connection, poller, health, publisher } = this.#parts;
     return {
       cloud: cloudReadiness(health, poller.statuses.records),
-      broker: brokerReadiness(connection, health.brokerLostAt, publisher),
+      broker: brokerReadiness(connection, health, publisher),
     };
   }
 

@@ -172,6 +172,10 @@ export interface PollCounts {
 /** A poll whose run neither ends nor reads another page for so long, in ms, has stopped: each request has its time limit. */
 const maxSilenceMs = 600_000;
 
+/** How long a vital list may wait at most, however often it is read, and what its request and the timers take beyond that, in ms. */
+const maxListWaitMs = 60_000;
+const overdueMarginMs = 5_000;
+
 /** How all polls went: when they last succeeded, why they failed, and how long their data counts. */
 export class PollStatuses {
   readonly #schedules: Readonly<Record<PollName, PollSchedule>>;
@@ -194,6 +198,8 @@ export class PollStatuses {
   );
   /** When a poll last began, read a page or ended, in ms of the monotonic clock. */
   readonly #heardAt = new Map<PollName, number>();
+  /** When a poll last read a page, or ended well, in ms of the monotonic clock. */
+  readonly #readAt = new Map<PollName, number>();
   /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
   readonly #inDoubtSince = new Map<PollName, number>();
 
@@ -246,9 +252,25 @@ export class PollStatuses {
     });
   }
 
+  /**
+   * The polls that have read nothing for longer than they may wait: a vital list a minute or, if that is longer, the time
+   * of its schedule; measurements until they are too old. The first run may wait for the properties.
+   */
+  get overdue(): PollName[] {
+    const now = this.#clock.monotonic();
+    return [...vitalPolls, 'telemetry' as const].filter((poll) => {
+      if (isPermanent(this.#records[poll].failure)) return false;
+      const readAt = this.#readAt.get(poll) ?? this.#heardAt.get('properties') ?? now;
+      const dueAt = Math.max(this.#schedules[poll].dueAfter(readAt), readAt + maxListWaitMs);
+      const waitMs = poll === 'telemetry' ? this.maxAgeMs(poll) : this.#requestTimeoutMs + overdueMarginMs;
+      return now > dueAt + waitMs;
+    });
+  }
+
   /** Records the progress of a run. */
   recordProgress(poll: PollName, read: number, total: number | null): void {
     this.#hear(poll);
+    this.#readAt.set(poll, this.#clock.monotonic());
     if (this.#pending.has(poll)) this.#pending.set(poll, { slice: poll, read, total });
   }
 
@@ -272,6 +294,7 @@ export class PollStatuses {
     const isRead = failure === null || failure.kind === 'incomplete';
     const isChanging = this.#isOnlyChanging(poll, failure);
     const shown = isChanging ? null : failure;
+    if (isRead) this.#readAt.set(poll, this.#clock.monotonic());
     if (isRead && !isChanging) this.#pending.delete(poll);
     this.#records[poll] = {
       lastSuccessAt: isRead ? this.#clock.now() : before.lastSuccessAt,

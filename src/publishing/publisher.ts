@@ -408,7 +408,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** Publishes refused messages again after a while, even if nothing changes. */
   #retryRefused(): void {
-    if (!this.#retained.hasRefusals) this.#refusals = 0;
+    if (this.#retained.refusal === null) this.#refusals = 0;
     else if (this.#cancelRetry === null) {
       this.#refusals += 1;
       this.#cancelRetry = this.#clock.after(

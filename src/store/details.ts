@@ -69,6 +69,13 @@ export class DetailTable<T extends object> {
 export class TelemetryTable extends DetailTable<Telemetry> {
   /** When the values that are shown will be too old. */
   readonly #expiresAt = new Map<string, number>();
+  /** Of these the cloud has only measurements that are too old. */
+  readonly #silentIds = new Set<string>();
+
+  /** The sonics of which the cloud has only measurements that are too old. */
+  get silentIds(): ReadonlySet<string> {
+    return this.#silentIds;
+  }
 
   /**
    * Takes in what was requested at that time and measured so long before, in ms; null, the cloud has none of this sonic,
@@ -79,6 +86,8 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     // Measured once a minute and read once a minute, none is younger than two for long.
     const maxMeasuredMs = Math.max(maxAgeMs, 3 * measuringIntervalMs);
     const isPresent = ageMs <= maxMeasuredMs;
+    if (isPresent) this.#silentIds.delete(id);
+    else this.#silentIds.add(id);
     if (isPresent) this.#expiresAt.set(id, sentAt + Math.min(maxAgeMs, maxMeasuredMs - ageMs));
     else this.#expiresAt.delete(id);
     return { isPresent, isNews: this.set(id, isPresent ? telemetry : withoutValues(telemetry), sentAt) };
@@ -103,11 +112,13 @@ export class TelemetryTable extends DetailTable<Telemetry> {
   }
 
   override drop(): boolean {
+    this.#silentIds.clear();
     this.#expiresAt.clear();
     return super.drop();
   }
 
   override forget(id: string): boolean {
+    this.#silentIds.delete(id);
     this.#expiresAt.delete(id);
     return super.forget(id);
   }

@@ -10,7 +10,7 @@ it('names the entries of the filter that match no property, once all properties 
   const list = (name: string, isComplete: boolean) => {
     store.replaceProperties({ records: [aProperty({ id: 'home', name })], isComplete, startedAt: 0 });
   };
-  const found = () => accountProblems(store, false).map(({ status, text }) => `${status}: ${text}`);
+  const found = () => accountProblems(store, false).map(({ status, message }) => `${status}: ${message}`);
   list('Home', false);
   expect(found()).toEqual([]);
   list('Home', true);

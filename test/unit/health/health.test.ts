@@ -36,10 +36,14 @@ const well: HealthInputs = {
     usage: good,
     pressure_tests: good,
   },
+  overdue: [],
+  silentValves: [],
   rejectedUntil: null,
   limitedUntil: null,
   problems: [],
 };
+const payload = (inputs: HealthInputs) => healthPayload(inputs, evaluateHealth(inputs));
+const fingerprint = (inputs: HealthInputs) => healthFingerprint(inputs, evaluateHealth(inputs));
 const withPolls = (polls: Partial<HealthInputs['polls']>): HealthInputs => ({
   ...well,
   polls: { ...well.polls, ...polls },
@@ -52,6 +56,7 @@ describe('health', () => {
       reason: null,
       cloudReason: null,
       problems: [],
+      unready: { cloud: null, broker: null },
     });
   });
 
@@ -80,6 +85,45 @@ describe('health', () => {
       status: 'degraded',
       reason: 'Could not read all valves: 2 of 3 valves: no answer. Retrying',
     });
+  });
+
+  it('is degraded, and the cloud not ready, while vital lists wait, fail for long, or measurements have stopped', () => {
+    const waiting =
+      'No new data for too long: valves, incidents. The requests wait. A leak or a moved valve may not be shown';
+    expect(evaluateHealth({ ...well, overdue: ['sonics', 'incidents'] })).toMatchObject({
+      status: 'degraded',
+      reason: waiting,
+      unready: { cloud: waiting, broker: null },
+    });
+    const failing = withPolls({ incidents: bad('unreadable') });
+    expect(evaluateHealth(failing).unready.cloud).toBeNull();
+    const reason = 'Cannot read incidents: unreadable in words. Retrying';
+    expect(evaluateHealth({ ...failing, overdue: ['incidents'] })).toMatchObject({
+      reason,
+      unready: { cloud: reason },
+    });
+    const silent = evaluateHealth({ ...well, silentValves: ['"Kitchen"', '"Bath"'] });
+    expect(silent).toMatchObject({ status: 'degraded', unready: { cloud: silent.reason } });
+    expect(silent.reason).toMatch(/^No new measurements from "Kitchen", "Bath"\. Flow/);
+  });
+
+  it('is degraded, and the broker not ready, by a problem that says so', () => {
+    const problems = [problem('broker', 'degraded', 'The MQTT broker rejects messages', 'key', 'broker')];
+    expect(evaluateHealth({ ...well, problems })).toMatchObject({
+      status: 'degraded',
+      cloudReason: null,
+      unready: { cloud: null, broker: 'The MQTT broker rejects messages' },
+    });
+  });
+
+  it('says of an unreachable cloud only that', () => {
+    const both = withPolls({ sonics: bad('unavailable'), incidents: bad('unavailable') });
+    const { reason } = evaluateHealth({
+      ...both,
+      overdue: ['sonics', 'incidents'],
+      silentValves: ['Kitchen'],
+    });
+    expect(reason).toBe('No data from the cloud: unavailable in words. Retrying');
   });
 
   it('has one text for one failure of several polls', () => {
@@ -154,7 +198,7 @@ describe('health', () => {
   });
 
   it('tells each schedule by its own outcome', () => {
-    expect(healthPayload(withPolls({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
+    expect(payload(withPolls({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
       schedules: {
         sonics: { last_success: '1970-01-01T00:00:01.000Z', last_error: null, consecutive_failures: 0 },
         telemetry: { last_error: 'rateLimited in words', consecutive_failures: 1 },
@@ -166,19 +210,19 @@ describe('health', () => {
 
   it('is not published again for another success or another failure of the same kind', () => {
     const later = withPolls({ sonics: { ...good, lastSuccessAt: 99_000, freshUntil: 99_000 } });
-    expect(healthFingerprint(later)).toBe(healthFingerprint(well));
+    expect(fingerprint(later)).toBe(fingerprint(well));
     const failing = withPolls({ sonics: bad('unavailable') });
     const stillFailing = withPolls({ sonics: { ...bad('unavailable'), consecutiveFailures: 7 } });
-    expect(healthFingerprint(stillFailing)).toBe(healthFingerprint(failing));
-    expect(healthFingerprint(failing)).not.toBe(healthFingerprint(well));
+    expect(fingerprint(stillFailing)).toBe(fingerprint(failing));
+    expect(fingerprint(failing)).not.toBe(fingerprint(well));
     const otherWords = withPolls({
       sonics: {
         ...good,
         failure: { kind: 'unavailable', message: 'request 7', key: 'unavailable in words' },
       },
     });
-    expect(healthFingerprint(otherWords)).toBe(healthFingerprint(failing));
-    expect(healthFingerprint(withPolls({ sonics: bad('unreadable') }))).not.toBe(healthFingerprint(failing));
+    expect(fingerprint(otherWords)).toBe(fingerprint(failing));
+    expect(fingerprint(withPolls({ sonics: bad('unreadable') }))).not.toBe(fingerprint(failing));
   });
 });
 

@@ -29,17 +29,23 @@ async function startMonitor(record: object) {
   onTestFinished(() => state.close());
   const store = new Store({ selection: [], clock });
   const records = Object.fromEntries(pollNames.map((slice) => [slice, good])) as Record<PollName, PollStatus>;
-  const connection = Object.assign(new EventEmitter(), { isConnected: true, trouble: 'refused' });
+  const connection = Object.assign(new EventEmitter(), {
+    isConnected: true,
+    trouble: 'refused',
+    areStoredUnmarked: false,
+  });
+  const retained = Object.assign(new EventEmitter(), { refusal: null });
   const poller = Object.assign(new EventEmitter(), {
     statuses: {
       records,
+      overdue: [],
       get progress() {
         return pollNames.filter((slice) => records[slice].lastSuccessAt === null);
       },
     },
   });
   const otherBridges = Object.assign(new EventEmitter(), { problem: null });
-  const parts = { client, state, store, poller, connection, otherBridges, clock, log };
+  const parts = { client, state, store, poller, connection, retained, otherBridges, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
   const linesAfter = (status: PollStatus, isConnected = true, poll: PollName = 'signals') => {
@@ -97,7 +103,7 @@ it('tells another start once the clock was set, and not each time that two clock
   let now = 0;
   const clock = { now: () => now, monotonic: () => 0 };
   const emitter = new EventEmitter();
-  const parts = { poller: emitter, connection: emitter, otherBridges: emitter, clock };
+  const parts = { poller: emitter, connection: emitter, retained: emitter, otherBridges: emitter, clock };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   for (const offMs of [1, -1, 59_000, -59_000]) {
     now = offMs;

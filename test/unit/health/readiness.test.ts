@@ -16,6 +16,7 @@ const read = polls({ properties: { lastSuccessAt: 1 }, sonics: { lastSuccessAt: 
 const started = polls({ properties: { lastSuccessAt: 1 } });
 const failed = polls({ sonics: { failure } });
 
+const ready = { cloud: null, broker: null };
 const works = { isWorking: true, status: 'up', reason: null, workedAt: null };
 
 describe('the cloud', () => {
@@ -58,7 +59,7 @@ describe('the cloud', () => {
       { isWorking: true, status: 'down', reason: '503', workedAt: 5_000 },
     ],
   ] as const)('%s', (_, isCloudFresh, status, cloudReason, records, expected) => {
-    expect(cloudReadiness({ isCloudFresh, status, cloudReason }, records)).toEqual(expected);
+    expect(cloudReadiness({ isCloudFresh, status, cloudReason, unready: ready }, records)).toEqual(expected);
   });
 });
 
@@ -97,6 +98,24 @@ describe('the broker', () => {
     ],
   ] as const)('%s', (_, isConnected, trouble, lostAt, isShowingDevices, hasShownDevices, expected) => {
     const progress = { isShowingDevices, hasShownDevices };
-    expect(brokerReadiness({ isConnected, trouble }, lostAt, progress)).toEqual(expected);
+    const health = { brokerLostAt: lostAt, unready: ready };
+    expect(brokerReadiness({ isConnected, trouble }, health, progress)).toEqual(expected);
+  });
+});
+
+it('a side that is connected is down, and not working, while health says that it is not ready', () => {
+  const unready = { cloud: 'incidents wait', broker: 'messages are rejected' };
+  const cloud = { isCloudFresh: true, status: 'degraded', cloudReason: null, unready } as const;
+  expect(cloudReadiness(cloud, read)).toMatchObject({
+    isWorking: false,
+    status: 'down',
+    reason: 'incidents wait',
+  });
+  const connection = { isConnected: true, trouble: null };
+  const progress = { isShowingDevices: true, hasShownDevices: true };
+  expect(brokerReadiness(connection, { brokerLostAt: null, unready }, progress)).toMatchObject({
+    isWorking: false,
+    status: 'down',
+    reason: 'messages are rejected',
   });
 });

@@ -78,6 +78,8 @@ describe('what could not be read', () => {
       },
       rejectedUntil: null,
       limitedUntil: null,
+      overdue: [],
+      silentValves: [],
       problems: [],
     });
     expect(problems.map(({ key }) => key)).toEqual(['timeout']);
