@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { chromiumAvailable } from '../support/chromium.ts';
@@ -139,19 +139,45 @@ describe('the automation that closes the valve at a leak', () => {
   const openLeak = () =>
     household.cloud.world.openIncident({ type: 'water_presence_detected', sonicId: sonicId() }).id;
 
-  /** Its runs, and the triggers that its conditions stopped. */
-  async function runs(execution: 'finished' | 'failed_conditions', index = 0) {
+  /** The finished runs of an example. */
+  async function reports(index: number) {
     const id = `documented_${index}`;
     const reply = await household.home.ask('trace/list', { domain: 'automation', item_id: id });
-    return traces.parse(reply).filter(({ script_execution }) => script_execution === execution).length;
+    return traces.parse(reply).filter(({ script_execution }) => script_execution === 'finished').length;
   }
 
-  const leakIs = async (state: string) =>
-    waitFor(async () => (await household.home.states()).get('binary_sensor.kitchen_leak')?.state === state, {
-      what: `the leak to be ${state}`,
+  /** What was published to move a valve since the test began, by whomever. */
+  let mark = 0;
+  const commands = () =>
+    household.watcher.messages
+      .slice(mark)
+      .filter(({ topic }) => topic.endsWith('/valve/set'))
+      .map(({ text }) => text);
+
+  beforeEach(() => {
+    mark = household.watcher.messages.length;
+  });
+
+  const entityIs = async (entityId: string, state: string) =>
+    waitFor(async () => (await household.home.states()).get(entityId)?.state === state, {
+      what: `${entityId} to be ${state}`,
       timeoutMs: 60_000,
       intervalMs: 200,
     });
+  const leakIs = (state: string) => entityIs('binary_sensor.kitchen_leak', state);
+
+  /** Waits until no run is left, and it had the time to begin one. */
+  async function expectIdle(): Promise<void> {
+    const entityId = 'automation.close_the_kitchen_valve_when_water_is_detected';
+    let quietSince = 0;
+    const isQuiet = async () => {
+      const state = (await household.home.states()).get(entityId);
+      if (state?.attributes['current'] !== 0) quietSince = 0;
+      else if (quietSince === 0) quietSince = performance.now();
+      return quietSince > 0 && performance.now() - quietSince > 3_000;
+    };
+    await waitFor(isQuiet, { what: 'the automation to be idle', timeoutMs: 90_000, intervalMs: 200 });
+  }
 
   async function restartHomeAssistant(meanwhile: () => void = () => {}): Promise<void> {
     await household.home.stop();
@@ -160,59 +186,86 @@ describe('the automation that closes the valve at a leak', () => {
     await leakIs('on');
   }
 
-  test('closes it, and the triggers of 2026.7 see the leak and the closed valve', async () => {
+  test('closes it once, and the triggers of 2026.7 see the leak and the closed valve', async () => {
     const index = examples('automation').length;
-    const reports = await runs('finished', index);
+    const before = await reports(index);
     openLeak();
     await expectValve('closed');
-    await waitFor(async () => (await runs('finished')) === 1, { what: 'its end' });
+    await expectIdle();
+    expect(commands()).toEqual(['CLOSE']);
     if (version !== newestVersion) return;
-    await waitFor(async () => (await runs('finished', index)) === reports + 2, { what: 'two reports' });
+    await waitFor(async () => (await reports(index)) === before + 2, { what: 'two reports' });
   });
 
   test('leaves it open after a person has opened it, when the bridge was away and is back', async () => {
     await openValve();
-    const stopped = await runs('failed_conditions');
     await household.program.stop();
     await leakIs('unavailable');
     household.program = startBridge(household.cloud, household.broker, household.program.cwd);
     await leakIs('on');
-    await waitFor(async () => (await runs('failed_conditions')) > stopped, { what: 'the trigger' });
+    await expectIdle();
     await expectValve('open');
-    expect(await runs('finished')).toBe(1);
+    expect(commands()).toEqual(['OPEN']);
   });
 
   test('closes it again at the next leak, also while the first one is still open', async () => {
     openLeak();
     await expectValve('closed');
+    await expectIdle();
+    expect(commands()).toEqual(['CLOSE']);
   });
 
   test('leaves it open after a restart of Home Assistant', async () => {
     await openValve();
     await restartHomeAssistant();
-    await waitFor(async () => (await runs('failed_conditions')) > 0, { what: 'the trigger' });
+    await expectIdle();
     await expectValve('open');
-    expect(await runs('finished')).toBe(1);
+    expect(commands()).toEqual(['OPEN']);
   });
 
   test('closes it at a leak that begins while Home Assistant is away', async () => {
     await restartHomeAssistant(openLeak);
     await expectValve('closed');
+    await expectIdle();
+    expect(commands()).toEqual(['CLOSE']);
   });
+
+  test('closes it when it is available again, though Home Assistant restarts meanwhile', async () => {
+    const { world } = household.cloud;
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    await leakIs('off');
+    await openValve();
+    mark = household.watcher.messages.length;
+    world.changeSonic(sonicId(), { radio_connection: 'disconnected' });
+    await entityIs('valve.kitchen', 'unavailable');
+    openLeak();
+    await leakIs('on');
+    await restartHomeAssistant();
+    await expectIdle();
+    expect(commands()).toEqual([]);
+    world.changeSonic(sonicId(), { radio_connection: 'connected' });
+    await expectValve('closed');
+    await expectIdle();
+    expect(commands()).toEqual(['CLOSE']);
+  }, 240_000);
 
   test('can be tested as the page says', async () => {
     const { cloud, home } = household;
     for (const id of cloud.world.incidents.ids) cloud.world.closeIncident(id);
     await leakIs('off');
     await openValve();
+    mark = household.watcher.messages.length;
     await home.setState('binary_sensor.kitchen_leak', 'on', { id: 'test' });
     await expectValve('closed');
+    await expectIdle();
+    expect(commands()).toEqual(['CLOSE']);
     await home.setState('binary_sensor.kitchen_leak', 'off');
     await openValve();
   });
 
   test.each(['yesterday', '2099-01-01T10:00:00'])('closes it whenever it was: %s', async (detected_at) => {
     const { home } = household;
+    await expectIdle();
     await home.setState('binary_sensor.kitchen_leak', 'on', { id: detected_at, detected_at });
     await expectValve('closed');
     await home.setState('binary_sensor.kitchen_leak', 'off');

@@ -1,11 +1,13 @@
 import { mkdirSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { startBridge } from '../support/bridge.ts';
-import { chromiumAvailable } from '../support/chromium.ts';
+import { chromiumAvailable, openTab, waitInTab } from '../support/chromium.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { takePicture } from '../support/pictures.ts';
+import { startTcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Entered, type NodeRed, shownIn, startNodeRed } from './nodeRed.ts';
 
@@ -61,7 +63,9 @@ async function startHome({
         .map(({ topic, text, retain, qos }) => ({ topic, text, retain, qos })),
     /** What the flow has said of leaks. */
     said: () => nodeRed.debug.filter(({ name }) => name === 'What was done').map(({ text }) => text),
-    says: (pattern: RegExp) => shownIn(nodeRed, 'What was done', pattern),
+    says: (pattern: RegExp, timeoutMs?: number) => shownIn(nodeRed, 'What was done', pattern, timeoutMs),
+    /** Starts the bridge again. */
+    startBridge: () => bridge.start(),
   };
 }
 
@@ -83,6 +87,10 @@ function look(nodeRed: NodeRed, name: string, texts: readonly string[], presses:
   });
 }
 
+/** What the broker retains of the incidents at a valve while one of a type is open. */
+const openIncidents = (type: string, id: string) =>
+  JSON.stringify({ open_count: 1, open: { [type]: { id, type } } });
+
 describe('a leak', () => {
   test('closes the valve of its sonic, once, and says when it is closed', async () => {
     const { simulator, world, watcher, sonicId, becomes, commands, said, says } = await startHome({
@@ -90,14 +98,14 @@ describe('a leak', () => {
     });
     const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
     await becomes('closed');
-    await says(/: Leak\. Closing the valve\./);
+    await says(/^"?Kitchen, Willow Cottage: Leak\. Closing the valve\./);
     await says(/the valve is closed\./);
-    // Somebody opens it, and the incident comes a second time, as a broker may deliver it.
+    // Somebody opens it, and the incidents come a second time, as a broker may deliver them.
     const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
     await watcher.publish(topic, 'OPEN');
     await becomes('open');
-    const [incident] = watcher.messages.filter((each) => each.topic.endsWith('/incident'));
-    await watcher.publish(incident?.topic ?? '', incident?.text ?? '');
+    const incidents = `sonic2mqtt/sonic/${sonicId}/incidents`;
+    await watcher.publish(incidents, watcher.last.get(incidents) ?? '', { retain: true });
     world.closeIncident(id);
     // A new leak closes it again, and one more closes what looks closed.
     world.openIncident({ type: 'long_flow_alert', sonicId });
@@ -111,17 +119,23 @@ describe('a leak', () => {
     expect(said().filter((text) => text.includes(': Leak.'))).toHaveLength(1);
   });
 
-  test('that is still open closes nothing after a restart, whatever is retained', async () => {
-    const { world, watcher, nodeRed, sonicId, becomes, commands, said, says } = await startHome({
-      variables: { ...armed, LEAK_TYPES: allAlerts },
-    });
+  test('that was handled closes nothing after restarts of Node-RED, the broker and the bridge', async () => {
+    const home = await startHome({ variables: { ...armed, LEAK_TYPES: allAlerts } });
+    const { world, watcher, broker, nodeRed, sonicId, becomes, commands, said, says } = home;
     world.openIncident({ type: 'high_volume_alert', sonicId });
     await becomes('closed');
+    await says(/the valve is closed/);
     await watcher.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'OPEN');
     await becomes('open');
-    // Somebody has even retained the incident.
-    const [incident] = watcher.messages.filter(({ topic }) => topic.endsWith('/incident'));
-    await watcher.publish(incident?.topic ?? '', incident?.text ?? '', { retain: true });
+    await nodeRed.restart();
+    // This broker forgets everything. Node-RED then stores once more what it has done.
+    await broker.restart();
+    await nodeRed.connectedAgain();
+    await watcher.waitForTopic('node-red/sonic2mqtt/leaks_handled', (text) => text.includes(sonicId), 20_000);
+    await home.bridge.stop();
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
+    home.startBridge();
+    await becomes('open');
     await nodeRed.restart();
     // A later one shows that it was listening.
     world.openIncident({ type: 'water_presence_detected', sonicId });
@@ -129,6 +143,70 @@ describe('a leak', () => {
     await becomes('closed');
     expect(commands().map(({ text }) => text)).toEqual(['CLOSE', 'OPEN', 'CLOSE']);
     expect(said().filter((text) => text.includes(': High water use.'))).toHaveLength(1);
+  });
+
+  test('that opens while the broker is down closes its valve', async () => {
+    const { world, broker, sonicId, becomes, commands, says } = await startHome({ variables: armed });
+    await broker.stop();
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await pause(5_000);
+    await broker.restart();
+    await says(/: Leak\. Closing the valve\./, 40_000);
+    await becomes('closed');
+    await says(/the valve is closed\./);
+    expect(commands().map(({ text }) => text)).toEqual(['CLOSE']);
+  });
+
+  test('that opens while Node-RED is stopped closes its valve', async () => {
+    const { world, watcher, nodeRed, sonicId, becomes, commands } = await startHome({ variables: armed });
+    await nodeRed.restart(async () => {
+      world.openIncident({ type: 'water_presence_detected', sonicId });
+      await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}/incidents`, (text) =>
+        text.includes('"open_count":1'),
+      );
+    });
+    await becomes('closed');
+    expect(commands()).toHaveLength(1);
+  });
+
+  test('that opens again under its ID closes its valve again', async () => {
+    const { world, watcher, sonicId, becomes, commands, says } = await startHome({ variables: armed });
+    const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
+    await becomes('closed');
+    await says(/the valve is closed/);
+    await watcher.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'OPEN');
+    await becomes('open');
+    world.actOnIncident(id, 'resolve');
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${sonicId}/incidents`, (text) =>
+      text.includes('"open_count":0'),
+    );
+    world.actOnIncident(id, 'reopen');
+    await becomes('closed');
+    expect(commands().map(({ text }) => text)).toEqual(['CLOSE', 'OPEN', 'CLOSE']);
+  });
+
+  test('at a valve that is offline closes it when it is back, though Node-RED restarts meanwhile', async () => {
+    const { world, nodeRed, sonicId, becomes, commands, says } = await startHome({ variables: armed });
+    world.changeSonic(sonicId, { radio_connection: 'disconnected' });
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await says(/THE VALVE IS OFFLINE\. Close it by hand\./, 30_000);
+    await nodeRed.restart();
+    expect(commands()).toEqual([]);
+    world.changeSonic(sonicId, { radio_connection: 'connected' });
+    await becomes('closed');
+    await says(/the valve is closed/);
+    expect(commands()).toHaveLength(1);
+  });
+
+  test('that names only a hub closes the valves of the hub', async () => {
+    const { watcher, world, sonicId, becomes, commands, says } = await startHome({ variables: armed });
+    const signalId = world.sonics.get(sonicId)?.signal_id;
+    const topic = `sonic2mqtt/signal/${signalId}/incidents`;
+    await watcher.waitForTopic(topic);
+    await watcher.publish(topic, openIncidents('water_presence_detected', 'leak'), { retain: true });
+    await says(/: Leak at its hub\. Closing the valve\./);
+    await becomes('closed');
+    expect(commands()).toHaveLength(1);
   });
 
   test('closes nothing while the switch is off, as it is at first; nor does what is no leak', async () => {
@@ -160,12 +238,13 @@ describe('a leak', () => {
     } = await startHome({
       variables: { ...armed, WAIT_SECONDS: '2' },
     });
-    await program.stop('SIGKILL');
-    const incident = { id: 'leak', event_type: 'water_presence_detected' };
-    await watcher.publish(`sonic2mqtt/sonic/${sonicId}/incident`, JSON.stringify(incident));
+    program.signal('SIGSTOP');
+    const topic = `sonic2mqtt/sonic/${sonicId}/incidents`;
+    await watcher.publish(topic, openIncidents('water_presence_detected', 'leak'), { retain: true });
     await says(/THE VALVE DID NOT CLOSE \(no answer in time\)/);
-    const command = watcher.messages.find(({ topic }) => topic.endsWith('/valve/set'));
+    const command = watcher.messages.find((each) => each.topic.endsWith('/valve/set'));
     expect(command?.properties?.messageExpiryInterval).toBe(30);
+    program.signal('SIGCONT');
   });
 });
 
@@ -185,14 +264,15 @@ test('a valve that looks closed is told to close, and is said to be closed only 
   const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
   await watcher.publish(topic, 'CLOSE');
   await becomes('closed');
-  world.openIncident({ type: 'water_presence_detected', sonicId });
+  const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
   await says(/the valve is closed\./);
   expect(commands()).toHaveLength(2);
-  await program.stop('SIGKILL');
-  const incident = { id: 'leak', event_type: 'water_presence_detected' };
-  await watcher.publish(`sonic2mqtt/sonic/${sonicId}/incident`, JSON.stringify(incident));
+  program.signal('SIGSTOP');
+  const incidents = `sonic2mqtt/sonic/${sonicId}/incidents`;
+  await watcher.publish(incidents, openIncidents('water_presence_detected', `not ${id}`), { retain: true });
   await says(/THE VALVE DID NOT CLOSE \(no answer in time\)/);
   expect(said().filter((text) => text.includes('is closed.'))).toHaveLength(1);
+  program.signal('SIGCONT');
 });
 
 test('a leak closes its valve without a dashboard once that is turned on, and not after a restart', async () => {
@@ -200,10 +280,11 @@ test('a leak closes its valve without a dashboard once that is turned on, and no
     files: ['leak-without-dashboard.json'],
     variables: { LEAK_TYPES: allAlerts },
   });
-  world.openIncident({ type: 'water_presence_detected', sonicId });
-  await says(/: Leak\. The switch is off, so the valve stays as it is\./);
-  await nodeRed.inject('Turn on');
   world.openIncident({ type: 'high_volume_alert', sonicId });
+  await says(/: High water use\. The switch is off, so the valve stays as it is\./);
+  expect(commands()).toEqual([]);
+  // The leak is still open.
+  await nodeRed.inject('Turn on');
   await becomes('closed');
   await says(/the valve is closed\./);
   await nodeRed.restart();
@@ -292,6 +373,47 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
     await look(nodeRed, 'armed', ['Close the valve at a leak'], [armSwitch]);
     world.openIncident({ type: 'water_presence_detected', sonicId });
     await becomes('closed');
+  });
+
+  test('takes no click while it has no connection to Node-RED, and none that was held up', async () => {
+    const { world, nodeRed, sonicId, becomes, commands, says } = await startHome();
+    const proxy = await startTcpProxy(Number(new URL(nodeRed.url).port));
+    const url = `http://127.0.0.1:${proxy.port}/dashboard/water`;
+    const tab = await openTab(url, { width: 1100, height: 760 });
+    const armSwitch = "document.querySelector('input[type=checkbox]')";
+    const click = (it: string) =>
+      waitInTab(
+        tab,
+        `(() => { const it = ${it}; if (!it || it.disabled) return false; it.click(); return true; })()`,
+        30_000,
+      );
+    const isDisabled = (it: string) => waitInTab(tab, `${it}?.disabled === true`, 30_000);
+    const shows = (text: string) => waitInTab(tab, `document.body.innerText.includes('${text}')`, 30_000);
+    await click(button('Close'));
+    await waitInTab(tab, `${button('Close it')} && !${armSwitch}.disabled`, 30_000);
+    // The connection hangs, and nobody can tell yet.
+    proxy.freeze();
+    await click(button('Close it'));
+    await click(armSwitch);
+    await isDisabled(armSwitch);
+    await shows('No connection to Node-RED.');
+    await pause(12_000);
+    proxy.thaw();
+    await shows('The click came too late. Try again.');
+    await waitInTab(tab, `!${armSwitch}.disabled && !${armSwitch}.checked`, 30_000);
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await says(/The switch is off/);
+    expect(commands()).toEqual([]);
+    // The page knows that it is not connected.
+    proxy.cut();
+    await isDisabled(button('Close'));
+    await isDisabled(armSwitch);
+    proxy.mend();
+    await click(button('Close'));
+    await click(button('Close it'));
+    await becomes('closed');
+    expect(commands()).toHaveLength(1);
+    await tab.close();
   });
 
   test('says that it knows nothing new while the bridge or the broker is away', async () => {

@@ -61,7 +61,9 @@ export interface NodeRed {
   /** Presses the button of an inject node. */
   inject(name: string): Promise<void>;
   /** Stops it and starts it again; its flows are still there. */
-  restart(): Promise<void>;
+  restart(meanwhile?: () => Promise<void>): Promise<void>;
+  /** Waits until it has connected to the broker again. */
+  connectedAgain(): Promise<void>;
 }
 
 /** Starts Node-RED, imports the flows into it and deploys them; it ends with the test. */
@@ -130,8 +132,13 @@ export async function startNodeRed(entered: Entered): Promise<NodeRed> {
       const node = flows.find((each) => each.type === 'inject' && each.name === name);
       await ask('POST', `/inject/${node?.id}`);
     },
-    restart: async () => {
+    connectedAgain: async () => {
+      const count = () => running.output.match(/Connected to broker/g)?.length ?? 0;
+      await waitFor(() => count() > 1, { what: 'Node-RED to connect again', timeoutMs: 40_000 });
+    },
+    restart: async (meanwhile) => {
       await running.stop();
+      await meanwhile?.();
       running = start();
       await listen();
       await connected();
