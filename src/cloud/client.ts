@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { CloudClock } from './cloudClock.ts';
 import { type DataProblem, DataProblems, type ProblemCollector } from './dataProblems.ts';
-import { Deadline, GivenUp, isPastSendWindow, orAborted } from './deadline.ts';
+import { Deadline, GivenUp, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import { Http, type HttpResponse } from './http.ts';
@@ -16,17 +16,19 @@ import {
   type Call,
   type ChangeName,
   isAccountList,
+  isVitalList,
   type ListName,
   type OperationName,
   operationRow,
   type RecordOf,
 } from './operations.ts';
+import { Pauses } from './pauses.ts';
 import { type ListResult, type PageWatcher, readList } from './readList.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter, type RequestTotals } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
 import { checkStatus, type GoodAnswer, type Page, readAnswer, retryAfterOf } from './response.ts';
-import { retryWaitMs } from './retry.ts';
+import { maxWaitForRetryMs, retryWaitMs } from './retry.ts';
 import { Session, type SessionMemory, type SessionState } from './session.ts';
 
 export interface CloudClientOptions {
@@ -55,8 +57,11 @@ export interface CallOptions {
   /** Who it goes before; a poll unless given, but for what changes something, which is at least a `command`. */
   readonly priority?: 'valve' | 'command';
   readonly signal?: AbortSignal;
-  /** Aborts when it is not to be sent any more, be it again: what was sent stays sent. */
-  readonly sendSignal?: AbortSignal;
+  /**
+   * Told true when it has passed the gate: from then on the cloud may have it. Told false when that attempt has ended;
+   * what is done with the signal then keeps it from being sent again.
+   */
+  readonly onFlight?: (isInFlight: boolean) => void;
   /** How long it may take from now, in ms. Unless given, a command has the request timeout, and a poll has it from when it is sent. */
   readonly timeoutMs?: number;
   /** Told the status of the answer that counts, good or bad. */
@@ -65,6 +70,11 @@ export interface CallOptions {
 
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
+  /**
+   * Whether records of the list are known from before, be it from the last run: then one 404 does not mean that the cloud
+   * has no such list, and it is asked for again.
+   */
+  readonly isExpected?: boolean;
 }
 
 /** What the cloud answered a call: for the bridge to work with, and as it was sent. */
@@ -84,12 +94,16 @@ export type ReplyOf<Name extends OperationName> = Name extends ListName
 /** `unavailable`: the cloud has shown that it has no such route; `off`: `cloud.routes` switches it off. */
 export type OperationState = 'available' | 'unavailable' | 'off';
 
-/** What goes out, and how much of it. */
+/** What goes out, and what keeps it waiting. */
 export interface Traffic {
   readonly requestsLastHour: number;
-  /** Wall-clock ms until which the cloud asked to wait; null while it does not. */
+  /** Wall-clock ms until which the cloud asked to wait, for each operation that has to. */
+  readonly pausedUntil: ReadonlyMap<OperationName, number>;
+  /** The latest of these; null where there is none. */
   readonly limitedUntil: number | null;
-  /** How long the budget or the cloud's wish keeps the next poll waiting, in ms. */
+  /** How long a vital list, of valves or of incidents, has waited for its turn, in ms; 0 while none does. */
+  readonly vitalWaitMs: number;
+  /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
   readonly pollWaitMs: number;
   /** Whether commands have used the budget up too, so that one that can wait should. */
   readonly isUsedUp: boolean;
@@ -107,9 +121,9 @@ interface Order {
   readonly name: OperationName;
   readonly params: Readonly<Record<string, string>>;
   readonly request: HttpRequest;
-  readonly options: CallOptions;
+  readonly options: CallOptions & Pick<ListOptions, 'isExpected'>;
   readonly problems: ProblemCollector;
-  /** Told when the request is about to be sent. */
+  /** Told when the first byte is about to be written. */
   readonly onSend?: () => void;
 }
 
@@ -119,12 +133,16 @@ interface Job extends Order {
   readonly deadline: Deadline;
   /** Whether its time runs from the beginning. If not, each attempt has the request timeout from when it is sent. */
   readonly hasTime: boolean;
-  isInFlight: boolean;
-  /** Whether it has waited for a session: the time of one sign-in more is given once. */
+  /** Whether it was given back the time of a sign-in: that is done once. */
   hasWaited: boolean;
-  /** Whether it came by a new session after a 401: that is done once. */
-  hasRenewed: boolean;
 }
+
+/** A page of a vital list waits no longer than this for its turn, in ms, unless it was asked for within the last minute. */
+const maxVitalWaitMs = 10_000;
+const vitalPeriodMs = 60_000;
+
+/** With less of its time left a change is not sent: given up at once, nobody would know what became of it. */
+const minShareOfTime = 0.1;
 
 // Where a 429 does not say how long to wait.
 const unaskedPauseMs = 2_000;
@@ -135,7 +153,8 @@ const sayPauseEveryMs = 3_600_000;
 /**
  * The cloud, as the rest of the program knows it; every failure is a `CloudError`. A call is checked and encoded by its
  * row, and then goes down these steps: `#request` gives it its deadline, `#withRetry` repeats what may be repeated,
- * `#sendOnce` sees to the session, `#transmit` waits for its turn and sends it, `#readResponse` judges the answer.
+ * `#sendOnce` sees to the session, `#transmit` waits for its turn and for a connection, `#gate` is the last look before
+ * the bytes, `#readResponse` judges the answer.
  */
 export class CloudClient {
   readonly #options: CloudClientOptions;
@@ -149,6 +168,9 @@ export class CloudClient {
   readonly #cloudClock: CloudClock;
   readonly #closing = new AbortController();
   readonly #missingRoutes = new MissingRoutes();
+  readonly #pauses: Pauses;
+  /** When each page of the vital lists was last asked for, in ms of the monotonic clock. */
+  readonly #vitalSentAt = new Map<string, number>();
   #saidPauseAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CloudClientOptions) {
@@ -167,6 +189,7 @@ export class CloudClient {
       password,
       memory,
       clock,
+      random: this.#random,
       log,
       secrets,
       send: (call, token) => this.#sendForSession(call, token),
@@ -175,6 +198,7 @@ export class CloudClient {
     this.#problems = new DataProblems(clock, log);
     this.#counter = new RequestCounter(clock);
     this.#cloudClock = new CloudClock(clock);
+    this.#pauses = new Pauses(clock);
   }
 
   /** Takes up the session of the last run; ends everything when the signal aborts. */
@@ -248,11 +272,19 @@ export class CloudClient {
     return this.#missingRoutes.isInDoubt(name);
   }
 
+  /** How many requests are in flight at most: who makes many needs no more than that at a time. */
+  get maxConcurrency(): number {
+    return this.#options.maxConcurrency;
+  }
+
   traffic(): Traffic {
-    const pausedMs = this.#queue.pausedMs();
+    const now = this.#clock.now();
+    const pausedUntil = new Map([...this.#pauses.all].map(([name, ms]) => [name, now + ms]));
     return {
       requestsLastHour: this.#counter.lastHour,
-      limitedUntil: pausedMs > 0 ? this.#clock.now() + pausedMs : null,
+      pausedUntil,
+      limitedUntil: pausedUntil.size > 0 ? Math.max(...pausedUntil.values()) : null,
+      vitalWaitMs: this.#queue.limitedWaitMs(),
       pollWaitMs: this.#queue.pollWaitMs(),
       isUsedUp: this.#queue.isUsedUp(),
     };
@@ -282,8 +314,12 @@ export class CloudClient {
     return this.#problems.latest();
   }
 
-  /** After a rejected password: lets the next call sign in at once, within the hard limits. */
-  signInNow(): void {
+  /**
+   * Somebody asks for everything now: no poll waits any longer because the cloud has asked it to, and after a rejected
+   * password the next call signs in at once, within the hard limits.
+   */
+  refresh(): void {
+    this.#pauses.clear();
     this.#session.signInNow();
   }
 
@@ -298,10 +334,8 @@ export class CloudClient {
     const request = encodeCall({ operation: name, params, query: otherQuery }, this.#options.routes);
     const joint = request.path.includes('?') ? '&' : '?';
     let startedAt: number | undefined;
-    let sentAt: number | undefined;
     const onSend = () => {
       startedAt ??= this.#clock.now();
-      sentAt ??= this.#clock.monotonic();
     };
     const { records, problem, gist, notice, isInDoubt } = await readList<Listed>({
       operation: name,
@@ -318,7 +352,7 @@ export class CloudClient {
     if (notice !== null) problems.report('info', notice);
     if (problem === null) {
       problems.end();
-      this.#missingRoutes.recordList(name, records, sentAt ?? this.#clock.monotonic());
+      this.#missingRoutes.recordList(name, records);
     }
     return {
       records,
@@ -336,26 +370,19 @@ export class CloudClient {
     if (this.#missingRoutes.has(name)) {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
     }
-    const { signal, sendSignal, timeoutMs } = options;
+    const { signal, timeoutMs } = options;
     const priority = options.priority ?? priorityOf(name, request);
     const callers = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const deadline = new Deadline(this.#clock, callers);
     // Unless told otherwise, a poll waits for its turn as long as it takes.
     const ownMs = timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs);
-    const job = newJob(order, priority, deadline, ownMs !== null);
-    const endUnlessInFlight = () => {
-      if (!job.isInFlight) deadline.abort(unwanted);
-    };
-    sendSignal?.addEventListener('abort', endUnlessInFlight);
+    if (ownMs !== null) deadline.set(ownMs);
     try {
-      if (sendSignal?.aborted) throw unwanted;
-      if (ownMs !== null) deadline.set(ownMs);
-      return await this.#withRetry(job);
+      return await this.#withRetry(newJob(order, priority, deadline, ownMs !== null));
     } catch (error) {
       throw toCloudError(name, error);
     } finally {
       deadline.dispose();
-      sendSignal?.removeEventListener('abort', endUnlessInFlight);
     }
   }
 
@@ -387,21 +414,28 @@ export class CloudClient {
     const { name, options } = job;
     if (name === 'sign_in') return this.#readResponse(job, await this.#transmit(job, () => null));
 
-    const renewal = this.#session.renewalDue(!isPoll(job.priority));
-    if (renewal !== null) await this.#waitForSession(renewal, job);
     let used: string | null = null;
     const token = () => {
       used = this.#session.token;
-      if (used === null) throw new CloudError('auth', name, 'not signed in', { mayHaveActed: false });
+      if (used === null) throw tokenGone;
       return used;
     };
-    let response = await this.#transmit(job, token);
-    if (response.status === 401 && !job.hasRenewed) {
-      await this.#waitForSession(this.#session.replace(used), job);
-      job.hasRenewed = true;
-      response = await this.#transmit(job, token);
-      if (response.status === 401) this.#session.noteFutileRenewal();
+    let response: HttpResponse | null = null;
+    for (let isRenewed = false; response === null; ) {
+      const renewal = this.#session.renewalDue(!isPoll(job.priority));
+      if (renewal !== null) await this.#waitForSession(renewal, job);
+      response = await this.#transmit(job, token).catch((error: unknown) => {
+        if (error === tokenGone) return null;
+        throw error;
+      });
+      if (response?.status !== 401) continue;
+      if (isRenewed) this.#session.noteRefusal(name);
+      else if (await this.#waitForSession(this.#session.replace(used, name), job)) {
+        isRenewed = true;
+        response = null;
+      }
     }
+    if (response.status < 300) this.#session.noteSuccess(name, used);
     options.onAnswer?.(response.status);
     const good = this.#readResponse(job, response);
     if (name === 'refresh_token') this.#session.adopt(good.reply as SessionReply);
@@ -409,58 +443,107 @@ export class CloudClient {
     return good;
   }
 
-  /** Waits for a new session, for which the call is given the time of one sign-in more. */
-  async #waitForSession(renewal: Promise<void>, job: Job): Promise<void> {
+  /**
+   * Waits for a new session. The call is given back the time that this took, once, and never more than one request may
+   * take: the machine may sleep meanwhile.
+   */
+  async #waitForSession<T>(renewal: Promise<T>, job: Job): Promise<T> {
     const { deadline } = job;
-    if (job.hasTime && !job.hasWaited) deadline.extend(this.#options.requestTimeoutMs);
+    const mostMs = job.hasWaited ? 0 : this.#options.requestTimeoutMs;
     job.hasWaited = true;
-    await orAborted(renewal, deadline.signal);
+    const startedAt = this.#clock.monotonic();
+    deadline.extend(mostMs);
+    try {
+      return await orAborted(renewal, deadline.signal);
+    } finally {
+      deadline.extend(Math.min(this.#clock.monotonic() - startedAt, mostMs) - mostMs);
+    }
   }
 
-  /** Sends it when its turn comes; the token is looked up at the last moment. */
-  #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
-    const { name, request, priority, deadline } = job;
+  /** Sends it when its turn comes; the token is looked up then. */
+  async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
+    const { name, request, priority, deadline, options } = job;
     const { requestTimeoutMs, log } = this.#options;
-    return this.#queue.run(priority, deadline.signal, async () => {
+    if (isPoll(priority)) await this.#waitAsAsked(name, deadline);
+    const send = async () => {
       if (!job.hasTime) deadline.set(requestTimeoutMs);
-      const isLate = isPastSendWindow(deadline.remainingMs(), requestTimeoutMs);
-      if (isLate && operationRow(name).retry === 'never') throw new GivenUp('timed out', true);
       const startedAt = this.#clock.monotonic();
-      job.onSend?.();
-      job.isInFlight = true;
-      this.#counter.recordSent();
+      let isInFlight = false;
       let response: HttpResponse | null = null;
+      // What is too late already needs no connection.
+      this.#gate(job);
+      deadline.signal.throwIfAborted();
       try {
-        response = await this.#http.send(request, token(), deadline.signal);
+        response = await this.#http.send(request, token(), deadline.signal, () => {
+          this.#gate(job);
+          if (deadline.signal.aborted) return;
+          isInFlight = true;
+          this.#counter.recordSent();
+          if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#clock.monotonic());
+          job.onSend?.();
+          options.onFlight?.(true);
+        });
+        // What was read before the machine slept is not the present; what was changed before was changed.
+        if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted) throw lateAnswer;
       } finally {
-        job.isInFlight = false;
-        this.#counter.recordEnded(response?.status ?? null, this.#clock.monotonic() - startedAt);
+        if (isInFlight)
+          this.#counter.recordEnded(response?.status ?? null, this.#clock.monotonic() - startedAt);
         if (!job.hasTime) deadline.clear();
-        // It may not be sent again.
-        if (job.options.sendSignal?.aborted) deadline.abort(unwanted);
+        if (isInFlight) options.onFlight?.(false);
       }
       const ms = Math.round(this.#clock.monotonic() - startedAt);
       log.debug({ operation: name, status: response.status, ms }, `Cloud request ${name}`);
       this.#cloudClock.record(response.header('date'));
-      this.#pauseAsAsked(response);
+      this.#pauseAsAsked(name, response);
       return response;
-    });
+    };
+    return this.#queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));
   }
 
-  /** Keeps polls waiting as long as the cloud asks for it. */
-  #pauseAsAsked(response: HttpResponse): void {
+  /** How long it may wait for its turn: nothing keeps a page of a vital list from being asked for once a minute. */
+  #maxWaitMs({ name, priority, request }: Job): number {
+    if (priority !== 'list' || !isVitalList(name)) return Number.POSITIVE_INFINITY;
+    const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
+    return Math.max(maxVitalWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
+  }
+
+  /**
+   * The last look at a request, when its connection is open and nothing is written yet: whether it still has its time, by
+   * a clock that goes on while the machine sleeps. That it is overtaken, or that the bridge stops, has ended it before.
+   */
+  #gate({ deadline, request }: Job): void {
+    deadline.check(request.isChange ? this.#options.requestTimeoutMs * minShareOfTime : 0);
+  }
+
+  /** Waits as long as the cloud asked for with this operation; throws where that is too long for its caller. */
+  async #waitAsAsked(name: OperationName, deadline: Deadline): Promise<void> {
+    const waitMs = this.#pauses.leftMs(name);
+    if (waitMs > Math.min(maxWaitForRetryMs, deadline.remainingMs())) {
+      const until = new Date(this.#clock.now() + waitMs).toISOString().slice(0, 16).replace('T', ' ');
+      throw new CloudError('rateLimited', name, `the cloud requests a wait until ${until} UTC`, {
+        gist: 'the cloud requests a wait',
+        retryAfterMs: waitMs,
+        mayHaveActed: false,
+      });
+    }
+    if (waitMs > 0) await sleep(this.#clock, waitMs, deadline.signal);
+  }
+
+  /** Keeps polls by this operation waiting as long as the cloud asks for it. */
+  #pauseAsAsked(operation: OperationName, response: HttpResponse): void {
     const askedMs = retryAfterOf(response, this.#clock.now());
     const pauseMs = askedMs ?? (response.status === 429 ? unaskedPauseMs : 0);
     if (pauseMs <= 0) return;
     const now = this.#clock.monotonic();
-    if (this.#queue.pausedMs() === 0) {
+    if (this.#pauses.leftMs(operation) === 0) {
       const isNews = now - this.#saidPauseAt >= sayPauseEveryMs;
       this.#options.log[isNews ? 'warn' : 'debug'](
+        { operation },
         `The cloud limits requests. Waiting ${describeDuration(pauseMs)}`,
       );
       if (isNews) this.#saidPauseAt = now;
     }
-    this.#queue.pausePolls(pauseMs);
+    this.#pauses.record(operation, pauseMs);
   }
 
   async #sendForSession(
@@ -485,14 +568,14 @@ export class CloudClient {
 
   /** What a response says; throws the error that its status means. */
   #readResponse(job: Job, response: HttpResponse): GoodAnswer {
-    const { name, params, problems } = job;
+    const { name, params, problems, options } = job;
     const { secrets } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = checkStatus(name, response, this.#clock.now(), hide);
     if (error) {
       const { status, message } = error;
       const wasMissing = this.#missingRoutes.has(name);
-      if (!this.#missingRoutes.recordError(name, params, status, this.#clock.monotonic())) throw error;
+      if (options.isExpected || !this.#missingRoutes.recordError(name, params, status)) throw error;
       if (!wasMissing) this.#logMissing(name, status);
       throw new CloudError('unsupported', name, message, { status, mayHaveActed: false });
     }
@@ -510,7 +593,7 @@ export class CloudClient {
 }
 
 function newJob(order: Order, priority: Priority, deadline: Deadline, hasTime: boolean): Job {
-  return { ...order, priority, deadline, hasTime, isInFlight: false, hasWaited: false, hasRenewed: false };
+  return { ...order, priority, deadline, hasTime, hasWaited: false };
 }
 
 /** The priority of a call without one of its own. Lists come before single devices: one answer covers all valves or leaks. */
@@ -524,7 +607,13 @@ function isPoll(priority: Priority): boolean {
   return priority === 'list' || priority === 'device';
 }
 
-const unwanted = new GivenUp('given up by its caller', false);
+/** While it waited for its turn, the token was refused to somebody else. */
+const tokenGone = new Error('the session has ended');
+
+const lateAnswer = new NetworkError('timeout: the answer came too late', {
+  mayHaveActed: true,
+  timedOut: true,
+});
 
 /** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
 function toCloudError(name: OperationName, error: unknown): unknown {

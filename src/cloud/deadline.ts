@@ -51,14 +51,20 @@ export class Deadline {
 
   /** Gives it so many ms from now. */
   set(ms: number): void {
-    this.#cancelTimer();
-    this.#endsAt = this.#clock.monotonic() + ms;
-    this.#cancelTimer = this.#clock.after(ms, () => this.abort(new GivenUp('timed out', true)));
+    this.#endAt(this.#clock.monotonic() + ms, ms);
   }
 
-  /** Gives it so many ms more than it has. */
+  /** Gives it so many ms more than it has, or less. */
   extend(ms: number): void {
-    this.set(this.remainingMs() + ms);
+    this.#endAt(this.#endsAt + ms, this.remainingMs() + ms);
+  }
+
+  /**
+   * Ends it at once unless more than so many ms are left. Its timer stands still while the machine sleeps, and the clock
+   * does not: so this is asked before anything is written, and when an answer has come.
+   */
+  check(leastMs = 0): void {
+    if (this.remainingMs() <= leastMs) this.abort(new GivenUp('timed out', true));
   }
 
   /** Takes its time away: only a caller ends it then. */
@@ -73,17 +79,16 @@ export class Deadline {
     for (const caller of this.#callers) caller.removeEventListener('abort', this.#onCallerAbort);
   }
 
+  #endAt(endsAt: number, inMs: number): void {
+    this.#cancelTimer();
+    this.#endsAt = endsAt;
+    if (endsAt === Number.POSITIVE_INFINITY) return;
+    this.#cancelTimer = this.#clock.after(inMs, () => this.abort(new GivenUp('timed out', true)));
+  }
+
   #abortFor({ reason }: AbortSignal): void {
     this.abort(reason instanceof GivenUp ? reason : new GivenUp('given up by its caller', false));
   }
-}
-
-/** With less of its time left a change is not sent: given up at once, nobody would know what became of it. */
-const minShareOfTime = 0.1;
-
-/** Whether too little of its time is left to send a change; both in ms. */
-export function isPastSendWindow(leftMs: number, timeoutMs: number): boolean {
-  return leftMs < timeoutMs * minShareOfTime;
 }
 
 /** The promise's outcome, or the signal's reason as soon as it aborts; the promise itself goes on. */

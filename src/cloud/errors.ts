@@ -24,6 +24,8 @@ export interface CloudErrorDetails {
   readonly mayHaveActed?: boolean | undefined;
   /** Whether the deadline ended the call. */
   readonly timedOut?: boolean | undefined;
+  /** Whether the cloud itself has spoken, in JSON, and nothing in front of it. */
+  readonly isJson?: boolean | undefined;
   /** The message without what varies from one such error to the next; the message, unless given. */
   readonly gist?: string | undefined;
   readonly cause?: unknown;
@@ -39,6 +41,7 @@ export class CloudError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly mayHaveActed: boolean;
   readonly timedOut: boolean;
+  readonly isJson: boolean;
 
   constructor(kind: CloudErrorKind, operation: string, message: string, details: CloudErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -50,6 +53,7 @@ export class CloudError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.mayHaveActed = details.mayHaveActed ?? true;
     this.timedOut = details.timedOut ?? false;
+    this.isJson = details.isJson ?? false;
   }
 }
 

@@ -2,25 +2,21 @@ import { type ListName, type OperationName, operationRow, paramNames } from './o
 
 type Params = Readonly<Record<string, string>>;
 
-/** A list that was read whole, and when its first request was sent, in ms of the monotonic clock. */
-interface ReadList {
-  readonly sentAt: number;
-  readonly ids: ReadonlySet<string>;
-}
-
 /**
  * Finds out which routes the cloud does not have. A published route is never missing. One that nobody has published, or
  * that the interface document does not show, is missing after a 501, and after a 404 or 405 that cannot be about a
- * record. It can be about a record where the operation has worked before, and where the record was just removed or never
- * was: so it counts only if the same call had the same answer before, and a complete list that was read since then holds
- * the record. A slip of the keyboard must not take the valves of all other sonics away.
+ * record. It can be about a record where the operation has worked before, where the last complete list does not hold the
+ * record, and at the first time: a slip of the keyboard must not take the valves of all other sonics away, nor one device
+ * without such data the data of all others. A list that should hold records
+ * that are known from before is not missing for a 404 either: see `ListOptions.isExpected`.
  */
 export class MissingRoutes {
   readonly #missing = new Set<OperationName>();
   readonly #worked = new Set<OperationName>();
-  readonly #lists = new Map<OperationName, ReadList>();
-  /** When the cloud first did not find what a call names, by operation and records. */
-  readonly #firstNotFoundAt = new Map<string, number>();
+  /** The ids of each list that was read whole. */
+  readonly #lists = new Map<OperationName, ReadonlySet<string>>();
+  /** The calls about records that were answered so once. */
+  readonly #notFound = new Set<string>();
 
   /** Whether the cloud has shown that it has no such route. */
   has(name: OperationName): boolean {
@@ -39,40 +35,31 @@ export class MissingRoutes {
     this.#worked.add(name);
   }
 
-  /** A list was read whole; its first request was sent at this time of the monotonic clock. */
-  recordList(name: ListName, records: readonly { readonly id: string }[], sentAt: number): void {
-    this.#lists.set(name, { sentAt, ids: new Set(records.map(({ id }) => id)) });
+  /** A list was read whole. */
+  recordList(name: ListName, records: readonly { readonly id: string }[]): void {
+    this.#lists.set(name, new Set(records.map(({ id }) => id)));
   }
 
-  /** The cloud has answered with an error, at this time of the monotonic clock; whether the route is missing. */
-  recordError(name: OperationName, params: Params, status: number | undefined, at: number): boolean {
+  /** The cloud has answered with an error; whether the route is missing. */
+  recordError(name: OperationName, params: Params, status: number | undefined): boolean {
     const isMissing =
       (status === 501 && !isPublished(name)) ||
-      ((status === 404 || status === 405) && this.isInDoubt(name) && !this.#isAboutRecord(name, params, at));
+      ((status === 404 || status === 405) && this.isInDoubt(name) && !this.#isAboutRecord(name, params));
     if (isMissing) this.#missing.add(name);
     return isMissing;
   }
 
-  #isAboutRecord(name: OperationName, params: Params, at: number): boolean {
-    const named = Object.entries(params)
-      .map(([param, id]) => ({ id, lists: listsHolding(name, param) }))
-      .filter(({ lists }) => lists.length > 0);
+  #isAboutRecord(name: OperationName, params: Params): boolean {
+    const lists = Object.entries(params).map(([param, id]) => ({ id, names: listsHolding(name, param) }));
+    const named = lists.filter(({ names }) => names.length > 0);
     if (named.length === 0) return false;
-    const listedAt = Math.min(...named.map(({ id, lists }) => this.#lastListedAt(id, lists)));
-    if (listedAt === never) return true;
+    if (named.some(({ id, names }) => !names.some((list) => this.#lists.get(list)?.has(id)))) return true;
     const key = [name, ...Object.values(params)].join(' ');
-    const firstAt = this.#firstNotFoundAt.get(key) ?? at;
-    this.#firstNotFoundAt.set(key, firstAt);
-    return listedAt <= firstAt;
-  }
-
-  #lastListedAt(id: string, names: readonly ListName[]): number {
-    const holding = names.map((name) => this.#lists.get(name)).filter((list) => list?.ids.has(id));
-    return Math.max(never, ...holding.map((list) => list?.sentAt ?? never));
+    if (this.#notFound.has(key)) return false;
+    this.#notFound.add(key);
+    return true;
   }
 }
-
-const never = Number.NEGATIVE_INFINITY;
 
 function isPublished(name: OperationName): boolean {
   const { source, number, session } = operationRow(name);

@@ -79,3 +79,8 @@ export function isAccountList(name: OperationName): boolean {
   const { path, reply } = operationRow(name);
   return reply.kind === 'page' && paramNames(path).length === 0;
 }
+
+/** Whether it is a list that the bridge exists for, of valves or of leaks: nothing keeps it waiting for long. */
+export function isVitalList(name: OperationName): boolean {
+  return name === 'list_incidents' || name === 'list_sonics' || name === 'list_wifi_sonics';
+}

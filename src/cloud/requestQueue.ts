@@ -14,31 +14,46 @@ export interface RequestQueueOptions {
   readonly maxRequestsPerMinute: number;
 }
 
+/** The slots that each leaves to others, where there are so many: what hangs never keeps a valve waiting. */
+const slotsKeptFree: Readonly<Record<Priority, number>> = { valve: 0, command: 1, list: 2, device: 2 };
+
 /** What commands may take beyond the budget before those that can wait should, as a share of it. */
 const overdraftShare = 0.25;
 
 /** After so many lists in a row a device that waits has its turn, so that lists never use up the whole budget. */
 const maxListsInARow = 3;
 
-type Start = () => void;
+/** A task that waits for its turn. */
+interface Waiting {
+  readonly start: () => void;
+  /** In ms of the monotonic clock, as the next. */
+  readonly since: number;
+  /** When it goes next at the latest, whatever else waits; infinity for what waits its turn. */
+  readonly latestAt: number;
+}
 
 /**
- * Decides which request is sent next. Each priority leaves one slot free for those before it, where there are so many
- * slots: what hangs never keeps a valve waiting. Polls keep to a token bucket that holds one minute's requests; commands
- * never wait for it, but polls pay for them.
+ * Decides which request is sent next. Of `maxConcurrency` slots a command leaves one free, a list and a device two. Polls
+ * keep to a token bucket that holds one minute's requests; commands never wait for it, but polls pay for them. A list may
+ * have a limit to its waiting: then it goes next, before commands and valves and whatever the budget. Where there is
+ * only one slot, a valve or such a list may go beside what is in it.
  */
 export class RequestQueue {
   readonly #clock: Clock;
   readonly #maxConcurrency: number;
   readonly #bucketSize: number;
-  readonly #waiting = priorities.map(() => new Set<Start>());
-  readonly #inFlight = priorities.map(() => 0);
+  readonly #waiting: Readonly<Record<Priority, Set<Waiting>>> = {
+    valve: new Set(),
+    command: new Set(),
+    list: new Set(),
+    device: new Set(),
+  };
+  readonly #inFlight: Record<Priority, number> = { valve: 0, command: 0, list: 0, device: 0 };
   #listsInARow = 0;
   #tokens: number;
   /** What is left for commands while the tokens are used up; refilled more slowly, so that polls get on too. */
   #overdraft: number;
   #filledAt: number;
-  #pausedUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer = () => {};
 
   constructor({ clock, maxConcurrency, maxRequestsPerMinute }: RequestQueueOptions) {
@@ -50,24 +65,35 @@ export class RequestQueue {
     this.#filledAt = clock.monotonic();
   }
 
-  /** Runs the task as soon as its turn comes; rejects with the signal's reason if that aborts before. */
-  run<T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
-    const rank = priorities.indexOf(priority);
-    const waiting = this.#waiting[rank];
+  /**
+   * Runs the task as soon as its turn comes; rejects with the signal's reason if that aborts before. After `maxWaitMs`,
+   * which only a list may have, its turn has come.
+   */
+  run<T>(
+    priority: Priority,
+    signal: AbortSignal,
+    task: () => Promise<T>,
+    maxWaitMs = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const start = () => {
-        signal.removeEventListener('abort', giveUp);
-        waiting?.delete(start);
-        this.#countInFlight(rank, 1);
+        leave();
+        this.#inFlight[priority] += 1;
         task()
           .finally(() => {
-            this.#countInFlight(rank, -1);
+            this.#inFlight[priority] -= 1;
             this.#startNext();
           })
           .then(resolve, reject);
       };
+      const since = this.#clock.monotonic();
+      const entry = { start, since, latestAt: since + maxWaitMs };
+      const leave = () => {
+        signal.removeEventListener('abort', giveUp);
+        this.#waiting[priority].delete(entry);
+      };
       const giveUp = () => {
-        waiting?.delete(start);
+        leave();
         this.#startNext();
         reject(signal.reason);
       };
@@ -76,26 +102,21 @@ export class RequestQueue {
         return;
       }
       signal.addEventListener('abort', giveUp);
-      waiting?.add(start);
+      this.#waiting[priority].add(entry);
       this.#startNext();
     });
   }
 
-  /** Keeps polls waiting for so many ms from now, unless they wait longer already. */
-  pausePolls(ms: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
-  }
-
-  /** Ms until polls go on; 0 while they are not paused. */
-  pausedMs(): number {
-    return Math.max(0, this.#pausedUntil - this.#clock.monotonic());
-  }
-
-  /** Ms until the budget and the cloud let the next poll start; 0 if they do now. */
+  /** Ms until the budget lets the next poll start; 0 if it does now. */
   pollWaitMs(): number {
     this.#fill();
-    const refillMs = ((1 - this.#tokens) / this.#bucketSize) * 60_000;
-    return Math.max(0, Math.ceil(Math.max(refillMs, this.pausedMs())));
+    return Math.max(0, Math.ceil(((1 - this.#tokens) / this.#bucketSize) * 60_000));
+  }
+
+  /** How long a list with a limit to its waiting has waited, in ms; 0 while none does. */
+  limitedWaitMs(): number {
+    const limited = [...this.#waiting.list].filter(({ latestAt }) => latestAt < Number.POSITIVE_INFINITY);
+    return Math.max(0, ...limited.map(({ since }) => this.#clock.monotonic() - since));
   }
 
   /** Whether the budget is used up, and what commands may take beyond it as well: one that can wait should. */
@@ -114,42 +135,69 @@ export class RequestQueue {
   }
 
   #startOne(): boolean {
-    const [valve, command, list, device] = priorities.map((_, rank) => this.#nextOf(rank));
-    const urgent = valve ?? command;
+    const late = this.#firstToBeLate();
+    const lateInMs = late ? late.latestAt - this.#clock.monotonic() : Number.POSITIVE_INFINITY;
+    if (late && lateInMs <= 0 && this.#hasSlot(slotsKeptFree.command, Math.max(2, this.#maxConcurrency))) {
+      // It comes on top of the budget: did others pay for it, they would get nothing where that is small.
+      late.start();
+      return true;
+    }
+    const urgent = this.#next('valve') ?? this.#next('command');
     if (urgent) {
       this.#fill();
       if (this.#tokens < 1) this.#overdraft = Math.max(0, this.#overdraft - 1);
-      // The debt is bounded, so that a flood of commands cannot silence the polls for long.
-      this.#tokens = Math.max(-this.#bucketSize, this.#tokens - 1);
-      urgent();
+      this.#spend();
+      urgent.start();
       return true;
     }
+    const [list, device] = [this.#next('list'), this.#next('device')];
     const isTurnOfDevice = device !== undefined && this.#listsInARow >= maxListsInARow;
     const poll = isTurnOfDevice ? device : (list ?? device);
-    if (!poll) return false;
-    const waitMs = this.pollWaitMs();
-    if (waitMs > 0) {
-      this.#cancelTimer = this.#clock.after(waitMs, () => this.#startNext());
+    const waitMs = poll ? this.pollWaitMs() : Number.POSITIVE_INFINITY;
+    if (!poll || waitMs > 0) {
+      const lookInMs = Math.min(waitMs, lateInMs > 0 ? lateInMs : Number.POSITIVE_INFINITY);
+      if (lookInMs < Number.POSITIVE_INFINITY) {
+        this.#cancelTimer = this.#clock.after(lookInMs, () => this.#startNext());
+      }
       return false;
     }
     this.#listsInARow = poll === list ? this.#listsInARow + 1 : 0;
-    this.#tokens -= 1;
-    poll();
+    this.#spend();
+    poll.start();
     return true;
   }
 
-  /** Who has waited longest in this rank, if it may have a slot. */
-  #nextOf(rank: number): Start | undefined {
-    const isFull = sum(this.#inFlight) >= this.#maxConcurrency;
-    // Those of the ranks before take nothing from this one: their slots are their own.
-    const maxOfRank = Math.max(1, this.#maxConcurrency - rank);
-    if (isFull || sum(this.#inFlight.slice(rank)) >= maxOfRank) return undefined;
-    const [start] = this.#waiting[rank] ?? [];
-    return start;
+  /** Who has waited longest with this priority, if it may have a slot. */
+  #next(priority: Priority): Waiting | undefined {
+    const limit = priority === 'valve' ? Math.max(2, this.#maxConcurrency) : this.#maxConcurrency;
+    if (!this.#hasSlot(slotsKeptFree[priority], limit)) return undefined;
+    const [first] = this.#waiting[priority];
+    return first;
   }
 
-  #countInFlight(rank: number, difference: number): void {
-    this.#inFlight[rank] = (this.#inFlight[rank] ?? 0) + difference;
+  #firstToBeLate(): Waiting | undefined {
+    let first: Waiting | undefined;
+    for (const each of this.#waiting.list) {
+      if (each.latestAt < (first?.latestAt ?? Number.POSITIVE_INFINITY)) first = each;
+    }
+    return first;
+  }
+
+  /**
+   * Whether one more may be in flight that leaves so many slots free, of that many in all. Those that leave fewer free
+   * take nothing from it: their slots are their own.
+   */
+  #hasSlot(keptFree: number, limit: number): boolean {
+    const count = (least: number) =>
+      priorities.reduce((sum, each) => sum + (slotsKeptFree[each] >= least ? this.#inFlight[each] : 0), 0);
+    if (count(0) >= limit) return false;
+    return keptFree === 0 || count(keptFree) < Math.max(1, this.#maxConcurrency - keptFree);
+  }
+
+  /** The debt is bounded, so that a flood of commands cannot silence the polls for long. */
+  #spend(): void {
+    this.#fill();
+    this.#tokens = Math.max(-this.#bucketSize, this.#tokens - 1);
   }
 
   #fill(): void {
@@ -159,8 +207,4 @@ export class RequestQueue {
     this.#overdraft = Math.min(this.#maxOverdraft, this.#overdraft + earned * overdraftShare);
     this.#filledAt = now;
   }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

@@ -66,13 +66,15 @@ export function checkStatus(
   const [kind, meaning] =
     meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
   const words = `the cloud answered ${status} (${meaning})`;
-  const said = messageOf(textOf(answer), hide);
+  const body = parseJson(textOf(answer), hide);
+  const said = messageOf(body);
   return new CloudError(kind, name, said && said.toLowerCase() !== meaning ? `${words}: ${said}` : words, {
     status,
     // An outage may show another of these each time.
     gist: status < 500 ? words : meaning,
     retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
     mayHaveActed: kind === 'unavailable',
+    isJson: typeof body === 'object' && body !== null,
   });
 }
 
@@ -191,11 +193,10 @@ function asCount(value: number | null): number | null {
   return Number.isSafeInteger(value) && value !== null && value >= 0 ? value : null;
 }
 
-/** What an error's body says to people: its `message` or `error`, without secrets; empty where it says nothing. */
-function messageOf(body: string, hide: (text: string) => string): string {
-  const parsed = parseJson(body, hide);
-  if (typeof parsed !== 'object' || parsed === null) return '';
-  const { message, error } = parsed as Record<string, unknown>;
+/** What an error's body says to people: its `message` or `error`; empty where it says nothing. */
+function messageOf(body: unknown): string {
+  if (typeof body !== 'object' || body === null) return '';
+  const { message, error } = body as Record<string, unknown>;
   const said = message ?? error ?? '';
   if (typeof said === 'string') return oneLine(said);
   return isTooDeeplyNested(said) ? '' : oneLine(JSON.stringify(said));

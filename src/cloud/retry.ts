@@ -3,8 +3,8 @@ import type { CloudError } from './errors.ts';
 
 const maxAttempts = 3;
 const backoff: Backoff = { firstMs: 500, longestMs: 4_000 };
-// A caller does not wait longer for the cloud's sake; it asks again at its next turn.
-const longestRetryAfterMs = 10_000;
+/** A caller does not wait longer for the cloud's sake, in ms; it asks again at its next turn. */
+export const maxWaitForRetryMs = 10_000;
 const longestPauseMs = 3_600_000;
 
 /** What is known when an attempt has failed. */
@@ -24,7 +24,7 @@ export function retryWaitMs(failed: FailedAttempt, random: Random): number | nul
   if (attempts >= maxAttempts || !(retry === 'safe' ? isPassing(error) : provablyNotExecuted(error)))
     return null;
   const asked = error.retryAfterMs ?? 0;
-  if (asked > longestRetryAfterMs) return null;
+  if (asked > maxWaitForRetryMs) return null;
   const waitMs = Math.max(asked, backoffMs(backoff, attempts, random));
   return waitMs < remainingMs ? waitMs : null;
 }

@@ -1,3 +1,4 @@
+import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import { errorMessage } from '../base/errorMessage.ts';
@@ -6,7 +7,7 @@ import type { Secrets } from '../base/secrets.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { isToken, type SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
-import type { Call } from './operations.ts';
+import type { Call, OperationName } from './operations.ts';
 import { automaticAttemptAt, earliestAttemptAt, type Rejections, withRejection } from './signInLimits.ts';
 
 /** A token and when it was given. */
@@ -28,6 +29,7 @@ export interface SessionOptions {
   readonly password: () => string;
   readonly memory: SessionMemory;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly secrets: Secrets;
   /** Sends a session operation and reads its answer. */
@@ -45,8 +47,10 @@ export interface SessionState {
 // A developer of the vendor told users that tokens live for two weeks; renewed well before ten days.
 const renewAfterMs = 9 * 24 * 3_600_000;
 const renewEarlyAgainMs = 600_000;
-const futileRenewalPauseMs = 60_000;
 const passwordCheckMs = 2_000;
+
+/** Between two renewals, whoever asks, until a request has been answered well with what the last one brought. */
+const renewalBackoff: Backoff = { firstMs: 5_000, longestMs: 120_000 };
 
 /** The token that all requests share: kept, renewed and given up in one place, one renewal at a time. */
 export class Session {
@@ -54,10 +58,17 @@ export class Session {
   readonly #clock: Clock;
   readonly #renew = singleFlight(() => this.#renewWhenAllowed());
   #stored: StoredSession | null = null;
+  /** The token that the cloud has answered 401, until somebody has tried to renew it. */
+  #refused: string | null = null;
+  /** Whether a request was answered well with the token. */
+  #isProven = false;
+  /** The operations that were answered 401 with a new token too: that is no word about the session. */
+  readonly #unauthorized = new Set<OperationName>();
   #renewEarlyFrom = Number.NEGATIVE_INFINITY;
-  #noRenewalBefore = Number.NEGATIVE_INFINITY;
-  /** What the cloud answered when it asked to wait, and until when. */
-  #pause: { readonly until: number; readonly error: CloudError } | null = null;
+  /** How many renewals there were since a token was last proven, until when the next has to wait, and why. */
+  #renewals = 0;
+  #waitsUntil = Number.NEGATIVE_INFINITY;
+  #failure: CloudError | null = null;
   #rejections: Rejections | null = null;
   #triedPassword: string | undefined;
   #isAttemptAsked = false;
@@ -108,24 +119,42 @@ export class Session {
     return isOld && !isHurried && this.#clock.monotonic() >= this.#renewEarlyFrom ? this.#renewEarly() : null;
   }
 
-  /** Replaces the token that the cloud refused; if it has been replaced meanwhile, there is nothing to do. */
-  async replace(refused: string | null): Promise<void> {
-    if (this.token !== null && this.token !== refused) return;
-    if (this.token !== null && this.#clock.monotonic() < this.#noRenewalBefore) {
-      throw this.#authError('the cloud rejects a new session');
+  /**
+   * The cloud has answered the operation 401 with that token. Resolves to whether it is worth trying again with another
+   * one. A token that was refused so is dead, however its renewal fails; but where others work with it, and the operation
+   * was refused with a new one before, the operation is the cause.
+   */
+  async replace(refused: string | null, name: OperationName): Promise<boolean> {
+    if (this.token !== null) {
+      if (this.token !== refused) return true;
+      const isOwnFault = this.#isProven && this.#unauthorized.has(name);
+      const isJustRenewed = !this.#isProven && this.#waitMs > 0;
+      if (isOwnFault || isJustRenewed) return false;
+      this.#keep(null);
+      this.#refused = refused;
     }
     await this.#renew();
+    return true;
   }
 
-  /** Notes that a renewal was of no use: the cloud refuses the new token as well. */
-  noteFutileRenewal(): void {
-    // An operation that always answers 401 must not cost a renewal each time it is polled.
-    this.#noRenewalBefore = this.#clock.monotonic() + futileRenewalPauseMs;
+  /** The cloud has answered the operation 401 with a new token too. */
+  noteRefusal(name: OperationName): void {
+    this.#unauthorized.add(name);
+  }
+
+  /** The cloud has answered the operation well with that token. */
+  noteSuccess(name: OperationName, token: string | null): void {
+    if (token === null || token !== this.token) return;
+    this.#unauthorized.delete(name);
+    this.#isProven = true;
+    this.#endBackoff();
   }
 
   /** Takes over the token of an answer. */
   adopt({ token_details: token }: SessionReply): void {
     this.#options.secrets.addToken(token);
+    this.#isProven = false;
+    this.#failure = null;
     this.#keep({ token, since: this.#clock.now() });
     this.#rejections = null;
     this.#cancelWatch();
@@ -134,6 +163,7 @@ export class Session {
   /** Gives the token up, after it was signed out. */
   forget(): void {
     this.#keep(null);
+    this.#endBackoff();
   }
 
   /** Lets the next call sign in at once after a rejection, within the hard limits. */
@@ -158,37 +188,52 @@ export class Session {
     this.#options.memory.save(session);
   }
 
-  /** What the cloud asked to wait is waited, also by those that would only ask again. */
+  get #waitMs(): number {
+    return Math.max(0, this.#waitsUntil - this.#clock.monotonic());
+  }
+
+  #endBackoff(): void {
+    this.#renewals = 0;
+    this.#waitsUntil = Number.NEGATIVE_INFINITY;
+    this.#failure = null;
+  }
+
+  /** All callers keep to one back-off, whatever went wrong: an account can be locked by signing in too often. */
   async #renewWhenAllowed(): Promise<void> {
-    const leftMs = (this.#pause?.until ?? 0) - this.#clock.monotonic();
-    if (this.#pause && leftMs > 0) {
-      const { kind, message, gist, status } = this.#pause.error;
-      const words = `${message}. The cloud requests a wait of ${describeDuration(leftMs)}`;
+    const leftMs = this.#waitMs;
+    if (this.#failure !== null && leftMs > 0) {
+      const { kind, message, gist, status } = this.#failure;
       const details = { status, gist, retryAfterMs: leftMs, mayHaveActed: false };
-      throw new CloudError(kind, 'sign_in', words, details);
+      throw new CloudError(kind, 'sign_in', message, details);
     }
-    this.#pause = null;
+    let askedMs = 0;
     try {
       await this.#refreshOrSignIn();
     } catch (error) {
-      if (error instanceof CloudError && error.retryAfterMs) {
-        this.#pause = { until: this.#clock.monotonic() + error.retryAfterMs, error };
-      }
+      // A rejected password has limits of its own, and one that cannot be read asks nothing of the cloud.
+      if (!(error instanceof CloudError) || error.kind === 'auth') throw error;
+      this.#failure = error;
+      askedMs = error.retryAfterMs ?? 0;
       throw error;
+    } finally {
+      this.#renewals += 1;
+      const waitMs = backoffMs(renewalBackoff, this.#renewals, this.#options.random);
+      this.#waitsUntil = this.#clock.monotonic() + Math.max(askedMs, waitMs);
     }
   }
 
   async #refreshOrSignIn(): Promise<void> {
-    const { token } = this;
+    const token = this.token ?? this.#refused;
+    this.#refused = null;
     if (token !== null) {
       try {
         this.adopt(await this.#options.send({ operation: 'refresh_token', body: {} }, token));
         this.#options.log.debug('Renewed the session');
         return;
       } catch (error) {
-        if (!isRefusal(error)) throw error;
+        if (!(error instanceof CloudError) || error.status === undefined) throw error;
         // It is of no use any more, so nobody need ask with it while a sign-in fails.
-        if (error instanceof CloudError && error.status === 401) this.#keep(null);
+        if (error.status === 401) this.#keep(null);
       }
     }
     await this.#signIn();
@@ -212,7 +257,9 @@ export class Session {
 
   #failedSignIn(cause: unknown, at: number): unknown {
     if (!(cause instanceof CloudError)) return cause;
-    const isRejected = [400, 401, 403, 422].includes(cause.status ?? 0);
+    // Without JSON it is not the cloud that answers, but a firewall or a proxy in front of it; rejected credentials are
+    // known to be answered 401 without.
+    const isRejected = cause.status === 401 || (cause.isJson && [400, 403, 422].includes(cause.status ?? 0));
     // While the password is in doubt, an attempt counts even where its answer was lost.
     if (isRejected || (this.#rejections && cause.mayHaveActed)) {
       this.#rejections = withRejection(this.#rejections, at);
@@ -286,12 +333,6 @@ export class Session {
       return false;
     }
   }
-}
-
-/** Whether the cloud answered, and a sign-in may do better. */
-function isRefusal(error: unknown): boolean {
-  if (!(error instanceof CloudError) || error.kind === 'rateLimited') return false;
-  return error.kind !== 'unavailable' || error.status !== undefined;
 }
 
 /** Any other failure of a sign-in, in kinds that no caller takes for an answer to its own operation. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import { isPastSendWindow } from '../cloud/deadline.ts';
 import { reasons } from './outcome.ts';
 
 /** What the rules for messages are measured by. */
@@ -44,13 +43,13 @@ export function payloadProblem({
 }
 
 /**
- * How long what was sent at that moment may still take, in ms; null where too little is left to begin with it: given up
- * at once, nobody would know what became of it.
+ * How long what was sent at that moment may still take, in ms; null where its time is up. Whether that is enough is
+ * decided when it is about to be written, by the client.
  */
 export function timeLeftMs(
   sentAfter: number,
   { requestTimeoutMs, clock }: Omit<MessageLimits, 'signal'>,
 ): number | null {
   const leftMs = sentAfter + requestTimeoutMs - clock.monotonic();
-  return isPastSendWindow(leftMs, requestTimeoutMs) ? null : leftMs;
+  return leftMs > 0 ? leftMs : null;
 }

@@ -2,6 +2,7 @@ import { sleep } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered } from '../cloud/client.ts';
+import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
@@ -18,20 +19,25 @@ import { type CommandParts, type Outcomes, reasonFor, reasons, type ValveCall } 
  * 2. A retained message is refused (`messageProblem`, which the router asks before it reads any message, and `move`
  *    again). What the broker delivers twice on one connection is dropped where it arrives (`broker/mqttSession.ts`).
  * 3. While a second bridge runs by mistake, no valve is moved (`move`).
- * 4. An old message is refused. Its time, `cloud.request_timeout`, begins when the last ping was sent that the broker
- *    answered before it (`broker/pings.ts`), so that it counts while a network, a process or a machine sleeps. It is
- *    looked at when the message comes (`messageProblem`), when its turn comes (`#send`), and when the request is about
- *    to be written (`cloud/client.ts`). The same time ends the request, but for one sign-in that it may need.
- * 5. Commands to one valve run one at a time. Of those that wait the newest wins, and the others end `superseded`; one
- *    that was not sent yet, or plainly not carried out, gives way as well (`move`, `#send`).
- * 6. A command is sent once. Nothing here repeats it. The client does so only where the cloud provably did not act
+ * 4. An old message is not carried out. Its time, `cloud.request_timeout`, begins when the last ping was sent that the
+ *    broker answered before it (`broker/pings.ts`), and is measured by a clock that goes on while the machine sleeps
+ *    (`base/clock.ts`). It is looked at when the message comes (`messageProblem`) and when its turn comes (`#send`).
+ * 5. All that decides is looked at once more when the connection is open and the first byte is about to be written: the
+ *    time that is left, of which a tenth must be, and what has ended the command before, a newer one or a stop (`#gate` in
+ *    `cloud/client.ts`). What fails there writes nothing. Until then a command is not sent. The same time ends the
+ *    request; it is given back the time that one sign-in took, if one was needed.
+ * 6. Commands to one valve run one at a time, and the newest wins. What waits, is still connecting, or was plainly not
+ *    carried out, gives way at once and ends `superseded`. What is sent and not answered is given up after a quarter of
+ *    the newer one's time, and ends as an error (`#overtake`).
+ * 7. A command is sent once. Nothing here repeats it. The client does so only where the cloud provably did not act
  *    (`provablyNotExecuted` in `cloud/retry.ts`), within the same time, and not when a newer command has come.
- * 7. What is given up is not delivered later: its connection is reset (`cloud/http.ts`). A stop ends all that is
- *    under way, and what still waits is not sent (`signal`).
- * 8. A status code of success is the cloud's word that it accepted the command, and no more. The valve is shown
+ * 8. What is given up is not delivered later: its connection is reset (`cloud/http.ts`). A stop ends all that is
+ *    under way, and what still waits is not sent.
+ * 9. A status code of success is the cloud's word that it accepted the command, and no more. The valve is shown
  *    `opening` or `closing` then, is read again and again, and is shown as the cloud says. If it does not get there
- *    within `valve.confirm_timeout`, the command ends a second time, as `not_confirmed` (`#confirm`).
- * 9. Each command has one outcome, whatever happens (`#end`); `not_confirmed` comes besides.
+ *    within `valve.confirm_timeout`, the command ends a second time, as `not_confirmed`. A valve is also read after a
+ *    command that failed and that the cloud may have carried out (`#follow`).
+ * 10. Each command has one outcome, whatever happens (`#end`); `not_confirmed` comes besides.
  */
 
 /** How a command ended; after `ok` the valve may still be on its way. */
@@ -51,8 +57,14 @@ interface Command {
   /** What came by the valve's own topic goes before requests of any number. */
   readonly priority: 'valve' | 'command';
   readonly id: string;
-  /** Aborts when a newer command for the valve has come: from then on this one is not sent any more. */
-  readonly overtaken: AbortController;
+  /** Ends it, whatever it is doing. */
+  readonly giveUp: AbortController;
+  /** Whether the cloud may have it: it has passed the gate, and is not answered. */
+  isInFlight: boolean;
+  /** Whether a newer command for the valve has come: from then on this one is not sent any more. */
+  isOvertaken: boolean;
+  /** Cancels what would give it up for that newer one. */
+  cancelGiveUp: () => void;
   readonly onEnd: (result: ValveResult) => void;
 }
 
@@ -60,25 +72,39 @@ type SonicReading = Call<'read_sonic' | 'read_wifi_sonic'>;
 
 const superseded = { status: 'superseded', reason: 'a newer command for this valve arrived' } as const;
 
+const overtaken = new GivenUp(
+  'no answer before a newer command for this valve. The cloud may still carry it out',
+  false,
+);
+
+/** A command that is sent and not answered may use up so much of the time of a newer one, before it is given up. */
+const shareOfNewer = 0.25;
+
 /** Moves valves: one command at a time for each, in time, once, and confirmed by what the cloud says afterwards. */
 export class ValveQueue {
   readonly #parts: CommandParts;
   readonly #outcomes: Outcomes;
-  // By valve: the command that is being sent, and the one that waits behind it. By sonic: the one that is to show.
+  // By valve: the command that is being sent, and the one that waits behind it. By sonic: the one whose valve is read.
   readonly #sending = new Map<string, Command>();
   readonly #waiting = new Map<string, Command>();
-  readonly #confirming = new Map<string, Command>();
+  readonly #following = new Map<string, Command>();
 
   constructor(parts: CommandParts, outcomes: Outcomes) {
     this.#parts = parts;
     this.#outcomes = outcomes;
+    const { signal } = parts;
+    signal.addEventListener('abort', () => {
+      for (const { giveUp } of this.#sending.values()) giveUp.abort(signal.reason);
+    });
   }
 
   /** Carries out what a message asks of a valve, and records the outcome; never rejects. */
   move(message: BrokerMessage, call: ValveCall, priority: Command['priority']): Promise<ValveResult> {
     return new Promise((onEnd) => {
       const id = valveOf(call);
-      this.#enqueue({ message, call, priority, id, overtaken: new AbortController(), onEnd });
+      const giveUp = new AbortController();
+      const state = { isInFlight: false, isOvertaken: false, cancelGiveUp: () => {} };
+      this.#enqueue({ message, call, priority, id, giveUp, ...state, onEnd });
     });
   }
 
@@ -92,14 +118,25 @@ export class ValveQueue {
     }
     log.info(
       { device: id, topic: message.topic, operation: call.operation },
-      `${call.body.action === 'open' ? 'Opening' : 'Closing'} valve ${store.label('sonic', id)} (MQTT command)`,
+      `${wordsOf(call)} ${store.label('sonic', id)} (MQTT command)`,
     );
     const valve = keyOf(id);
     const before = this.#waiting.get(valve);
     this.#waiting.set(valve, command);
     if (before) this.#end(before, superseded);
-    this.#sending.get(valve)?.overtaken.abort();
-    if (!this.#sending.has(valve)) void this.#drain(valve);
+    const sending = this.#sending.get(valve);
+    if (sending) this.#overtake(sending, command);
+    else void this.#drain(valve);
+  }
+
+  /** Sees to it that a command makes room for a newer one in time. */
+  #overtake(older: Command, { message }: Command): void {
+    if (older.isOvertaken) return;
+    older.isOvertaken = true;
+    const giveUp = () => older.giveUp.abort(overtaken);
+    const leftMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;
+    if (older.isInFlight) older.cancelGiveUp = this.#parts.clock.after(shareOfNewer * leftMs, giveUp);
+    else giveUp();
   }
 
   async #drain(valve: string): Promise<void> {
@@ -107,14 +144,15 @@ export class ValveQueue {
       this.#waiting.delete(valve);
       this.#sending.set(valve, next);
       await this.#send(next);
+      next.cancelGiveUp();
     }
     this.#sending.delete(valve);
   }
 
   /** Sends a command whose turn has come; resolves as soon as the next one may be sent. */
   async #send(command: Command): Promise<void> {
-    const { client, store, poller, signal, log } = this.#parts;
-    const { message, call, priority, id, overtaken } = command;
+    const { client, store, signal, log } = this.#parts;
+    const { message, call, priority, id, giveUp } = command;
     const { topic } = message;
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
     if (signal.aborted || timeoutMs === null) {
@@ -131,18 +169,21 @@ export class ValveQueue {
     const onAnswer = (status: number) => {
       httpStatus = status;
     };
+    const onFlight = (isInFlight: boolean) => {
+      command.isInFlight = isInFlight;
+      // It may not be sent again.
+      if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
+    };
     let answer: Answered<ValveCall['operation']>;
     try {
-      const sendSignal = overtaken.signal;
-      answer = await client.callRaw(call, { priority, signal, sendSignal, timeoutMs, onAnswer });
+      answer = await client.callRaw(call, { priority, signal: giveUp.signal, timeoutMs, onAnswer, onFlight });
     } catch (error) {
       this.#outcomes.noteFailure(topic, error);
       // Were it not for a newer command, it would be sent yet, or again.
-      const hasGivenWay =
-        overtaken.signal.aborted && error instanceof CloudError && provablyNotExecuted(error);
+      const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
       // The cloud may have accepted it, and nobody would look.
-      if (error instanceof CloudError && error.mayHaveActed && !signal.aborted) void poller.runNow('sonics');
+      if (error instanceof CloudError && error.mayHaveActed) void this.#follow(command, stateBefore, false);
       return;
     }
     this.#end(command, { status: 'ok', httpStatus, answer });
@@ -150,23 +191,30 @@ export class ValveQueue {
       { device: id, topic, operation: call.operation },
       `Valve ${store.label('sonic', id)}: ${shown(call.body.action)} command accepted by the cloud`,
     );
-    void this.#confirm(command, stateBefore);
+    void this.#follow(command, stateBefore, true);
   }
 
-  /** Reads the sonic until its valve is where it was sent; a newer command that was accepted ends this. */
-  async #confirm(command: Command, stateBefore: string | null): Promise<void> {
-    const { client, store, signal, clock, log } = this.#parts;
+  /**
+   * Reads the sonic until its valve is where it was sent; a newer command that is followed ends this. Only one that the
+   * cloud accepted has to show.
+   */
+  async #follow(command: Command, stateBefore: string | null, isAccepted: boolean): Promise<void> {
+    const { client, store, poller, signal, clock, log } = this.#parts;
     const { confirmTimeoutMs, confirmIntervalMs, requestTimeoutMs } = this.#parts;
     const { message, call, id } = command;
     const { topic } = message;
     const action = actionOf(call);
     const reading = readingOf(call, store);
+    if (signal.aborted) return;
+    if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
     if (action === null || reading === null) return;
-    const isOver = () => signal.aborted || this.#confirming.get(id) !== command;
-    const acceptedAt = clock.monotonic();
-    const until = acceptedAt + confirmTimeoutMs;
-    store.commandAccepted(id, action, acceptedAt);
-    this.#confirming.set(id, command);
+    // One that was accepted is read already, and has to show.
+    if (!isAccepted && this.#following.has(id)) return;
+    const isOver = () => signal.aborted || this.#following.get(id) !== command;
+    const sentAt = clock.monotonic();
+    const until = sentAt + confirmTimeoutMs;
+    if (isAccepted) store.commandAccepted(id, action, sentAt);
+    this.#following.set(id, command);
     while (clock.monotonic() < until) {
       // A sonic that is not shown, since the filters hide it, is only read here.
       let stateRead: string | null = null;
@@ -190,13 +238,15 @@ export class ValveQueue {
       if (isOver()) return;
       const view = store.sonicView(id);
       // A list may have brought it; what was read before the command tells nothing of it.
-      const isRead = (store.devices.sonic.readAt(id) ?? acceptedAt) >= acceptedAt;
+      const isRead = (store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
-        const tookMs = clock.monotonic() - acceptedAt;
+        const tookMs = clock.monotonic() - sentAt;
+        this.#following.delete(id);
+        if (!isAccepted) return;
         if (settledValve(stateBefore) !== targetOf[action]) {
           store.recordTravelTime(id, Math.round(tookMs / 100) / 10);
         }
-        this.#stopConfirming(id);
+        store.commandSettled(id);
         log.info(
           { device: id, topic },
           `Valve ${store.label('sonic', id)}: ${targetOf[action]} after ${describeDuration(tookMs)}`,
@@ -204,14 +254,11 @@ export class ValveQueue {
         return;
       }
     }
-    this.#stopConfirming(id);
+    this.#following.delete(id);
+    if (!isAccepted) return;
+    // From here on the cloud's word stands.
+    store.commandSettled(id);
     this.#outcomes.record(topic, 'error', 'not_confirmed', null);
-  }
-
-  /** From here on the cloud's word stands. */
-  #stopConfirming(id: string): void {
-    this.#confirming.delete(id);
-    this.#parts.store.commandSettled(id);
   }
 
   #end({ message, onEnd }: Command, result: ValveResult): void {
@@ -236,6 +283,13 @@ function keyOf(id: string): string {
 /** What a call asks of the valve; null where that is something else, as a thing may be asked for anything. */
 function actionOf({ body: { action } }: ValveCall): ValveAction | null {
   return action === 'open' || action === 'close' ? action : null;
+}
+
+/** What a call does, for the log. */
+function wordsOf(call: ValveCall): string {
+  const action = actionOf(call);
+  if (action === null) return `Sending ${shown(call.body.action)} to`;
+  return action === 'open' ? 'Opening valve' : 'Closing valve';
 }
 
 /** An action in a log line. */

@@ -3,7 +3,7 @@ import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import type { Store } from '../store/store.ts';
-import { type DeviceQuery, deviceConcurrency, queryDevices } from './perDevice.ts';
+import { type DeviceQuery, queryDevices } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
@@ -30,7 +30,7 @@ export class Details {
   async propertySettings(): Promise<PollProblem | null> {
     const problems: (PollProblem | null)[] = [];
     const ids = this.#store.ids('property');
-    await forEachLimit(deviceConcurrency, ids, async (id) => {
+    await forEachLimit(this.#client.maxConcurrency, ids, async (id) => {
       problems.push(await this.#readSettings(id));
       // The signals of the properties were the other half.
       this.#parts.statuses.recordProgress(

@@ -6,7 +6,6 @@ import type { HowFar } from '../cloud/readList.ts';
 import type { Incident, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
-import { deviceConcurrency } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { listProblem, mergeProblems, type PollName, type PollProblem, toProblem } from './pollStatus.ts';
 
@@ -62,7 +61,7 @@ export class Lists {
     const problems: (PollProblem | null)[] = [];
     let hasChanged = false;
     const ids = this.#store.topology.surveyedIds();
-    await forEachLimit(deviceConcurrency, ids, async (id) => {
+    await forEachLimit(this.#client.maxConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
         const owned = await this.#client.readList(call, { signal: this.#signal });
@@ -180,7 +179,8 @@ export async function readWifiSonics(
   signal?: AbortSignal,
 ): Promise<WifiSonics> {
   try {
-    const list = await client.readList({ operation: 'list_wifi_sonics' }, { ...(signal && { signal }) });
+    const options = { isExpected: areSomeKnown(), ...(signal && { signal }) };
+    const list = await client.readList({ operation: 'list_wifi_sonics' }, options);
     return { records: list.records, isComplete: list.complete, problem: listProblem(list) };
   } catch (error) {
     if (isPermanent(error) && !areSomeKnown()) return { records: [], isComplete: true, problem: null };

@@ -6,9 +6,6 @@ import type { Store } from '../store/store.ts';
 import type { PollParts } from './pollParts.ts';
 import { type PollProblem, type SonicPollName, toProblem } from './pollStatus.ts';
 
-/** Requests for single devices in progress at a time; the other slots are for lists and commands. */
-export const deviceConcurrency = 2;
-
 /** The operations that read one device each, and how the store shows nothing of what they read. */
 const drops = {
   read_hub: (store: Store) => store.drop('hubs'),
@@ -44,7 +41,7 @@ export async function queryDevices(
   const failures: unknown[] = [];
   const missing: CloudError[] = [];
   const isOffered = () => client.isOffered(operation);
-  await forEachLimit(deviceConcurrency, ids, async (id) => {
+  await forEachLimit(client.maxConcurrency, ids, async (id) => {
     if (!isOffered() || signal.aborted) return;
     const sentAt = clock.monotonic();
     try {

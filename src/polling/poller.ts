@@ -139,7 +139,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       // A leak may have closed its valve. What is open at the start happened before.
       const isNews = event === 'incident_opened' || event === 'incident_closed';
       if (!isNews || !this.#areListsRead) return;
-      this.readValvesSoon();
+      void this.runNow('sonics');
       // A hub that is back is shown as offline until it is read, and Home Assistant sends no command to its valves.
       const isOffline = (id: string) => {
         const view = store.signalView(id);
@@ -198,7 +198,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   /** Polls everything as soon as possible, and signs in again if the cloud had rejected that. */
   refresh(): void {
-    this.#client.signInNow();
+    this.#client.refresh();
     for (const poll of pollNames) void this.runNow(poll);
   }
 
@@ -207,14 +207,9 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#schedules[poll].runNow();
   }
 
-  /** Whether valves and incidents are still read. An unreachable cloud, and waiting for a limit, do not change that. */
+  /** Whether valves and incidents are still read. An unreachable cloud does not change that. */
   get isAlive(): boolean {
-    return this.#client.traffic().pollWaitMs > 0 || !this.statuses.areRunsMissing;
-  }
-
-  /** Reads the valves as soon as possible, unless the budget is used up. */
-  readValvesSoon(): void {
-    if (this.#client.traffic().pollWaitMs === 0) void this.runNow('sonics');
+    return !this.statuses.areRunsMissing;
   }
 
   /** Reads the pressure tests of a sonic until one shows that was just started; never rejects. */

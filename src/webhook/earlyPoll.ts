@@ -18,7 +18,7 @@ export function earlyPolls(poller: Poller, clock: Clock): () => void {
       isWaiting = false;
       nextAt = clock.monotonic() + everyMs;
       void poller.runNow('incidents');
-      poller.readValvesSoon();
+      void poller.runNow('sonics');
     });
   };
 }

@@ -41,7 +41,7 @@ describe('a cloud that is asked too much', () => {
     const close = () => home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
     if (!isLong) close();
     await home.pass(6 * minuteMs);
-    const words = /the cloud answered 429 \(too many requests\)/;
+    const words = /the cloud (answered 429 \(too many requests\)|requests a wait until)/;
     expect(home.text('bridge/cloud')).toBe('offline');
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
@@ -67,6 +67,15 @@ describe('a cloud that is asked too much', () => {
       expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
       expect(home.valveCommands).toHaveLength(commanded + 1);
       expect(home.asked('list_sonics')).toHaveLength(polled);
+      // No wish keeps it from the valves and the leaks for longer than ten minutes.
+      await home.pass(3 * minuteMs);
+      expect(home.asked('list_sonics').length).toBeGreaterThan(polled);
+      expect(home.text('bridge/cloud')).toBe('online');
+      // What somebody asks for is read.
+      expect(home.asked('read_telemetry').at(-1)?.at).toBeLessThan(home.time.now - 11 * minuteMs);
+      home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
+      await home.pass(minuteMs);
+      expect(home.asked('read_telemetry').at(-1)?.at).toBeGreaterThan(home.time.now - 2 * minuteMs);
     }
     await home.pass(mostMs + 6 * minuteMs);
     expect(home.json('bridge/health')).toMatchObject({ status: 'ok', limited_until: null });

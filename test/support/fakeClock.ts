@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/base/clock.ts';
 
 interface Timer {
-  readonly time: number;
+  time: number;
   readonly callback: () => void;
 }
 
@@ -46,6 +46,12 @@ export class FakeClock implements Clock {
       next.callback();
     }
     this.#moveTo(end);
+  }
+
+  /** The machine sleeps: the clocks go on, and the timers stand still. */
+  sleep(ms: number): void {
+    this.#timers = this.#timers.map((timer) => Object.assign(timer, { time: timer.time + ms }));
+    this.#moveTo(this.#elapsedMs + ms);
   }
 
   #next(end: number): Timer | undefined {

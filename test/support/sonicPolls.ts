@@ -68,6 +68,7 @@ function clientOf(answers: Answers, clock: FakeClock): CloudClient {
       return clock.now();
     },
     clockAheadMs: 0,
+    maxConcurrency: 4,
     isInDoubt: () => false,
     isOffered: (name: OperationName) => answers[name] !== undefined,
     call: async (call: UncheckedCall) => {

@@ -68,7 +68,7 @@ export async function startBench(handler?: StubHandler, options: BenchOptions = 
 /** The machine's clock, on which waits between attempts are a hundred times shorter. */
 const hastyClock: Clock = {
   ...systemClock,
-  after: (delayMs, callback) => systemClock.after(delayMs < 5_000 ? delayMs / 100 : delayMs, callback),
+  after: (delayMs, callback) => systemClock.after(delayMs < 4_500 ? delayMs / 100 : delayMs, callback),
 };
 
 /** The call that closes the valve of sonic s-1. */

@@ -150,14 +150,9 @@ describe('a poll', () => {
   });
 
   it.each([
-    [
-      'a list, leaving slots for commands and valves',
-      2,
-      { operation: 'list_sonics' },
-      { json: { data: [] } },
-    ],
-    ['one thing, leaving another for lists', 1, readSonic, sonic],
-  ] as const)('stays within the concurrency (%s)', async (_, most, call, answer) => {
+    ['a list', { operation: 'list_sonics' }, { json: { data: [] } }],
+    ['one thing', readSonic, sonic],
+  ] as const)('leaves two of the slots free (%s)', async (_, call, answer) => {
     const { client, stub } = await startBench(
       async () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -166,7 +161,7 @@ describe('a poll', () => {
       { session, maxConcurrency: 4 },
     );
     await Promise.all(Array.from({ length: 12 }, () => client.call(call)));
-    expect(stub.mostAtOnce).toBe(most);
+    expect(stub.mostAtOnce).toBe(2);
   });
 
   it('ends at once when its caller gives up, waiting or under way', async () => {
@@ -187,31 +182,97 @@ describe('a poll', () => {
 });
 
 describe('a cloud that asks to wait', () => {
-  it.each([
-    ['seconds', () => '30'],
-    ['a date', (clock: FakeClock) => new Date(clock.now() + 30_000).toUTCString()],
-  ])('in %s keeps polls waiting, says until when, and still gets commands', async (_, retryAfter) => {
+  const listSonics = { operation: 'list_sonics' } as const;
+  const list = { json: { data: [], total_entries: 0, total_pages: 1 } };
+
+  /** A client that the cloud has asked to wait with one operation. */
+  async function asked(retryAfter: (clock: FakeClock) => string, isAsked: (path: string) => boolean) {
     const clock = new FakeClock();
-    const { client, stub, lines } = await startBench(
-      ({ method }) => {
-        if (method === 'PUT') return {};
-        if (stub.requests.length > 1) return sonic;
+    let isAsking = true;
+    const bench = await startBench(
+      ({ method, path }) => {
         const date = new Date(clock.now()).toUTCString();
-        return { status: 429, headers: { 'retry-after': retryAfter(clock), date } };
+        if (isAsking && isAsked(path)) {
+          return { status: 429, headers: { 'retry-after': retryAfter(clock), date } };
+        }
+        if (method === 'PUT') return {};
+        return path.endsWith('/sonics') ? list : sonic;
       },
       { clock, session: { token: 'kept', since: clock.now() } },
     );
-    const error = await errorOf(client.call(readSonic));
-    expect(error).toMatchObject({ kind: 'rateLimited', retryAfterMs: 30_000 });
-    expect(client.traffic()).toMatchObject({ requestsLastHour: 1, limitedUntil: clock.now() + 30_000 });
-    const poll = client.call(readSonic);
+    const stopAsking = () => {
+      isAsking = false;
+    };
+    return { ...bench, clock, stopAsking };
+  }
+
+  it.each([
+    ['seconds', () => '30'],
+    ['a date', (clock: FakeClock) => new Date(clock.now() + 30_000).toUTCString()],
+  ])('in %s is not asked before, says until when, and for nothing else', async (_, retryAfter) => {
+    const { client, stub, clock, lines, stopAsking } = await asked(retryAfter, (path) =>
+      path.endsWith('s-1'),
+    );
+    const limited = { kind: 'rateLimited', retryAfterMs: 30_000 };
+    expect(await errorOf(client.call(readSonic))).toMatchObject(limited);
+    const until = clock.now() + 30_000;
+    expect(client.traffic()).toMatchObject({ requestsLastHour: 1, limitedUntil: until });
+    expect([...client.traffic().pausedUntil]).toEqual([['read_sonic', until]]);
+    stopAsking();
+    const message = 'the cloud requests a wait until 2025-01-15 12:00 UTC';
+    expect(await errorOf(client.call(readSonic))).toMatchObject({ ...limited, message });
+    expect(stub.requests).toHaveLength(1);
+    // Another operation, a command, and what is read for one.
+    await client.call(listSonics);
     await client.call(closeValve);
-    await passTime(clock, 29_000, 1_000);
-    expect(stub.requests).toHaveLength(2);
-    await passTime(clock, 1_000);
-    await expect(poll).resolves.toMatchObject({ id: 's-1' });
-    expect(client.traffic()).toMatchObject({ requestsLastHour: 3, limitedUntil: null });
+    await client.call(readSonic, { priority: 'command' });
+    expect(stub.requests).toHaveLength(4);
+    clock.advance(30_000);
+    await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
+    expect(client.traffic()).toMatchObject({ limitedUntil: null });
     expect(lines.filter((line) => line.includes('Waiting 30 s'))).toHaveLength(1);
+  });
+
+  it('is asked again at once by somebody who wants everything now', async () => {
+    const { client, stopAsking } = await asked(
+      () => '3600',
+      (path) => path.endsWith('s-1'),
+    );
+    await errorOf(client.call(readSonic));
+    stopAsking();
+    expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'rateLimited' });
+    client.refresh();
+    await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
+  });
+
+  it('for a moment is waited for, without an attempt more', async () => {
+    const { client, stub, clock, stopAsking } = await asked(
+      () => '20',
+      (path) => path.endsWith('s-1'),
+    );
+    await errorOf(client.call(readSonic));
+    stopAsking();
+    clock.advance(12_000);
+    const reading = client.call(readSonic);
+    await passTime(clock, 7_000, 1_000);
+    expect(stub.requests).toHaveLength(1);
+    await passTime(clock, 1_000, 1_000);
+    await expect(reading).resolves.toMatchObject({ id: 's-1' });
+  });
+
+  it('is asked for the list of valves after ten minutes, however long it wants', async () => {
+    const { client, clock, stub, stopAsking } = await asked(
+      () => '3600',
+      (path) => path.endsWith('/sonics'),
+    );
+    await errorOf(client.call(listSonics));
+    stopAsking();
+    clock.advance(600_000 - 11_000);
+    expect(await errorOf(client.call(listSonics))).toMatchObject({ kind: 'rateLimited' });
+    expect(stub.requests).toHaveLength(1);
+    clock.advance(11_000);
+    await client.call(listSonics);
+    expect(stub.requests).toHaveLength(2);
   });
 });
 
@@ -219,20 +280,12 @@ describe('an operation beyond the document', () => {
   const listed = { json: { data: [{ id: 's-1' }], total_entries: 1, total_pages: 1 } };
   const hasNoTelemetry: StubHandler = ({ path }) => (path.endsWith('telemetry') ? { status: 404 } : listed);
 
-  it('goes off after a second 404 for a record that a list shows in between, is said once, and is asked no more', async () => {
+  it('goes off after a second 404 for a record that a list shows, is said once, and is asked no more', async () => {
     const clock = new FakeClock();
     const { client, stub, lines } = await startBench(hasNoTelemetry, { session, clock });
-    const readList = async () => {
-      clock.advance(1_000);
-      await client.readList({ operation: 'list_sonics' });
-      clock.advance(1_000);
-    };
-    await readList();
-    for (let times = 0; times < 2; times++) {
-      expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound', status: 404 });
-      expect(client.operationState('read_telemetry')).toBe('available');
-    }
-    await readList();
+    await client.readList({ operation: 'list_sonics' });
+    expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound', status: 404 });
+    expect(client.operationState('read_telemetry')).toBe('available');
     const before = stub.requests.length;
     for (let times = 0; times < 3; times++) {
       expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'unsupported' });
@@ -242,33 +295,20 @@ describe('an operation beyond the document', () => {
     expect(lines.filter((line) => line.includes('does not offer read_telemetry'))).toHaveLength(1);
   });
 
-  it('stays on where the list was on its way already when the cloud answered 404', async () => {
-    const clock = new FakeClock();
-    let isListHeld = false;
-    let sendList = () => {};
-    const { client } = await startBench(
-      async (request) => {
-        if (isListHeld && request.path.endsWith('/sonics')) {
-          await new Promise<void>((resolve) => {
-            sendList = resolve;
-          });
-        }
-        return hasNoTelemetry(request);
-      },
-      { session, clock },
-    );
-    const readList = () => client.readList({ operation: 'list_sonics' });
-    await readList();
-    isListHeld = true;
-    clock.advance(1_000);
-    const reading = readList();
-    clock.advance(1_000);
-    await errorOf(client.call(readTelemetry));
-    clock.advance(1_000);
-    sendList();
-    await reading;
-    expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound' });
-  });
+  it.each([404, 405, 501])(
+    'that lists what is known from before is not believed to be missing for a %i, and is asked again',
+    async (status) => {
+      const { client, stub } = await startBench(() => ({ status }), { session });
+      const call = { operation: 'list_wifi_sonics' } as const;
+      for (let times = 0; times < 2; times++) {
+        const error = await errorOf(client.readList(call, { isExpected: true }));
+        expect(error.kind).not.toBe('unsupported');
+      }
+      expect(client.operationState('list_wifi_sonics')).toBe('available');
+      expect(await errorOf(client.readList(call))).toMatchObject({ kind: 'unsupported' });
+      expect(new Set(stub.requests.map(({ path }) => path))).toEqual(new Set(['/ape/v1/sonics_wifi']));
+    },
+  );
 
   it('stays on where only lists that are not complete show the record', async () => {
     const clock = new FakeClock();

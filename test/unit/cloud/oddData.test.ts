@@ -168,7 +168,7 @@ describe('closing', () => {
         requestTimeoutMs: 600_000,
       },
     );
-    const calls = [...Array.from({ length: 10 }, () => readSonic), listSonics].map((call: Call) =>
+    const calls = [listSonics, ...Array.from({ length: 10 }, () => readSonic)].map((call: Call) =>
       errorOf(client.call(call)),
     );
     await waitFor(() => stub.requests.length === 3, { what: 'requests under way' });

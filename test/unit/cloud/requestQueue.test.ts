@@ -26,11 +26,20 @@ function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
   const running: (() => void)[] = [];
   const never = new AbortController().signal;
   setMaxListeners(0, never);
-  const ask = (name: string, priority: Priority, signal = never) =>
-    queue.run(priority, signal, () => {
-      started.push(name);
-      return new Promise<string>((resolve) => running.push(() => resolve(name)));
-    });
+  const ask = (
+    name: string,
+    priority: Priority,
+    { signal = never, maxWaitMs = Number.POSITIVE_INFINITY } = {},
+  ) =>
+    queue.run(
+      priority,
+      signal,
+      () => {
+        started.push(name);
+        return new Promise<string>((resolve) => running.push(() => resolve(name)));
+      },
+      maxWaitMs,
+    );
   const finishOne = async () => {
     running.shift()?.();
     await settle();
@@ -50,21 +59,34 @@ describe('the slots', () => {
     ['valve', 4],
     ['command', 3],
     ['list', 2],
-    ['device', 1],
-  ])('are left to those before it, one each, by a %s', async (priority, count) => {
+    ['device', 2],
+  ])('are left to others, or not, by a %s', async (priority, count) => {
     const { started, ask } = bench(4);
     for (let asked = 0; asked < 10; asked++) void ask(priority, priority);
     await settle();
     expect(started).toHaveLength(count);
   });
 
-  it('are there for each, in the order of the priorities, whatever hangs', async () => {
+  it('are there for a command and a valve, whatever hangs', async () => {
     const { started, ask } = bench(4);
     for (const priority of ['device', 'list', 'command', 'valve'] as const) {
       for (let asked = 0; asked < 5; asked++) void ask(priority, priority);
       await settle();
     }
-    expect(started).toEqual(['device', 'list', 'command', 'valve']);
+    expect(started).toEqual(['device', 'device', 'command', 'valve']);
+  });
+
+  it.each([1, 2, 3, 4, 32])('are %i, and a valve never waits for what is only read', async (slots) => {
+    const { started, ask } = bench(slots);
+    for (const priority of ['device', 'list', 'command'] as const) {
+      for (let asked = 0; asked < 40; asked++) void ask(priority, priority);
+    }
+    await settle();
+    const before = started.length;
+    void ask('v1', 'valve');
+    await settle();
+    expect(started[before]).toBe('v1');
+    expect(started.length).toBeLessThanOrEqual(Math.max(2, slots));
   });
 
   it('are never more than there are, and go to valves first', async () => {
@@ -191,20 +213,50 @@ describe('the budget', () => {
   });
 });
 
-describe('a pause', () => {
-  it('holds polls back and lets commands through', async () => {
-    const { clock, queue, started, askBriefly } = bench(4);
-    queue.pausePolls(30_000);
-    queue.pausePolls(10_000);
-    expect(queue.pausedMs()).toBe(30_000);
-    expect(queue.pollWaitMs()).toBe(30_000);
-    void askBriefly(1, 'list');
-    void askBriefly(1, 'command');
-    await passTime(clock, 29_000, 1_000);
-    expect(started).toEqual(['command0']);
-    await passTime(clock, 1_000, 1_000);
-    expect(started).toEqual(['command0', 'list0']);
-    expect(queue.pausedMs()).toBe(0);
+describe('a list with a limit to its waiting', () => {
+  it.each([1, 4])('waits no longer, whatever the budget (%i slots)', async (slots) => {
+    const { clock, queue, started, ask, askBriefly } = bench(slots, 1);
+    await Promise.all(askBriefly(100, 'command'));
+    started.length = 0;
+    void ask('leaks', 'list', { maxWaitMs: 10_000 });
+    void ask('hubs', 'list');
+    await passTime(clock, 9_999, 3_333);
+    expect(started).toEqual([]);
+    expect(queue.limitedWaitMs()).toBe(9_999);
+    await passTime(clock, 1);
+    expect(started).toEqual(['leaks']);
+    expect(queue.limitedWaitMs()).toBe(0);
+  });
+
+  it.each([1, 2, 4])('goes before a flood of valves and commands then (%i slots)', async (slots) => {
+    const { clock, started, ask, finishOne } = bench(slots, 1_000_000);
+    for (let count = 0; count < 200; count++) {
+      void ask('valve', 'valve');
+      void ask('command', 'command');
+    }
+    void ask('leaks', 'list', { maxWaitMs: 10_000 });
+    for (let second = 0; second < 9; second++) {
+      await passTime(clock, 1_000);
+      await finishOne();
+    }
+    expect(started).not.toContain('leaks');
+    await passTime(clock, 1_000);
+    await finishOne();
+    expect(started).toContain('leaks');
+    expect(started.length - 10).toBeLessThanOrEqual(Math.max(2, slots));
+  });
+
+  it('takes a slot that is kept for commands then, if what is read hangs', async () => {
+    const { clock, started, ask } = bench(4);
+    for (const name of ['d1', 'd2', 'd3']) void ask(name, 'device');
+    void ask('leaks', 'list', { maxWaitMs: 10_000 });
+    await passTime(clock, 9_999);
+    expect(started).toEqual(['d1', 'd2']);
+    await passTime(clock, 1);
+    expect(started).toEqual(['d1', 'd2', 'leaks']);
+    void ask('valve', 'valve');
+    await settle();
+    expect(started.at(-1)).toBe('valve');
   });
 });
 
@@ -213,7 +265,7 @@ describe('a request that is given up', () => {
     const { started, ask, finishOne } = bench(1);
     const stop = new AbortController();
     void ask('first', 'list');
-    const waiting = ask('second', 'list', stop.signal);
+    const waiting = ask('second', 'list', { signal: stop.signal });
     void ask('third', 'list');
     stop.abort(new Error('no longer wanted'));
     await expect(waiting).rejects.toThrow('no longer wanted');
@@ -223,16 +275,16 @@ describe('a request that is given up', () => {
 
   it('is turned away if that was before', async () => {
     const { started, ask } = bench(1);
-    await expect(ask('late', 'command', AbortSignal.abort(new Error('too late')))).rejects.toThrow(
-      'too late',
-    );
+    await expect(
+      ask('late', 'command', { signal: AbortSignal.abort(new Error('too late')) }),
+    ).rejects.toThrow('too late');
     expect(started).toEqual([]);
   });
 
   it('leaves no timer behind', async () => {
-    const { timers, queue, askBriefly } = bench(4);
+    const { timers, askBriefly } = bench(4);
     const stop = new AbortController();
-    queue.pausePolls(30_000);
+    await Promise.all(askBriefly(61, 'command'));
     const [waiting] = askBriefly(1, 'list', stop.signal);
     expect(timers.size).toBe(1);
     stop.abort(new Error('enough'));

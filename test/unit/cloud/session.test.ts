@@ -1,13 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import type { StubRequest } from '../../support/cloudStub.ts';
+import type { StubHandler, StubRequest } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { passTime } from '../../support/passTime.ts';
 import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
+import { waitFor } from '../../support/waitFor.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const sonic = { json: { id: 's-1' } };
 const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as const;
+
+/** A client with a kept session on a clock that the test moves. */
+async function slowly(handler: StubHandler = () => sonic) {
+  const clock = new FakeClock();
+  const bench = await startBench(handler, { clock, session: { token: 'kept', since: clock.now() } });
+  return { ...bench, clock };
+}
+
+/** For a call that fails rather than to wait and to be sent again. */
+const now = { timeoutMs: 100 };
 
 /** Session requests by the last word of their path. */
 function names(requests: readonly StubRequest[]): string[] {
@@ -25,11 +37,13 @@ describe('a client without a session', () => {
   });
 
   it('is unavailable, not rejected, while the cloud cannot be reached to sign in', async () => {
-    const { client, stub } = await startBench(() => sonic);
+    const clock = new FakeClock();
+    const { client, stub } = await startBench(() => sonic, { clock });
     stub.sessionHandler = () => ({ status: 503 });
-    expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'unavailable', status: 503 });
+    expect(await errorOf(client.call(readSonic, now))).toMatchObject({ kind: 'unavailable', status: 503 });
     expect(client.sessionState()).toEqual({ status: 'unknown', nextAttemptAt: null });
     stub.sessionHandler = () => undefined;
+    clock.advance(5_000);
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
   });
 
@@ -47,7 +61,7 @@ describe('a client without a session', () => {
       expect(error).toMatchObject({ kind: 'rateLimited', mayHaveActed: false });
       stub.sessionHandler = () => undefined;
       clock.advance(hourMs - minuteMs);
-      expect((await errorOf(client.call(closeValve))).message).toMatch(/requests a wait of (60|59) s|1 min/);
+      expect(await errorOf(client.call(closeValve))).toMatchObject({ kind: 'rateLimited', status: 429 });
       expect(names(stub.sessionRequests)).toEqual(['sign_in']);
       clock.advance(2 * minuteMs);
       await expect(client.call(closeValve)).resolves.toMatchObject({ status: null });
@@ -102,6 +116,44 @@ describe('a client without a session', () => {
   });
 });
 
+describe('a sign-in that fails', () => {
+  it.each([
+    ['429', { status: 429 }],
+    ['500', { status: 500 }],
+    ['a reset', { fault: 'cut' as const }],
+    ['HTML', { text: '<html>' }],
+  ])(
+    'with %s is tried less and less, whoever asks, and a command waits for it within its time',
+    async (_, answer) => {
+      const clock = new FakeClock();
+      const { client, stub } = await startBench(() => ({}), { clock, requestTimeoutMs: 10_000 });
+      stub.sessionHandler = () => answer;
+      for (let second = 0; second < 50; second += 1) {
+        await errorOf(client.call(readSonic, now));
+        await errorOf(client.call(closeValve, now));
+        clock.advance(1_000);
+      }
+      expect(stub.sessionRequests.length).toBeGreaterThan(3);
+      expect(stub.sessionRequests.length).toBeLessThan(9);
+      stub.sessionHandler = () => undefined;
+      clock.advance(2 * minuteMs);
+      await client.call(closeValve);
+    },
+  );
+
+  it('is tried again for a command whose time allows it', async () => {
+    const clock = new FakeClock();
+    const { client, stub } = await startBench(() => ({}), { clock, requestTimeoutMs: 10_000 });
+    stub.sessionHandler = () => ({ status: 503 });
+    await errorOf(client.call(readSonic, now));
+    stub.sessionHandler = () => undefined;
+    const closing = client.call(closeValve);
+    await passTime(clock, 5_000, 250);
+    await closing;
+    expect(names(stub.sessionRequests)).toEqual(['sign_in', 'sign_in']);
+  });
+});
+
 describe('a client with the session of its last run', () => {
   it('uses it without asking', async () => {
     const { client, stub } = await startBench(() => sonic, { session: { token: 'kept', since: Date.now() } });
@@ -146,26 +198,40 @@ describe('a token', () => {
   });
 
   it('that is dead, while a sign-in fails, is the cloud being away and not a wrong password', async () => {
-    const { client, stub } = await startBench(({ token }) => (token === 'kept' ? { status: 401 } : sonic), {
-      session: { token: 'kept', since: Date.now() },
-    });
+    const { client, stub, clock } = await slowly(({ token }) => (token === 'kept' ? { status: 401 } : sonic));
     stub.sessionHandler = ({ path }) => ({ status: path.endsWith('refresh_token') ? 401 : 500 });
-    const error = await errorOf(client.call(readSonic));
+    const error = await errorOf(client.call(readSonic, now));
     expect(error).toMatchObject({ kind: 'unavailable', status: 500 });
     expect(error.message).toMatch(/^cannot sign in: the cloud answered 500/);
     expect(stub.requests).toHaveLength(1);
     stub.sessionHandler = () => undefined;
+    clock.advance(5_000);
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
   });
 
-  it('that could not be renewed for a moment is renewed at the next attempt of the same call', async () => {
-    const { client, stub } = await startBench(({ token }) => (token === 'kept' ? { status: 401 } : sonic), {
-      session: { token: 'kept', since: Date.now() },
-    });
-    const answers = [{ fault: 'cut' as const }];
-    stub.sessionHandler = () => answers.shift();
+  it.each([
+    ['hangs', { fault: 'hang' as const }],
+    ['is cut off', { fault: 'cut' as const }],
+    ['is answered 429', { status: 429, headers: { 'retry-after': '3600' } }],
+    ['is answered 503', { status: 503 }],
+  ])('that was answered 401 is dead, also for the next start, if its renewal %s', async (_, answer) => {
+    const { client, stub, clock, memory } = await slowly(({ token }) =>
+      token === 'kept' ? { status: 401 } : sonic,
+    );
+    const keptMeanwhile: unknown[] = [];
+    stub.sessionHandler = ({ path }) => {
+      if (!path.endsWith('refresh_token')) return undefined;
+      keptMeanwhile.push(memory.session);
+      return answer;
+    };
+    const reading = client.call(readSonic).catch(() => null);
+    await waitFor(() => stub.sessionRequests.length > 0, { what: 'the renewal' });
+    expect(keptMeanwhile).toEqual([null]);
+    await passTime(clock, 20_000, 500);
+    await waitFor(() => memory.session !== null, { what: 'a sign-in' });
+    await reading;
+    expect(names(stub.sessionRequests)).toEqual(['refresh_token', 'sign_in']);
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
-    expect(names(stub.sessionRequests)).toEqual(['refresh_token', 'refresh_token']);
   });
 
   it('that is older than nine days is renewed before a poll, but a command does not wait for it', async () => {
@@ -203,18 +269,59 @@ describe('a token', () => {
     expect(stub.requests.map(({ token }) => token)).toEqual(['kept', 'kept', 'kept']);
   });
 
-  it('is not renewed again and again for an operation that always answers 401', async () => {
-    const clock = new FakeClock();
-    const { client, stub } = await startBench(() => ({ status: 401 }), {
-      clock,
-      session: { token: 'kept', since: clock.now() },
+  it.each([
+    ['valid', true],
+    ['revoked', false],
+  ])(
+    'that is %s is renewed once for an operation that always answers 401, which takes nothing from the others',
+    async (_, isValid) => {
+      const { client, stub, clock } = await slowly(({ path }) =>
+        path.endsWith('s-1') ? { status: 401 } : sonic,
+      );
+      if (!isValid) stub.tokens.clear();
+      const other = { operation: 'read_sonic', params: { sonic_id: 's-2' } } as const;
+      const always = { operation: 'read_hub', params: { hub_id: 's-1' } } as const;
+      for (let minute = 0; minute < 20; minute++) {
+        expect(await errorOf(client.call(always))).toMatchObject({ kind: 'auth', status: 401 });
+        await client.call(other);
+        clock.advance(minuteMs);
+      }
+      expect(names(stub.sessionRequests)).toEqual(isValid ? ['refresh_token'] : ['refresh_token', 'sign_in']);
+      // It ends some day, and so does the other's trouble.
+      stub.tokens.clear();
+      await client.call(other);
+      await errorOf(client.call(always));
+      expect(names(stub.sessionRequests).slice(-2)).toEqual(['refresh_token', 'sign_in']);
+      expect(stub.sessionRequests).toHaveLength(isValid ? 3 : 4);
+    },
+  );
+
+  it('that is refused to all, new or not, is renewed less and less, and again as soon as one works', async () => {
+    let isRefused = true;
+    const { client, stub, clock } = await slowly(() => (isRefused ? { status: 401 } : sonic));
+    const calls = [
+      readSonic,
+      { operation: 'list_sonics' } as const,
+      { operation: 'list_incidents' } as const,
+    ];
+    for (let second = 0; second < 300; second++) {
+      await errorOf(client.call(calls[second % 3] ?? readSonic, now));
+      clock.advance(1_000);
+    }
+    expect(stub.sessionRequests.length).toBeGreaterThan(5);
+    expect(stub.sessionRequests.length).toBeLessThan(10);
+    isRefused = false;
+    await client.call(readSonic);
+    stub.tokens.clear();
+    await client.call(readSonic);
+  });
+
+  it('that dies while others wait for their turn is waited for by them too', async () => {
+    const { client } = await startBench(({ token }) => (token === 'kept' ? { status: 401 } : sonic), {
+      session: { token: 'kept', since: Date.now() },
+      maxConcurrency: 1,
     });
-    for (let count = 0; count < 10; count++)
-      expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth' });
-    expect(names(stub.sessionRequests)).toEqual(['refresh_token']);
-    clock.advance(minuteMs);
-    await errorOf(client.call(readSonic));
-    expect(names(stub.sessionRequests)).toEqual(['refresh_token', 'refresh_token']);
+    await Promise.all(Array.from({ length: 10 }, () => client.call(readSonic)));
   });
 
   it('is hidden in the log and in error messages, as is the password', async () => {
@@ -276,10 +383,28 @@ describe('a rejected password', () => {
 
   it.each([400, 401, 403, 422])('is what a %i at sign-in means', async (status) => {
     const { client, stub } = await startBench(() => sonic);
-    stub.sessionHandler = () => ({ status });
+    stub.sessionHandler = () => ({ status, json: { error: 'no' } });
     expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth', status });
     expect(client.sessionState().status).toBe('rejected');
   });
+
+  it.each([400, 403, 422])(
+    'is not what a %i means that is no JSON: a firewall may have spoken',
+    async (status) => {
+      const clock = new FakeClock();
+      const { client, stub } = await startBench(() => sonic, { clock });
+      stub.sessionHandler = () => ({ status, text: '<html>Forbidden</html>' });
+      for (let second = 0; second < 50; second += 1) {
+        expect(await errorOf(client.call(readSonic, now))).toMatchObject({ kind: 'unavailable' });
+        clock.advance(1_000);
+      }
+      expect(client.sessionState().status).toBe('unknown');
+      expect(stub.sessionRequests.length).toBeLessThan(8);
+      stub.sessionHandler = () => undefined;
+      clock.advance(2 * minuteMs);
+      await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
+    },
+  );
 
   it('is not tried again by calls that come too early: they fail at once', async () => {
     const { client, tries, clock } = await rejected();
@@ -308,12 +433,12 @@ describe('a rejected password', () => {
   it('is tried at once when somebody asks, until the limit of the minute is reached', async () => {
     const { client, tries, clock } = await rejected();
     for (let count = 0; count < 5; count++) {
-      client.signInNow();
+      client.refresh();
       await errorOf(client.call(readSonic));
     }
     expect(tries).toHaveLength(3);
     clock.advance(minuteMs);
-    client.signInNow();
+    client.refresh();
     await errorOf(client.call(readSonic));
     expect(tries).toHaveLength(4);
   });

@@ -30,7 +30,8 @@ interface Sent {
   readonly call: ValveCall;
   readonly priority: string;
   readonly timeoutMs: number;
-  readonly sendSignal: AbortSignal;
+  /** Its connection is open, and it passes the gate. */
+  readonly fly: () => void;
   readonly accept: () => Promise<void>;
   readonly fail: (kind: CloudError['kind'], details?: CloudErrorDetails) => Promise<void>;
 }
@@ -48,33 +49,52 @@ function startQueue() {
   const sent: Sent[] = [];
   /** Readings of single sonics, and what they find: null, they fail. */
   const readings: Call[] = [];
-  const cloud: { valveState: string | null; answeredId?: string } = { valveState: 'open' };
+  const cloud: { valveState: string | null; answeredId?: string; isConnecting: boolean } = {
+    valveState: 'open',
+    isConnecting: false,
+  };
   const outcomes: unknown[][] = [];
   const failures: unknown[] = [];
   const polled: string[] = [];
   const otherBridges: { problem: string | null } = { problem: null };
+  const log = logLines();
   const stopping = new AbortController();
   const callRaw = (
     call: ValveCall,
-    options: Omit<Sent, 'call' | 'accept' | 'fail'> & { signal: AbortSignal } & {
-      onAnswer: (status: number) => void;
+    options: {
+      readonly priority: string;
+      readonly timeoutMs: number;
+      readonly signal: AbortSignal;
+      readonly onAnswer: (status: number) => void;
+      readonly onFlight: (isInFlight: boolean) => void;
     },
   ) =>
     new Promise((resolve, reject) => {
+      let mayHaveActed = false;
+      const fly = () => {
+        mayHaveActed = true;
+        options.onFlight(true);
+      };
       options.signal.addEventListener('abort', () =>
-        reject(new CloudError('unavailable', call.operation, 'stopped', { mayHaveActed: true })),
+        reject(
+          new CloudError('unavailable', call.operation, options.signal.reason.message, { mayHaveActed }),
+        ),
       );
       const accept = () => {
         options.onAnswer(200);
         resolve({ reply: null, sent: null });
+        options.onFlight(false);
         return settle();
       };
       const fail: Sent['fail'] = (kind, details = {}) => {
+        mayHaveActed = details.mayHaveActed ?? true;
         if (details.status !== undefined) options.onAnswer(details.status);
+        if (!mayHaveActed) options.onFlight(false);
         reject(new CloudError(kind, call.operation, `the cloud: ${kind}`, details));
         return settle();
       };
-      sent.push({ ...options, call, accept, fail });
+      sent.push({ ...options, call, fly, accept, fail });
+      if (!cloud.isConnecting) fly();
     });
   const call = async (reading: Call<'read_sonic'>) => {
     readings.push(reading);
@@ -91,7 +111,7 @@ function startQueue() {
     confirmTimeoutMs,
     confirmIntervalMs,
     clock,
-    log: logLines().log,
+    log: log.log,
   };
   const told = {
     record: (_topic: string, ...outcome: unknown[]) => void outcomes.push(outcome),
@@ -132,6 +152,7 @@ function startQueue() {
     outcomes,
     failures,
     polled,
+    log,
     otherBridges,
     queue,
     move,
@@ -159,13 +180,12 @@ describe('a message is refused, and the cloud is not asked', () => {
     expect(sent).toEqual([]);
   });
 
-  it.each([
-    [9_001, 'refused'],
-    [60_000, 'refused'],
-  ])('that may be %i ms old', async (ageMs, status) => {
+  it.each([10_000, 60_000])('that may be %i ms old', async (ageMs) => {
     const { move, sent, outcomes } = startQueue();
     await move(valveCall('close'), { ageMs });
-    expect(outcomes).toEqual([[status, expect.stringContaining('older than cloud.request_timeout'), null]]);
+    expect(outcomes).toEqual([
+      ['refused', expect.stringContaining('older than cloud.request_timeout'), null],
+    ]);
     expect(sent).toEqual([]);
   });
 
@@ -235,23 +255,62 @@ describe('a command', () => {
     expect(bench.outcomes).toEqual([superseded]);
   });
 
-  it('that waited too long behind another is not sent', async () => {
+  it('that waited too long behind another, since the machine slept, is not sent', async () => {
     const bench = startQueue();
     await bench.move(valveCall('close'));
     await bench.move(valveCall('open'));
-    bench.clock.advance(9_001);
+    bench.clock.sleep(60_000);
     await bench.sent[0]?.accept();
     const reason = 'timeout: the previous command took too long. This one was not sent';
     expect(bench.outcomes).toEqual([ok, ['error', reason, null]]);
     expect(bench.actions).toEqual(['close']);
   });
 
-  it('is told to the client as overtaken as soon as a newer one has come', async () => {
+  it('that is still connecting gives way at once', async () => {
     const bench = startQueue();
-    await bench.move(valveCall('close'));
-    expect(bench.sent[0]?.sendSignal.aborted).toBe(false);
+    bench.cloud.isConnecting = true;
     await bench.move(valveCall('open'));
-    expect(bench.sent[0]?.sendSignal.aborted).toBe(true);
+    await bench.pass(500);
+    await bench.move(valveCall('close'));
+    expect(bench.outcomes).toEqual([superseded]);
+    expect(bench.actions).toEqual(['open', 'close']);
+    expect(bench.polled).toEqual([]);
+    bench.sent[1]?.fly();
+    await bench.sent[1]?.accept();
+    expect(bench.outcomes).toEqual([superseded, ok]);
+  });
+
+  it('that is sent and not answered is given up in time for a newer one, and the valve is read', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('open'));
+    await bench.pass(1_000);
+    await bench.move(valveCall('close'), { ageMs: 2_000 });
+    await bench.move(valveCall('close'));
+    await bench.pass(1_500);
+    expect(bench.actions).toEqual(['open']);
+    await bench.pass(500);
+    expect(bench.actions).toEqual(['open', 'close']);
+    expect(bench.outcomes).toEqual([
+      superseded,
+      ['error', expect.stringMatching(/^no answer before a newer/), null],
+    ]);
+    expect(bench.sent[1]?.timeoutMs).toBe(8_000);
+    expect(bench.polled).toEqual(['sonics']);
+    await bench.sent[1]?.accept();
+    await bench.pass(60_000);
+    expect(bench.actions).toEqual(['open', 'close']);
+  });
+
+  it('that is answered in time is not given up for a newer one, nor is that', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('open'));
+    await bench.move(valveCall('close'));
+    await bench.pass(2_000);
+    await bench.sent[0]?.accept();
+    await bench.pass(2_000);
+    await bench.sent[1]?.accept();
+    expect(bench.outcomes).toEqual([ok, ok]);
+    expect(bench.clock.waiting).toBe(1);
   });
 
   it('that the cloud plainly did not carry out gives way to a newer one', async () => {
@@ -283,7 +342,37 @@ describe('a command', () => {
     await bench.pass(60_000);
     expect(bench.actions).toEqual(['close', 'open']);
     expect(bench.outcomes).toHaveLength(2);
-    expect(bench.readings).toEqual([]);
+  });
+
+  it('whose answer was lost is read until it shows, as the cloud may carry it out; no one has to confirm it', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('close'));
+    await bench.sent[0]?.fail('unavailable', { mayHaveActed: true, status: 503 });
+    expect(bench.shown()).toBe('open');
+    await bench.pass(3_500);
+    bench.cloud.valveState = 'closed';
+    await bench.pass(500);
+    expect(bench.shown()).toBe('closed');
+    const count = bench.readings.length;
+    await bench.pass(60_000);
+    expect(bench.readings).toHaveLength(count);
+    expect(bench.outcomes).toEqual([['error', 'the cloud: unavailable', 503]]);
+  });
+
+  it('whose answer was lost ends no wait for one that was accepted', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('open'));
+    await bench.sent[0]?.accept();
+    await bench.move(valveCall('close'));
+    await bench.sent[1]?.fail('unavailable', { mayHaveActed: true });
+    bench.cloud.valveState = 'closed';
+    await bench.pass(60_000);
+    expect(bench.shown()).toBe('closed');
+    expect(bench.outcomes).toEqual([
+      ok,
+      ['error', 'the cloud: unavailable', null],
+      ['error', 'not_confirmed', null],
+    ]);
   });
 
   it('that the cloud refuses ends so, with its status, and is neither confirmed nor looked after', async () => {
@@ -304,7 +393,7 @@ describe('a command', () => {
     await bench.stop();
     await bench.pass(60_000);
     expect(bench.outcomes).toEqual([
-      ['error', 'stopped', null],
+      ['error', 'stop', null],
       ['error', 'sonic2mqtt is stopping. The command was not sent', null],
     ]);
     expect(bench.actions).toEqual(['close']);
@@ -456,7 +545,7 @@ describe('an accepted command', () => {
       [],
     ],
     [
-      'of something else than a movement is not read',
+      'of something else than a movement is not read by itself',
       { operation: 'change_thing_state', params: { thing_id: 'sonic-1' }, body: { action: 'blink' } },
       [],
     ],
@@ -494,6 +583,18 @@ describe('an accepted command', () => {
       expect(bench.outcomes).toEqual(ends);
     },
   );
+});
+
+it.each([
+  ['open', 'Opening valve "Kitchen" (MQTT command)', []],
+  ['blink', 'Sending blink to "Kitchen" (MQTT command)', ['sonics']],
+  ['Not a word', 'Sending "Not a word" to "Kitchen" (MQTT command)', ['sonics']],
+])('a thing that is told to %s: the log says so, and the valves are read', async (action, line, polled) => {
+  const bench = startQueue();
+  await bench.move({ operation: 'change_thing_state', params: { thing_id: 'sonic-1' }, body: { action } });
+  await bench.sent[0]?.accept();
+  expect(bench.log.messages.join()).toContain(line);
+  expect(bench.polled).toEqual(polled);
 });
 
 describe('at a cloud that is asked over HTTP, commands to one valve', () => {
@@ -539,18 +640,20 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
   it('give up waiting for their turn as soon as a newer one has come', async () => {
     const { open, opened } = door();
     const handler: StubHandler = async ({ method, path }) => {
-      if (method === 'GET' && path.endsWith('/signals')) await opened;
-      return { json: aSonic() };
+      if (path.endsWith('/signals')) await opened;
+      return method === 'GET' ? { json: aSonic() } : {};
     };
     const bench = await startCommands(handler, {}, { maxConcurrency: 1 });
     bench.take('sonic2mqtt/bridge/request/list_signals', '{}');
     await waitFor(() => bench.stub.requests.length === 1, { what: 'the only slot to be taken' });
-    bench.take(valve, 'OPEN');
-    bench.take(valve, 'CLOSE');
+    // Unlike what comes by the valve's own topic, a request waits for the only slot.
+    const topic = 'sonic2mqtt/bridge/request/command_valve';
+    const params = { sonic_id: 'sonic-1' };
+    for (const action of ['open', 'close']) bench.take(topic, JSON.stringify({ params, body: { action } }));
     await bench.told(1);
-    expect(bench.outcomes).toMatchObject([{ topic: valve, ...overtaken }]);
+    expect(bench.outcomes).toMatchObject([{ topic, ...overtaken }]);
     open();
-    await waitFor(() => bench.outcomes.some((each) => each.topic === valve && each.status === 'ok'), {
+    await waitFor(() => bench.outcomes.some((each) => each.topic === topic && each.status === 'ok'), {
       what: 'the newer one to be sent',
     });
     expect(bench.changes).toEqual([moved('close')]);
@@ -560,8 +663,8 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
     const { open, handler } = door();
     const bench = await startCommands(handler);
     bench.take(valve, 'CLOSE');
-    bench.take(valve, 'OPEN');
     await bench.reached(1);
+    bench.take(valve, 'OPEN');
     bench.stop();
     await bench.told(2);
     open();

@@ -4,6 +4,7 @@ import { bridgeOf } from '../../../src/model/shard.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { StubAnswer } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { passTime } from '../../support/passTime.ts';
 import { list, noon, startPoller } from '../../support/pollerBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -428,18 +429,17 @@ describe('a property of which the cloud shows this user nothing more', () => {
   });
 });
 
-it('polls that wait because the cloud wants it have not stopped', async () => {
+it('polls are tried again and again while the cloud wants them to wait, and have not stopped', async () => {
   let isLimited = false;
   const clock = noon();
   const { poller, client } = await startPoller(
     () => (isLimited ? { status: 429, headers: { 'retry-after': '3600' } } : list()),
     clock,
   );
-  expect(poller.isAlive).toBe(true);
   isLimited = true;
   poller.refresh();
-  await waitFor(() => client.traffic().pollWaitMs > 0, { what: 'the limit' });
-  clock.advance(2 * 3_600_000);
-  expect(poller.statuses.areRunsMissing).toBe(true);
+  await waitFor(() => client.traffic().limitedUntil !== null, { what: 'the limit' });
+  for (let minute = 0; minute < 120; minute++) await passTime(clock, 60_000);
   expect(poller.isAlive).toBe(true);
+  expect(poller.statuses.records.incidents.failure).toMatchObject({ kind: 'rateLimited' });
 });

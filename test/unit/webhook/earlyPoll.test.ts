@@ -7,7 +7,9 @@ import { FakeClock } from '../../support/fakeClock.ts';
 function start() {
   const clock = new FakeClock();
   const polledAt: number[] = [];
-  const poller = { runNow: () => void polledAt.push(clock.monotonic()), readValvesSoon: () => {} };
+  const poller = {
+    runNow: (poll: string) => void (poll === 'incidents' && polledAt.push(clock.monotonic())),
+  };
   return { clock, ask: earlyPolls(poller as unknown as Poller, clock), polledAt };
 }
 
