@@ -64,6 +64,11 @@ export class Retained extends EventEmitter<RetainedEvents> {
     return this.isKnown(topic) && this.#digests.get(topic) === digestOf(payload);
   }
 
+  /** Whether the broker has or may have a message there. */
+  mayHave(topic: string): boolean {
+    return this.#digests.has(topic);
+  }
+
   /** Whether this message's content on the broker is known. */
   isKnown(topic: string): boolean {
     return typeof this.#digests.get(topic) === 'string';

@@ -60,7 +60,7 @@ export interface SignalLink {
   readonly signal: Signal;
   /** Whether its link is said to be down by a single reading alone, which may be a flap. */
   readonly isFlap: boolean;
-  /** Whether an open incident says that it has lost the cloud, whatever its record says. */
+  /** Whether an open incident says that it has lost the cloud, and its record was read before that. */
   readonly isCloudLost: boolean;
   /** Whether the cloud's lists have missed it for so long that its values are old. */
   readonly isStale: boolean;

@@ -170,9 +170,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const device = this.#deviceAt(topic);
     // While another bridge is heard on the same topics, what it shows is not taken from it.
     if (!device || this.#parts.otherBridges.isAny) return;
-    const key = `${device.kind}/${device.id}`;
-    this.#found.add(key);
-    this.#parts.state.recordDevice(key);
+    this.#found.add(`${device.kind}/${device.id}`);
   }
 
   /** A scan has ended. Messages that no device needs are deleted. */
@@ -262,12 +260,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         this.#isUnreadWanted = true;
         this.#isSweepDue = true;
       }
+      // It may become so meanwhile, without the devices having been published.
+      const areDevicesReady = this.#areDevicesReady;
       this.#publishBridge();
       await this.#publishUnread();
-      if (this.#areDevicesReady) await this.#publishDirty(this.#store.takeDirty());
+      if (areDevicesReady) await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.waitForAnswers();
-      this.#publishOnline();
-      if (!this.#areDevicesReady) continue;
+      this.#publishOnline(areDevicesReady);
+      if (!areDevicesReady) continue;
       this.#hasShownDevices = true;
       this.emit('published');
       this.#retryRefused();
@@ -286,23 +286,18 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishBridge(): void {
-    const { view, documents } = this.#parts.bridgeState;
-    if (this.#cloud.payload === 'offline') this.#put(this.#cloud);
+    const { view, cloud, documents } = this.#parts.bridgeState;
+    if (!this.#areDevicesReady || cloud.payload === 'offline') this.#put({ ...cloud, payload: 'offline' });
     for (const document of documents) this.#put(document);
     this.#publishDevice(view);
   }
 
   /** Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection. */
-  #publishOnline(): void {
+  #publishOnline(areDevicesReady: boolean): void {
     if (this.#isAllWanted) return;
-    this.#put(this.#cloud);
-    this.#put(this.#parts.bridgeState.state);
-  }
-
-  /** The values of an earlier run are not the present: devices are not available before they are published. */
-  get #cloud(): Message {
-    const { cloud } = this.#parts.bridgeState;
-    return this.#areDevicesReady ? cloud : { ...cloud, payload: 'offline' };
+    const { cloud, state } = this.#parts.bridgeState;
+    if (areDevicesReady) this.#put(cloud);
+    this.#put(state);
   }
 
   /** What the state file or the broker names, and this run has not read, is offline, and its values are unknown. */
@@ -310,7 +305,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (!this.#isUnreadWanted || this.#isStopped) return;
     this.#isUnreadWanted = false;
     const { topics } = this.#context;
-    for (const key of this.#parts.state.devices) {
+    for (const key of this.#named) {
       const device = this.#deviceAt(`${topics.base}/${key}`);
       if (!device || (this.#areDevicesReady && this.#store.view(device.kind, device.id))) continue;
       // Another bridge may have taken it over since.
@@ -325,9 +320,18 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return this.#store.isLeftToOthers(kind, id) && !this.#store.topology.isUndecided(kind, id);
   }
 
+  /** Devices that the state file or the broker names, as `kind/id`. */
+  get #named(): ReadonlySet<string> {
+    return new Set([...this.#parts.state.devices, ...this.#found]);
+  }
+
   #publishUnreadDevice({ kind, id }: DeviceKey): void {
     const usage = kind === 'sonic' ? this.#store.usage.of(id) : undefined;
-    this.#putAll(planUnread(kind, id, usage, this.#context));
+    const { messages, ...others } = planUnread(kind, id, usage, this.#context);
+    // Of what only the broker names there may be no more than a scan has found.
+    const isAnnounced = this.#parts.state.devices.has(`${kind}/${id}`);
+    const there = messages.filter(({ topic }) => isAnnounced || this.#retained.mayHave(topic));
+    this.#putAll({ ...others, messages: there });
     this.#undecided.add(this.#context.topics.discovery(kind, id));
   }
 
@@ -463,16 +467,17 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.emit('cleaned');
   }
 
-  /** Finds devices in the state file that the account no longer has. A scan of the broker may miss them. */
+  /** Finds named devices that the account no longer has. A scan of the broker may miss what the state file names. */
   #findVanished(): void {
     const { state } = this.#parts;
     const { topics } = this.#context;
-    for (const key of state.devices) {
+    for (const key of this.#named) {
       const device = this.#deviceAt(`${topics.base}/${key}`);
       if (!device) state.forgetDevice(key);
       else if (this.#isVanished(device)) {
+        const isAnnounced = state.devices.has(key);
         for (const topic of this.#forget(device)) {
-          this.#retained.found(topic);
+          if (isAnnounced) this.#retained.found(topic);
           this.#retained.markUnknown(topic);
         }
       }

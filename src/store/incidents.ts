@@ -44,8 +44,11 @@ export class OpenIncidents {
   readonly #shownBy = new Map<string, Incident[]>();
   /** Those that name no device of the account. */
   #deviceless: readonly Place[] = [];
-  /** Hubs that have lost the cloud, by an open incident; ids in small letters. */
-  hubsWithoutCloud: ReadonlySet<string> = new Set();
+  /**
+   * Hubs that have lost the cloud, by an open incident that names them and no sonic, with the time of the reading that
+   * first had it, in ms of the monotonic clock. Ids are in small letters.
+   */
+  #lostHubs = new Map<string, number>();
   /** The last records of incidents that have closed since `place` ran last. */
   readonly #closed = new Map<string, Incident>();
   /** What decides about more than the incidents themselves, as it was when all was marked last. */
@@ -147,6 +150,11 @@ export class OpenIncidents {
     return this.#table.records.filter(({ id }) => !ids.has(id) && this.#places.get(id)?.isShown);
   }
 
+  /** Since when an open incident says that a hub has lost the cloud, in ms of the monotonic clock; null if none does. */
+  cloudLostAt(signalId: string): number | null {
+    return this.#lostHubs.get(signalId.toLowerCase()) ?? null;
+  }
+
   /** Those that a device shows. */
   shownBy(kind: CloudDeviceKind, id: string): readonly Incident[] {
     return this.#shownBy.get(`${kind}/${id}`) ?? [];
@@ -198,21 +206,25 @@ export class OpenIncidents {
 
   /** What is behind a hub shows whether that has lost the cloud. */
   #placeLostHubs(): void {
-    const before = this.hubsWithoutCloud;
-    const lost = this.#table.records.filter(({ type }) => type === 'cloud_disconnection');
-    this.hubsWithoutCloud = new Set(lost.flatMap(({ signal_id: id }) => id?.toLowerCase() ?? []));
-    const changed = [...before, ...this.hubsWithoutCloud].filter(
-      (id) => before.has(id) !== this.hubsWithoutCloud.has(id),
-    );
-    if (changed.length === 0) return;
+    const before = this.#lostHubs;
+    this.#lostHubs = new Map();
+    for (const { id, type, signal_id: signalId, sonic_id: sonicId } of this.#table.records) {
+      if (type !== 'cloud_disconnection' || signalId === null || sonicId !== null) continue;
+      const hub = signalId.toLowerCase();
+      this.#lostHubs.set(hub, before.get(hub) ?? this.#table.readAt(id) ?? 0);
+    }
+    const changed = new Set([...before.keys(), ...this.#lostHubs.keys()]);
+    for (const hub of changed) if (before.has(hub) === this.#lostHubs.has(hub)) changed.delete(hub);
+    if (changed.size === 0) return;
+    for (const id of this.#devices.signal.ids) if (changed.has(id.toLowerCase())) this.#markLinks(id);
+  }
+
+  #markLinks(signalId: string): void {
     const mark = (kind: 'signal' | 'sonic', id: string) => {
       if (this.#topology.isShown(kind, id)) this.#changes.mark(kind, id);
     };
-    for (const id of this.#devices.signal.ids) {
-      if (!changed.includes(id.toLowerCase())) continue;
-      mark('signal', id);
-      for (const sonicId of this.#topology.sonicsOn(id)) mark('sonic', sonicId);
-    }
+    mark('signal', signalId);
+    for (const sonicId of this.#topology.sonicsOn(signalId)) mark('sonic', sonicId);
   }
 
   #placeOf(incident: Incident): Place {

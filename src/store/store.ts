@@ -152,6 +152,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   /** Stores the signals. */
   replaceSignals(reading: Reading<Signal>): void {
     this.#record('signal', this.devices.signal.replaceAll(reading));
+    // A reading without a change ends what an incident has said before it.
+    for (const { id } of reading.records) if (this.incidents.cloudLostAt(id) !== null) this.#touchLinks(id);
     this.#settle();
   }
 
@@ -184,8 +186,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     };
     for (const id of tables[what].flatMap((table) => table.markStale(readBefore))) {
       this.touch(staleShownOn[what], id);
-      // A signal of which nothing is known makes its sonics unreachable.
-      if (what === 'signals') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
+      if (what === 'signals') this.#touchLinks(id);
     }
     if (what === 'incidents') this.#mayIncidentsMove = true;
     this.#settle();
@@ -579,10 +580,15 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
       this.#mayDevicesMove = true;
       this.touch(kind, id);
       if (before && !after) this.#forget(kind, id, before);
-      // What hangs on a signal shows its link.
-      if (kind === 'signal') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
+      if (kind === 'signal') this.#touchLinks(id);
       if (!before || !after) this.#mayIncidentsMove = true;
     }
+  }
+
+  /** A signal, and what hangs on it, show its link. */
+  #touchLinks(signalId: string): void {
+    this.touch('signal', signalId);
+    for (const sonicId of this.topology.sonicsOn(signalId)) this.touch('sonic', sonicId);
   }
 
   /** A link is down by two readings in a row, and up by one. */
@@ -595,7 +601,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     for (const id of flaps.ids) {
       if (!flaps.settle(id, table.readAt(id) ?? 0)) continue;
       this.touch(kind, id);
-      if (kind === 'signal') for (const sonicId of this.topology.sonicsOn(id)) this.touch('sonic', sonicId);
+      if (kind === 'signal') this.#touchLinks(id);
     }
   }
 

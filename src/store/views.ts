@@ -60,9 +60,15 @@ function settingsOf({ settings }: AccountData, id: string, { webhook_url }: Acce
 function signalLinkOf({ devices, incidents, flaps }: AccountData, id: string) {
   const signal = devices.signal.get(id);
   if (!signal) return null;
-  const isFlap = flaps.signal.has(id);
-  const isCloudLost = incidents.hubsWithoutCloud.has(id.toLowerCase());
-  return { signal, isFlap, isCloudLost, isStale: devices.signal.isStale(id) };
+  const lostAt = incidents.cloudLostAt(id);
+  return {
+    signal,
+    // The incident is the second word that a reading needs.
+    isFlap: flaps.signal.has(id) && lostAt === null,
+    // A reading that was sent since then decides: the incident may stay open after the hub is back.
+    isCloudLost: lostAt !== null && (devices.signal.readAt(id) ?? lostAt) < lostAt,
+    isStale: devices.signal.isStale(id),
+  };
 }
 
 /** A signal with all that is known around it; null where it is not shown. */
