@@ -45,7 +45,7 @@ async function startHome({
     qos: 1,
   });
   const sonicIds = simulator.world.sonics.ids;
-  for (const id of sonicIds) await watcher.waitForTopic(`${base}/sonic/${id}/usage`, undefined, 15_000);
+  for (const id of sonicIds) await watcher.waitForTopic(`${base}/sonic/${id}/usage`, undefined, 40_000);
   const entered = { brokerUrl: bridge.broker.url, ...credentials, variables, taps };
   const nodeRed = await startNodeRed({ ...entered, ...(files && { files }) });
   const { world } = simulator;
@@ -55,7 +55,7 @@ async function startHome({
     ...{ simulator, world, broker: bridge.broker, bridge: program, watcher, nodeRed, sonicId },
     names: sonicIds.map((id) => world.things.get(id)?.name ?? ''),
     becomes: (valve: string) =>
-      watcher.waitForTopic(record, (text) => JSON.parse(text).valve === valve, 15_000),
+      watcher.waitForTopic(record, (text) => JSON.parse(text).valve === valve, 30_000),
     /** What was published to move a valve, by whomever. */
     commands: () =>
       watcher.messages
@@ -388,7 +388,8 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
         30_000,
       );
     const isDisabled = (it: string) => waitInTab(tab, `${it}?.disabled === true`, 30_000);
-    const shows = (text: string) => waitInTab(tab, `document.body.innerText.includes('${text}')`, 30_000);
+    const shows = (text: string, times = 1) =>
+      waitInTab(tab, `document.body.innerText.split('${text}').length > ${times}`, 30_000);
     await click(button('Close'));
     await waitInTab(tab, `${button('Close it')} && !${armSwitch}.disabled`, 30_000);
     // The connection hangs, and nobody can tell yet.
@@ -399,7 +400,7 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
     await shows('No connection to Node-RED.');
     await pause(12_000);
     proxy.thaw();
-    await shows('The click came too late. Try again.');
+    await shows('The click came too late. Try again.', 2);
     await waitInTab(tab, `!${armSwitch}.disabled && !${armSwitch}.checked`, 30_000);
     world.openIncident({ type: 'water_presence_detected', sonicId });
     await says(/The switch is off/);

@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/node-red/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
-    testTimeout: 90_000,
+    testTimeout: 180_000,
     hookTimeout: 60_000,
   },
 });
