@@ -48,6 +48,7 @@ async function simulateMany(from: number, seeds: number, jobs: number): Promise<
   let next = from;
   let total = emptyTally();
   let failed = 0;
+  const kinds = new Map<string, { count: number; readonly seeds: number[] }>();
   const startedAt = performance.now();
   const children = Array.from({ length: Math.min(jobs, seeds) }, () => {
     const child = fork(fileURLToPath(import.meta.url), process.argv.slice(2), {
@@ -60,6 +61,12 @@ async function simulateMany(from: number, seeds: number, jobs: number): Promise<
           total = tallied(total, message);
           if (message.failures.length > 0) {
             failed += 1;
+            for (const words of new Set(message.failures.map(kindOf))) {
+              const kind = kinds.get(words) ?? { count: 0, seeds: [] };
+              kind.count += 1;
+              if (kind.seeds.length < 4) kind.seeds.push(message.seed);
+              kinds.set(words, kind);
+            }
             console.log(
               `Seed ${message.seed} broke a promise (npm run simulate:long -- --seed ${message.seed}):`,
             );
@@ -81,8 +88,20 @@ async function simulateMany(from: number, seeds: number, jobs: number): Promise<
   });
   await Promise.all(children);
   console.log(inWords(total, hours));
+  for (const [words, { count, seeds: examples }] of [...kinds].toSorted(
+    ([, one], [, other]) => other.count - one.count,
+  ))
+    console.log(`${String(count).padStart(6)} bad days: ${words} (seeds ${examples.join(', ')})`);
   console.log(
     `${total.days} seeds from ${from} on, ${failed} bad, in ${Math.round((performance.now() - startedAt) / 1_000)} s`,
   );
   process.exitCode = failed === 0 ? 0 : 1;
+}
+
+/** A violation without what is another in each. */
+function kindOf(words: string): string {
+  return words
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+    .replaceAll(/\d[\d.]*/g, 'N')
+    .slice(0, 160);
 }

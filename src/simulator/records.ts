@@ -7,6 +7,26 @@ export type Changes<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
 
 /** Records by id, in the order in which lists show them. */
 export class Records<T> extends Map<string, T> {
+  readonly #onChange: () => void;
+
+  /** Calls back after each change. */
+  constructor(onChange: () => void = () => {}) {
+    super();
+    this.#onChange = onChange;
+  }
+
+  override set(id: string, record: T): this {
+    super.set(id, record);
+    this.#onChange();
+    return this;
+  }
+
+  override delete(id: string): boolean {
+    const wasThere = super.delete(id);
+    if (wasThere) this.#onChange();
+    return wasThere;
+  }
+
   get ids(): readonly string[] {
     return [...this.keys()];
   }

@@ -77,18 +77,18 @@ const maxIncidents = 1_000;
 
 /** The account's water installations: the records that the cloud shows, and the ways in which they change. */
 export class World {
-  readonly properties = new Records<Property>();
-  readonly settings = new Records<PropertySettings>();
-  readonly notifications = new Records<NotificationSettings>();
-  readonly signals = new Records<Signal>();
-  readonly sonics = new Records<Sonic>();
-  readonly wifiSonics = new Records<WifiSonic>();
+  readonly properties = new Records<Property>(() => this.onChange());
+  readonly settings = new Records<PropertySettings>(() => this.onChange());
+  readonly notifications = new Records<NotificationSettings>(() => this.onChange());
+  readonly signals = new Records<Signal>(() => this.onChange());
+  readonly sonics = new Records<Sonic>(() => this.onChange());
+  readonly wifiSonics = new Records<WifiSonic>(() => this.onChange());
   /** Every sonic, whichever way it is connected. */
   readonly things = {
     get: (id: string): Sonic | undefined => this.sonics.get(id) ?? this.wifiSonics.get(id),
   };
   /** Oldest first. */
-  readonly incidents = new Records<Incident>();
+  readonly incidents = new Records<Incident>(() => this.onChange());
   /** The account's role in a property: owner, user or guest. */
   readonly roles = new Map<string, string>();
   /** The account's own user. */
@@ -96,10 +96,12 @@ export class World {
   /** Id of a user of another account. */
   readonly strangerId: string;
   /** What was set for a property; no operation reads it. */
-  readonly leakProtection = new Map<string, boolean>();
-  readonly push = new Map<string, boolean>();
+  readonly leakProtection = new Records<boolean>(() => this.onChange());
+  readonly push = new Records<boolean>(() => this.onChange());
   readonly schedule: Schedule;
   readonly pressureTestMs: number;
+  /** Called after each change of what the cloud shows. */
+  onChange: () => void = () => {};
   /** Called with each incident that opens or closes. */
   onIncident: (event: IncidentEvent, incident: Incident) => void = () => {};
   readonly #options: WorldOptions;
@@ -108,7 +110,7 @@ export class World {
   readonly #laterRandom: Random;
   readonly #devices = new Map<string, Device>();
   /** Property of a signal or Wi-Fi sonic. */
-  readonly #propertyOf = new Map<string, string | undefined>();
+  readonly #propertyOf = new Records<string | undefined>(() => this.onChange());
   /** Ids that exist in other people's accounts. */
   readonly #foreign = new Set<string>();
 
@@ -168,16 +170,16 @@ export class World {
   /** To the first signal unless another is given. */
   addSonic(signalId = this.signals.ids[0]): Sonic {
     const sonic = newSonic(this.sonics.size, signalId ?? null, this.#random, this.now);
-    this.sonics.set(sonic.id, sonic);
     this.#install(sonic.id, between(this.#random, 1, 2 ** 30));
+    this.sonics.set(sonic.id, sonic);
     return sonic;
   }
 
   /** To the first property unless another is given. */
   addWifiSonic(propertyId = this.properties.ids[0]): WifiSonic {
     const sonic = newWifiSonic(this.wifiSonics.size, this.#laterRandom, this.now);
-    this.wifiSonics.set(sonic.id, sonic);
     this.#install(sonic.id, between(this.#laterRandom, 1, 2 ** 30));
+    this.wifiSonics.set(sonic.id, sonic);
     this.moveToProperty(sonic.id, propertyId);
     return sonic;
   }

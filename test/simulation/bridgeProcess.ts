@@ -9,7 +9,7 @@ import { demoCredentials, type Simulator } from '../../src/simulator/simulator.t
 import type { VirtualBroker } from './virtualBroker.ts';
 import { type CloudTap, type Strike, VirtualCloud } from './virtualCloud.ts';
 import type { VirtualDisk } from './virtualDisk.ts';
-import { ProcessClock, type VirtualTime } from './virtualTime.ts';
+import { Machine, ProcessClock, type VirtualTime } from './virtualTime.ts';
 
 /** What the bridge runs on: its network, its broker, its disk and its time. */
 export interface Place {
@@ -40,6 +40,16 @@ interface Run {
 /** How long the bridge may take to stop (what the process promises), in ms. */
 const stopLimitMs = 5_000;
 
+/** The configuration of a bridge in a place, from the sections that are given. */
+export function bridgeConfig(sections: Place['config']) {
+  return {
+    ...sections,
+    cloud: { base_url: 'http://cloud.example.com', ...demoCredentials, ...sections['cloud'] },
+    mqtt: { url: 'mqtt://broker.example.com', ...sections['mqtt'] },
+    data_dir: '/data',
+  };
+}
+
 /** The whole bridge in this process, which is started, stopped, killed and started again. */
 export class BridgeProcess {
   readonly #place: Place;
@@ -47,9 +57,11 @@ export class BridgeProcess {
   /** How wrong the machine's clock is, in ms. */
   wallErrorMs = 0;
   runs = 0;
+  readonly machine: Machine;
 
   constructor(place: Place) {
     this.#place = place;
+    this.machine = new Machine(place.time);
   }
 
   get isRunning(): boolean {
@@ -76,17 +88,12 @@ export class BridgeProcess {
     const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#place;
     this.runs += 1;
     const cloudNow = () => epochMs + time.now;
-    const clock = new ProcessClock(time, () => cloudNow() + this.wallErrorMs);
+    const clock = new ProcessClock(time, () => cloudNow() + this.wallErrorMs, this.machine);
     const cloud = new VirtualCloud(simulator, clock, random, strike, tap, cloudNow);
     const output = {
       write: (line: string) => void (clock.isDead || logged(line.replace(/"time":"[^"]*",/, ''))),
     };
-    const parsed = configSchema.parse({
-      ...config,
-      cloud: { base_url: 'http://cloud.example.com', ...demoCredentials, ...config['cloud'] },
-      mqtt: { url: 'mqtt://broker.example.com', ...config['mqtt'] },
-      data_dir: '/data',
-    });
+    const parsed = configSchema.parse(bridgeConfig(config));
     const secrets = new Secrets();
     for (const secret of secretsOf(parsed)) secrets.add(secret);
     const log = createLog({ level: parsed.log.level, format: 'json', secrets, output });

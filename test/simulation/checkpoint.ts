@@ -1,135 +1,136 @@
-import { settledValve } from '../../src/model/valve.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
-import { BridgeProcess, type Place } from './bridgeProcess.ts';
-import { VirtualBroker } from './virtualBroker.ts';
-import { VirtualDisk } from './virtualDisk.ts';
+import { isSelected } from '../oracle/leakJudge.ts';
+import type { Oracle } from '../oracle/oracle.ts';
+import { type Place as Device, recordTruths } from '../oracle/recordTruths.ts';
+import type { Place } from './bridgeProcess.ts';
 import type { Watch } from './watch.ts';
 
-const minuteMs = 60_000;
+const secondMs = 1_000;
 
-/** What another bridge of the same account cannot know, or says of itself. */
-const ownTopics = /^sonic2mqtt\/bridge\/|\/usage$|^homeassistant\/status$/;
-const ownKeys = new Set([
-  ...['valve', 'valve_travel_time', 'valve_travel_time_s', 'job_id', 'leak_protection', 'push'],
-  ...['water_today', 'water_month', 'water_total'],
-]);
+/** What shows how old it is, what the cloud may have of a day that is over, and what nobody has set yet. */
+const notCompared =
+  /^(sensor_(flow|pressure|water_temperature|telemetry_time)|switch_(push|leak_protection))$/;
 
-/** What a bridge learns of a new day with its next poll, which may be a quarter of an hour or an hour away. */
-const keysOfDay = ['water_yesterday', 'last_reset', 'pressure_tests_today', 'today_count'];
+/** What a record need not have. */
+const optional = /auto_shut_off_(enabled|time_limit|volume_limit)$/;
 
 /**
- * After a quiet time the broker must hold just what a bridge that starts fresh, with an empty broker, makes of the same
- * cloud; and what the truth is known of must be true.
+ * After a quiet time all is shown, available, and as it is; nothing else is; and a valve can be moved. What the oracle
+ * judges all the time allows for what takes its time: here it has had that.
  */
-export async function checkPicture(place: Place, watch: Watch, trace: (line: string) => void): Promise<void> {
-  const { time, simulator, broker } = place;
-  const silent = { handedOver: () => {}, taken: () => {}, delivered: () => {}, linked: () => {} };
-  const reference = new VirtualBroker(time, seededRandom(1), silent);
-  const other = new BridgeProcess({
-    ...place,
-    random: seededRandom(2),
-    broker: reference,
-    disk: new VirtualDisk(seededRandom(3)),
-    strike: () => null,
-    tap: { sent: () => {}, judged: () => {}, answered: () => {}, torn: () => {} },
-    // Its own time is the machine's, and another in each run.
-    logged: (line) => trace(`@@ ${line.trim().replace(/"time":"[^"]*",/, '')}`),
-  });
-  other.start();
-  const isShown = await time.runWhile(other.shown, 2 * minuteMs);
-  if (!isShown) watch.violated('a fresh bridge shows nothing within two minutes');
-  await time.runUntil(time.now + minuteMs);
-  other.kill();
-
-  watch.counted('what is retained is what a fresh bridge makes of the cloud');
-  const isYoung = isDayYoung(place);
-  const ignored = new Set([...ownKeys, ...(isYoung ? keysOfDay : [])]);
-  for (const [topic, payload] of reference.retained) {
-    if (ownTopics.test(topic)) continue;
-    const shown = broker.retained.get(topic);
-    if (shown === undefined) watch.violated(`${topic} is missing on the broker`);
-    else if (comparable(shown, ignored) !== comparable(payload, ignored)) {
-      watch.violated(`${topic} is ${difference(shown, payload, ignored)}`);
-    }
-  }
-  for (const topic of broker.retained.keys()) {
-    const isCommand = /\/(set|action|start)$|\/bridge\/(request|refresh)/.test(topic);
-    if (!isCommand && !ownTopics.test(topic) && !reference.retained.has(topic)) {
-      watch.violated(`${topic} is stale on the broker`);
-    }
-  }
+export async function checkPicture(place: Place, watch: Watch, oracle: Oracle, selection: readonly string[]) {
+  const { simulator, broker } = place;
+  const { world } = simulator;
+  const isShown = (propertyId: string | undefined) => isSelected(world, propertyId, selection);
+  watch.counted('after a quiet time all is shown as it is');
   for (const half of ['state', 'cloud']) {
     const word = broker.retained.get(`sonic2mqtt/bridge/${half}`);
     if (word !== 'online') watch.violated(`bridge/${half} is ${word} although all is well`);
   }
-  const world = simulator.world;
-  for (const id of world.thingIds) {
-    watch.counted('a valve at rest is shown as it is');
-    const state = world.things.get(id)?.valve_state ?? null;
-    const shown = JSON.parse(broker.retained.get(`sonic2mqtt/sonic/${id}`) ?? '{}');
-    const settled = settledValve(state);
-    if (settled !== null && shown.valve !== settled)
-      watch.violated(`${id} is ${state} and is shown ${shown.valve}`);
-    if (state === 'pressure_test' && shown.valve === 'closed' && !watch.wasSaidClosed(id)) {
-      watch.violated(`${id} is tested and is shown closed`);
-    }
-    if (!isYoung) checkLitres(place, watch, id);
+  const devices = [
+    ...world.properties.ids.filter(isShown).map((id) => ['property', id] as const),
+    ...world.signals.ids.filter((id) => isShown(world.propertyOf(id))).map((id) => ['signal', id] as const),
+    ...world.thingIds.filter((id) => isShown(world.propertyOf(id))).map((id) => ['sonic', id] as const),
+  ];
+  for (const [kind, id] of devices)
+    for (const words of problemsOf(kind, { world, id }, oracle)) watch.violated(words);
+  checkStrangers(place, watch, new Set(devices.map(([, id]) => id)));
+  const isYoung = isDayYoung(place);
+  for (const [kind, id] of devices) {
+    if (kind === 'sonic' && !isYoung) checkLitres(place, watch, id);
   }
-  for (const { id, open, sonic_id, signal_id } of world.incidents.values()) {
-    const isPlaced = world.things.get(sonic_id ?? '') ?? world.signals.get(signal_id ?? '');
-    if (!open || !isPlaced) continue;
+  for (const incident of world.incidents.values()) {
+    const isPlaced = world.things.get(incident.sonic_id ?? '') ?? world.signals.get(incident.signal_id ?? '');
+    if (!incident.open || !isPlaced || !isShown(world.propertyOfIncident(incident))) continue;
     watch.counted('an open incident has been announced');
-    if (!watch.isAnnounced(id)) watch.violated(`incident ${id} is open and was never announced`);
+    if (!watch.isAnnounced(incident.id))
+      watch.violated(`incident ${incident.id} is open and was never announced`);
+  }
+  await checkMove(
+    place,
+    watch,
+    world.thingIds.filter((id) => isShown(world.propertyOf(id))),
+  );
+}
+
+/** What is wrong with the entities of a device. */
+function* problemsOf(kind: keyof typeof recordTruths, device: Device, oracle: Oracle): Generator<string> {
+  for (const [componentId, truth] of Object.entries(recordTruths[kind])) {
+    if (notCompared.test(componentId)) continue;
+    const entity = oracle.eyes.entity(device.id, componentId);
+    const wanted = truth(device);
+    const name = `${kind} ${device.id} ${componentId}`;
+    if (!entity) {
+      if (!optional.test(componentId)) yield `${name} is missing`;
+    } else if (!oracle.eyes.isAvailable(entity)) yield `${name} is unavailable although all is well`;
+    else if (entity.state !== wanted && !isPermitted(componentId, device, entity.state))
+      yield `${name} shows ${entity.state} and is ${wanted}`;
   }
 }
 
-/** Every day that is over has its litres, and the total is their sum. */
+/** A valve under test is shown as whoever saw it last; and of several properties none is known to have one on Wi-Fi. */
+function isPermitted(componentId: string, { world, id }: Device, state: unknown): boolean {
+  if (componentId === 'valve_valve') return world.things.get(id)?.valve_state === 'pressure_test';
+  const isOfHome = world.properties.has(id) && world.properties.size > 1;
+  const isOnWifi = [...world.incidents.values()].some(
+    ({ open, sonic_id: sonicId }) =>
+      open && sonicId !== null && world.things.get(sonicId)?.signal_id === null,
+  );
+  if (isOfHome && isOnWifi) return state === null || state === 'ON' || typeof state === 'number';
+  // What counts for a hub and for none of its valves counts for the hub.
+  return false;
+}
+
+/** Nothing is retained of what is not there. */
+function checkStrangers({ broker, simulator }: Place, watch: Watch, ids: ReadonlySet<string>): void {
+  const { world } = simulator;
+  for (const [topic, payload] of broker.retained) {
+    const [, kind = '', id = '', path = ''] =
+      /^sonic2mqtt\/(property|signal|sonic|incident)\/([^/]+)(?:\/(.+))?$/.exec(topic) ??
+      /^homeassistant\/(device)\/sonic2mqtt_([^/]+)\/config$/.exec(topic) ??
+      [];
+    if (id === '' || /(^|\/)(set|action|start)$/.test(path) || /bridge$/.test(id)) continue;
+    // Another account announces its own.
+    if (kind === 'device' && !payload.includes('"sonic2mqtt/bridge/state"')) continue;
+    const isThere = kind === 'incident' ? world.incidents.get(id)?.open === true : ids.has(id);
+    if (!isThere) watch.violated(`${topic} is stale on the broker`);
+  }
+}
+
+/** Somebody closes or opens a valve. */
+async function checkMove({ time, simulator, broker }: Place, watch: Watch, ids: readonly string[]) {
+  const { world } = simulator;
+  const id = ids.find((each) => ['open', 'closed'].includes(world.things.get(each)?.valve_state ?? ''));
+  if (id === undefined) return;
+  watch.counted('a valve can be moved');
+  const [payload, wanted] =
+    world.things.get(id)?.valve_state === 'open' ? ['CLOSE', 'closed'] : ['OPEN', 'open'];
+  watch.orderedMove(id, payload.toLowerCase());
+  broker.publish(`sonic2mqtt/sonic/${id}/valve/set`, payload, false);
+  await time.runUntil(time.now + 30 * secondMs);
+  const shown = JSON.parse(broker.retained.get(`sonic2mqtt/sonic/${id}`) ?? '{}').valve;
+  if (shown !== wanted)
+    watch.violated(`${payload} for ${id} does nothing although all is well: it is ${shown}`);
+}
+
+/** Every day that is over has its litres. */
 function checkLitres({ simulator, broker }: Place, watch: Watch, id: string): void {
   const text = broker.retained.get(`sonic2mqtt/sonic/${id}/usage`);
   if (text === undefined) {
     watch.violated(`the usage of ${id} is missing on the broker`);
     return;
   }
-  const { days, total, today } = JSON.parse(text);
-  const world = simulator.world;
-  const thisMonth = world.usage(id).daily;
-  for (const { date, liters } of thisMonth.slice(0, -1)) {
+  const { days } = JSON.parse(text);
+  for (const { date, liters } of simulator.world.usage(id).daily.slice(0, -1)) {
     watch.counted('no litre is lost');
     if (days[String(date)] !== liters)
       watch.violated(`${id} used ${liters} L on ${date}; shown are ${days[String(date)]}`);
   }
-  watch.total(id, total === null || today === null ? null : Math.round((total - today) * 1_000));
 }
 
 /** In the first hour of a day the last litres of the day before may not have been asked for yet. */
 function isDayYoung({ simulator: { world }, epochMs, time }: Place): boolean {
-  return world.properties.ids.some((id) => {
-    const timeZone = world.timezoneOf(id);
+  return [...world.properties.ids.map((id) => world.timezoneOf(id)), 'UTC'].some((timeZone) => {
     const form = { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
     return new Intl.DateTimeFormat('en-GB', form).format(epochMs + time.now) < '01:10';
   });
-}
-
-function comparable(payload: string, ignored: ReadonlySet<string>): string {
-  try {
-    return JSON.stringify(JSON.parse(payload), (key, value) => (ignored.has(key) ? undefined : value));
-  } catch {
-    return payload;
-  }
-}
-
-/** The fields that differ, for people. */
-function difference(shown: string, wanted: string, ignored: ReadonlySet<string>): string {
-  try {
-    const [left, right] = [shown, wanted].map((each) => JSON.parse(comparable(each, ignored)));
-    const keys = Object.keys({ ...left, ...right }).filter(
-      (key) => JSON.stringify(left[key]) !== JSON.stringify(right[key]),
-    );
-    return keys
-      .map((key) => `${key} ${JSON.stringify(left[key])} instead of ${JSON.stringify(right[key])}`)
-      .join(', ')
-      .slice(0, 600);
-  } catch {
-    return `${shown} instead of ${wanted}`;
-  }
 }

@@ -1,17 +1,19 @@
-import type { OperationName } from '../../src/cloud/operations.ts';
-import { parseFault } from '../../src/simulator/faults.ts';
+import { configSchema } from '../../src/config/schema.ts';
 import { between, pick, seededRandom } from '../../src/simulator/random.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
-import { BridgeProcess, type Place } from './bridgeProcess.ts';
+import { boundsOf } from '../oracle/bounds.ts';
+import { Oracle } from '../oracle/oracle.ts';
+import { BridgeProcess, bridgeConfig, type Place } from './bridgeProcess.ts';
 import { checkPicture } from './checkpoint.ts';
 import { happen } from './life.ts';
-import { anOrder } from './people.ts';
-import { VirtualBroker } from './virtualBroker.ts';
-import type { RequestFault, SeenRequest } from './virtualCloud.ts';
+import { anOrder, type Order } from './people.ts';
+import { Troubles } from './troubles.ts';
+import { type BrokerTap, VirtualBroker } from './virtualBroker.ts';
+import type { CloudTap } from './virtualCloud.ts';
 import { VirtualDisk } from './virtualDisk.ts';
 import { VirtualTime } from './virtualTime.ts';
 import { Watch } from './watch.ts';
-import { describe, forecast, type Storm, type Trouble } from './weather.ts';
+import { describe, forecast, nameOf, type Storm, type Trouble } from './weather.ts';
 
 /** What is simulated. */
 export interface DayOptions {
@@ -85,7 +87,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     for (let index = 0; index < line.length; index += 7)
       fingerprint = (fingerprint * 31 + line.charCodeAt(index)) | 0;
     onLine?.(line);
-    if (watch.violations.length > 1) return;
+    if (watch.violations.length + (oracle?.violations.length ?? 0) > 1) return;
     lines.push(line);
     if (lines.length > 2 * linesKept) lines.splice(0, linesKept);
   };
@@ -119,14 +121,33 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     () => simulator.world,
     trace,
   );
-  const broker = new VirtualBroker(time, random.broker, watch.broker);
   const disk = new VirtualDisk(random.disk);
+  const [home] = simulator.world.properties.values();
+  // Some name their property, which may be called something else later.
+  const selection =
+    home && random.plan() < 0.15 ? [random.plan() < 0.7 ? (home.name ?? home.id) : home.id] : [];
   const config = {
     cloud: { password },
     mqtt: { protocol_version: pick(random.plan, [4, 5]) },
     schedules: { ...pick(random.plan, tempers) },
+    filters: { properties: selection },
   };
-  const inForce = new Set<Trouble>();
+  const broker: VirtualBroker = new VirtualBroker(
+    time,
+    random.broker,
+    bothBrokerTaps(watch.broker, () => ({
+      ...oracle.broker,
+      delivered: (topic, payload, isRetained, publishedAt) => {
+        oracle.broker.delivered(topic, payload, isRetained, publishedAt);
+        if (publishedAt !== null && /\/(set|start)$|\/request\//.test(topic)) troubles.commandDelivered();
+      },
+    })),
+  );
+  const oracle: Oracle = new Oracle({
+    ...{ time, epochMs, simulator, trace },
+    retained: broker.retained,
+    bounds: boundsOf(configSchema.parse(bridgeConfig(config))),
+  });
   const place: Place = {
     time,
     random: random.process,
@@ -134,73 +155,59 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     simulator,
     broker,
     disk,
-    strike: (request) => strike(inForce, request, random.network),
-    tap: watch.cloud,
+    strike: (request) => {
+      oracle.asked(request);
+      return troubles.strike(request, random.network);
+    },
+    tap: bothCloudTaps(watch.cloud, oracle.cloud),
     logged: (line) => watch.logged(line),
     config,
   };
   const bridge = new BridgeProcess(place);
-  const troubles = new Map<string, number>();
+  const met = new Map<string, number>();
   let orders = 0;
   let isTroubled = true;
 
   const start = () => {
     if (bridge.isRunning) return;
+    if (bridge.machine.isAsleep) {
+      startLater();
+      return;
+    }
     trace('** the bridge starts');
     watch.runBegan();
+    oracle.runBegan();
     bridge.start();
   };
   const startLater = () =>
     time.after((random.weather() < 0.7 ? 10 : 300) * secondMs * random.weather(), start);
 
+  const troubles = new Troubles({
+    ...{ place, bridge, oracle, watch, password },
+    random: random.weather,
+    startLater,
+    publish: (order) => publish(order),
+  });
   const begin = (trouble: Trouble) => {
     trace(`** ${describe(trouble)} begins`);
-    troubles.set(describe(trouble), (troubles.get(describe(trouble)) ?? 0) + 1);
-    if (trouble.at === 'cloud') inForce.add(trouble);
-    else if (trouble.at === 'lists') simulator.setFaults([faultOf(trouble.fault)]);
-    else if (trouble.at === 'session') {
-      if (trouble.fault === 'expired') simulator.expireTokens();
-      else if (trouble.fault === 'revoked') simulator.setPassword(password);
-      else simulator.rejectPassword();
-    } else if (trouble.at === 'broker') {
-      if (trouble.fault === 'cut' || trouble.fault === 'taken-over') broker.cut(trouble.fault);
-      else if (trouble.fault === 'restart') broker.restart(pick(random.weather, [0, 0.5, 1]) ?? 0);
-      else if (trouble.fault === 'partial') {
-        broker.shownShare = 0.5;
-        broker.cut();
-      } else {
-        broker.fault = trouble.fault;
-        if (trouble.fault === 'away' || trouble.fault === 'subscriptions-refused') broker.cut();
-      }
-    } else if (trouble.at === 'disk') disk.fault = trouble.fault;
-    else if (trouble.at === 'clock') bridge.wallErrorMs = (trouble.fault === 'ahead' ? 60 : -60) * minuteMs;
-    else if (trouble.fault === 'killed') {
-      bridge.kill();
-      startLater();
-    } else {
-      bridge.stop((tookMs) => {
-        if (tookMs === null) watch.violated('the bridge has not stopped within five seconds');
-        watch.counted('the bridge stops in time');
-        startLater();
-      });
-    }
+    const name = nameOf(trouble);
+    met.set(name, (met.get(name) ?? 0) + 1);
+    troubles.begin(trouble);
   };
   const end = (trouble: Trouble) => {
     trace(`** ${describe(trouble)} ends`);
-    if (trouble.at === 'cloud') inForce.delete(trouble);
-    else if (trouble.at === 'lists') simulator.setFaults([]);
-    else if (trouble.at === 'session' && trouble.fault === 'rejected') simulator.setPassword(password);
-    else if (trouble.at === 'broker') {
-      broker.fault = null;
-      broker.shownShare = 1;
-    } else if (trouble.at === 'disk') disk.fault = null;
-    else if (trouble.at === 'clock') bridge.wallErrorMs = 0;
+    troubles.end(trouble);
   };
   const schedule = ({ trouble, startMs, durationMs }: Storm) => {
     time.after(startMs - time.now, () => begin(trouble));
     time.after(startMs + durationMs - time.now, () => end(trouble));
   };
 
+  const publish = (order: Order) => {
+    watch.ordered(order);
+    trace(`** somebody publishes ${order.topic} ${order.payload}${order.isRetained ? ' (retained)' : ''}`);
+    broker.publish(order.topic, order.payload, order.isRetained === true, random.people() < 0.1 ? 2 : 1);
+  };
   const live = () => {
     time.after(between(random.life, 5, 1_500) * secondMs, () => {
       if (isTroubled) {
@@ -214,12 +221,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     const isBurst = random.people() < 0.3;
     time.after(isBurst ? 3 * secondMs * random.people() : between(random.people, 5, 2_400) * secondMs, () => {
       if (isTroubled) {
-        const order = anOrder(simulator.world, random.people, ++orders);
-        watch.ordered(order);
-        trace(
-          `** somebody publishes ${order.topic} ${order.payload}${order.isRetained ? ' (retained)' : ''}`,
-        );
-        broker.publish(order.topic, order.payload, order.isRetained === true, random.people() < 0.1 ? 2 : 1);
+        publish(anOrder(simulator.world, random.people, ++orders));
       }
       speak();
     });
@@ -239,7 +241,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   look();
   const rounds = Math.max(1, Math.round((hours * 60 * minuteMs) / (4 * quietMs)));
   const roundMs = (hours * 60 * minuteMs) / rounds;
-  const deadline = () => watch.violations.length > 0;
+  const deadline = () => watch.violations.length + oracle.violations.length > 0;
   for (let round = 0; round < rounds && !deadline(); round++) {
     const startMs = round * roundMs;
     const quietAt = startMs + roundMs - quietMs;
@@ -249,21 +251,22 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       await time.runUntil(Math.min(at + minuteMs, quietAt));
     trace('** quiet');
     isTroubled = false;
-    settle(simulator, broker);
+    troubles.settle();
     watch.worldChanged();
     for (let at = quietAt; at < quietAt + quietMs && !deadline(); at += minuteMs) {
       await time.runUntil(Math.min(at + minuteMs, quietAt + quietMs));
       if (!bridge.isRunning) start();
     }
-    if (!deadline()) await checkPicture(place, watch, trace);
+    if (!deadline()) await checkPicture(place, watch, oracle, selection);
   }
+  troubles.settle();
   bridge.kill();
   return {
     seed,
-    violations: watch.violations,
+    violations: [...watch.violations, ...oracle.violations],
     lastLines: lines.slice(-linesKept),
-    troubles,
-    checks: watch.checks,
+    troubles: met,
+    checks: new Map([...watch.checks, ...oracle.checks]),
     requests: watch.requests,
     orders,
     starts: bridge.runs,
@@ -271,16 +274,34 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   };
 }
 
-/** Nobody holds a valve any longer, and nothing is left behind that will begin by itself. */
-function settle(simulator: Simulator, broker: VirtualBroker): void {
-  simulator.setFaults([]);
-  const { world } = simulator;
-  for (const id of world.signals.ids) world.connectCloud(id);
-  for (const id of world.thingIds) world.connectRadio(id);
-  broker.fault = null;
-  broker.shownShare = 1;
-  // A broker that once showed only a part is read again with the next connection.
-  broker.cut();
+function bothCloudTaps(one: CloudTap, other: CloudTap): CloudTap {
+  return {
+    sent: (request) => both(one.sent, other.sent)(request),
+    judged: (request, answer) => both(one.judged, other.judged)(request, answer),
+    answered: (request, answer) => both(one.answered, other.answered)(request, answer),
+    torn: (request, status) => both(one.torn, other.torn)(request, status),
+    ended: (request) => both(one.ended, other.ended)(request),
+  };
+}
+
+function bothBrokerTaps(one: BrokerTap, other: () => BrokerTap): BrokerTap {
+  return {
+    handedOver: (...message) => both(one.handedOver, other().handedOver)(...message),
+    taken: (...message) => both(one.taken, other().taken)(...message),
+    delivered: (...message) => both(one.delivered, other().delivered)(...message),
+    linked: (isLinked) => both(one.linked, other().linked)(isLinked),
+    refused: (topic) => both(one.refused, other().refused)(topic),
+  };
+}
+
+function both<Told extends readonly unknown[]>(
+  one: ((...told: Told) => void) | undefined,
+  other: ((...told: Told) => void) | undefined,
+): (...told: Told) => void {
+  return (...told) => {
+    one?.(...told);
+    other?.(...told);
+  };
 }
 
 /** Days on which calendars are interesting, and others. */
@@ -290,29 +311,4 @@ function anEpoch(random: () => number): number {
     ...['2026-10-24', '2026-10-31', '2026-11-30', '2026-12-31', '2028-02-28', '2028-02-29'],
   ];
   return Date.parse(`${pick(random, days)}T00:00:00Z`) + between(random, 0, 86_399) * secondMs;
-}
-
-function strike(
-  inForce: ReadonlySet<Trouble>,
-  { operation, method }: SeenRequest,
-  random: () => number,
-): RequestFault | null {
-  for (const trouble of inForce) {
-    if (trouble.at !== 'cloud') continue;
-    const { whom } = trouble;
-    if (whom === 'changes' && method === 'GET') continue;
-    if (whom === 'some' && lengthOf(operation) % 3 !== 0) continue;
-    if (trouble.share === 1 || random() < trouble.share) return trouble.fault;
-  }
-  return null;
-}
-
-function lengthOf(operation: OperationName | null): number {
-  return operation?.length ?? 0;
-}
-
-function faultOf(text: string) {
-  const read = parseFault(text);
-  if ('problem' in read) throw new Error(read.problem);
-  return read.fault;
 }

@@ -91,6 +91,29 @@ const goneHome: Event = (world, random) => {
   return `property ${id} is gone`;
 };
 
+const newAddress: Event = (world, random) => {
+  const id = pick(random, world.properties.ids);
+  if (!id) return 'nothing';
+  const name = `House ${between(random, 1, 99)}`;
+  world.properties.change(id, { name });
+  return `property ${id} is called ${name}`;
+};
+
+const move: Event = (world, random) => {
+  const [id, to] = [pick(random, world.signals.ids), pick(random, world.properties.ids)];
+  if (!id || !to) return 'nothing';
+  world.moveToProperty(id, to);
+  return `signal ${id} moves to property ${to}`;
+};
+
+const rehang: Event = (world, random) => {
+  const [id, to] = [pick(random, world.sonics.ids), pick(random, world.signals.ids)];
+  const sonic = world.sonics.get(id ?? '');
+  if (!sonic || !to) return 'nothing';
+  world.sonics.set(sonic.id, { ...sonic, signal_id: to });
+  return `sonic ${id} belongs to signal ${to}`;
+};
+
 const correction: Event = (world, random) => {
   const id = pick(random, world.thingIds);
   if (!id) return 'nothing';
@@ -111,7 +134,7 @@ const name: Event = (world, random) => {
 
 const events: readonly Event[] = [
   ...[hand, hand, hand, phone, phone, opens, opens, opens, closes, closes, radio, link, battery],
-  ...[newSonic, goneSonic, newHome, goneHome, correction, name],
+  ...[newSonic, goneSonic, newHome, goneHome, correction, name, newAddress, move, rehang],
 ];
 
 /** Something happens; in words. */

@@ -123,6 +123,26 @@ const pressureTest: Habit = ({ world, random }) => {
 
 const refresh: Habit = () => command('bridge/refresh', 'PRESS', []);
 
+/** What clears a message that somebody has retained asks for nothing. */
+const empty: Habit = ({ world, random }) => {
+  const id = sonicOf(world, random);
+  const path = pick(random, ['valve/set', 'pressure_test/start', 'incidents/action']) ?? '';
+  const topic = random() < 0.3 ? `${base}/bridge/refresh` : `${base}/sonic/${id}/${path}`;
+  return { topic, payload: '', isRetained: random() < 0.7, isCommand: false, asksFor: [] };
+};
+
+/** A flow that has gone mad asks for this again and again. */
+export function aFloodOrder(world: World, random: Random, count: number): Order {
+  const id = sonicOf(world, random);
+  return count % 2 === 0
+    ? setting({ world, random, count })
+    : command(`sonic/${id}/name/set`, `Name ${count}`, [anyRename(`Name ${count}`)]);
+}
+
+function anyRename(name: string): Wish {
+  return { words: `to call a sonic ${name}`, fits: ({ body }) => holds(body, name) };
+}
+
 const reading: Habit = ({ world, random, count }) => {
   const id = sonicOf(world, random);
   const payload = JSON.stringify({ params: { sonic_id: id }, transaction: count });
@@ -149,7 +169,7 @@ const homeAssistantStarts: Habit = () => ({
 const habits: readonly Habit[] = [
   ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, requestedValve],
   ...[rename, setting, setting, incidentAction, resolveAll, pressureTest],
-  ...[refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
+  ...[empty, empty, refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
 ];
 
 function command(path: string, payload: string, asksFor: readonly Wish[]): Order {

@@ -20,8 +20,15 @@ export interface BrokerTap {
   readonly handedOver: (topic: string, payload: string, retain: boolean) => void;
   /** The broker took a message, from whomever. */
   readonly taken: (topic: string, payload: string, retain: boolean) => void;
-  /** A message reached the bridge. */
-  readonly delivered: (topic: string, payload: string, isRetained: boolean) => void;
+  /** A message reached the bridge; `publishedAt` is when it was published, null for one of the broker's memory. */
+  readonly delivered: (
+    topic: string,
+    payload: string,
+    isRetained: boolean,
+    publishedAt: number | null,
+  ) => void;
+  /** The broker refused a message of the bridge. */
+  readonly refused?: (topic: string) => void;
   /** The bridge's connection began or ended; `epoch` counts them. */
   readonly linked: (isLinked: boolean) => void;
 }
@@ -41,6 +48,15 @@ export class VirtualBroker {
   fault: BrokerFault | null = null;
   /** Shows at the next reading of what is retained only so much of it, as while it restarts; 1 is all. */
   shownShare = 1;
+  /** Whether what a client does is told of; what it publishes is told of in any case. */
+  isWatched: (clientId: string) => boolean = () => true;
+  /** Refuses messages at these topics, as for want of rights. */
+  refuses: (topic: string) => boolean = () => false;
+  /** Delivers what it remembers as if it were new. */
+  isFlagLost = false;
+  /** Remembers whatever anybody has ever published, as if it were retained, and delivers it again after each subscription. */
+  remembersAll = false;
+  readonly #published = new Map<string, string>();
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly tap: BrokerTap;
@@ -81,6 +97,11 @@ export class VirtualBroker {
 
   // ---- for its clients ---------------------------------------------------------------------------------------
 
+  /** Ms of the simulation. */
+  get now(): number {
+    return this.#time.now;
+  }
+
   after(delayMs: number, run: () => void): void {
     this.#time.after(delayMs, run);
   }
@@ -88,6 +109,7 @@ export class VirtualBroker {
   take(topic: string, payload: string, retain: boolean): void {
     if (retain && payload === '') this.retained.delete(topic);
     else if (retain) this.retained.set(topic, payload);
+    if (this.remembersAll) this.#published.set(topic, payload);
     this.tap.taken(topic, payload, retain);
   }
 
@@ -100,13 +122,13 @@ export class VirtualBroker {
   attach(peer: Peer): void {
     this.#peers.get(peer.clientId)?.cut('taken-over');
     this.#peers.set(peer.clientId, peer);
-    this.tap.linked(true);
+    if (this.isWatched(peer.clientId)) this.tap.linked(true);
   }
 
   detach(peer: Peer): void {
     if (!this.isPeerOf(peer)) return;
     this.#peers.delete(peer.clientId);
-    this.tap.linked(false);
+    if (this.isWatched(peer.clientId)) this.tap.linked(false);
   }
 
   isPeerOf(peer: Peer): boolean {
@@ -122,6 +144,11 @@ export class VirtualBroker {
     for (const peer of [...this.#peers.values()]) {
       if (peer !== except) peer.deliverLive(topic, payload, retain);
     }
+  }
+
+  /** What a new subscription is shown. */
+  get remembered(): ReadonlyMap<string, string> {
+    return this.remembersAll ? new Map([...this.#published, ...this.retained]) : this.retained;
   }
 
   get random(): Random {
@@ -142,6 +169,8 @@ class VirtualClient extends EventEmitter implements Peer {
   readonly #owed = new Set<Done>();
   readonly #forgetDeath: () => void;
   #isOpen = true;
+  /** Whether the broker has given it up, of which it does not know yet. */
+  #isCut = false;
   #arrivesAt = 0;
   #cancelKeepalive: () => void = () => {};
   readonly stream = { destroy: () => this.#close() };
@@ -185,9 +214,17 @@ class VirtualClient extends EventEmitter implements Peer {
 
   publish(topic: string, bytes: string | Buffer, { retain }: { readonly retain: boolean }, done: Done): void {
     const payload = String(bytes);
-    this.#broker.tap.handedOver(topic, payload, retain);
+    const isWatched = this.#broker.isWatched(this.clientId);
+    if (isWatched) this.#broker.tap.handedOver(topic, payload, retain);
     this.#answer(done, () => {
-      if (this.#broker.fault === 'quota' && this.#broker.random() < 0.1) return new Error('Quota exceeded');
+      if (this.#broker.refuses(topic)) {
+        if (isWatched) this.#broker.tap.refused?.(topic);
+        return Object.assign(new Error('Publish error: Not authorized'), { code: 0x87 });
+      }
+      if (this.#broker.fault === 'quota' && this.#broker.random() < 0.1) {
+        if (isWatched) this.#broker.tap.refused?.(topic);
+        return new Error('Quota exceeded');
+      }
       this.#broker.takeFrom(this, topic, payload, retain);
       return null;
     });
@@ -206,7 +243,12 @@ class VirtualClient extends EventEmitter implements Peer {
     if (this.#broker.isPeerOf(this) && will) {
       this.#broker.takeFrom(this, will.topic, String(will.payload), will.retain === true);
     }
-    if (!this.#clock.isDead) this.#fail(code);
+    if (this.#clock.machine.isAsleep && !this.#clock.isDead) {
+      // The machine finds out when it wakes.
+      this.#isCut = true;
+      this.#broker.detach(this);
+      this.#clock.after(1, () => this.#fail(code));
+    } else if (!this.#clock.isDead) this.#fail(code);
     else {
       this.#isOpen = false;
       this.#broker.detach(this);
@@ -216,15 +258,21 @@ class VirtualClient extends EventEmitter implements Peer {
   /** Only a client of MQTT 5 that asked for it is told that a live message was sent with the retain flag. */
   deliverLive(topic: string, payload: string, isRetained: boolean): void {
     const isTold = this.#matching(topic).some(([, isAskedFor]) => isAskedFor);
-    this.deliver(topic, payload, isRetained && isTold && this.#options.protocolVersion === 5);
+    this.deliver(
+      topic,
+      payload,
+      isRetained && isTold && this.#options.protocolVersion === 5,
+      this.#broker.now,
+    );
   }
 
-  deliver(topic: string, payload: string, isRetained: boolean): void {
-    if (!this.#isOpen || this.#broker.fault === 'frozen') return;
+  deliver(topic: string, payload: string, isRetained: boolean, publishedAt: number | null): void {
+    if (!this.#isOpen || this.#isCut || this.#broker.fault === 'frozen') return;
     if (this.#matching(topic).length === 0) return;
     this.#clock.after(1, () => {
       if (!this.#isOpen) return;
-      this.#broker.tap.delivered(topic, payload, isRetained);
+      if (this.#broker.isWatched(this.clientId))
+        this.#broker.tap.delivered(topic, payload, isRetained, publishedAt);
       this.emit('message', topic, Buffer.from(payload), { retain: isRetained });
     });
   }
@@ -263,7 +311,7 @@ class VirtualClient extends EventEmitter implements Peer {
     this.#broker.after(there, () => {
       // A packet that had left may arrive although the link breaks behind it, but none once its client is back.
       const isLost = !this.#isOpen && (random() < 0.5 || this.#broker.hasPeer(this.clientId));
-      if (this.#broker.fault === 'frozen' || isLost) return;
+      if (this.#broker.fault === 'frozen' || isLost || this.#isCut) return;
       const error = act();
       if (!this.#isOpen) return;
       this.#clock.after(there, () => {
@@ -284,9 +332,10 @@ class VirtualClient extends EventEmitter implements Peer {
 
   #showRetained(filters: readonly string[]): void {
     const { shownShare, random } = this.#broker;
-    for (const [topic, payload] of [...this.#broker.retained]) {
+    for (const [topic, payload] of [...this.#broker.remembered]) {
       if (shownShare < 1 && random() >= shownShare) continue;
-      if (filters.some((filter) => matches(filter, topic))) this.deliver(topic, payload, true);
+      if (filters.some((filter) => matches(filter, topic)))
+        this.deliver(topic, payload, !this.#broker.isFlagLost, null);
     }
   }
 

@@ -12,6 +12,8 @@ export type RequestFault =
   | 'refused'
   | 'reset-before'
   | 'hang-before'
+  /** It takes seconds until a connection is open, and only then it is written. */
+  | 'slow-connect'
   /** Reaches it, and is acted on, but the answer never comes, or not whole. */
   | 'reset-after'
   | 'hang-after'
@@ -39,6 +41,10 @@ export interface TwistedAnswer extends Omit<Answer, 'text'> {
   readonly text: string | Buffer;
   /** The connection breaks behind the body. */
   readonly isCut?: boolean;
+  /** Tells nothing untrue: whoever reads it with care finds that it is no whole answer, or takes no harm from it. */
+  readonly isHonest?: boolean;
+  /** Has each record that it should have. */
+  readonly isWhole?: boolean;
 }
 
 /** A request as the cloud saw it. */
@@ -63,6 +69,8 @@ export interface CloudTap {
   readonly answered: (request: SeenRequest, answer: TwistedAnswer) => void;
   /** Of the answer no more than the status and a part arrives. */
   readonly torn: (request: SeenRequest, status: number) => void;
+  /** The request is over, well or not. */
+  readonly ended?: (request: SeenRequest) => void;
 }
 
 /** The network between a process and the cloud, as a dispatcher of undici; the cloud's clock is right. */
@@ -132,11 +140,14 @@ export class VirtualCloud extends Dispatcher {
     const over = () => {
       isOver = true;
       this.inFlight -= 1;
+      this.#tap.ended?.(request);
     };
     this.inFlight += 1;
     this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
     controller.onAbort = () => fail('UND_ERR_ABORTED');
-    clock.after(1, () => {
+    // Nothing is written before there is a connection, and whoever has changed his mind by then says so at that moment.
+    clock.after(fault === 'slow-connect' ? 500 + 11_000 * this.#random() : 1, () => {
+      if (isOver) return;
       if (fault === 'refused') {
         fail('ECONNREFUSED');
         return;
@@ -172,8 +183,8 @@ export class VirtualCloud extends Dispatcher {
           if (bytes.length > 0) handler.onResponseData?.(controller, bytes);
           if (answer.isCut) fail('ECONNRESET');
           if (isOver) return;
-          over();
           this.#tap.answered(request, answer);
+          over();
           handler.onResponseEnd?.(controller, {});
         });
       });

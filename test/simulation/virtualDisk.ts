@@ -3,13 +3,15 @@ import type { Disk } from '../../src/state/disk.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
 /** What a disk can suffer from. */
-export type DiskFault = 'EROFS' | 'ENOSPC' | 'EIO' | 'slow';
+export type DiskFault = 'EROFS' | 'ENOSPC' | 'EIO' | 'slow' | 'unmounted';
 
 /** What outlives the processes of a machine: whole files, each written in place of the one before or not at all. */
 export class VirtualDisk {
   readonly #random: Random;
-  readonly files = new Map<string, string>();
-  fault: DiskFault | null = null;
+  readonly #mounted = new Map<string, string>();
+  /** What lies in the folder while the disk is not mounted there. */
+  #beneath = new Map<string, string>();
+  #fault: DiskFault | null = null;
   writes = 0;
   #isHeld: (text: string) => boolean = () => false;
   #held: { readonly text: string; readonly release: () => void }[] = [];
@@ -18,6 +20,20 @@ export class VirtualDisk {
 
   constructor(random: Random) {
     this.#random = random;
+  }
+
+  get fault(): DiskFault | null {
+    return this.#fault;
+  }
+
+  set fault(fault: DiskFault | null) {
+    if (fault === 'unmounted') this.#beneath = new Map();
+    this.#fault = fault;
+  }
+
+  /** What can be read now. */
+  get files(): Map<string, string> {
+    return this.#fault === 'unmounted' ? this.#beneath : this.#mounted;
   }
 
   /** Begins to write such texts only when they are held no more. */
@@ -73,8 +89,8 @@ export class VirtualDisk {
   }
 }
 
-function isBroken(fault: DiskFault | null): fault is Exclude<DiskFault, 'slow'> {
-  return fault !== null && fault !== 'slow';
+function isBroken(fault: DiskFault | null): fault is Exclude<DiskFault, 'slow' | 'unmounted'> {
+  return fault !== null && fault !== 'slow' && fault !== 'unmounted';
 }
 
 function failure(code: string, message: string): Error {

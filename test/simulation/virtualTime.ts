@@ -110,7 +110,59 @@ function isBefore(left: Entry, right: Entry): boolean {
   return left.time < right.time || (left.time === right.time && left.order < right.order);
 }
 
-/** The clock of a machine, which can be wrong, and of a process on it, which can end. */
+/** A machine, which can sleep: the time goes on meanwhile, and all that its processes wait for stands still. */
+export class Machine {
+  readonly #time: VirtualTime;
+  #sleptMs = 0;
+  #fellAsleepAt = 0;
+  #wakesAt = Number.NEGATIVE_INFINITY;
+
+  constructor(time: VirtualTime) {
+    this.#time = time;
+  }
+
+  /** Sleeps for so long from now. */
+  sleep(ms: number): void {
+    if (this.isAsleep) return;
+    this.#fellAsleepAt = this.#time.now;
+    this.#wakesAt = this.#time.now + ms;
+    this.#time.after(ms, () => {
+      this.#sleptMs += ms;
+      this.#wakesAt = Number.NEGATIVE_INFINITY;
+    });
+  }
+
+  get isAsleep(): boolean {
+    return this.#wakesAt > Number.NEGATIVE_INFINITY;
+  }
+
+  /** Ms that it has been awake. */
+  get awakeMs(): number {
+    return (this.isAsleep ? this.#fellAsleepAt : this.#time.now) - this.#sleptMs;
+  }
+
+  /** Calls back once it has been awake for so many ms more; the returned function cancels. */
+  after(delayMs: number, run: () => void): () => void {
+    const dueMs = this.awakeMs + delayMs;
+    let cancel: () => void;
+    const arm = () => {
+      const leftMs = Math.max(0, dueMs - this.awakeMs);
+      const asleepMs = this.isAsleep ? this.#wakesAt - this.#time.now : 0;
+      cancel = this.#time.after(asleepMs + leftMs, () => {
+        // Less than this is what a sum of fractions has lost.
+        if (!this.isAsleep && dueMs - this.awakeMs < 1e-3) run();
+        else arm();
+      });
+    };
+    arm();
+    return () => cancel();
+  }
+}
+
+/**
+ * The clock of a machine, which can be wrong, and of a process on it, which can end. Both of its times go on while the
+ * machine sleeps, as those of the system do by which the bridge measures; its timers do not.
+ */
 export class ProcessClock implements Clock {
   readonly #time: VirtualTime;
   readonly #startedAt: number;
@@ -119,9 +171,11 @@ export class ProcessClock implements Clock {
   /** Callbacks to come. */
   #waiting = 0;
   #isDead = false;
+  readonly machine: Machine;
 
-  constructor(time: VirtualTime, wallNow: () => number) {
+  constructor(time: VirtualTime, wallNow: () => number, machine = new Machine(time)) {
     this.#time = time;
+    this.machine = machine;
     this.#startedAt = time.now;
     this.#wallNow = wallNow;
   }
@@ -138,7 +192,7 @@ export class ProcessClock implements Clock {
     let isOver = false;
     this.#waiting += 1;
     // At least 1 ms, as in Node.js. So small a delay may not move the time, and who waits again and again waits for ever.
-    const cancel = this.#time.after(Math.max(1, delayMs), () => {
+    const cancel = this.machine.after(Math.max(1, delayMs), () => {
       over();
       if (!this.#isDead) callback();
     });

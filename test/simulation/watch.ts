@@ -2,6 +2,7 @@ import type { OperationName } from '../../src/cloud/operations.ts';
 import { operationRow } from '../../src/cloud/operations.ts';
 import type { Answer } from '../../src/simulator/answers.ts';
 import type { World } from '../../src/simulator/world.ts';
+import { moveOf } from '../oracle/moveJudge.ts';
 import type { Order, Wish } from './people.ts';
 import type { BrokerTap } from './virtualBroker.ts';
 import type { CloudTap, SeenRequest } from './virtualCloud.ts';
@@ -22,20 +23,8 @@ interface Granted {
   usedBy: number | null;
 }
 
-/** What the cloud has said of a valve in an answer that reached the bridge. */
-interface Said {
-  readonly state: string;
-  /** When the cloud said it, and when that reached the bridge. */
-  readonly saidAt: number;
-  readonly heardAt: number;
-  /** Whether it came with a list, which counts only once the list is there. */
-  readonly isOfList: boolean;
-}
-
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** How long a list that was begun may take to be whole. */
-const longestCrawlMs = 3 * minuteMs;
 
 /**
  * Looks on from outside, at nothing but what the bridge says to the cloud and to the broker, and holds it to its
@@ -51,8 +40,6 @@ export class Watch {
   readonly #trace: (line: string) => void;
   readonly #orders: Order[] = [];
   #granted: Granted[] = [];
-  /** By sonic and state: the newest. */
-  readonly #said = new Map<string, Map<string, Said>>();
   #judgedAt = new Map<number, number>();
   readonly #announced = new Map<string, number>();
   readonly #excused = new Set<string>();
@@ -100,7 +87,6 @@ export class Watch {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
     }
     this.runStartedAt = this.#now();
-    this.#said.clear();
     this.#crawls.clear();
     this.#rejectedSignIns = [];
     this.#forgetCommands();
@@ -136,7 +122,7 @@ export class Watch {
       this.#giveBackUnlessDone(request, answer.status);
       if (request.operation === 'sign_in') this.#checkSignIn(answer);
       if (request.operation?.includes('incident')) this.#hearOfIncident(request, answer);
-      if (answer.status === 200) this.#hear(request, answer);
+      if (answer.status === 200) this.#hear(request);
       this.#judgedAt.delete(request.number);
     },
     torn: (request, status) => {
@@ -151,6 +137,8 @@ export class Watch {
   }
 
   #checkAskedFor(request: SeenRequest): void {
+    // The oracle judges what moves water, and more strictly.
+    if (moveOf(request)) return;
     this.#count('a change was asked for, once, and in time');
     const now = this.#now();
     const limitMs = 2 * this.#bounds.requestTimeoutMs + 100;
@@ -195,25 +183,12 @@ export class Watch {
     if (!isOpen) this.#saidClosed.add(id);
   }
 
-  #hear(request: SeenRequest, answer: Answer): void {
-    const { operation, target, number } = request;
+  #hear({ operation, target, number }: SeenRequest): void {
     if (operation === null) return;
     const saidAt = this.#judgedAt.get(number);
     if (saidAt === undefined) return;
-    const isList = operation === 'list_sonics' || operation === 'list_wifi_sonics';
     if (operation.startsWith('list_') && !/[?&]page=(?!1(&|$))/.test(target)) {
       this.#crawls.set(operation, [...(this.#crawls.get(operation) ?? []).slice(-9), saidAt]);
-    }
-    if (!isList && !/_sonic$/.test(operation)) return;
-    const content = parsed(answer.text);
-    const records = isList ? recordsOf(content) : [content];
-    for (const record of records) {
-      const { id, valve_state: state } = record as { id?: string; valve_state?: string };
-      if (id === undefined || typeof state !== 'string') continue;
-      const said = this.#said.get(id) ?? new Map<string, Said>();
-      this.#said.set(id, said);
-      if (saidAt < (said.get(state)?.saidAt ?? 0)) continue;
-      said.set(state, { state, saidAt, heardAt: this.#now(), isOfList: isList });
     }
   }
 
@@ -223,16 +198,21 @@ export class Watch {
     handedOver: (topic, payload, retain) => {
       this.#trace(`>> ${topic}${retain ? ' (retained)' : ''} ${payload.slice(0, 160)}`);
       if (payload.includes(this.#bounds.password)) this.#violated(`${topic} tells the password: ${payload}`);
-      const [, kind = '', id = '', ...rest] = topic.split('/');
+      const [, , , ...rest] = topic.split('/');
       const path = rest.join('/');
       if (retain && payload === '') this.#checkDeletion(topic);
-      else if (kind === 'sonic' && path === '' && retain) this.#checkValve(id, payload);
       else if (path === 'incident' && !retain) this.#checkAnnouncement(payload);
       else if (topic === 'sonic2mqtt/bridge/event') this.#hearEvent(payload);
     },
     taken: () => {},
-    delivered: (topic, payload, isRetained) => {
-      this.#trace(`<< ${topic}${isRetained ? ' (retained)' : ''} ${payload.slice(0, 100)}`);
+    delivered: (topic, payload, isRetained, publishedAt) => {
+      const whence = publishedAt === null ? ' (remembered)' : '';
+      this.#trace(`<< ${topic}${isRetained ? ' (retained)' : whence} ${payload.slice(0, 100)}`);
+      // What clears a message may be told of or not, and so may one that the broker has remembered without saying so.
+      if (payload === '' || (publishedAt === null && !isRetained)) {
+        this.#owed.set(topic, (this.#owed.get(topic) ?? 0) + 1);
+        return;
+      }
       const order = this.#orders.findLast((each) => each.topic === topic && each.payload === payload);
       if (!order) return;
       if (!isRetained) {
@@ -289,34 +269,6 @@ export class Watch {
     const isHeardOf = this.#saidClosed.has(of) || crawls.some((at) => at >= goneAt);
     if (!isHeardOf) {
       this.#violated(`${topic} is deleted although no list has missed it yet`);
-    }
-  }
-
-  /** A valve is shown closed only if the newest word of the cloud that has reached the bridge allows it. */
-  #checkValve(id: string, payload: string): void {
-    const { valve, valve_state: shownState } = parsed(payload) as { valve?: string; valve_state?: string };
-    if (valve !== 'closed' && valve !== 'open') return;
-    this.#count(`a valve shown ${valve} was said to be so`);
-    const now = this.#now();
-    // Through a test, the last position counts, whatever came between; else the newest word.
-    const counts = shownState === 'pressure_test' ? /^(open|closed)$/ : /^(?!pressure_test$)/;
-    const said = [...(this.#said.get(id)?.values() ?? [])].filter(({ state }) => counts.test(state));
-    const newest = said.reduce<Said | null>(
-      (best, each) => (best && best.saidAt > each.saidAt ? best : each),
-      null,
-    );
-    const agreeing = said.find(({ state }) => state === valve);
-    const latest = agreeing?.saidAt ?? 0;
-    // A newer word may be part of a list that is not whole yet.
-    const isOutdated = said.some(
-      ({ state, saidAt, heardAt, isOfList }) =>
-        state !== valve && saidAt > latest && now - heardAt > (isOfList ? longestCrawlMs : 1_000),
-    );
-    if (agreeing === undefined || isOutdated) {
-      const words = newest
-        ? `its newest word is ${newest.state}, ${now - newest.saidAt} ms ago`
-        : 'it has said nothing';
-      this.#violated(`${id} is shown ${valve}, but the cloud did not say so: ${words}`);
     }
   }
 
@@ -378,13 +330,11 @@ export class Watch {
     if (/"level":"(error|fatal)"/.test(line)) this.#violated(`an error is logged: ${line}`);
   }
 
-  /** Whether this run was ever told that the valve is closed. */
-  wasSaidClosed(id: string): boolean {
-    return this.#said.get(id)?.has('closed') === true;
+  /** Somebody closes or opens a valve. */
+  orderedMove(id: string, action: string): void {
+    const topic = `sonic2mqtt/sonic/${id}/valve/set`;
+    this.#orders.push({ topic, payload: action.toUpperCase(), isCommand: true, asksFor: [] });
   }
-
-  /** The water of all days that are over, in ml: it never gets less but by corrections. */
-  total(_id: string, _ml: number | null): void {}
 
   violated(words: string): void {
     this.#violated(words);
@@ -425,10 +375,4 @@ function parsed(text: string): object {
   } catch {
     return {};
   }
-}
-
-/** The records of a page, wherever it keeps them. */
-function recordsOf(page: object): object[] {
-  const list = Object.values(page).find(Array.isArray) ?? [];
-  return list.filter((each: unknown) => typeof each === 'object' && each !== null);
 }

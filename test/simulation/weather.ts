@@ -1,5 +1,6 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { between, pick } from '../../src/simulator/random.ts';
+import { aRouteTrouble, type RouteTrouble } from './routeFaults.ts';
 import type { BrokerFault } from './virtualBroker.ts';
 import type { RequestFault } from './virtualCloud.ts';
 import type { DiskFault } from './virtualDisk.ts';
@@ -14,13 +15,22 @@ export type Trouble =
       /** Whom: every request, those that change something, or every third operation, by its name. */
       readonly whom: 'all' | 'changes' | 'some';
     }
+  | RouteTrouble
   | { readonly at: 'lists'; readonly fault: string }
   | { readonly at: 'session'; readonly fault: 'expired' | 'revoked' | 'rejected' }
   | { readonly at: 'broker'; readonly fault: BrokerFault }
   | { readonly at: 'broker'; readonly fault: 'cut' | 'taken-over' | 'restart' | 'partial' }
+  | { readonly at: 'broker'; readonly fault: 'flag-lost' | 'remembers-all' | 'old-info' }
+  /** It refuses what matches. */
+  | { readonly at: 'broker'; readonly fault: 'refuses'; readonly what: RegExp }
   | { readonly at: 'disk'; readonly fault: DiskFault }
   | { readonly at: 'process'; readonly fault: 'killed' | 'stopped' }
-  | { readonly at: 'clock'; readonly fault: 'ahead' | 'behind' };
+  | { readonly at: 'clock'; readonly fault: 'ahead' | 'behind' }
+  /** The machine sleeps, from a moment on or from the next command on that reaches the bridge. */
+  | { readonly at: 'machine'; readonly fault: 'sleep' | 'sleep-at-command'; readonly sleepMs: number }
+  | { readonly at: 'people'; readonly fault: 'flood' }
+  /** Another bridge runs: by mistake on the same topics, for trial on others, or for another account. */
+  | { readonly at: 'others'; readonly fault: 'second' | 'trial' | 'account' };
 
 /** A trouble and when it strikes. */
 export interface Storm {
@@ -36,6 +46,7 @@ const requestFaults: readonly RequestFault[] = [
   'refused',
   'reset-before',
   'hang-before',
+  'slow-connect',
   'reset-after',
   'hang-after',
   'truncated',
@@ -49,6 +60,19 @@ const requestFaults: readonly RequestFault[] = [
   'limited',
   'denied',
 ];
+
+/** What a broker may refuse: everything, what devices say, what they are, what the bridge says of itself. */
+const refusals = [
+  /./,
+  /\/(sonic|signal|property)\//,
+  /\/sonic\/[^/]+$/,
+  /\/config$/,
+  /\/incidents$/,
+  /\/bridge\//,
+];
+
+/** How long a machine may sleep, in s. */
+const sleepsS = [3, 12, 40, 100, 600, 3_000];
 
 /** What may strike, each as often as it is named. */
 const kinds: readonly ((random: Random) => Trouble)[] = [
@@ -77,11 +101,33 @@ const kinds: readonly ((random: Random) => Trouble)[] = [
   ...(['cut', 'cut', 'taken-over', 'restart', 'restart', 'partial'] as const).map(
     (fault) => (): Trouble => ({ at: 'broker', fault }),
   ),
-  ...(['EROFS', 'ENOSPC', 'EIO', 'slow'] as const).map((fault) => (): Trouble => ({ at: 'disk', fault })),
+  ...(['flag-lost', 'remembers-all', 'old-info'] as const).map(
+    (fault) => (): Trouble => ({ at: 'broker', fault }),
+  ),
+  (random) => ({ at: 'broker', fault: 'refuses', what: pick(random, refusals) ?? /./ }),
+  (random) => ({ at: 'broker', fault: 'refuses', what: pick(random, refusals) ?? /./ }),
+  ...Array(14).fill(aRouteTrouble),
+  ...(['sleep', 'sleep-at-command', 'sleep-at-command'] as const).map(
+    (fault) =>
+      (random: Random): Trouble => ({ at: 'machine', fault, sleepMs: (pick(random, sleepsS) ?? 30) * 1_000 }),
+  ),
+  () => ({ at: 'people', fault: 'flood' }),
+  ...(['second', 'trial', 'account'] as const).map((fault) => (): Trouble => ({ at: 'others', fault })),
+  ...(['EROFS', 'ENOSPC', 'EIO', 'slow', 'unmounted'] as const).map(
+    (fault) => (): Trouble => ({ at: 'disk', fault }),
+  ),
   () => ({ at: 'process', fault: 'killed' }),
   () => ({ at: 'process', fault: 'killed' }),
   () => ({ at: 'process', fault: 'stopped' }),
   (random) => ({ at: 'clock', fault: random() < 0.5 ? 'ahead' : 'behind' }),
+];
+
+/** What often happens at the same time as something else. */
+const companions: readonly (((random: Random) => Trouble) | null)[] = [
+  ...Array(7).fill(null),
+  () => ({ at: 'process', fault: 'killed' }),
+  () => ({ at: 'process', fault: 'stopped' }),
+  () => ({ at: 'broker', fault: 'cut' }),
 ];
 
 /** The storms between two moments: about one in a quarter of an hour, from seconds to half an hour, some at the same time. */
@@ -96,10 +142,20 @@ export function forecast(random: Random, fromMs: number, toMs: number): Storm[] 
     const longestMs = pick(random, [0.1, 1, 5, 30]) ?? 1;
     const durationMs = Math.min(random() * longestMs * minuteMs + 500, toMs - startMs);
     storms.push({ trouble, startMs, durationMs });
+    const also = pick(random, companions)?.(random);
+    // Where two things happen at once, each of them that is harmless by itself may not be.
+    if (also) storms.push({ trouble: also, startMs: startMs + 5_000 * random(), durationMs: 1_000 });
   }
 }
 
 /** A trouble in a word or two. */
 export function describe(trouble: Trouble): string {
-  return `${trouble.at}: ${trouble.fault}`;
+  const where =
+    trouble.at === 'route' ? ` of ${trouble.operation}${trouble.page ? ` page ${trouble.page}` : ''}` : '';
+  return `${nameOf(trouble)}${where}`;
+}
+
+/** Its kind. */
+export function nameOf({ at, fault }: Trouble): string {
+  return `${at}: ${fault}`;
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes } from '../../src/model/records.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
-import { atSonic, openIncidents, type Place, placeOf, truths, untruths } from './entityTruths.ts';
-import { type Entity, FakeHomeAssistant, type Shown } from './fakeHomeAssistant.ts';
+import { atSonic, openIncidents, type Shown } from '../oracle/recordTruths.ts';
+import { type Place, placeOf, truths, untruths } from './entityTruths.ts';
+import { type Entity, FakeHomeAssistant } from './fakeHomeAssistant.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
 
 const schedules = { usage: '1m', pressure_tests: '1m', signals: '1m' };
@@ -239,7 +240,7 @@ describe('Home Assistant', () => {
 
     expect(homeAssistant.entity(home.signalId, 'event_incident').state).toBe('cloud_disconnection');
     const heard = homeAssistant.entity(second, 'event_incident').events.map(({ id }) => id);
-    const incidents = openIncidents({ home, world, id: second }, atSonic(second));
+    const incidents = openIncidents({ world, id: second }, atSonic(second));
     expect(heard.toSorted()).toEqual(incidents.map(({ id }) => id).toSorted());
     for (const incident of incidents) {
       const { attributes } = homeAssistant.entity(second, `binary_sensor_incident_${incident.type}`);

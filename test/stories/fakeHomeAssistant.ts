@@ -6,10 +6,9 @@ import {
   stateViolations,
   wordViolation,
 } from '../support/stateViolations.ts';
+import { availabilityTopics } from '../oracle/eyes.ts';
+import type { Shown } from '../oracle/recordTruths.ts';
 import type { Home } from './home.ts';
-
-/** What an entity shows; null is unknown. An event shows the type that came last. */
-export type Shown = string | number | null;
 
 /** An entity that was set up, and what it shows. */
 export interface Entity {
@@ -20,6 +19,7 @@ export interface Entity {
   readonly component: Values;
   /** Whether it can be used and its state counts: all of its topics say `online`. */
   readonly isAvailable: boolean;
+  /** An event shows the type that came last. */
   readonly state: Shown;
   readonly attributes: Values;
   /** Of an event: all that came since it was set up, oldest first. */
@@ -235,11 +235,6 @@ export class FakeHomeAssistant {
     entity.events.push(event);
     entity.state = String(event['event_type']);
   }
-}
-
-function availabilityTopics({ availability }: Values): string[] {
-  const entries = Array.isArray(availability) ? availability : [];
-  return entries.map((entry) => (isObject(entry) ? String(entry['topic']) : ''));
 }
 
 function read(payload: string): unknown {

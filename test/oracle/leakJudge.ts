@@ -1,0 +1,126 @@
+import { type Incident, incidentTypes } from '../../src/model/records.ts';
+import type { Bounds } from './bounds.ts';
+import type { Crawl } from './crawls.ts';
+import { type Eyes, parsed, type SeenEntity } from './eyes.ts';
+import type { Moment, WorldHistory, WorldView } from './worldHistory.ts';
+
+/** What the judge is told by those who look at other things. */
+export interface LeakCircumstances {
+  /** Ms since 1970. */
+  now(): number;
+  after(delayMs: number, run: () => void): void;
+  bounds(): Bounds;
+  isRefused(topic: string): boolean;
+  /** Whether messages can reach the broker, and have been able to for a while. */
+  isHeard(): boolean;
+  /** Ms since 1970 of that time of the simulation. */
+  atEpoch(timeMs: number): number;
+  counted(check: string): void;
+  violated(words: string): void;
+}
+
+/** From a whole list to its being shown: each incident that is missing is read by itself before, one after the other. */
+const publishedMs = 60_000;
+
+/**
+ * A leak is heard: an incident that was open when a whole list was read is shown at its device; or what it may belong to
+ * is unknown or unavailable, and health is not `ok`.
+ */
+export class LeakJudge {
+  readonly #history: WorldHistory;
+  readonly #eyes: Eyes;
+  readonly #retained: ReadonlyMap<string, string>;
+  readonly #circumstances: LeakCircumstances;
+
+  constructor(
+    history: WorldHistory,
+    eyes: Eyes,
+    retained: ReadonlyMap<string, string>,
+    circumstances: LeakCircumstances,
+  ) {
+    this.#history = history;
+    this.#eyes = eyes;
+    this.#retained = retained;
+    this.#circumstances = circumstances;
+  }
+
+  /** A whole list of incidents has reached the bridge. */
+  listRead({ askedAt }: Crawl): void {
+    const { after, atEpoch } = this.#circumstances;
+    after(publishedMs, () => this.#judge(atEpoch(askedAt)));
+  }
+
+  /** Judges the incidents that have been open, where they are, ever since then. */
+  #judge(since: number): void {
+    const { bounds, isHeard, counted, violated } = this.#circumstances;
+    if (!isHeard()) return;
+    const moments = [...this.#history.since(since)].map(({ moment }) => moment);
+    const [latest] = moments;
+    if (!latest) return;
+    const { selection } = bounds();
+    for (const incident of latest.incidents.values()) {
+      const isSteady = (moment: Moment) =>
+        moment.incidents.get(incident.id) !== undefined &&
+        isSelected(moment, moment.propertyOfIncident(incident), selection) &&
+        hasDevice(moment, incident);
+      if (!moments.every(isSteady)) continue;
+      counted('an open incident is heard of');
+      const problem = this.#problemWith(incident, latest);
+      if (problem !== null)
+        violated(
+          `${incident.type} ${incident.id} is open at ${incident.sonic_id ?? incident.signal_id}: ${problem}`,
+        );
+    }
+  }
+
+  /** Null where the incident is heard of. */
+  #problemWith(incident: Incident, moment: Moment): string | null {
+    const id = moment.things.get(incident.sonic_id ?? '') ? incident.sonic_id : incident.signal_id;
+    const isKnownType = incidentTypes.some((type) => type === incident.type);
+    const sensor = isKnownType ? `binary_sensor_incident_${incident.type}` : 'sensor_open_incidents';
+    const entity =
+      this.#eyes.entity(id ?? '', sensor) ?? this.#eyes.entity(id ?? '', 'sensor_open_incidents');
+    const home = this.#eyes.entity(moment.propertyOfIncident(incident) ?? '', 'binary_sensor_problem');
+    for (const each of [entity, home]) {
+      const word = each && this.#wordOf(each);
+      if (word === 'OFF' || word === 0) return `${each?.stateTopic} ${each?.componentId} shows ${word}`;
+    }
+    const isPlain = entity !== undefined && this.#wordOf(entity) !== null;
+    if (isPlain || !this.#isHealthOk()) return null;
+    return `${sensor} is not known, and health is ok`;
+  }
+
+  /** What it shows, available; null where that is not known. */
+  #wordOf(entity: SeenEntity) {
+    const { isRefused } = this.#circumstances;
+    if (!this.#eyes.isAvailable(entity) || isRefused(entity.stateTopic)) return null;
+    return entity.state;
+  }
+
+  #isHealthOk(): boolean {
+    return isHealthOk(this.#retained);
+  }
+}
+
+/** Whether a bridge that is there says that all is well; by default the one of the usual base topic. */
+export function isHealthOk(retained: ReadonlyMap<string, string>, bridge = 'sonic2mqtt/bridge'): boolean {
+  if (retained.get(`${bridge}/state`) !== 'online') return false;
+  return parsed(retained.get(`${bridge}/health`) ?? '')['status'] === 'ok';
+}
+
+function hasDevice(moment: Moment, { sonic_id, signal_id }: Incident): boolean {
+  return moment.things.get(sonic_id ?? '') !== undefined || moment.signals.get(signal_id ?? '') !== undefined;
+}
+
+/** Whether a bridge with that filter shows a property. */
+export function isSelected(
+  world: Pick<WorldView, 'properties'>,
+  propertyId: string | undefined,
+  selection: readonly string[],
+): boolean {
+  if (selection.length === 0) return true;
+  const property = world.properties.get(propertyId ?? '');
+  return (
+    property !== undefined && (selection.includes(property.id) || selection.includes(property.name ?? ''))
+  );
+}

@@ -1,0 +1,274 @@
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { BrokerTap } from '../simulation/virtualBroker.ts';
+import type { CloudTap, SeenRequest, TwistedAnswer } from '../simulation/virtualCloud.ts';
+import type { VirtualTime } from '../simulation/virtualTime.ts';
+import { type Bounds, type Source, slackMs } from './bounds.ts';
+import { Crawls } from './crawls.ts';
+import { Eyes } from './eyes.ts';
+import { HealthJudge } from './healthJudge.ts';
+import { LeakJudge } from './leakJudge.ts';
+import { MoveJudge, moveOf } from './moveJudge.ts';
+import type { Shown } from './recordTruths.ts';
+import { type Circumstances, ShownJudge } from './shownJudge.ts';
+import { WaterSamples } from './waterSamples.ts';
+import { WorldHistory } from './worldHistory.ts';
+
+export interface OracleOptions {
+  readonly time: VirtualTime;
+  /** Ms since 1970 when the time began. */
+  readonly epochMs: number;
+  readonly simulator: Simulator;
+  /** What the broker has. */
+  readonly retained: ReadonlyMap<string, string>;
+  readonly bounds: Bounds;
+  readonly trace?: (line: string) => void;
+  /** Below which the bridge that is judged has its topics. */
+  readonly base?: string;
+}
+
+const hourMs = 3_600_000;
+
+/** Which sources an operation reads. */
+const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]])[] = [
+  [/incident/, ['incidents']],
+  [/usage/, ['usage']],
+  [/telemetry/, ['telemetry']],
+  [/pressure_tests/, ['pressure_tests']],
+  [/signal|hub/, ['signals', 'sonics', 'incidents']],
+  [/sonic/, ['sonics', 'incidents', 'usage']],
+  [/propert|settings/, ['properties', 'incidents', 'usage']],
+];
+
+/**
+ * Judges a bridge by its promises, from outside: by the messages that the broker took, by the requests that reached the
+ * cloud, and by the world as it was all the time. It never looks inside.
+ */
+export class Oracle {
+  readonly violations: string[] = [];
+  /** How often each kind of check was made, so that none is vacuous. */
+  readonly checks = new Map<string, number>();
+  readonly #options: OracleOptions;
+  #bounds: Bounds;
+  /** What Home Assistant makes of it. */
+  readonly eyes: Eyes;
+  readonly #water: WaterSamples;
+  readonly #crawls = new Crawls();
+  readonly #shown: ShownJudge;
+  readonly #leak: LeakJudge;
+  readonly #move: MoveJudge;
+  readonly #health: HealthJudge;
+  /** Answers as the cloud gave them, by the number of their request. */
+  readonly #given = new Map<number, string>();
+  /** When the cloud last told something else than the truth, by what it is read with. */
+  readonly #misledAt = new Map<Source, number>();
+  /** When the cloud last accepted a movement, by sonic and word. */
+  readonly #acceptedAt = new Map<string, number>();
+  readonly #refused = new Map<string, number>();
+  readonly #base: string;
+  #runningSince: number | null = null;
+  #isLinked = false;
+  #linkedSince = 0;
+  #isMuteUntil = 0;
+  /** How many bridges hear the commands. */
+  bridges = 1;
+
+  constructor(options: OracleOptions) {
+    this.#options = options;
+    this.#bounds = options.bounds;
+    const { time, epochMs, simulator, retained } = options;
+    const now = () => epochMs + time.now;
+    const common: Circumstances = {
+      now,
+      after: (delayMs, run) => void time.after(delayMs, run),
+      bounds: () => this.#bounds,
+      isOurs: (topic) => topic.startsWith(`${this.#base}/`),
+      isRefused: (topic) => this.#refused.has(topic),
+      isMisled: (source) => this.#isMisled(source),
+      isTravelling: (id, shown) => this.#isTravelling(id, shown),
+      counted: (check) => this.#count(check),
+      violated: (words) => this.#violated(words),
+    };
+    const history = new WorldHistory(simulator.world, 12 * hourMs, () => this.#shown?.worldChanged());
+    this.eyes = new Eyes(retained, (entity) => this.#shown.judge(entity));
+    this.#base = options.base ?? 'sonic2mqtt';
+    this.#water = new WaterSamples(now);
+    this.#shown = new ShownJudge(history, this.eyes, this.#water, common);
+    const isHeard = () => this.#isHeard();
+    const atEpoch = (timeMs: number) => epochMs + timeMs;
+    this.#leak = new LeakJudge(history, this.eyes, retained, { ...common, isHeard, atEpoch });
+    this.#move = new MoveJudge({
+      ...common,
+      now: () => time.now,
+      requestTimeoutMs: () => this.#bounds.requestTimeoutMs,
+      bridges: () => this.bridges,
+    });
+    this.#health = new HealthJudge(retained, this.#crawls, this.eyes, {
+      ...common,
+      now: () => time.now,
+      isHeard,
+      runningSince: () => this.#runningSince,
+      refused: () => this.#refused,
+    });
+    this.#look();
+  }
+
+  /** What the promises are measured by from now on. */
+  set bounds(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  /** A run of the bridge begins, knowing nothing. */
+  runBegan(): void {
+    this.#runningSince = this.#options.time.now;
+    this.#move.forget();
+    this.#crawls.forget();
+    this.#health.forget();
+  }
+
+  /** The bridge is not there any more. */
+  runEnded(): void {
+    this.#runningSince = null;
+  }
+
+  /** The cloud tells something else than the truth now. */
+  misled(...sources: readonly Source[]): void {
+    for (const source of sources) this.#misledAt.set(source, this.#options.time.now);
+  }
+
+  /** For so long neither the bridge nor its messages can be expected: a machine sleeps, a link is silently dead. */
+  mute(forMs: number): void {
+    const until = this.#options.time.now + forMs;
+    this.#isMuteUntil = Math.max(this.#isMuteUntil, until);
+    this.#health.excuse(until);
+  }
+
+  /** The bridge wants to send a request, whatever becomes of it. */
+  asked(request: SeenRequest): void {
+    this.#health.asked(request);
+  }
+
+  readonly cloud: CloudTap = {
+    sent: (request) => this.#move.sent(request),
+    judged: (request, { status, text }) => {
+      this.#crawls.judged(request, this.#options.time.now);
+      this.#given.set(request.number, text);
+      this.#sampleWater(request);
+      this.#noteAccepted(request, status);
+    },
+    answered: (request, answer) => this.#answered(request, answer),
+    torn: (request, status) => this.#health.answered(request, status, null),
+    ended: (request) => {
+      this.#move.ended(request);
+      this.#given.delete(request.number);
+    },
+  };
+
+  /** What another bridge of the same account says to the cloud. */
+  readonly cloudOfOther: CloudTap = {
+    sent: (request) => this.#move.sent(request),
+    judged: (request, { status }) => {
+      this.#sampleWater(request);
+      this.#noteAccepted(request, status);
+    },
+    answered: (request, { status }) => {
+      if (status === 401 || status === 429) this.#move.givenBack(request);
+      this.#noteAccepted(request, status);
+    },
+    torn: () => {},
+  };
+
+  readonly broker: BrokerTap = {
+    handedOver: () => {},
+    taken: (topic, payload, retain) => {
+      this.#refused.delete(topic);
+      if (!retain) return;
+      this.eyes.take(topic, payload);
+      if (topic.startsWith(`${this.#base}/`)) this.#shown.take(topic, payload);
+    },
+    refused: (topic) => {
+      if (!this.#refused.has(topic)) this.#refused.set(topic, this.#options.time.now);
+    },
+    delivered: (topic, payload, isFlagged, publishedAt) =>
+      this.#move.delivered({ topic, payload, isFlagged, publishedAt, at: this.#options.time.now }),
+    linked: (isLinked) => {
+      if (isLinked && !this.#isLinked) this.#linkedSince = this.#options.time.now;
+      this.#isLinked = isLinked;
+      // What was refused is sent again with the next connection.
+      this.#refused.clear();
+    },
+  };
+
+  /** Judges all that is shown now. */
+  judgeAll(): void {
+    this.#shown.judgeAll();
+  }
+
+  #answered(request: SeenRequest, answer: TwistedAnswer): void {
+    const { number, operation } = request;
+    const text = String(answer.text);
+    const { time } = this.#options;
+    const isTrue = this.#given.get(number) === text;
+    this.#noteAccepted(request, answer.status);
+    this.#health.answered(request, answer.status, retryAfterMs(answer));
+    if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
+    const crawl = this.#crawls.answered(
+      request,
+      { ...answer, text },
+      isTrue || answer.isWhole === true,
+      time.now,
+    );
+    if (crawl && operation === 'list_incidents') this.#leak.listRead(crawl);
+    if (isTrue || answer.status !== 200 || answer.isHonest === true || operation === null) return;
+    for (const [pattern, sources] of sourcesOf) if (pattern.test(operation)) this.misled(...sources);
+  }
+
+  #sampleWater({ operation, params }: SeenRequest): void {
+    if (operation === 'read_daily_usage')
+      this.#water.take(this.#options.simulator.world, params['thing_id'] ?? '');
+  }
+
+  /** Success is the status, whatever the body. */
+  #noteAccepted(request: SeenRequest, status: number): void {
+    const move = moveOf(request);
+    if (!move || status >= 300 || move.isTest) return;
+    const word = move.action === 'open' ? 'opening' : 'closing';
+    this.#acceptedAt.set(`${move.thingId} ${word}`, this.#options.time.now);
+  }
+
+  #isMisled(source: Source): boolean {
+    const at = this.#misledAt.get(source);
+    return at !== undefined && this.#options.time.now - at <= this.#bounds.windowMs[source];
+  }
+
+  #isTravelling(id: string, shown: Shown): boolean {
+    const at = this.#acceptedAt.get(`${id} ${shown}`);
+    return at !== undefined && this.#options.time.now - at <= this.#bounds.confirmTimeoutMs + slackMs / 2;
+  }
+
+  #isHeard(): boolean {
+    const { now } = this.#options.time;
+    return this.#isLinked && now - this.#linkedSince > 30_000 && now >= this.#isMuteUntil;
+  }
+
+  #look(): void {
+    this.#options.time.after(10_000, () => {
+      this.#health.look();
+      this.#look();
+    });
+  }
+
+  #count(check: string): void {
+    this.checks.set(check, (this.checks.get(check) ?? 0) + 1);
+  }
+
+  #violated(words: string): void {
+    if (this.violations.length > 50) return;
+    this.#options.trace?.(`!! ${words}`);
+    this.violations.push(words);
+  }
+}
+
+function retryAfterMs({ headers }: Pick<TwistedAnswer, 'headers'>): number | null {
+  const seconds = Number(headers['retry-after']);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : null;
+}

@@ -1,0 +1,148 @@
+import type { DeviceKind } from '../../src/model/devices.ts';
+import { type Incident, incidentTypes, valveStates } from '../../src/model/records.ts';
+import type { WorldView } from './worldHistory.ts';
+
+/** What an entity shows; null is unknown. */
+export type Shown = string | number | null;
+
+/** A device of the cloud, and the world in which it is, now or at an earlier moment. */
+export interface Place {
+  readonly world: WorldView;
+  readonly id: string;
+}
+
+export const onOff = (flag: boolean | null | undefined): Shown =>
+  flag === null || flag === undefined ? null : flag ? 'ON' : 'OFF';
+const iso = (seconds: number | null | undefined): Shown =>
+  seconds ? new Date(seconds * 1_000).toISOString() : null;
+
+/** The open incidents that the world has somewhere. */
+export const openIncidents = ({ world }: Place, isAt: (incident: Incident) => boolean) =>
+  [...world.incidents.values()].filter((incident) => incident.open && isAt(incident));
+/** At that sonic. */
+export const atSonic = (id: string) => (incident: Incident) => incident.sonic_id === id;
+/** At that signal, and at no sonic that is known. */
+export const atSignalAlone =
+  ({ world, id }: Place) =>
+  (incident: Incident) =>
+    incident.signal_id === id && !world.things.get(incident.sonic_id ?? '');
+const inProperty =
+  ({ world, id }: Place) =>
+  (incident: Incident) =>
+    world.propertyOfIncident(incident) === id;
+
+const property = ({ world, id }: Place) => world.properties.get(id);
+const settings = ({ world, id }: Place) => world.settings.get(id);
+const notifications = ({ world, id }: Place) => world.notifications.get(id);
+const signal = ({ world, id }: Place) => world.signals.get(id);
+const sonic = ({ world, id }: Place) => world.things.get(id);
+const telemetry = ({ world, id }: Place) => world.telemetry(id);
+
+const batteries: Readonly<Record<string, string>> = {
+  mid: 'medium',
+  high: 'high',
+  low: 'low',
+  external_power_supply: 'external_power_supply',
+};
+
+const flags = [
+  ...['battery_too_low_to_move_handle', 'cloud_disconnection', 'device_handle_moved', 'health_check_failed'],
+  ...['high_humidity', 'high_humidity_threshold', 'high_temperature', 'high_temperature_threshold'],
+  ...['legionella_risk', 'low_battery_level', 'low_temperature', 'low_temperature_threshold'],
+  ...['low_water_temperature', 'pressure_test_failed', 'pressure_test_skipped', 'radio_disconnection'],
+  'water_presence_detected',
+] as const;
+type Flag = Extract<keyof NonNullable<ReturnType<typeof notifications>>, (typeof flags)[number]>;
+
+const positions: Readonly<Record<string, Shown>> = {
+  open: 'open',
+  closed: 'closed',
+  opening: 'opening',
+  requested_open: 'opening',
+  closing: 'closing',
+  requested_closed: 'closing',
+};
+
+/** Through a pressure test the last position counts; a word that tells of none is none. */
+function valveShown(state: string | null | undefined, settled: Shown | undefined): Shown {
+  return (state === 'pressure_test' ? settled : positions[state ?? '']) ?? null;
+}
+
+/** What each entity that shows a record of the cloud has to show, by component id. */
+export const recordTruths: Readonly<
+  Record<Exclude<DeviceKind, 'bridge'>, Readonly<Record<string, (place: Place) => Shown>>>
+> = {
+  property: {
+    binary_sensor_problem: (place) => onOff(openIncidents(place, inProperty(place)).length > 0),
+    sensor_open_incidents: (place) => openIncidents(place, inProperty(place)).length,
+    sensor_highest_severity: (place) => {
+      const severities = openIncidents(place, inProperty(place)).map(({ severity }) => severity);
+      return ['high', 'medium', 'low'].find((severity) => severities.includes(severity)) ?? 'none';
+    },
+    switch_auto_shut_off: (place) => onOff(settings(place)?.auto_shut_off),
+    switch_pressure_tests_enabled: (place) => onOff(settings(place)?.pressure_tests_enabled),
+    switch_webhook_enabled: (place) => onOff(settings(place)?.webhook_enabled),
+    // The cloud shows neither: they are unknown until something was set.
+    switch_leak_protection: ({ world, id }) => onOff(world.leakProtection.get(id)),
+    switch_push: ({ world, id }) => onOff(world.push.get(id)),
+    switch_active: (place) => onOff(property(place)?.active),
+    ...Object.fromEntries(
+      flags.map((flag) => [`switch_${flag}`, (place: Place) => onOff(notifications(place)?.[flag as Flag])]),
+    ),
+    select_high_volume_threshold_litres: (place) =>
+      String(notifications(place)?.high_volume_threshold_litres),
+    select_long_flow_notification_delay_mins: (place) =>
+      String(notifications(place)?.long_flow_notification_delay_mins),
+    text_pressure_tests_schedule: (place) => settings(place)?.pressure_tests_schedule ?? '',
+    text_timezone: (place) => settings(place)?.timezone ?? '',
+    text_webhook_url: (place) => settings(place)?.webhook_url ?? '',
+    text_name: (place) => property(place)?.name ?? '',
+    sensor_address: (place) => {
+      const { address, postcode, city } = property(place) ?? {};
+      return `${address}, ${postcode}, ${city}`;
+    },
+  },
+  signal: {
+    binary_sensor_cloud_connection: (place) => onOff(signal(place)?.cloud_connection === 'connected'),
+    binary_sensor_incident_cloud_disconnection: (place) =>
+      onOff(openIncidents(place, atSignalAlone(place)).some(({ type }) => type === 'cloud_disconnection')),
+    sensor_open_incidents: (place) => openIncidents(place, atSignalAlone(place)).length,
+    sensor_wifi_rssi: (place) => signal(place)?.wifi_rssi ?? null,
+    sensor_boot_time: (place) => iso(signal(place)?.boot_time),
+    sensor_modem_boot_time: (place) => iso(signal(place)?.modem_boot_time),
+    sensor_version: (place) => signal(place)?.version ?? null,
+    sensor_modem_version: (place) => signal(place)?.modem_version ?? null,
+    sensor_hub_status: (place) => (signal(place)?.cloud_connection === 'connected' ? 'online' : 'offline'),
+    text_name: (place) => signal(place)?.name ?? '',
+  },
+  sonic: {
+    valve_valve: ({ world, id }) => valveShown(world.things.get(id)?.valve_state, world.valve(id)?.settled),
+    sensor_valve_state: (place) => {
+      const state = sonic(place)?.valve_state ?? null;
+      return state === null || valveStates.some((each) => each === state) ? state : 'other';
+    },
+    binary_sensor_valve_problem: (place) => onOff(sonic(place)?.valve_state === 'faulty'),
+    binary_sensor_pressure_test_running: ({ world, id }) => onOff(world.valve(id)?.testing),
+    sensor_battery: (place) => batteries[sonic(place)?.battery ?? ''] ?? 'other',
+    binary_sensor_battery_low: (place) => onOff(sonic(place)?.battery === 'low'),
+    binary_sensor_external_power: (place) => onOff(sonic(place)?.battery === 'external_power_supply'),
+    binary_sensor_radio_connection: (place) => onOff(sonic(place)?.radio_connection === 'connected'),
+    sensor_radio_rssi: (place) => sonic(place)?.radio_rssi ?? null,
+    sensor_status: (place) => sonic(place)?.status ?? null,
+    ...Object.fromEntries(
+      incidentTypes.map((type) => [
+        `binary_sensor_incident_${type}`,
+        (place: Place) => onOff(openIncidents(place, atSonic(place.id)).some((each) => each.type === type)),
+      ]),
+    ),
+    sensor_open_incidents: (place) => openIncidents(place, atSonic(place.id)).length,
+    sensor_flow: (place) => (telemetry(place)?.water_flow ?? 0) / 1_000,
+    sensor_pressure: (place) => (telemetry(place)?.pressure ?? 0) / 1_000,
+    sensor_water_temperature: (place) => telemetry(place)?.water_temp ?? null,
+    sensor_telemetry_time: (place) => iso(telemetry(place)?.probed_at),
+    binary_sensor_auto_shut_off_enabled: (place) => onOff(sonic(place)?.auto_shut_off_enabled),
+    sensor_auto_shut_off_time_limit: (place) => sonic(place)?.auto_shut_off_time_limit ?? null,
+    sensor_auto_shut_off_volume_limit: (place) => (sonic(place)?.auto_shut_off_volume_limit ?? 0) / 1_000,
+    text_name: (place) => sonic(place)?.name ?? '',
+  },
+};

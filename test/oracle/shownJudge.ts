@@ -1,0 +1,217 @@
+import { type Bounds, type Source, slackMs } from './bounds.ts';
+import type { Eyes, SeenEntity } from './eyes.ts';
+import { parsed } from './eyes.ts';
+import { rawTruths } from './rawTruths.ts';
+import { recordTruths, type Shown } from './recordTruths.ts';
+import { isWaterUse, type WaterSamples } from './waterSamples.ts';
+import type { Moment, WorldHistory } from './worldHistory.ts';
+
+type Kind = keyof typeof recordTruths;
+
+/** What the judge is told by those who look at other things. */
+export interface Circumstances {
+  /** Ms since 1970. */
+  now(): number;
+  after(delayMs: number, run: () => void): void;
+  bounds(): Bounds;
+  /** Whether the bridge that is judged has that topic. */
+  isOurs(topic: string): boolean;
+  /** Whether the broker has refused the bridge's last message there. */
+  isRefused(topic: string): boolean;
+  /** Whether the cloud has told something else than the truth of this lately. */
+  isMisled(source: Source): boolean;
+  /** Whether the cloud has accepted that this valve moves to there, so that it may be shown on its way. */
+  isTravelling(id: string, shown: Shown): boolean;
+  counted(check: string): void;
+  violated(words: string): void;
+}
+
+/**
+ * Shown is true: whatever an entity or a topic shows, available and known, was so in the cloud not too long ago. It judges
+ * what a message changes at once, and what has become untrue when it may not be shown any longer.
+ */
+export class ShownJudge {
+  readonly #history: WorldHistory;
+  readonly #eyes: Eyes;
+  readonly #water: WaterSamples;
+  readonly #circumstances: Circumstances;
+  /** Fields of documents, by topic, each as an entity that shows it. */
+  readonly #fields = new Map<string, SeenEntity[]>();
+  #changesToCome = new Set<number>();
+
+  constructor(history: WorldHistory, eyes: Eyes, water: WaterSamples, circumstances: Circumstances) {
+    this.#history = history;
+    this.#eyes = eyes;
+    this.#water = water;
+    this.#circumstances = circumstances;
+  }
+
+  /** A message that the broker took, after the eyes have seen it. */
+  take(topic: string, payload: string): void {
+    const [, base, kind, id, path = ''] =
+      /^(.+)\/(property|signal|sonic)\/([^/]+)(?:\/(.+))?$/.exec(topic) ?? [];
+    if (base === undefined || id === undefined) return;
+    const truths = rawTruths[kind as Kind][path];
+    if (!truths) return;
+    if (payload === '') {
+      this.#fields.delete(topic);
+      return;
+    }
+    const document = path === 'availability' ? { availability: payload } : parsed(payload);
+    const fields =
+      this.#fields.get(topic) ??
+      Object.keys(truths).map((key): SeenEntity => {
+        const needs = [`${base}/bridge/state`, `${base}/bridge/cloud`];
+        const isOfDevice = kind !== 'property' && path !== 'incidents' && path !== 'availability';
+        const availabilityTopics = isOfDevice ? [...needs, `${base}/${kind}/${id}/availability`] : needs;
+        return { id, componentId: `${path}#${key}`, stateTopic: topic, key, availabilityTopics, state: null };
+      });
+    this.#fields.set(topic, fields);
+    for (const field of fields) {
+      const value = document[field.key];
+      const state =
+        typeof value === 'boolean' ? String(value) : typeof value === 'object' ? null : (value as Shown);
+      if (state === field.state) continue;
+      field.state = state ?? null;
+      this.judge(field);
+    }
+  }
+
+  /** The world has changed: whoever still shows what it was is judged when that may not be shown any longer. */
+  worldChanged(): void {
+    const { windowMs } = this.#circumstances.bounds();
+    for (const waitMs of new Set(Object.values(windowMs))) {
+      const at = this.#circumstances.now() + waitMs + 1_000;
+      if (this.#changesToCome.has(at)) continue;
+      this.#changesToCome.add(at);
+      this.#circumstances.after(waitMs + 1_000, () => {
+        this.#changesToCome.delete(at);
+        this.judgeAll(waitMs);
+      });
+    }
+  }
+
+  /** Judges all that is shown; only what may be shown for so long where that is given. */
+  judgeAll(windowMs?: number): void {
+    const bounds = this.#circumstances.bounds();
+    const judge = (entity: SeenEntity) => {
+      const kind = this.#kindOf(entity.stateTopic);
+      if (kind === null) return;
+      if (windowMs === undefined || bounds.windowMs[sourceOf(kind, entity.componentId)] === windowMs)
+        this.judge(entity);
+    };
+    for (const id of this.#eyes.deviceIds) for (const entity of this.#eyes.entitiesOf(id)) judge(entity);
+    for (const fields of this.#fields.values()) fields.forEach(judge);
+  }
+
+  /** Judges what an entity shows now. */
+  judge(entity: SeenEntity): void {
+    const { id, componentId, state, stateTopic } = entity;
+    if (state === null || state === '' || !this.#eyes.isAvailable(entity)) return;
+    const kind = this.#kindOf(stateTopic);
+    if (kind === null || !this.#circumstances.isOurs(stateTopic)) return;
+    const { counted, violated, bounds, isMisled } = this.#circumstances;
+    const source = sourceOf(kind, componentId);
+    const windowMs = bounds().windowMs[source];
+    const isTrue = isWaterUse(componentId)
+      ? this.#water.isTrue(id, componentId, state, windowMs)
+      : this.#wasSo(kind, entity, windowMs);
+    if (isTrue === null) return;
+    counted('what is shown was so');
+    if (isTrue || isMisled(source) || this.#isRefused(entity)) return;
+    if (componentId.endsWith('valve') && this.#circumstances.isTravelling(id, state)) return;
+    violated(
+      `${stateTopic} ${componentId} shows ${state}, which has not been so for ${Math.round(windowMs / 60_000)} min`,
+    );
+  }
+
+  #isRefused({ stateTopic, availabilityTopics }: SeenEntity): boolean {
+    return [stateTopic, ...availabilityTopics].some((topic) => this.#circumstances.isRefused(topic));
+  }
+
+  /** Null where nothing is known of what it should show. */
+  #wasSo(kind: Kind, { id, componentId, state }: SeenEntity, windowMs: number): boolean | null {
+    const [path, field] = componentId.includes('#') ? componentId.split('#') : [];
+    // It tells itself how old it is.
+    if (componentId === 'sensor_telemetry_time') return null;
+    const truth =
+      field === undefined ? recordTruths[kind][componentId] : rawTruths[kind][path ?? '']?.[field];
+    if (!truth) return null;
+    const now = this.#circumstances.now();
+    const from = now - windowMs;
+    if (field === 'availability') return state === 'offline' || this.#wasReachable(kind, id, from);
+    const isCount = componentId.includes('open_') || componentId.endsWith('severity');
+    const counts: number[] = [];
+    for (const { moment } of this.#history.since(from)) {
+      const wanted = truth({ world: moment, id });
+      if (wanted === state) return isFreshEnough(componentId, moment, id, from) || null;
+      if (isCount && typeof wanted === 'number')
+        counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
+    }
+    // A list is read in parts, each at another time: a number may be one that never was, between others.
+    if (typeof state === 'number' && counts.length > 1)
+      return state >= Math.min(...counts) && state <= Math.max(...counts);
+    if (componentId.endsWith('severity')) return null;
+    return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
+  }
+
+  /** Its link and that of its hub are read by different lists. Offline is never too much said. */
+  #wasReachable(kind: Kind, id: string, from: number): boolean {
+    const moments = [...this.#history.since(from)].map(({ moment }) => moment);
+    const isUp = (signalId: string | null) =>
+      signalId === null ||
+      moments.some(({ signals }) => signals.get(signalId)?.cloud_connection === 'connected');
+    if (kind === 'signal') return isUp(id);
+    return moments.some(({ things }) => {
+      const sonic = things.get(id);
+      return sonic?.radio_connection === 'connected' && isUp(sonic.signal_id);
+    });
+  }
+
+  /** Through a pressure test a valve is shown as it was before, by whoever has seen that. */
+  #wasBeforeTest(id: string, state: Shown, from: number, windowMs: number): boolean {
+    let testedFrom: number | null = null;
+    for (const { moment } of this.#history.since(from - 2 * windowMs)) {
+      const { valve_state: valveState } = moment.things.get(id) ?? {};
+      if (valveState === 'pressure_test') testedFrom = moment.now;
+      else if (testedFrom !== null && valveState === state) return true;
+    }
+    return false;
+  }
+
+  #kindOf(topic: string): Kind | null {
+    const [, kind] = /\/(property|signal|sonic)\/[^/]+(?:\/.+)?$/.exec(topic) ?? [];
+    return (kind as Kind | undefined) ?? null;
+  }
+}
+
+/** How many incidents a device may show: a hub has those of its valves that are not known, or not any more. */
+function mostAt(kind: Kind, id: string, { incidents }: Moment): number {
+  if (kind !== 'signal') return 0;
+  return [...incidents.values()].filter(({ signal_id: signalId }) => signalId === id).length;
+}
+
+function isValve(componentId: string): boolean {
+  return componentId === 'valve_valve' || componentId === '#valve';
+}
+
+/** A measurement that the cloud still shows may be of yesterday. */
+function isFreshEnough(componentId: string, moment: Moment, id: string, from: number): boolean {
+  if (!/flow|pressure$|water_temperature|flow_l_min|pressure_bar/.test(componentId)) return true;
+  const { probed_at: probedAt } = moment.telemetry(id) ?? {};
+  return probedAt === null || probedAt === undefined || probedAt * 1_000 >= from - slackMs;
+}
+
+/** What an entity or field is read with. */
+export function sourceOf(kind: Kind, componentId: string): Source {
+  if (/incident|open_|severity|_problem$/.test(componentId) && componentId !== 'binary_sensor_valve_problem')
+    return 'incidents';
+  // The status of hubs is read with what is least urgent.
+  if (kind === 'property' || componentId === 'sensor_hub_status') return 'properties';
+  // A valve is offline with its hub, of which another list tells.
+  if (kind === 'signal' || componentId.startsWith('availability#')) return 'signals';
+  if (/^sensor_(flow|pressure|water_temperature|telemetry_time)$|^telemetry#/.test(componentId))
+    return 'telemetry';
+  if (isWaterUse(componentId)) return 'usage';
+  return componentId.includes('pressure_tests') ? 'pressure_tests' : 'sonics';
+}

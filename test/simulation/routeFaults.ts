@@ -1,0 +1,135 @@
+import type { Random } from '../../src/base/backoff.ts';
+import type { OperationName } from '../../src/cloud/operations.ts';
+import type { Answer } from '../../src/simulator/answers.ts';
+import { between, pick, uuid } from '../../src/simulator/random.ts';
+import type { RequestFault, SeenRequest, Strike, Twist, TwistedAnswer } from './virtualCloud.ts';
+
+/** What may become of one route, or of one page of its list. */
+export const routeFaults = [
+  ...['500', '503', '503-hour', '429', '429-hour', '403', '403-html', '404', '401'],
+  ...['hang', 'reset', 'slow-connect', 'half-page', 'empty-page', 'odd-types', 'spelling', 'few-ids'],
+] as const;
+export type RouteFault = (typeof routeFaults)[number];
+
+/** The routes by which the bridge lives. */
+const routes: readonly OperationName[] = [
+  ...(['list_incidents', 'list_incidents', 'list_sonics', 'list_sonics', 'list_wifi_sonics'] as const),
+  ...(['list_properties', 'list_signals', 'list_property_signals', 'read_property_settings'] as const),
+  ...(['read_notification_settings', 'read_hub', 'read_telemetry', 'read_wifi_telemetry'] as const),
+  ...(['read_daily_usage', 'read_pressure_tests', 'read_incident', 'read_sonic', 'sign_in'] as const),
+  ...(['refresh_token', 'command_valve', 'act_on_incident'] as const),
+];
+
+/** Something that one route, or one page of it, suffers from. */
+export interface RouteTrouble {
+  readonly at: 'route';
+  readonly fault: RouteFault;
+  readonly operation: OperationName;
+  /** Only that page of a list; all where null. */
+  readonly page: number | null;
+}
+
+/** A route and a fault, drawn at random. */
+export function aRouteTrouble(random: Random): RouteTrouble {
+  const operation = pick(random, routes) ?? 'list_incidents';
+  const isList = operation.startsWith('list_');
+  const twists = isList ? 0 : 5;
+  const fault = routeFaults[between(random, 0, routeFaults.length - 1 - twists)] ?? '500';
+  return { at: 'route', fault, operation, page: isList && random() < 0.5 ? between(random, 1, 3) : null };
+}
+
+/** What becomes of a request by it; null for a request that it leaves alone. */
+export function strikeRoute(
+  { fault, operation, page }: RouteTrouble,
+  request: SeenRequest,
+  random: Random,
+): ReturnType<Strike> {
+  if (request.operation !== operation) return null;
+  if (page !== null && Number(/[?&]page=(\d+)/.exec(request.target)?.[1] ?? 1) !== page) return null;
+  return outcomes[fault](random);
+}
+
+const said = (
+  status: number,
+  headers: Record<string, string> = {},
+  text = `{"message":"${status}"}`,
+): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  text,
+});
+
+const outcomes: Readonly<Record<RouteFault, (random: Random) => RequestFault | Answer | Twist>> = {
+  '500': () => said(500),
+  '503': (random) => said(503, { 'retry-after': String(between(random, 1, 300)) }),
+  '503-hour': () => said(503, { 'retry-after': '3600' }),
+  '429': () => said(429),
+  '429-hour': () => said(429, { 'retry-after': '3600' }),
+  '403': () => said(403),
+  '403-html': () => said(403, { 'content-type': 'text/html' }, '<html>Forbidden</html>'),
+  '404': () => said(404),
+  '401': () => said(401),
+  hang: () => 'hang-after',
+  reset: () => 'reset-before',
+  'slow-connect': () => 'slow-connect',
+  'half-page': () => twist((answer) => ({ text: answer.text.slice(0, answer.text.length >> 1) })),
+  'empty-page': () => twistPage(() => [], false),
+  'odd-types': (random) => twistPage((records) => records.map((record) => oddTypes(record, random)), true),
+  spelling: () => twistPage((records) => records.map(inCapitals), true),
+  'few-ids': (random) => twistPage((records) => records.map((record) => fewIds(record, random)), true),
+};
+
+function twist(changed: (answer: Answer) => Partial<TwistedAnswer>): Twist {
+  return (answer) => (answer.status === 200 ? { ...answer, ...changed(answer), isHonest: true } : answer);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function twistPage(change: (records: readonly Fields[]) => readonly Fields[], isWhole: boolean): Twist {
+  return twist(({ text }) => {
+    const page = JSON.parse(text) as { data: readonly Fields[] };
+    return { text: JSON.stringify({ ...page, data: change(page.data) }), isWhole };
+  });
+}
+
+/** Fields that tell something, of a type that nobody can read. */
+function oddTypes(record: Fields, random: Random): Fields {
+  const names = [
+    'valve_state',
+    'battery',
+    'radio_connection',
+    'cloud_connection',
+    'type',
+    'severity',
+    'name',
+  ];
+  const present = names.filter((name) => name in record);
+  const name = pick(random, present);
+  return name === undefined ? record : { ...record, [name]: pick(random, [7, null, ['odd'], { odd: true }]) };
+}
+
+/** Other records are named in another spelling than they have themselves. */
+function inCapitals(record: Fields): Fields {
+  const names = ['sonic_id', 'signal_id'].filter((name) => typeof record[name] === 'string');
+  return {
+    ...record,
+    ...Object.fromEntries(names.map((name) => [name, String(record[name]).toUpperCase()])),
+  };
+}
+
+/** An incident that tells less of where it is, or of what. */
+function fewIds(record: Fields, random: Random): Fields {
+  if (!('severity' in record)) return record;
+  const changes = pick<Fields>(random, [
+    { sonic_id: null },
+    { sonic_id: uuid(random) },
+    { sonic_id: null, signal_id: null },
+    { sonic_id: uuid(random), signal_id: uuid(random) },
+    { signal_id: null },
+    { type: null },
+    { type: 3 },
+    { type: 'a_type_of_tomorrow' },
+    { severity: null },
+  ]);
+  return { ...record, ...changes };
+}
