@@ -61,7 +61,7 @@ async function simulateMany(from: number, seeds: number, jobs: number): Promise<
           total = tallied(total, message);
           if (message.failures.length > 0) {
             failed += 1;
-            for (const words of new Set(message.failures.map(kindOf))) {
+            for (const words of message.failures.slice(0, 1).map(kindOf)) {
               const kind = kinds.get(words) ?? { count: 0, seeds: [] };
               kind.count += 1;
               if (kind.seeds.length < 4) kind.seeds.push(message.seed);
