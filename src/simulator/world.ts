@@ -38,6 +38,9 @@ import { Schedule } from './schedule.ts';
 import { Valve } from './valve.ts';
 import { dailyUsage, lastProbe, type Month, readingOf } from './water.ts';
 
+/** How often a quiet world measures: seldom, and often enough for a measurement of the present. */
+const quietProbeMs = 3 * 60_000;
+
 /** What a world starts from. */
 export interface WorldOptions {
   readonly seed: number;
@@ -285,12 +288,14 @@ export class World {
     const { valve, seed, lostAt } = device;
     const { quiet, probeMs } = this.#options;
     const heardAt = lostAt ?? this.now;
-    const probedAt = quiet
-      ? valve.changedAt
-      : Math.max(lastProbe(seed, heardAt, probeMs), Math.min(valve.changedAt, heardAt));
+    const measuredAt = (everyMs: number) =>
+      Math.max(lastProbe(seed, heardAt, everyMs), Math.min(valve.changedAt, heardAt));
+    const probedAt = quiet ? valve.changedAt : measuredAt(probeMs);
     const isLeaking = leakTypes.some((type) => this.openIncidentOf(type, sonicId));
     const valveIsOpen = valve.settled === 'open' && !valve.testing;
-    return readingOf({ seed, probedAt, valveIsOpen, isLeaking, probeMs });
+    const reading = readingOf({ seed, probedAt, valveIsOpen, isLeaking, probeMs });
+    // While nothing happens, it is measured again and again all the same.
+    return quiet ? { ...reading, probed_at: Math.floor(measuredAt(quietProbeMs) / 1_000) } : reading;
   }
 
   /** What ran through a sonic on each day of a month; the present one unless given. */

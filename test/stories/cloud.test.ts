@@ -10,6 +10,18 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
   const about = (home: Home) =>
     home.linesFrom(0).filter((text) => /sends no new measurements|sends measurements again/.test(text));
 
+  /** The sonics of which the cloud has no new measurements from now on. */
+  function silence({ world }: Home, ids: readonly string[]): Set<string> {
+    const silent = new Set(ids);
+    const telemetry = world.telemetry.bind(world);
+    const since = world.now / 1_000;
+    world.telemetry = (id) => {
+      const measured = telemetry(id);
+      return measured && silent.has(id) ? { ...measured, probed_at: since } : measured;
+    };
+    return silent;
+  }
+
   it.each([
     ['as soon as it is older than stale_after', {}, 4 * minuteMs, 5 * minuteMs],
     ['no sooner than a schedule of hours can renew it', { telemetry: '1h' }, 119 * minuteMs, 121 * minuteMs],
@@ -17,7 +29,8 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
     'its values are unknown %s, between two polls too; its time stays, and the log says so once',
     async (_, schedules, fresh, old) => {
       const home = new Home({ config: { schedules } });
-      const { sonicId, world } = home;
+      const { sonicId } = home;
+      const silent = silence(home, [sonicId]);
       const begunAt = home.time.now;
       await home.start();
       await home.pass(begunAt + fresh - home.time.now);
@@ -34,9 +47,16 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
       // What else is known of it is as good as ever.
       expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
 
-      world.setValve(sonicId, 'closed');
+      // Nor is all well.
+      expect(home.json('bridge/health')).toMatchObject({
+        status: 'degraded',
+        reason: expect.stringMatching(/^No new measurements from "Kitchen"\. /),
+      });
+
+      silent.clear();
       await home.pass(hourMs + minuteMs);
       expect(about(home)[1]).toMatch(/sends measurements again$/);
+      expect(home.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
       home.bridge.kill();
     },
   );
@@ -47,6 +67,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
   ])('the clock of the machine, be it %s, is not what it is judged by', async (_, wallErrorMs) => {
     const home = new Home();
     home.bridge.wallErrorMs = wallErrorMs;
+    silence(home, [home.sonicId]);
     await home.start();
     expect(shown(home)).toMatchObject({ flow_l_min: expect.any(Number) });
     await home.pass(5 * minuteMs);
@@ -76,12 +97,7 @@ describe('4: no errors, but the telemetry is old and nobody is told', () => {
     const { world } = home;
     const [first = '', second = ''] = world.sonics.ids;
     const name = (id: string) => `Valve "${world.sonics.get(id)?.name}"`;
-    const silent = new Set([first]);
-    const telemetry = world.telemetry.bind(world);
-    world.telemetry = (id) => {
-      const measured = telemetry(id);
-      return measured && !silent.has(id) ? { ...measured, probed_at: world.now / 1_000 } : measured;
-    };
+    const silent = silence(home, [first]);
     await home.start();
     await home.pass(10 * minuteMs);
     expect(about(home)).toEqual([expect.stringContaining(`${name(first)} sends no new measurements`)]);
@@ -120,7 +136,6 @@ describe('5: it goes offline many times a day', () => {
   it('no outage below five minutes makes anything unavailable; each is a few lines of the log, not one an attempt', async () => {
     const home = new Home();
     await home.start();
-    // By then the log has said that the sonic of this home measures no more.
     await home.pass(10 * minuteMs);
     const random = seededRandom(5);
     const from = home.time.now;

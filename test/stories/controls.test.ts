@@ -150,7 +150,7 @@ const tries: Readonly<Record<DeviceKind, Readonly<Record<string, Try>>>> = {
       '23:59:30',
     ),
     text_timezone: chosen((place) => settings(place)?.timezone, 'Europe/Warsaw', 'Europe/London'),
-    text_webhook_url: chosen((place) => settings(place)?.webhook_url, 'https://example.com/hook', ''),
+    text_webhook_url: chosen((place) => settings(place)?.webhook_url, 'https://example.com/hook', [' ', '']),
     text_name: chosen(({ world, id }) => world.properties.get(id)?.name, 'Haus „Zur Quelle“ 💧'),
   },
   signal: {

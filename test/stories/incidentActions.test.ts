@@ -234,7 +234,7 @@ describe('the start of a pressure test', () => {
     const start = (payload: string) => home.ask(`sonic/${first}/pressure_test/start`, payload);
     await home.start();
     home.strike = ({ operation }) => (operation === 'start_pressure_test' ? 'reset-before' : null);
-    expect(await start('')).toMatchObject({ status: 'error' });
+    expect(await start('PRESS')).toMatchObject({ status: 'error' });
     expect(home.asked('start_pressure_test')).toHaveLength(1);
     home.strike = () => null;
     expect(world.valve(first)?.testing).toBe(false);

@@ -121,7 +121,7 @@ describe('the start of a pressure test', () => {
 
   it('is refused where control.pressure_tests is off', () => {
     const control = { ...everything, pressure_tests: false };
-    expect(parseCommand(sonicView(), 'pressure_test/start', '', control)).toEqual({
+    expect(parseCommand(sonicView(), 'pressure_test/start', 'PRESS', control)).toEqual({
       refusal: 'not permitted: control.pressure_tests is off in the configuration',
     });
   });
