@@ -244,7 +244,7 @@ describe('the start of a pressure test', () => {
     expect(home.entity(first, 'binary_sensor_pressure_test_running').state).toBe('ON');
     expect(home.json(`sonic/${first}`)).toMatchObject({ valve: 'open', valve_state: 'pressure_test' });
     expect(home.json(`sonic/${first}/pressure_tests`).job_id).toEqual(expect.any(String));
-    expect(await start('')).toMatchObject({
+    expect(await start('PRESS')).toMatchObject({
       status: 'error',
       http_status: 409,
       reason: expect.stringContaining('a pressure test is running'),

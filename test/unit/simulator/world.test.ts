@@ -92,11 +92,13 @@ describe('a world', () => {
     (sizes) => {
       const { clock, simulator } = simulate({ quiet: true, ...sizes });
       const { world } = simulator;
-      const before = shown(world);
+      // Its valves measure on, and always the same.
+      const timeless = () => JSON.stringify(shown(world)).replaceAll(/"probed_at":\d+/g, '');
+      const before = timeless();
       const incident = { open: true, sonic_id: world.thingIds[0], type: 'long_flow_alert' };
       expect([...world.incidents.values()]).toMatchObject([incident]);
       clock.advance(30 * dayMs);
-      expect(shown(simulator.world)).toEqual(before);
+      expect(timeless()).toEqual(before);
     },
   );
 
