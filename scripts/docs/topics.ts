@@ -30,9 +30,9 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}':
     'Record of the cloud, with `property_id` and `valve` (`open`, `opening`, `closing`, `closed` or null). `valve_travel_time_s` is the time from the last command to its confirmation in seconds, and null before the first command after a start',
   'sonic/{id}/availability':
-    '`online` if the valve is connected, and its hub is connected to the cloud. `offline` after two reads in a row with a broken connection, or one read without a connection state. Also `offline` if the lists of the cloud lack the valve for longer than `stale_after`',
+    '`online` if the valve is connected, and its hub is connected to the cloud. `offline` after two reads in a row with a broken connection, or one read without a connection state. Also `offline` if the lists of the cloud lack the valve or its hub for longer than `stale_after`, and after a start until both were read',
   'sonic/{id}/telemetry':
-    'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). Old values are null. The limit is the longest of three times: `stale_after`, two periods of `schedules.telemetry`, and three minutes',
+    'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). Old values are null, and values that were not read since the start. The limit is the longest of three times: `stale_after`, two periods of `schedules.telemetry`, and three minutes',
   'sonic/{id}/usage':
     'Water use in litres, if the cloud offers it. `today`, `yesterday` and `month` follow the calendar of the property, whose day began at `last_reset`. `total` is the sum since the first day read, and follows corrections of past days. It is null until this month and last month were read once, and while `data_dir` cannot be used. `days` are this month and last month. `updated_at` is the time of the last change',
   'sonic/{id}/pressure_tests':
@@ -41,12 +41,13 @@ const retainedWords: Readonly<Record<string, string>> = {
     'Open incidents: the newest of each type, or null. Unknown types are added to the known twenty. `open_count` is null if not all open incidents could be read, or if one names no known device',
   'signal/{id}':
     'Record of the cloud, with `property_id` and `hub_status`, which is null if the cloud does not report it',
-  'signal/{id}/availability': '`online` or `offline`, for its connection to the cloud',
+  'signal/{id}/availability':
+    '`online` or `offline`, for its connection to the cloud. `offline` after a start until it was read, and after a new incident `cloud_disconnection` until it was read again',
   'signal/{id}/incidents': 'As for a valve: the incidents of this hub that name no known valve',
   'property/{id}': 'Record of the cloud',
   'property/{id}/settings':
     'Settings. If the cloud shows no `webhook_url`, this is the address that it accepted last',
-  'property/{id}/notifications': 'Notification settings',
+  'property/{id}/notifications': 'Notification settings. Null until they were read',
   'property/{id}/leak_protection':
     '`ON` or `OFF`: the value that the cloud accepted last, because it does not show this setting. Missing until the first one',
   'property/{id}/push': 'The same, for push messages',

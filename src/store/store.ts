@@ -412,9 +412,9 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     return [property, signal, sonic, this.incidents].every(({ isComplete }) => isComplete);
   }
 
-  /** Whether it is also known where everything is, so that what is not shown is not wanted. */
+  /** Whether it was also once known where everything is, so that what is not shown is not wanted. */
   get isResolved(): boolean {
-    return this.isComplete && this.topology.isComplete;
+    return this.isComplete && this.topology.isDecided;
   }
 
   /** Whether the account has what is not shown here, and this bridge leaves it to another one, or may have to. */

@@ -51,7 +51,7 @@ export class Topology {
     this.#filter.update(this.#devices.property.records);
     const { ids } = this.#devices.property;
     this.#shown = new Set(ids.filter((id) => this.#filter.isSelected(id) && this.isOurs(id)));
-    this.#isDecided ||= this.isComplete;
+    this.#decide();
   }
 
   /** Stores the signals that a property lists. Returns whether any has moved to another property, or to none. */
@@ -67,7 +67,7 @@ export class Topology {
     }
     if (!isComplete) return hasMoved;
     this.#surveyed.set(propertyId, readAt);
-    this.#isDecided ||= this.isComplete;
+    this.#decide();
     const listed = new Set(signalIds);
     for (const [id, misses] of list) {
       if (listed.has(id)) continue;
@@ -209,12 +209,6 @@ export class Topology {
     return isOurs(id, this.#shard);
   }
 
-  /** Whether it is known of each signal in which property it is, as far as that decides what is shown. */
-  get isComplete(): boolean {
-    if (this.isWholeAccount) return true;
-    return this.#devices.property.isComplete && this.unsurveyedPropertyIds().length === 0;
-  }
-
   /** Properties of which it matters which signals they have, and is not known. */
   unsurveyedPropertyIds(): string[] {
     return this.surveyedIds().filter((id) => !this.#surveyed.has(id));
@@ -246,6 +240,10 @@ export class Topology {
   #decisiveId(kind: CloudDeviceKind, id: string): string {
     const signalId = kind === 'sonic' ? this.#devices.sonic.get(id)?.signal_id : null;
     return this.propertyOf(kind, id) ?? signalId ?? id;
+  }
+
+  #decide(): void {
+    this.#isDecided ||= this.#devices.property.isComplete && this.unsurveyedPropertyIds().length === 0;
   }
 
   #setOwner(signalId: string, propertyId: string | null): boolean {

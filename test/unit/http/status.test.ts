@@ -73,8 +73,11 @@ describe('a valve', () => {
 
   it('is not known at present while the cloud is away, or does not list it any more, and has its age', () => {
     const outage = shown({ valve: 'closed' }, { readiness: { cloud: away, broker: up } });
+    // The headline says at once that the water is not known, also while the data is not old yet.
+    const isBeginning = { ...away, isWorking: true };
+    const beginning = shown({ valve: 'closed' }, { readiness: { cloud: isBeginning, broker: up } });
     const unread = shown({ valve: 'closed', isStale: true });
-    for (const { sonic, valves } of [outage, unread]) {
+    for (const { sonic, valves } of [outage, beginning, unread]) {
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
       expect(valves).toEqual({ ...noValve, unknown: 1 });
     }
