@@ -166,10 +166,14 @@ export class Poller extends EventEmitter<PollerEvents> {
     if (!this.#store.topology.isWholeAccount) await located;
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
-    // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
+    // A list that failed while the cloud was unreachable is read once more before anything is shown without it. So are
+    // hubs of which an incident, which may have been read later, says that they have lost the cloud.
     const isMissing = (poll: PollName) => {
       const { lastSuccessAt, failure } = this.statuses.records[poll];
-      return lastSuccessAt === null && failure !== null && !this.#stopping.signal.aborted;
+      const isFailed = lastSuccessAt === null && failure !== null;
+      const isDenied = (id: string) => this.#store.signalView(id)?.isCloudLost ?? false;
+      const isDoubted = poll === 'signals' && this.#store.ids('signal').some(isDenied);
+      return (isFailed || isDoubted) && !this.#stopping.signal.aborted;
     };
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
     this.#areListsRead = true;

@@ -284,4 +284,16 @@ describe('in a run', () => {
     expect(home.entity(sonicId, 'valve_valve').isAvailable).toBe(true);
     home.bridge.kill();
   });
+
+  it('a hub is believed that is connected by a later reading, although its incident stays open', async () => {
+    const home = new Home();
+    const { signalId } = home;
+    home.world.openIncident({ type: 'cloud_disconnection', signalId });
+    home.bridge.start();
+    await home.pass(10 * secondMs);
+    expect(home.entity(signalId, 'binary_sensor_incident_cloud_disconnection').state).toBe('ON');
+    expect(home.entity(signalId, 'binary_sensor_cloud_connection').state).toBe('ON');
+    expect(linksOf(home)).toEqual(['online', 'online']);
+    home.bridge.kill();
+  });
 });
