@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { setMaxListeners } from 'node:events';
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { errorMessage } from './base/errorMessage.ts';
 import { exitStatus } from './cli/context.ts';
@@ -15,6 +16,10 @@ Buffer.poolSize = 256;
 // are read at each collection, so this is not late.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=30');
+
+// Of a name with several addresses, Node.js gives each 250 ms and then tries the next: over a slow link, where only IPv4
+// leads out, it would never connect. Two seconds also outlast one lost packet.
+setDefaultAutoSelectFamilyAttemptTimeout(2_000);
 
 /** A stop takes two seconds at most, and what the disk takes; whatever hangs then is left behind. */
 const stopLimitMs = 4_500;
