@@ -3,7 +3,7 @@ export interface BrokerAddress {
   readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
   readonly host: string;
   readonly port: number;
-  /** Of a WebSocket. */
+  /** Of a WebSocket, with its query: some brokers want a token there. */
   readonly path?: string;
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -13,13 +13,13 @@ const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
 
 /** Takes a valid URL of a broker apart. */
 export function parseBrokerUrl(url: string): BrokerAddress {
-  const { protocol, hostname, port, pathname, username, password } = new URL(url);
+  const { protocol, hostname, port, pathname, search, username, password } = new URL(url);
   const scheme = protocol.slice(0, -1) as BrokerAddress['protocol'];
   return {
     protocol: scheme,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || defaultPorts[scheme],
-    ...(scheme.startsWith('ws') && { path: pathname }),
+    ...(scheme.startsWith('ws') && { path: pathname + search }),
     username: decodeURIComponent(username) || undefined,
     password: decodeURIComponent(password) || undefined,
   };
