@@ -1,6 +1,7 @@
 import { ConfigError } from './problems.ts';
 import type { Config } from './schema.ts';
 import { readSecret } from './secrets.ts';
+import { decoded } from './values.ts';
 
 // The addresses that follow from the configuration: of the broker, the status page, the webhook and the proxy.
 
@@ -50,7 +51,12 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | null {
 
 function parseProxy(name: string, value: string): URL {
   const proxy = URL.parse(value.includes('://') ? value : `http://${value}`);
-  if (proxy && /^https?:$/.test(proxy.protocol)) return proxy;
+  if (proxy && /^https?:$/.test(proxy.protocol)) {
+    // A % that begins no code is meant as it is.
+    if (decoded(proxy.username) === null) proxy.username = proxy.username.replaceAll('%', '%25');
+    if (decoded(proxy.password) === null) proxy.password = proxy.password.replaceAll('%', '%25');
+    return proxy;
+  }
   // The value is not repeated: it may hold a password.
   throw new ConfigError([`${name}: must be the address of an HTTP proxy, for example http://proxy:3128`]);
 }

@@ -136,8 +136,8 @@ const brokerUrl = z
 /** Address of a broker, or of each node of a cluster. */
 export const brokerUrls = z.union([brokerUrl, z.array(brokerUrl).min(1, 'must name at least one address')]);
 
-/** Null where a % begins no code. Its text is asked for: the bundler drops a decoding that is done only to see it fail. */
-function decoded(text: string): string | null {
+/** A part of a URL as it is meant; null where a % begins no code. Its text is asked for: the bundler drops a decoding that is done only to see it fail. */
+export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {
