@@ -9,7 +9,7 @@ import { fileVariable } from '../config/environment.ts';
 import { type Given, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
-import { configWarnings } from '../config/warnings.ts';
+import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
 
 /** What every command that uses the configuration starts from. */
@@ -21,8 +21,8 @@ export interface Configuration {
   readonly secrets: Secrets;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
-  /** What a valid configuration lets strangers do, one line for each, with options as the user knows them. */
-  readonly warnings: readonly string[];
+  /** What is odd about a valid configuration, with options as the user knows them. */
+  readonly warnings: readonly Warning[];
 }
 
 const operations = Object.fromEntries(
@@ -45,7 +45,10 @@ export async function readConfiguration(
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
-    warnings: configWarnings(loaded.config).map(app?.given.inWords ?? ((words) => words)),
+    warnings: loaded.warnings.map(({ about, words }) => ({
+      about,
+      words: app?.given.inWords(words) ?? words,
+    })),
   };
 }
 

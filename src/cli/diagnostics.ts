@@ -7,7 +7,6 @@ import { fileVariable, variableOf } from '../config/environment.ts';
 import { ConfigError } from '../config/problems.ts';
 import { optionRows } from '../config/schema.ts';
 import { type Tree, valueAt } from '../config/tree.ts';
-import { configWarnings } from '../config/warnings.ts';
 import { incidentTypes } from '../model/records.ts';
 import { topicsOf } from '../partOptions.ts';
 import { readState } from '../state/stateSchema.ts';
@@ -82,7 +81,7 @@ async function look(configuration: Configuration, context: CommandContext): Prom
 }
 
 async function reportOn(
-  { config, file }: Configuration,
+  { config, file, warnings }: Configuration,
   found: Found,
   { env }: CommandContext,
 ): Promise<object> {
@@ -94,7 +93,7 @@ async function reportOn(
       variables: [fileVariable, ...optionRows.map(({ path }) => variableOf(path))].filter(
         (name) => name in env,
       ),
-      warnings: configWarnings(config).map(publicWords),
+      warnings: warnings.map(({ about }) => about),
       values: shownConfiguration(config),
     },
     check,

@@ -73,8 +73,8 @@ export const appListens = '0.0.0.0:8099';
 /** From where Home Assistant's Supervisor asks an app for its page, on the network that only apps are in. */
 const ingressFrom = '172.30.32.2';
 
-/** Stands for the broker that the Supervisor names; nobody connects to it. */
-const brokerOfSupervisor = 'mqtt://supervisor';
+/** Stands for the broker that the Supervisor names, with TLS or without; nobody connects to it. */
+const brokerOfSupervisor = 'mqtts://supervisor';
 
 /** What the app's page in Home Assistant says, for `loadConfig`. */
 export interface App {

@@ -21,6 +21,7 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
     ...topicProblems(tree),
     ...shardProblems(tree),
     ...secretProblems(tree),
+    ...encryptionProblems(tree),
     ...certificateProblems(tree),
     ...routeProblems(tree, operations),
   ];
@@ -94,6 +95,17 @@ function secretProblems(tree: Tree): Problem[] {
     if (typeof file !== 'string') return [];
     return problemOf(`${path}_file`, () => readSecret({ x: null, x_file: file }, 'x'));
   });
+}
+
+/** Certificates are of no use to an address without TLS, and their owner believes that the connection is encrypted. */
+function encryptionProblems(tree: Tree): Problem[] {
+  const isPlain = (url: unknown) => typeof url === 'string' && /^\s*(mqtt|ws):/i.test(url);
+  if (![at(tree, 'mqtt.url')].flat().some(isPlain)) return [];
+  return ['mqtt.ca_file', 'mqtt.cert_file']
+    .filter((path) => has(tree, path))
+    .map((path) =>
+      problem(path, 'needs a URL that begins with mqtts:// or wss://. Without it nothing is encrypted'),
+    );
 }
 
 /** A file that cannot be read or used: TLS would say so only at the first connection, and without the name of the file. */

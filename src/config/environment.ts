@@ -25,19 +25,30 @@ export interface Setting {
 const rowByVariable = new Map(optionRows.map((row) => [variableOf(row.path), row]));
 const mapRows = optionRows.filter((row) => row.type === 'map');
 
-/** What the environment sets, and variables of ours that are no option; an empty variable is not set. */
-export function readEnvironment(env: NodeJS.ProcessEnv): { settings: Setting[]; unknown: string[] } {
+/** What the environment says of the configuration. */
+export interface Environment {
+  readonly settings: readonly Setting[];
+  /** What is wrong with variables that are meant to set an option and set none, a line for each. */
+  readonly problems: readonly string[];
+  /** Variables that begin as ours do, and were hardly meant for this program. */
+  readonly foreign: readonly string[];
+}
+
+/** What the environment sets; an empty variable is not set. */
+export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const settings: Setting[] = [];
-  const unknown: string[] = [];
+  const problems: string[] = [];
+  const foreign: string[] = [];
   // A map comes before its entries, so that both can be given.
   for (const [variable, value] of Object.entries(env).sort()) {
     if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
-    if (isFromKubernetes(variable, value)) continue;
     const setting = readSetting(variable, value);
+    const near = nearestVariable(variable);
     if (setting) settings.push(setting);
-    else unknown.push(unknownVariable(variable));
+    else if (isForeign(variable, near)) foreign.push(variable);
+    else problems.push(`${variable}: sets no option${didYouMean(near)}`);
   }
-  return { settings, unknown };
+  return { settings, problems, foreign };
 }
 
 function readSetting(variable: string, value: string): Setting | null {
@@ -90,15 +101,20 @@ function readFlow(written: string): unknown {
   }
 }
 
-function unknownVariable(variable: string): string {
+function nearestVariable(variable: string): string | null {
   const name = variable.slice(prefix.length);
   const candidates = [fileVariable, ...rowByVariable.keys()].map((each) => each.slice(prefix.length));
   const near = nearest(name, candidates);
-  return `${variable}: sets no option${didYouMean(near && `${prefix}${near}`)}`;
+  return near && `${prefix}${near}`;
 }
 
-/** Kubernetes tells every container where a service named sonic2mqtt is, in variables that look like ours. */
-function isFromKubernetes(variable: string, value: string): boolean {
-  if (variable === `${prefix}PORT`) return /^(tcp|udp):/.test(value);
-  return /^SONIC2MQTT_(SERVICE_(HOST|PORT)|PORT_\d+_)/.test(variable);
+/** How Kubernetes names the services beside a container. */
+const kubernetesName = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
+
+/**
+ * Whether somebody else's program may have named it: whoever means an option writes its levels with `__`, or makes a slip
+ * that is near to one.
+ */
+function isForeign(variable: string, near: string | null): boolean {
+  return kubernetesName.test(variable) || (near === null && !variable.includes('__'));
 }

@@ -7,6 +7,7 @@ import { type ParsedFile, parseFile, readTextFile } from './file.ts';
 import { ConfigError, type Problem, schemaProblems } from './problems.ts';
 import { type Config, configSchema, optionRows, secretPaths } from './schema.ts';
 import { isAtOrBelow, isTree, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
+import { configWarnings, type Warning } from './warnings.ts';
 
 /** Options that were given elsewhere than in a file of the user's own, and how to speak of them there. */
 export interface Given {
@@ -36,6 +37,8 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly file: string | null;
+  /** What is odd about it, and prevents nothing. */
+  readonly warnings: readonly Warning[];
 }
 
 /** Reads file and environment, which goes before the file; throws a ConfigError that names every problem. */
@@ -44,7 +47,8 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const namedBy = file !== undefined ? '--config' : env[fileVariable] ? fileVariable : null;
   const source = given ? '' : readSource(path, namedBy);
   const parsed = given?.parsed ?? parseFile(source ?? '');
-  const { settings, unknown } = readEnvironment(env);
+  const environment = readEnvironment(env);
+  const { settings, problems: unknown } = environment;
   if (!given && source === null && isUnconfigured({ file, env, cwd })) {
     const words = `No configuration found at ${path}. Run sonic2mqtt setup to write it`;
     throw new ConfigError([words], words);
@@ -72,7 +76,8 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     ...crossProblems(tree, operations),
   ];
   if (result.success && problems.length === 0 && unknown.length === 0) {
-    return { config: result.data, file: source === null ? null : path };
+    const config = result.data;
+    return { config, file: source === null ? null : path, warnings: configWarnings(config, environment) };
   }
   throw new ConfigError([...describe(problems), ...unknown]);
 }
@@ -89,8 +94,8 @@ const firstOptions = [
 /** Whether there is no configuration at all: neither a file, nor anything of an account or a broker in the environment. */
 export function isUnconfigured({ file, env, cwd }: LoadOptions): boolean {
   if (file !== undefined || env[fileVariable] || existsSync(resolve(cwd, 'config.yaml'))) return false;
-  const { settings, unknown } = readEnvironment(env);
-  return unknown.length === 0 && !settings.some(({ path }) => firstOptions.includes(path.join('.')));
+  const { settings, problems } = readEnvironment(env);
+  return problems.length === 0 && !settings.some(({ path }) => firstOptions.includes(path.join('.')));
 }
 
 /** The file's text; null when nobody asked for this file and it does not exist. */

@@ -67,7 +67,7 @@ export const configSchema = section({
       .literal([4, 5], { error: 'must be 4 (MQTT 3.1.1) or 5' })
       .prefault(5)
       .describe('MQTT version: 5, or 4 for MQTT 3.1.1. Falls back to 4 if the broker rejects 5'),
-    ca_file: optional(text).describe('CA certificate of the broker (PEM)'),
+    ca_file: optional(text).describe('CA certificate of the broker (PEM). Needs mqtts:// or wss://'),
     cert_file: optional(text).describe('Client certificate (PEM). Needs key_file'),
     key_file: optional(text).describe('Key of the client certificate (PEM, not encrypted)'),
     reject_unauthorized: flag

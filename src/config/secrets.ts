@@ -19,15 +19,22 @@ export function readSecret<Key extends string>(section: SecretSection<Key>, key:
 
 /** Everything secret in the configuration and in the files that it names, as far as they can be read at this moment. */
 export function secretsOf(config: Config): string[] {
-  const inUrls = brokerAddresses(config)
-    .map((address) => new URL(address).password)
-    .flatMap((password) => [password, decodeURIComponent(password)]);
+  const inUrls = brokerAddresses(config).flatMap((address) => secretsInUrl(new URL(address)));
   const { key_file } = config.mqtt;
   const readers = [
     ...secretPaths.map((path) => () => readSecretAt(config, path.split('.'))),
     ...(key_file === null ? [] : [() => readBytes(key_file).toString('utf8').trim()]),
   ];
   return [...inUrls, ...readers.map(readIfPossible)].filter((secret) => secret !== undefined);
+}
+
+/** The password, and what a query says, which may be a token; as they are written, and as they are meant. */
+function secretsInUrl({ password, search, searchParams }: URL): string[] {
+  const written = search
+    .split(/[?&]/)
+    .slice(1)
+    .map((each) => each.slice(each.indexOf('=') + 1));
+  return [password, decodeURIComponent(password), ...written, ...searchParams.values()];
 }
 
 function readSecretAt(config: Config, path: readonly string[]): string | undefined {

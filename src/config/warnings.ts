@@ -1,23 +1,45 @@
 import { isLoopback } from './addresses.ts';
+import type { Environment } from './environment.ts';
 import type { Config } from './schema.ts';
 
-/** What a valid configuration lets strangers do, one line for each; `run` and `check` say it every time. */
-export function configWarnings({ cloud, mqtt }: Config): string[] {
+/** Something odd about a valid configuration; `run` and `check` say it every time. */
+export interface Warning {
+  /** The option, or where it was given. */
+  readonly about: string;
+  readonly words: string;
+}
+
+/** So many variables are named. */
+const maxNamed = 10;
+
+/** What is odd about a valid configuration: what it lets strangers do, and variables that nobody reads. */
+export function configWarnings(
+  { cloud, mqtt }: Config,
+  { foreign }: Pick<Environment, 'foreign'>,
+): Warning[] {
   const { protocol, hostname } = new URL(cloud.base_url);
   const { enabled, host, username } = mqtt.embedded;
-  const warnings = [];
+  const warnings: Warning[] = [];
+  const warn = (about: string, words: string) => warnings.push({ about, words });
+  if (foreign.length > 0) {
+    const names = foreign.slice(0, maxNamed).join(', ');
+    warn('environment', `Variables that set no option: ${names}. sonic2mqtt ignores them`);
+  }
   if (protocol === 'http:' && !isLoopback(hostname)) {
-    warnings.push(
+    warn(
+      'cloud.base_url',
       'cloud.base_url uses http. Anyone on the network can read your password and control your valves. Use https',
     );
   }
   if (!mqtt.reject_unauthorized) {
-    warnings.push(
+    warn(
+      'mqtt.reject_unauthorized',
       'mqtt.reject_unauthorized is false. Anyone on the network could control your valves. Set mqtt.ca_file instead',
     );
   }
   if (enabled && username === null && !isLoopback(host)) {
-    warnings.push(
+    warn(
+      'mqtt.embedded',
       `mqtt.embedded listens on ${host} without a username. Anyone on the network can control your valves. Set a username and a password`,
     );
   }

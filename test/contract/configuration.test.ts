@@ -6,12 +6,13 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { configurationSchema } from '../../src/cli/schema.ts';
 import { variableOf } from '../../src/config/environment.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { isUnconfigured, loadConfig } from '../../src/config/load.ts';
 import { optionRows } from '../../src/config/schema.ts';
 import { readSecret } from '../../src/config/secrets.ts';
 import { valueAt } from '../../src/config/tree.ts';
 import { certificates } from '../support/certificates.ts';
 import { loadFrom, problemsOf, required } from '../support/configurationFile.ts';
+import { temporaryFolder } from '../support/program.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -358,16 +359,16 @@ describe('the environment', () => {
   it.each([
     ['SONIC2MQTT_MQTT_URL', '. Did you mean SONIC2MQTT_MQTT__URL?'],
     ['SONIC2MQTT_mqtt__url', '. Did you mean SONIC2MQTT_MQTT__URL?'],
-    ['SONIC2MQTT_CONFIGURATION_FOLDER', ''],
     ['SONIC2MQTT_CLOUD__ROUTES____PROTO__', ''],
-    ['SONIC2MQTT_MQTT', ''],
+    ['SONIC2MQTT_FOLDER__OF__CONFIGURATION', ''],
   ])('is refused when it sets no option: %s', (variable, hint) => {
     const [problem] = problems(required.join('\n'), { [variable]: 'x' });
     expect(problem).toMatch(new RegExp(`^${variable}: sets no option`));
     if (hint) expect(problem).toContain(hint);
   });
 
-  it('may hold what Kubernetes puts there for a service named sonic2mqtt', () => {
+  it('may hold variables of others, which a warning names', () => {
+    // Kubernetes names the services beside a container so: sonic2mqtt, sonic2mqtt-http and sonic2mqtt-mqtt.
     const env = {
       SONIC2MQTT_SERVICE_HOST: '10.0.0.1',
       SONIC2MQTT_SERVICE_PORT: '8099',
@@ -375,9 +376,22 @@ describe('the environment', () => {
       SONIC2MQTT_PORT: 'tcp://10.0.0.1:8099',
       SONIC2MQTT_PORT_8099_TCP: 'tcp://10.0.0.1:8099',
       SONIC2MQTT_PORT_8099_TCP_PROTO: 'tcp',
+      SONIC2MQTT_HTTP_SERVICE_HOST: '10.0.0.2',
+      SONIC2MQTT_HTTP_PORT_8099_TCP_ADDR: '10.0.0.2',
+      SONIC2MQTT_MQTT_PORT: 'tcp://10.0.0.3:1883',
+      SONIC2MQTT_IMAGE_TAG: '1.0',
     };
-    expect(problems(required.join('\n'), env)).toEqual([]);
-    expect(problems(required.join('\n'), { SONIC2MQTT_PORT: '8099' })).toHaveLength(1);
+    const { warnings } = load(required.join('\n'), env);
+    expect(warnings).toHaveLength(1);
+    for (const name of Object.keys(env)) expect(warnings[0]?.words).toContain(name);
+    expect(warnings[0]?.words).toMatch(/^Variables that set no option: .*\. sonic2mqtt ignores them$/);
+    expect(warnings[0]?.words).not.toContain('10.0.0');
+    expect(load(required.join('\n')).warnings).toEqual([]);
+  });
+
+  it('is no configuration while it holds only variables of others', () => {
+    const options = { env: { SONIC2MQTT_HTTP_SERVICE_HOST: '10.0.0.2' }, cwd: temporaryFolder() };
+    expect(isUnconfigured(options)).toBe(true);
   });
 });
 

@@ -46,7 +46,7 @@ const everything: Readonly<Record<string, unknown>> = {
   http: true,
   log_level: 'debug',
   language: 'nl',
-  mqtt_url: 'mqtt://broker:1883',
+  mqtt_url: 'mqtts://broker:8883',
   mqtt_username: 'me',
   mqtt_password: 'secret',
   mqtt_ca_file: 'broker.pem',

@@ -7,7 +7,7 @@ const toldElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^simulator\//, 'said to clients of the simulated cloud'],
   [/^entities\//, 'names of entities: docs/reference/entities.md'],
   [/^cloud\/(fields|bodies|catalogue)\.ts$/, 'what operations take: docs/reference/operations.md'],
-  [/^config\/(?!risks|idle)/, 'each problem says what to write: docs/reference/options.md'],
+  [/^config\/(?!warnings)/, 'each problem says what to write: docs/reference/options.md'],
   [
     /^cli\/(?!run|check|cloudChecks|brokerChecks|ownSession|cleanup)/,
     'said to whoever has typed the command',

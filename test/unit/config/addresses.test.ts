@@ -62,6 +62,17 @@ describe('mqtt.url', () => {
     expect(problems(lines)).toEqual(told);
   });
 
+  it.each([
+    ['ca_file', 'mqtt://a'],
+    ['ca_file', '[mqtts://a, MQTT://b]'],
+    ['cert_file', 'ws://a/mqtt'],
+  ])('must be encrypted where %s is given: %s', (option, url) => {
+    expect(problems([`url: ${url}`, `${option}: /nowhere`])).toContain(
+      `mqtt.${option} (line 4): needs a URL that begins with mqtts:// or wss://. Without it nothing is encrypted`,
+    );
+    expect(problems(['url: [mqtts://a, wss://b]', `${option}: /nowhere`]).join()).not.toContain('mqtts://');
+  });
+
   it('says of the environment too which address is wrong', () => {
     expect(problems(['username: me'], { SONIC2MQTT_MQTT__URL: 'mqtt://a,http://b' })).toEqual([
       `mqtt.url.1 (SONIC2MQTT_MQTT__URL): ${scheme}`,
@@ -77,7 +88,9 @@ describe('mqtt.url', () => {
       url: 'mqtt://a/[hidden]',
     });
     expect(redactedConfig(load(['embedded: { enabled: true }']))['mqtt']).toMatchObject({ url: null });
-    const secrets = secretsOf(load(['url: [mqtt://me:pass-1@a, "mqtt://me:%C3%BCber@b"]']));
+    const token = 'wss://c/x?token=to%20ken&user=me';
+    const secrets = secretsOf(load([`url: [mqtt://me:pass-1@a, "mqtt://me:%C3%BCber@b", "${token}"]`]));
+    expect(secrets).toEqual(expect.arrayContaining(['to ken', 'to%20ken']));
     expect(secrets).toEqual(expect.arrayContaining(['pass-1', '%C3%BCber', 'über']));
   });
 });
@@ -152,6 +165,16 @@ describe('the proxy', () => {
     ['https://localhost', both, null],
   ])('%s with %j is reached through %s', (url, env, expected) => {
     expect(proxyFor(new URL(url), env)?.href ?? null).toBe(expected);
+  });
+
+  it.each([
+    ['http://me:100%@proxy:3128', '100%'],
+    ['me:50%off@proxy:3128', '50%off'],
+    ['http://me:%ff@proxy:3128', '%ff'],
+    ['http://me:a%25b@proxy:3128', 'a%b'],
+  ])('may have a %% in its password: %s', (value, password) => {
+    const proxy = proxyFor(new URL(cloud), { HTTPS_PROXY: value });
+    expect(decodeURIComponent(proxy?.password ?? '')).toBe(password);
   });
 
   it.each(['socks5://proxy:1080', 'http://', ':::'])('%s is no HTTP proxy', (value) => {

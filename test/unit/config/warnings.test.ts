@@ -2,13 +2,14 @@ import { expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/schema.ts';
 import { configWarnings } from '../../../src/config/warnings.ts';
 
-const warnings = (cloud: object, mqtt: object) =>
+const warnings = (cloud: object, mqtt: object, foreign: readonly string[] = []) =>
   configWarnings(
     configSchema.parse({
       cloud: { base_url: 'https://api.example.com', email: 'me@example.com', password: 'secret', ...cloud },
       mqtt: { url: 'mqtts://broker.example', ...mqtt },
     }),
-  ).map((words) => words.split(' ')[0]);
+    { foreign },
+  ).map(({ about }) => about);
 
 it.each([
   ['https and TLS', {}, {}],
