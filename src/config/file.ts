@@ -33,6 +33,7 @@ const explanations: Readonly<Record<string, string>> = {
 };
 
 const badAlias = 'a value that begins with * must be in quotes';
+const badAnchor = 'a value that begins with & must be in quotes';
 
 /** Reads YAML; names every fault with its line, and never repeats a value, which may be a secret. */
 export function parseFile(source: string): ParsedFile {
@@ -48,11 +49,16 @@ export function parseFile(source: string): ParsedFile {
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
   const problemAt = (offset: number, what: string): Problem => ({ path: [], line: lineAt(offset), what });
   const unclosed = new Map<number, number>();
-  const badAliases: Problem[] = [];
+  const badMarks: Problem[] = [];
   const duplicateKeys: Problem[] = [];
+  const aliases = new Set<string>();
+  visit(document, { Alias: (_key, { source }) => void aliases.add(source) });
   visit(document, {
-    Scalar(_key, { type, range }) {
+    Scalar(_key, { type, range, anchor, value }, ancestors) {
       if (type?.startsWith('QUOTE') && range) unclosed.set(range[1], range[0]);
+      // To YAML it is the name of what follows, if only of nothing.
+      if (anchor === undefined || (value !== null && aliases.has(anchor))) return;
+      badMarks.push({ path: pathTo(ancestors), line: lineAt(range?.[0] ?? 0), what: badAnchor });
     },
     Pair(_key, pair, ancestors) {
       const section = ancestors.at(-1);
@@ -67,7 +73,7 @@ export function parseFile(source: string): ParsedFile {
     },
     Alias(_key, alias, ancestors) {
       if (alias.resolve(document)) return;
-      badAliases.push({ path: pathTo(ancestors), line: lineAt(startOf(alias)), what: badAlias });
+      badMarks.push({ path: pathTo(ancestors), line: lineAt(startOf(alias)), what: badAlias });
     },
   });
   // After one slip the parser stumbles several times in the same line.
@@ -79,7 +85,7 @@ export function parseFile(source: string): ParsedFile {
     const start = message.startsWith('Missing closing') ? (unclosed.get(at) ?? at) : at;
     return problemAt(start, explanations[message] ?? explanations[code] ?? message);
   });
-  const problems = [...faults, ...badAliases, ...duplicateKeys];
+  const problems = [...faults, ...badMarks, ...duplicateKeys];
 
   function lineOf(path: Path): number | undefined {
     let node: unknown = document.contents;
@@ -98,7 +104,7 @@ export function parseFile(source: string): ParsedFile {
   }
 
   // Nobody knows which of two values is meant, or what is missing in either half of a section.
-  const isReadable = document.errors.length + badAliases.length + duplicateKeys.length === 0;
+  const isReadable = document.errors.length + badMarks.length + duplicateKeys.length === 0;
   if (!isReadable) return { value: undefined, problems, lineOf };
   try {
     const value: unknown = document.toJS();

@@ -7,6 +7,16 @@ const problems = (yaml: string, env?: NodeJS.ProcessEnv) =>
 
 const faults: readonly (readonly [fault: string, yaml: string, problem: string])[] = [
   ['an unknown key', 'log:\n  levl: info', 'log.levl (line 4): unknown key. Did you mean level?'],
+  [
+    'a value that YAML takes for a mark',
+    'http: { webhook: { secret: &MSy8 } }',
+    'http.webhook.secret (line 3): a value that begins with & must be in quotes',
+  ],
+  [
+    'a value of which YAML takes the beginning for a mark',
+    'http:\n  webhook:\n    secret: &MSy8 and more',
+    'http.webhook.secret (line 5): a value that begins with & must be in quotes',
+  ],
   ['an unknown section', 'mqqt: {}', 'mqqt (line 3): unknown key. Did you mean mqtt?'],
   [
     'a key in the wrong section',
