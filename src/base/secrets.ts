@@ -1,19 +1,19 @@
 /** The cloud honours so many tokens of a client: an older one opens nothing any more. */
 const mostTokens = 10;
 
+/** A shorter one would blot out innocent text wherever it is. */
 const shortestHidden = 4;
 
-/** A shorter one may be a word of the data, such as `open`, and nothing would be right any more without it. */
-const shortestHiddenInData = 8;
+/** A shorter one may be a word, such as `open` or `mqtt`: hidden everywhere, it would be told by what is missing. */
+export const shortestHiddenAnywhere = 8;
 
 /** Values to hide wherever they turn up: in messages, error texts and stacks. */
 export class Secrets {
   readonly #lasting = new Set<string>();
   /** Newest last. */
   #tokens: readonly string[] = [];
-  /** Longest first, lest one be hidden only as far as another goes. */
-  #forms: readonly string[] = [];
-  #formsInData: readonly string[] = [];
+  #hidden: Forms = formsOf([]);
+  #hiddenInData: Forms = formsOf([]);
 
   /** Hides the value from now on. */
   add(value: string | undefined): void {
@@ -28,36 +28,63 @@ export class Secrets {
     this.#spellOut();
   }
 
-  /** The text with each secret replaced. */
+  /** The text with each secret replaced; a short one only where it is by itself and no word, or called a secret. */
   hide(text: string): string {
-    return without(this.#forms, text);
+    return without(this.#hidden, text);
   }
 
   /** The text, which others than people read too, with each secret replaced that cannot be one of its words. */
   hideInData(text: string): string {
-    return without(this.#formsInData, text);
+    return without(this.#hiddenInData, text);
   }
 
   #spellOut(): void {
-    this.#forms = this.#formsFrom(shortestHidden);
-    this.#formsInData = this.#formsFrom(shortestHiddenInData);
-  }
-
-  /** Shorter secrets would blot out innocent text. */
-  #formsFrom(shortest: number): string[] {
-    const hidden = [...this.#lasting, ...this.#tokens].filter(({ length }) => length >= shortest);
-    return [...new Set(hidden.flatMap(formsOf))].sort((left, right) => right.length - left.length);
+    const all = [...this.#lasting, ...this.#tokens];
+    this.#hidden = formsOf(all.filter(({ length }) => length >= shortestHidden));
+    this.#hiddenInData = formsOf(all.filter(({ length }) => length >= shortestHiddenAnywhere));
   }
 }
 
-function without(forms: readonly string[], text: string): string {
+/** How secrets are found in a text. */
+interface Forms {
+  /** Longest first, lest one be hidden only as far as another goes. */
+  readonly anywhere: readonly string[];
+  readonly short: readonly RegExp[];
+}
+
+function formsOf(secrets: readonly string[]): Forms {
+  const forms = [...new Set(secrets.flatMap(spellingsOf))].sort((left, right) => right.length - left.length);
+  const short = forms.filter(({ length }) => length < shortestHiddenAnywhere);
+  const noWords = short.filter((form) => !/^(\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+)$/u.test(form));
+  return {
+    anywhere: forms.filter(({ length }) => length >= shortestHiddenAnywhere),
+    short: [
+      ...(short.length > 0 ? [new RegExp(`(${calledSecret})${oneOf(short)}`, 'giu')] : []),
+      ...(noWords.length > 0 ? [new RegExp(`(${noLetter.before})${oneOf(noWords)}`, 'gu')] : []),
+    ],
+  };
+}
+
+const noLetter = { before: '(?<![\\p{L}\\p{N}])', after: '(?![\\p{L}\\p{N}])' };
+
+/** What stands before a secret that is called one: a name, or the user in a URL. Quotes in JSON in JSON have a \\ before. */
+const quote = `\\\\*["']?`;
+const calledSecret = `(?:passw(?:or)?d|token|secret|api_?key|webhook)${quote}\\s*[:=/]\\s*${quote}|://[^\\s/:@]*:`;
+
+function oneOf(forms: readonly string[]): string {
+  const escaped = forms.map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+  return `(?:${escaped.join('|')})${noLetter.after}`;
+}
+
+function without({ anywhere, short }: Forms, text: string): string {
   let hidden = text;
-  for (const form of forms) hidden = hidden.replaceAll(form, '[hidden]');
+  for (const form of anywhere) hidden = hidden.replaceAll(form, '[hidden]');
+  for (const pattern of short) hidden = hidden.replaceAll(pattern, '$1[hidden]');
   return hidden;
 }
 
 /** The ways in which others may write it: as it is, in a URL or a form, in JSON, in hexadecimal, in base64. */
-function formsOf(value: string): string[] {
+function spellingsOf(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8');
   const url = encodeURIComponent(bytes.toString('utf8'));
   const json = JSON.stringify(value).slice(1, -1);

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { type OptionRow, optionRows } from './schema.ts';
+import { type OptionRow, optionRows, secretPaths } from './schema.ts';
 
 const prefix = 'SONIC2MQTT_';
 
@@ -30,6 +30,8 @@ export interface Environment {
   readonly settings: readonly Setting[];
   /** What is wrong with variables that are meant to set an option and set none, a line for each. */
   readonly problems: readonly string[];
+  /** Variables of secrets that have quotes at both ends. */
+  readonly quoted: readonly string[];
   /** Variables that begin as ours do, and were hardly meant for this program. */
   readonly foreign: readonly string[];
 }
@@ -38,27 +40,45 @@ export interface Environment {
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const settings: Setting[] = [];
   const problems: string[] = [];
+  const quoted: string[] = [];
   const foreign: string[] = [];
   // A map comes before its entries, so that both can be given.
-  for (const [variable, value] of Object.entries(env).sort()) {
+  for (const [variable, written] of Object.entries(env).sort()) {
+    // A file of variables that was written on Windows leaves the end of its lines.
+    const value = written?.replace(/[\r\n]+$/, '');
     if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
     const setting = readSetting(variable, value);
     const near = nearestVariable(variable);
-    if (setting) settings.push(setting);
-    else if (isForeign(variable, near)) foreign.push(variable);
+    if (setting) {
+      settings.push(setting);
+      if (isQuotedSecret(setting)) quoted.push(variable);
+    } else if (isForeign(variable, near)) foreign.push(variable);
     else problems.push(`${variable}: sets no option${didYouMean(near)}`);
   }
-  return { settings, problems, foreign };
+  return { settings, problems, quoted, foreign };
 }
 
 function readSetting(variable: string, value: string): Setting | null {
   const row = rowByVariable.get(variable);
-  if (row) return { variable, path: row.path.split('.'), value: readValue(row.type, value) };
+  if (row) {
+    // Compose lists and files of variables keep the quotes around a value. Only a secret may have quotes of its own.
+    const bare = row.secret ? value : unquoted(value);
+    return { variable, path: row.path.split('.'), value: readValue(row.type, bare) };
+  }
   for (const { path } of mapRows) {
     const name = entryName(variable, path);
     if (name) return { variable, path: [...path.split('.'), name], value: value === 'null' ? null : value };
   }
   return null;
+}
+
+function isQuotedSecret({ path, value }: Setting): boolean {
+  return secretPaths.includes(path.join('.')) && typeof value === 'string' && unquoted(value) !== value;
+}
+
+/** Without the quotes around it, if they are no others' in it. */
+function unquoted(text: string): string {
+  return /^\s*(["'])([^"']*)\1\s*$/.exec(text)?.[2] ?? text;
 }
 
 function entryName(variable: string, path: string): string | null {
@@ -78,7 +98,9 @@ function readValue(type: OptionRow['type'], written: string): unknown {
     case 'boolean':
       return /^(true|false)$/i.test(trimmed) ? trimmed.toLowerCase() === 'true' : written;
     case 'list':
-      return trimmed.startsWith('[') ? readFlow(trimmed) : trimmed.split(',').map((item) => item.trim());
+      return trimmed.startsWith('[')
+        ? readFlow(trimmed)
+        : trimmed.split(',').map((item) => unquoted(item.trim()));
     case 'addresses':
       return trimmed.startsWith('[') ? readFlow(trimmed) : addressesIn(written);
     case 'map':

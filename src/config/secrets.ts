@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { shortestHiddenAnywhere } from '../base/secrets.ts';
 import { readBytes, readTextFile } from './file.ts';
 import { brokerAddresses, type Config, optionRows, secretPaths } from './schema.ts';
 import { type Tree, valueAt, withValueAt } from './tree.ts';
@@ -27,6 +28,19 @@ export function secretsOf(config: Config): string[] {
   ];
   return [...inUrls, ...readers.map(readIfPossible)].filter((secret) => secret !== undefined);
 }
+
+/** The options that hold a secret too short to be hidden wherever it turns up. */
+export function shortSecrets(config: Config): string[] {
+  const isInUrl = brokerAddresses(config).some((address) =>
+    isTooShort(decodeURIComponent(new URL(address).password)),
+  );
+  const short = secretPaths.filter((path) =>
+    isTooShort(readIfPossible(() => readSecretAt(config, path.split('.'))) ?? ''),
+  );
+  return isInUrl ? [...short, 'mqtt.url'] : short;
+}
+
+const isTooShort = ({ length }: string) => length > 0 && length < shortestHiddenAnywhere;
 
 /** The password, and what a query says, which may be a token; as they are written, and as they are meant. */
 function secretsInUrl({ password, search, searchParams }: URL): string[] {

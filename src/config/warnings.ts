@@ -1,6 +1,7 @@
 import { isLoopback } from './addresses.ts';
 import type { Environment } from './environment.ts';
 import type { Config } from './schema.ts';
+import { shortSecrets } from './secrets.ts';
 
 /** Something odd about a valid configuration; `run` and `check` say it every time. */
 export interface Warning {
@@ -14,9 +15,10 @@ const maxNamed = 10;
 
 /** What is odd about a valid configuration: what it lets strangers do, and variables that nobody reads. */
 export function configWarnings(
-  { cloud, mqtt }: Config,
-  { foreign }: Pick<Environment, 'foreign'>,
+  config: Config,
+  { quoted, foreign }: Pick<Environment, 'quoted' | 'foreign'>,
 ): Warning[] {
+  const { cloud, mqtt } = config;
   const { protocol, hostname } = new URL(cloud.base_url);
   const { enabled, host, username } = mqtt.embedded;
   const warnings: Warning[] = [];
@@ -24,6 +26,18 @@ export function configWarnings(
   if (foreign.length > 0) {
     const names = foreign.slice(0, maxNamed).join(', ');
     warn('environment', `Variables that set no option: ${names}. sonic2mqtt ignores them`);
+  }
+  for (const variable of quoted) {
+    warn(
+      variable,
+      `${variable} has quotes at both ends, which count as part of it. Remove them if the password has none`,
+    );
+  }
+  for (const option of shortSecrets(config)) {
+    warn(
+      option,
+      `${option} is a secret of fewer than 8 characters, which the log may show. Choose a longer one`,
+    );
   }
   if (protocol === 'http:' && !isLoopback(hostname)) {
     warn(

@@ -367,8 +367,36 @@ describe('the environment', () => {
     if (hint) expect(problem).toContain(hint);
   });
 
+  it.each([
+    ['SONIC2MQTT_CLOUD__EMAIL', '"me@example.org"', ['cloud', 'email'], 'me@example.org'],
+    ['SONIC2MQTT_MQTT__USERNAME', "'me'\r", ['mqtt', 'username'], 'me'],
+    ['SONIC2MQTT_MQTT__USERNAME', '"', ['mqtt', 'username'], '"'],
+    ['SONIC2MQTT_MQTT__URL', '"mqtt://broker"\n', ['mqtt', 'url'], 'mqtt://broker'],
+    ['SONIC2MQTT_MQTT__KEEPALIVE', '"5m"', ['mqtt', 'keepalive'], 300_000],
+    ['SONIC2MQTT_CONTROL__VALVES', "'false'", ['control', 'valves'], false],
+    ['SONIC2MQTT_FILTERS__PROPERTIES', '"Home","The Mill"', ['filters', 'properties'], ['Home', 'The Mill']],
+    ['SONIC2MQTT_FILTERS__PROPERTIES', '"Home,Mill"', ['filters', 'properties'], ['Home', 'Mill']],
+    ['SONIC2MQTT_CLOUD__PASSWORD', 'long enough \r\n', ['cloud', 'password'], 'long enough '],
+  ])('is read without quotes around it and without the end of the line: %s=%s', (name, value, path, read) => {
+    const { config, warnings } = load(required.join('\n'), {
+      SONIC2MQTT_CLOUD__PASSWORD: 'long enough',
+      [name]: value,
+    });
+    expect(valueAt(config, path)).toEqual(read);
+    expect(warnings).toEqual([]);
+  });
+
+  it('may be a secret with quotes around it, which count, and which a warning names', () => {
+    const { config, warnings } = load(required.join('\n'), { SONIC2MQTT_CLOUD__PASSWORD: '"long enough"' });
+    expect(config.cloud.password).toBe('"long enough"');
+    expect(warnings.map(({ words }) => words)).toEqual([
+      'SONIC2MQTT_CLOUD__PASSWORD has quotes at both ends, which count as part of it. Remove them if the password has none',
+    ]);
+  });
+
   it('may hold variables of others, which a warning names', () => {
     // Kubernetes names the services beside a container so: sonic2mqtt, sonic2mqtt-http and sonic2mqtt-mqtt.
+    const long = required.join('\n').replace('secret', 'long enough');
     const env = {
       SONIC2MQTT_SERVICE_HOST: '10.0.0.1',
       SONIC2MQTT_SERVICE_PORT: '8099',
@@ -381,12 +409,12 @@ describe('the environment', () => {
       SONIC2MQTT_MQTT_PORT: 'tcp://10.0.0.3:1883',
       SONIC2MQTT_IMAGE_TAG: '1.0',
     };
-    const { warnings } = load(required.join('\n'), env);
+    const { warnings } = load(long, env);
     expect(warnings).toHaveLength(1);
     for (const name of Object.keys(env)) expect(warnings[0]?.words).toContain(name);
     expect(warnings[0]?.words).toMatch(/^Variables that set no option: .*\. sonic2mqtt ignores them$/);
     expect(warnings[0]?.words).not.toContain('10.0.0');
-    expect(load(required.join('\n')).warnings).toEqual([]);
+    expect(load(long).warnings).toEqual([]);
   });
 
   it('is no configuration while it holds only variables of others', () => {

@@ -118,10 +118,11 @@ describe('whatever the file holds', () => {
 });
 
 describe('whatever the environment holds', () => {
-  it('a password is taken as it is', () => {
+  it('a password is taken as it is, without the end of its line', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (password) => {
-        const env = { ...good, SONIC2MQTT_CLOUD__PASSWORD: password };
+      fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('', '\r', '\n', '\r\n'), (text, end) => {
+        const password = `${text}!`;
+        const env = { ...good, SONIC2MQTT_CLOUD__PASSWORD: password + end };
         expect(loadConfig({ env, cwd: join(folder, 'nowhere') }).config.cloud.password).toBe(password);
       }),
     );

@@ -5,10 +5,15 @@ import { configWarnings } from '../../../src/config/warnings.ts';
 const warnings = (cloud: object, mqtt: object, foreign: readonly string[] = []) =>
   configWarnings(
     configSchema.parse({
-      cloud: { base_url: 'https://api.example.com', email: 'me@example.com', password: 'secret', ...cloud },
+      cloud: {
+        base_url: 'https://api.example.com',
+        email: 'me@example.com',
+        password: 'long enough',
+        ...cloud,
+      },
       mqtt: { url: 'mqtts://broker.example', ...mqtt },
     }),
-    { foreign },
+    { quoted: [], foreign },
   ).map(({ about }) => about);
 
 it.each([
@@ -30,6 +35,9 @@ it.each([
     {},
     'cloud.base_url',
   ],
+  ['a short password of the account', { password: 'secret' }, {}, 'cloud.password'],
+  ['a short password of the broker', {}, { username: 'me', password: 'mqtt' }, 'mqtt.password'],
+  ['a short password in an address', {}, { url: 'mqtts://me:mqtt@broker' }, 'mqtt.url'],
   ['any certificate', {}, { reject_unauthorized: false }, 'mqtt.reject_unauthorized'],
   ['an open broker', {}, { embedded: { enabled: true, host: '0.0.0.0' } }, 'mqtt.embedded'],
 ])('%s is', (_, cloud, mqtt, option) => {
