@@ -113,7 +113,8 @@ async function connectTo(url: URL, timeoutMs: number): Promise<string> {
 
 /** Throws the error in words. The name of the check says already that it is about DNS or TLS. */
 function fail(error: unknown, url: URL): never {
-  throw new Error(describeFailure(error, { url, proxy: null }, false).message.replace(/^(DNS|TLS): /, ''));
+  const { message } = describeFailure(error, { url, proxy: null }, false);
+  throw new Error(message.replace(/^(DNS|TLS): /, ''), { cause: error });
 }
 
 /** Whether the cloud has answered, if only with a rejection. */

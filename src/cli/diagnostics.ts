@@ -1,8 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { release, type } from 'node:os';
 import { join } from 'node:path';
-import { errorMessage } from '../base/errorMessage.ts';
 import { version } from '../base/version.ts';
+import { CloudError } from '../cloud/errors.ts';
+import { isOperationName } from '../cloud/operations.ts';
 import { fileVariable, variableOf } from '../config/environment.ts';
 import { ConfigError } from '../config/problems.ts';
 import { optionRows } from '../config/schema.ts';
@@ -16,7 +17,6 @@ import { type Account, cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { leave, ownClient } from './ownSession.ts';
-import { publicWords } from './publicWords.ts';
 import { readPublished } from './published.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
 
@@ -24,8 +24,8 @@ import { shownConfiguration } from './shownConfiguration.ts';
 const limitMs = 30_000;
 
 /**
- * `sonic2mqtt diagnostics`: one JSON for a bug report. It holds only what is listed here: numbers, times, choices of ours, and
- * messages reduced to our own words. So it needs to know nothing of what is private.
+ * `sonic2mqtt diagnostics`: one JSON for a bug report. It holds only what is listed here: numbers, times and choices of ours,
+ * and no message. So it needs to know nothing of what is private.
  */
 export async function diagnostics(context: CommandContext): Promise<number> {
   const about = {
@@ -43,7 +43,8 @@ export async function diagnostics(context: CommandContext): Promise<number> {
     configuration = await readConfiguration(context, { level: 'error' });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    print({ ...about, configuration: { problems: error.problems.map(publicWords) } });
+    const problems = error.places.map(({ option, line }) => ({ option, line }));
+    print({ ...about, configuration: { problems } });
     return exitStatus.badUsage;
   }
   const found = await look(configuration, context);
@@ -54,7 +55,8 @@ export async function diagnostics(context: CommandContext): Promise<number> {
 
 /** What was found within the time. */
 interface Found {
-  readonly check: readonly Finding[];
+  /** Of each row of checks what was found, and the error that ended it; null if all passed. */
+  readonly rows: readonly { readonly findings: readonly Finding[]; readonly error: unknown }[];
   readonly account: Account;
   /** Null if the broker could not be read. */
   readonly bridge: Tree | null;
@@ -72,12 +74,16 @@ async function look(configuration: Configuration, context: CommandContext): Prom
   const rows = [cloudChecks(config, client, account), ...broker.map((each) => [each])];
   const found = rows.map(async (checks) => {
     const findings: Finding[] = [];
-    await runChecks(checks, { progress: () => {}, found: (each) => findings.push(each) }, signal);
-    return findings;
+    const error = await runChecks(
+      checks,
+      { progress: () => {}, found: (each) => findings.push(each) },
+      signal,
+    );
+    return { findings, error };
   });
-  const check = (await Promise.all(found)).flat();
+  const ended = await Promise.all(found);
   await leave(client, context.signal);
-  return { check, account, bridge };
+  return { rows: ended, account, bridge };
 }
 
 async function reportOn(
@@ -85,7 +91,6 @@ async function reportOn(
   found: Found,
   { env }: CommandContext,
 ): Promise<object> {
-  const check = found.check.map((finding) => ({ ...finding, words: publicWords(finding.words) }));
   const files = await keptFiles(config.data_dir);
   return {
     configuration: {
@@ -96,18 +101,16 @@ async function reportOn(
       warnings: warnings.map(({ about }) => about),
       values: shownConfiguration(config),
     },
-    check,
+    check: found.rows.flatMap(({ findings }) => findings.map(({ check, outcome }) => ({ check, outcome }))),
     counts: countsOf(found.account),
-    bridge: found.bridge ?? { words: 'the messages of the bridge could not be read from the broker' },
+    bridge: found.bridge,
     data_dir: files,
     last_errors: [
-      ...check
-        .filter(({ outcome }) => outcome === 'FAIL')
-        .map(({ check, words }) => ({ from: `check, ${check}`, words })),
+      ...found.rows
+        .filter(({ error }) => error !== null)
+        .map(({ findings, error }) => ({ from: `check, ${findings.at(-1)?.check}`, ...fieldsOf(error) })),
       ...lastErrorsOf(found.bridge),
-      ...files.flatMap(({ problem }) =>
-        problem === undefined ? [] : [{ from: 'data_dir', words: problem }],
-      ),
+      ...files.filter(({ code }) => code !== undefined).map(({ code }) => ({ from: 'data_dir', code })),
     ],
   };
 }
@@ -116,12 +119,37 @@ async function reportOn(
 function lastErrorsOf(bridge: Tree | null): object[] {
   const schedules = Object.entries(Object(valueAt(bridge, ['health', 'schedules'])));
   const failed = schedules.flatMap(([name, record]) => {
-    const { last_error, last_success, consecutive_failures } = Object(record);
-    if (last_error === null) return [];
-    return [{ from: `bridge, ${name}`, words: last_error, last_success, consecutive_failures }];
+    const { http_status, last_success, consecutive_failures } = Object(record);
+    if (!consecutive_failures) return [];
+    return [{ from: `bridge, ${name}`, http_status, last_success, consecutive_failures }];
   });
-  const reason = valueAt(bridge, ['health', 'reason']);
-  return [...failed, ...(typeof reason === 'string' ? [{ from: 'bridge, health', words: reason }] : [])];
+  const status = valueAt(bridge, ['health', 'status']);
+  return [
+    ...failed,
+    ...(typeof status === 'string' && status !== 'ok' ? [{ from: 'bridge, health', status }] : []),
+  ];
+}
+
+/** What an error says in fields: kinds, names and numbers of ours, of HTTP and of the system. */
+function fieldsOf(error: unknown): object {
+  const about = error instanceof CloudError ? error : null;
+  const code = codeOf(error);
+  return {
+    ...(about && { kind: about.kind }),
+    ...(about && isOperationName(about.operation) && { operation: about.operation }),
+    ...(about?.status !== undefined && { http_status: about.status }),
+    ...(about?.timedOut && { timed_out: true }),
+    ...(code !== null && { code }),
+  };
+}
+
+/** The code of the system, of TLS or of MQTT, also of an error that another one was made of. */
+function codeOf(error: unknown): string | number | null {
+  if (!(error instanceof Error)) return null;
+  const code: unknown = 'code' in error ? error.code : null;
+  if (typeof code === 'number' || (typeof code === 'string' && /^[A-Z][A-Z\d_]*$/.test(code))) return code;
+  const [first] = error instanceof AggregateError ? error.errors : [error.cause];
+  return codeOf(first);
 }
 
 /** Null for what was not read. */
@@ -143,7 +171,8 @@ function countsOf({ properties, signals, sonics, wifiSonics, openIncidents }: Ac
 
 interface KeptFile {
   readonly file?: string;
-  readonly problem?: string;
+  /** Why it could not be read. */
+  readonly code?: string | number;
 }
 
 /** The state files of the bridge: sizes and numbers, nothing of what is in them. */
@@ -153,7 +182,7 @@ async function keptFiles(folder: string): Promise<KeptFile[]> {
     const names = (await readdir(folder)).filter(isOwn).toSorted();
     return await Promise.all(names.map((name) => describeFile(folder, name)));
   } catch (error) {
-    return [{ problem: publicWords(errorMessage(error)) }];
+    return [{ code: codeOf(error) ?? 'unknown' }];
   }
 }
 
@@ -174,6 +203,6 @@ async function describeFile(folder: string, file: string): Promise<KeptFile> {
     };
     return described;
   } catch (error) {
-    return { file, problem: publicWords(errorMessage(error)) };
+    return { file, code: codeOf(error) ?? 'unknown' };
   }
 }

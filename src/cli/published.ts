@@ -4,7 +4,6 @@ import { isTree, type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
 import { pollNames } from '../polling/pollStatus.ts';
-import { publicWords } from './publicWords.ts';
 
 /** Reads what the bridge of these topics has published about itself; only what everybody may see. */
 export async function readPublished(connection: Connection, topics: Topics): Promise<Tree> {
@@ -15,7 +14,7 @@ export async function readPublished(connection: Connection, topics: Topics): Pro
   const [info, health] = [treeOf(text('info')), treeOf(text('health'))];
   const schedules = pollNames.map((name) => {
     const at = (key: string) => valueAt(health, ['schedules', name, key]);
-    const last = { last_success: time(at('last_success')), last_error: words(at('last_error')) };
+    const last = { last_success: time(at('last_success')), http_status: httpStatus(at('last_error')) };
     return [name, { ...last, consecutive_failures: number(at('consecutive_failures')) }];
   });
   const counts = ['properties', 'signals', 'sonics', 'open_incidents'];
@@ -32,7 +31,6 @@ export async function readPublished(connection: Connection, topics: Topics): Pro
     ),
     health: {
       status: oneOf(healthStatuses, health['status']),
-      reason: words(health['reason']),
       schedules: Object.fromEntries(schedules),
       limited_until: time(health['limited_until']),
     },
@@ -58,8 +56,10 @@ function version(value: unknown): string | null {
   return /^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(String(value)) ? String(value) : null;
 }
 
-function words(value: unknown): string | null {
-  return typeof value === 'string' ? publicWords(value) : null;
+/** What the cloud answered with, which the words of an error begin with. */
+function httpStatus(error: unknown): number | null {
+  const [, status] = /\bthe cloud answered (\d{3})\b/.exec(String(error)) ?? [];
+  return status === undefined ? null : Number(status);
 }
 
 function treeOf(text = ''): Tree {

@@ -4,7 +4,7 @@ import { errorMessage } from '../base/errorMessage.ts';
 import { crossProblems, type OperationParams } from './checks.ts';
 import { fileVariable, readEnvironment, type Setting, variableOf } from './environment.ts';
 import { type ParsedFile, parseFile, readTextFile } from './file.ts';
-import { ConfigError, type Problem, schemaProblems } from './problems.ts';
+import { ConfigError, knownPart, type Place, type Problem, schemaProblems } from './problems.ts';
 import { type Config, configSchema, optionRows, secretPaths } from './schema.ts';
 import { isAtOrBelow, isTree, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
 import { configWarnings, type Warning } from './warnings.ts';
@@ -57,12 +57,16 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);
   }
   const describe = describer(parsed, settings, given);
+  const errorOf = (problems: readonly Problem[]) => {
+    const described = describe(problems);
+    return new ConfigError([...described.map(({ text }) => text), ...unknown], undefined, described);
+  };
 
   const fileTree = parsed.value ?? {};
   const isReadable = parsed.value !== undefined && isTree(fileTree);
   if (!isReadable) {
     const faults = parsed.value === undefined ? parsed.problems : [notSections];
-    throw new ConfigError([...describe(faults), ...unknown]);
+    throw errorOf(faults);
   }
 
   const isSet = (option: string) => settings.some((each) => each.path.join('.') === option);
@@ -79,7 +83,7 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     const config = result.data;
     return { config, file: source === null ? null : path, warnings: configWarnings(config, environment) };
   }
-  throw new ConfigError([...describe(problems), ...unknown]);
+  throw errorOf(problems);
 }
 
 /** Each of them begins a configuration. */
@@ -166,21 +170,24 @@ function describer(file: ParsedFile, settings: readonly Setting[], given: Given 
   const located = (problem: Problem) => {
     const { path, line, what } = problem;
     const name = path.join('.');
+    const option = knownPart(path);
     const setting = settings.findLast((each) => isAtOrBelow(name, each.path.join('.')));
     if (given && !setting) {
-      return { line: file.lineOf(path) ?? Number.POSITIVE_INFINITY, text: given.tell(problem) };
+      return { option, line: file.lineOf(path) ?? null, text: given.tell(problem) };
     }
     const lineInFile = setting ? undefined : (line ?? file.lineOf(path));
     const lineWords = lineInFile ? `line ${lineInFile}` : undefined;
     const place = setting?.variable ?? lineWords ?? (name ? variableOf(name) : undefined);
     const subject = name ? `${name} (${place})` : place;
     return {
-      line: lineInFile ?? Number.POSITIVE_INFINITY,
+      option,
+      line: lineInFile ?? null,
       text: subject === undefined ? what : `${subject}: ${what}`,
     };
   };
-  return (problems: readonly Problem[]): string[] => {
-    const lines = problems.map(located).sort((left, right) => left.line - right.line || 0);
-    return [...new Set(lines.map(({ text }) => text))];
+  const order = ({ line }: Place) => line ?? Number.MAX_SAFE_INTEGER;
+  return (problems: readonly Problem[]): (Place & { readonly text: string })[] => {
+    const lines = problems.map(located).sort((left, right) => order(left) - order(right));
+    return [...new Map(lines.map((line) => [line.text, line])).values()];
   };
 }

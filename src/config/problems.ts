@@ -12,17 +12,32 @@ export interface Problem {
   readonly what: string;
 }
 
+/** Where something is wrong: in an option or section of ours, and in a line of the file; null if in none. */
+export interface Place {
+  readonly option: string | null;
+  readonly line: number | null;
+}
+
+/** The option or section that a path leads to, without unknown keys, which may be anything. */
+export function knownPart(path: Path): string | null {
+  const parts = path.map((_, index) => path.slice(0, path.length - index).join('.'));
+  return parts.find((part) => optionRows.some((row) => isAtOrBelow(row.path, part))) ?? null;
+}
+
 /** A configuration that cannot be used; each problem is one line for people, and none repeats a secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
+  /** Where they are, as far as that is known; nothing of what is written there. */
+  readonly places: readonly Place[];
 
   /** The message is the list of the problems unless given. */
-  constructor(problems: readonly string[], message?: string) {
+  constructor(problems: readonly string[], message?: string, places: readonly Place[] = []) {
     // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
     const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
     super(message ?? ['The configuration is invalid:', ...lines.map((each) => `  ${each}`)].join('\n'));
     this.problems = lines;
+    this.places = places;
   }
 }
 

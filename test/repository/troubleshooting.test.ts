@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { publicWords } from '../../src/cli/publicWords.ts';
 import { readSpoken } from '../support/spokenLines.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -86,14 +85,6 @@ describe('what the program says', () => {
     expect(files('no such host')).toEqual(['broker/errorMessages.ts']);
     expect(files('Stopping')).toEqual(['cli/run.ts']);
     expect(files('Waiting for the cloud to answer')).toEqual(['health/health.ts']);
-  });
-
-  it('is shown by diagnostics, word by word', () => {
-    const words = [...lines.keys()]
-      .filter((line) => !parts.has(line))
-      .flatMap((line) => line.match(/(?<![\w./=_-])[a-z][a-z'-]+(?![\w/=_])/gi) ?? []);
-    expect(words.length).toBeGreaterThan(1_000);
-    expect([...new Set(words)].filter((word) => publicWords(word) !== word)).toEqual([]);
   });
 
   it('is not what only level debug has', () => {

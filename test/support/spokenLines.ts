@@ -16,7 +16,7 @@ const toldElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^http\/(files|texts)\.ts$/, 'on the status page: docs/status-page.md'],
   [/^http\/metrics\.ts$/, 'help of the metrics: docs/reference/http.md'],
   [/^homeassistant\/(?!command)/, 'topics'],
-  [/^base\/(log|stackTraces|duration)\.ts$/, 'form, not words'],
+  [/^base\/(log|secrets|stackTraces|duration)\.ts$/, 'form, not words'],
 ];
 
 const logged = new Set(['info', 'warn', 'error', 'fatal']);

@@ -18,7 +18,7 @@ const warnings = (cloud: object, mqtt: object, foreign: readonly string[] = []) 
 
 it.each([
   ['https and TLS', {}, {}],
-  ['a cloud on this machine', { base_url: 'http://localhost:8080' }, {}],
+  ['a cloud on this machine', { base_url: 'http://localhost:8080', password: 'demo' }, {}],
   ['a cloud on this machine, as IPv6', { base_url: 'http://[::1]:8080' }, {}],
   ['a broker for this machine alone', {}, { embedded: { enabled: true, host: '127.0.0.1' } }],
   ['a broker that asks for a password', {}, { embedded: { enabled: true, host: '::', username: 'me' } }],
