@@ -116,7 +116,6 @@ export function unknownNames(
   const faults: CallFault[] = names.slice(0, mostNamed).map((name) => {
     return { place, name: oneLine(name, 60), words: `is unknown${didYouMean(nearest(name, known))}` };
   });
-  const others = names.length - faults.length;
-  if (others > 0) faults.push({ place, name: null, words: `has ${others} more unknown names` });
-  return faults;
+  if (names.length === faults.length) return faults;
+  return [...faults, { place, name: null, words: `has unknown names, ${names.length} in total` }];
 }

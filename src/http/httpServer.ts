@@ -185,6 +185,8 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   async #answer(route: Route, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await route.answer(response, url, request);
+      // Of a stream, too, the headers are all that was asked for.
+      if (request.method === 'HEAD') response.end();
       if (!response.writableEnded) this.#connections.delete(request.socket);
     } catch (error) {
       // A client that left needs no answer.

@@ -14,7 +14,7 @@ const [, documentedAcl = ''] = /^```text\n# \/etc\/mosquitto\/acl\n([\s\S]*?)^``
 /** The tests' clients hear by an echo that all is there. */
 const acl = `${documentedAcl}\npattern readwrite watcher/#\n`;
 
-const passwords = { sonic2mqtt: 'pass-1', homeassistant: 'pass-2', display: 'pass-3' };
+const passwords = { sonic2mqtt: 'password-1', homeassistant: 'password-2', display: 'password-3' };
 const as = (username: keyof typeof passwords) => ({ username, password: passwords[username] });
 const refused = /not authorized/i;
 

@@ -40,7 +40,7 @@ const routes: readonly Route[] = [
   },
   {
     path: '/live',
-    methods: ['GET'],
+    methods: ['GET', 'HEAD'],
     answer: (response) => void response.writeHead(200).write('first'),
   },
 ];
@@ -78,6 +78,8 @@ describe('a request', () => {
     expect(JSON.parse(sent.text)).toEqual({ pathname: '/below/a%2Fb', search: '?c=1' });
     const head = await httpRequest(`${url}/`, { method: 'HEAD' });
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '13']);
+    const live = await httpRequest(`${url}/live`, { method: 'HEAD' });
+    expect([live.status, live.text]).toEqual([200, '']);
   });
 
   it('that its route cannot answer gets 500, and the log says why', async () => {

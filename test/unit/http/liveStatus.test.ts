@@ -43,7 +43,7 @@ async function start(clock: Clock = systemClock) {
   };
   const hide = (text: string) => text;
   const live = new LiveStatus(gather, { of: () => null }, hide, clock, limits);
-  const methods = ['GET'];
+  const methods = ['GET', 'HEAD'];
   const { url, port } = await startHttpServer(
     [
       {
@@ -126,6 +126,14 @@ describe('a live page', () => {
     await waitFor(async () => (await readEvents(`${url}/events`)).response.statusCode === 200, {
       what: 'a place',
     });
+  });
+
+  it('takes no place with HEAD, which is answered with the headers', async () => {
+    const { url } = await start();
+    for (let count = 0; count < 5; count++) {
+      const { status, headers, text } = await httpRequest(`${url}/events`, { method: 'HEAD' });
+      expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream; charset=utf-8', '']);
+    }
   });
 
   it('shares a look at the bridge with the others, and costs nothing once it is closed', async () => {
