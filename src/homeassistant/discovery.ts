@@ -9,6 +9,7 @@ import {
 import { entityTable } from '../entities/tables.ts';
 import { type DeviceKind, type DeviceView, deviceKinds, type SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
+import { slug } from './slug.ts';
 import { statesPath, type Topics } from './topics.ts';
 
 /** One entity in a discovery message. */
@@ -115,18 +116,8 @@ function inLanguage(
   const id = slug(name === null ? device : `${device} ${name}`);
   return {
     ...(name !== null && { name: nameIn(language, name) }),
-    ...(id !== '' && { default_entity_id: `${platform}.${id}` }),
+    ...(id !== null && { default_entity_id: `${platform}.${id}` }),
   };
-}
-
-/** As Home Assistant makes ids of names: small letters, digits and single underscores. */
-function slug(name: string): string {
-  const plain = name
-    .normalize('NFKD')
-    .replace(/\p{Mark}/gu, '')
-    .replaceAll('ß', 'ss')
-    .toLowerCase();
-  return plain.replace(/[^a-z0-9]+/g, '_').replace(/^_|_$/g, '');
 }
 
 /** The message with these components withdrawn: Home Assistant drops what is named without its settings. */
