@@ -2,6 +2,7 @@ import type { Call } from '../cloud/operations.ts';
 import { endingAction, offeredActions } from '../model/incidentActions.ts';
 import { hasOpen, openCount, unknownIncident, type WithIncidents } from '../model/incidents.ts';
 import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
+import type { EntityName } from './names.ts';
 import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
 type Shown = Pick<
@@ -80,7 +81,7 @@ const shownByType: Readonly<Record<IncidentType, Shown>> = {
 };
 
 /** What an incident is called by the name of its sensor; null for a type that has none. */
-export function incidentName({ type }: Pick<Incident, 'type'>): string | null {
+export function incidentName({ type }: Pick<Incident, 'type'>): EntityName | null {
   const known = incidentTypes.find((each) => each === type);
   return known === undefined ? null : shownByType[known].name;
 }

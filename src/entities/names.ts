@@ -5,7 +5,7 @@ type Translations = Readonly<Record<Exclude<Language, 'en'>, string>>;
 const row = (de: string, fr: string, nl: string, pl: string): Translations => ({ de, fr, nl, pl });
 
 /** THE NAMES OF ENTITIES in other languages, by their English names: German, French, Dutch, Polish. */
-const translations: Readonly<Record<string, Translations>> = {
+const translations = {
   Active: row('Aktiv', 'Actif', 'Actief', 'Aktywny'),
   Address: row('Adresse', 'Adresse', 'Adres', 'Adres'),
   'Appliance categories': row(
@@ -391,9 +391,12 @@ const translations: Readonly<Record<string, Translations>> = {
   Webhook: row('Webhook', 'Webhook', 'Webhook', 'Webhook'),
   'Webhook address': row('Webhook-Adresse', 'Adresse du webhook', 'Webhookadres', 'Adres webhooka'),
   'Wi-Fi signal': row('WLAN-Signal', 'Signal Wi-Fi', 'Wifi-signaal', 'Sygnał Wi-Fi'),
-};
+} as const satisfies Readonly<Record<string, Translations>>;
 
-/** A row's name in a language. A name without a translation stays English. */
-export function nameIn(language: Language, name: string): string {
-  return language === 'en' ? name : (translations[name]?.[language] ?? name);
+/** The name of an entity: one that has its translations above. */
+export type EntityName = keyof typeof translations;
+
+/** A row's name in a language. */
+export function nameIn(language: Language, name: EntityName): string {
+  return language === 'en' ? name : translations[name][language];
 }

@@ -1,5 +1,6 @@
 import type { Call, OperationName } from '../cloud/operations.ts';
 import type { Valve } from '../model/valve.ts';
+import type { EntityName } from './names.ts';
 
 /**
  * What an entity needs to be available: `device`, the bridge, fresh cloud data and its device's link; `cloud`, the
@@ -23,8 +24,8 @@ export interface Refusal {
 interface Common<View> {
   /** Part of the unique id and the component id: never changes. */
   readonly key: string;
-  /** Sentence case, without the device's name; null for the device's main entity. */
-  readonly name: string | null;
+  /** Sentence case, without the device's name, and with its translations in names.ts; null for the device's main entity. */
+  readonly name: EntityName | null;
   readonly needs: AvailabilitySource;
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;

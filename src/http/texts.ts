@@ -1,5 +1,5 @@
 import { incidentName } from '../entities/incidents.ts';
-import { nameIn } from '../entities/names.ts';
+import { type EntityName, nameIn } from '../entities/names.ts';
 import { type Language, languages } from '../model/language.ts';
 import { incidentTypes } from '../model/records.ts';
 import type { TextTable } from './files.ts';
@@ -11,7 +11,7 @@ const columns = (textIn: (language: Language) => string) =>
 const same = (text: string) => columns(() => text);
 
 /** The name of an entity: one thing has one name, here and in Home Assistant. */
-const entity = (name: string) => columns((language) => nameIn(language, name));
+const entity = (name: EntityName) => columns((language) => nameIn(language, name));
 
 /** THE TEXTS of the status page, but for the names of alerts. */
 const table = {
@@ -1049,7 +1049,10 @@ const table = {
 
 export type TextKey = keyof typeof table;
 
-const alertNames = incidentTypes.map((type) => [`alert_${type}`, entity(incidentName({ type }) ?? type)]);
+const alertNames = incidentTypes.flatMap((type) => {
+  const name = incidentName({ type });
+  return name === null ? [] : [[`alert_${type}`, entity(name)]];
+});
 
 /** All texts of the status page. */
 export const pageTexts: TextTable = { ...table, ...Object.fromEntries(alertNames) };

@@ -8,7 +8,6 @@ import {
   aProperty,
   aSignal,
   aSonic,
-  bridgeView,
   context,
   propertyView,
   signalView,
@@ -195,90 +194,8 @@ describe('the messages of a property', () => {
 describe('the states of entities', () => {
   const states = (view: DeviceView) => entityStates(view, context);
 
-  it('of a sonic say each thing by its own key', () => {
-    expect(states(sonicView())).toEqual({
-      valve: 'open',
-      flow: 7.64,
-      pressure: 3.252,
-      water_temperature: 17.1,
-      water_today: 41.5,
-      last_reset: '2025-02-03T00:00:00+00:00',
-      water_yesterday: 187.3,
-      water_month: 2_904.8,
-      water_total: 61_033.276,
-      open_incidents: 1,
-      ...Object.fromEntries(
-        incidentTypes.map((type) => [`incident_${type}`, type === 'high_volume_alert' ? 'ON' : 'OFF']),
-      ),
-      valve_problem: 'OFF',
-      pressure_test_running: 'OFF',
-      pressure_tests_today: 3,
-      pressure_test_last_day: '2025-02-01',
-      valve_state: 'open',
-      valve_travel_time: 12.5,
-      battery: 'medium',
-      battery_low: 'OFF',
-      external_power: 'OFF',
-      radio_connection: 'ON',
-      radio_rssi: 166,
-      status: 'active',
-      telemetry_time: '2021-06-11T12:28:02.000Z',
-      auto_shut_off_enabled: 'ON',
-      auto_shut_off_time_limit: 900,
-      auto_shut_off_volume_limit: 75.5,
-      name: 'Kitchen',
-    });
-  });
-
   it('have a last reset that Home Assistant skips while the water of the day is unknown', () => {
     expect(states(sonicView({ usage: undefined }))).toMatchObject({ water_today: null, last_reset: '' });
-  });
-
-  it('of a signal, a property and the bridge too', () => {
-    expect(states(signalView())).toEqual({
-      cloud_connection: 'ON',
-      open_incidents: 1,
-      incident_cloud_disconnection: 'ON',
-      wifi_rssi: -69,
-      boot_time: '2021-06-06T09:33:53.000Z',
-      modem_boot_time: '2021-06-06T09:34:59.000Z',
-      version: '2.3.4',
-      modem_version: '9.1.0',
-      hub_status: 'up to date',
-      name: 'Cellar hub',
-    });
-    expect(states(propertyView())).toEqual({
-      problem: 'ON',
-      open_incidents: 1,
-      highest_severity: 'medium',
-      address: '1 Well Lane, BA1 1AA, Bath',
-      name: 'Holiday home',
-      active: 'ON',
-      auto_shut_off: 'ON',
-      pressure_tests_enabled: 'OFF',
-      pressure_tests_schedule: '03:15:00',
-      timezone: 'Europe/London',
-      webhook_enabled: 'OFF',
-      webhook_url: 'https://example.com/hook',
-      leak_protection: 'ON',
-      push: 'OFF',
-      ...Object.fromEntries(
-        Object.entries(someNotifications()).map(([key, value]) => [
-          key,
-          typeof value === 'boolean' ? (value ? 'ON' : 'OFF') : String(value),
-        ]),
-      ),
-    });
-    expect(states(bridgeView())).toEqual({
-      cloud: 'ON',
-      unassigned_incidents: 'OFF',
-      status: 'degraded',
-      log_level: 'info',
-      last_update: '2025-01-15T12:00:00.000Z',
-      requests_last_hour: 321,
-      version: '1.2.3',
-      appliance_categories: 2,
-    });
   });
 
   it('are null where nothing is known, and never a guess', () => {
