@@ -247,7 +247,7 @@ describe('the automation that closes the valve at a leak', () => {
     await expectValve('closed');
     await expectIdle();
     expect(commands()).toEqual(['CLOSE']);
-  }, 240_000);
+  }, 480_000);
 
   test('can be tested as the page says', async () => {
     const { cloud, home } = household;

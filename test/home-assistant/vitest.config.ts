@@ -7,7 +7,7 @@ export default defineConfig({
     fileParallelism: false,
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 240_000,
   },
 });

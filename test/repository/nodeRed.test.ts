@@ -179,7 +179,7 @@ describe('the flows for Node-RED', () => {
     const [memories, others] = [true, false].map((isMemory) =>
       ofType('mqtt out').filter(({ name }) => (name === 'Remember what was done') === isMemory),
     );
-    for (const node of memories ?? []) expect(node).toMatchObject({ retain: 'true', qos: '1', topic: '' });
+    for (const node of memories ?? []) expect(node).toMatchObject({ retain: '', qos: '1', topic: '' });
     expect(others?.length).toBeGreaterThan(0);
     for (const node of others ?? []) {
       // At 1, Node-RED would send again what got lost with its connection, however long ago.
@@ -277,7 +277,8 @@ describe('what the flows send', () => {
     open_count: count,
     open: { water_presence_detected: null, [type]: id && { id } },
   });
-  const pause = { pause: true };
+  // The probe that is sent after a while has come back.
+  const pause = [{ pause: true }, { topic: handledTopic, payload: 'probe' }];
   const closed = [
     say('bridge/event', { event: 'command', topic: closing.topic, status: 'ok' }),
     say('sonic/sonic-1', {
@@ -296,33 +297,36 @@ describe('what the flows send', () => {
 
   it('at an open leak is one command, once all that is retained has come', () => {
     expect(commandsAt([...online, open])).toEqual([]);
-    expect(commandsAt([...online, open, pause])).toEqual([closing]);
-    expect(commandsAt([open, ...online, pause])).toEqual([]);
-    expect(commandsAt([...online, pause, open, open, ...closed, opened, open])).toEqual([closing]);
+    expect(commandsAt([...online, open, ...pause])).toEqual([closing]);
+    expect(commandsAt([open, ...online, ...pause])).toEqual([]);
+    expect(commandsAt([...online, ...pause, open, open, ...closed, opened, open])).toEqual([closing]);
   });
 
   it('at a leak that names only a hub is a command to the valves of the hub', () => {
-    expect(commandsAt([...online, at('signal/signal-1', leak('one')), pause])).toEqual([closing]);
-    expect(commandsAt([...online, at('signal/signal-2', leak('one')), pause])).toEqual([]);
+    expect(commandsAt([...online, at('signal/signal-1', leak('one')), ...pause])).toEqual([closing]);
+    expect(commandsAt([...online, at('signal/signal-2', leak('one')), ...pause])).toEqual([]);
   });
 
   it('at a leak that is open again under its ID is another command', () => {
     const ended = at('sonic/sonic-1', leak(null));
-    expect(commandsAt([...online, pause, open, ...closed, opened, ended, open])).toEqual([closing, closing]);
+    expect(commandsAt([...online, ...pause, open, ...closed, opened, ended, open])).toEqual([
+      closing,
+      closing,
+    ]);
     // What is not known has not ended.
     const unknown = at('sonic/sonic-1', leak(null, 'water_presence_detected', null));
-    expect(commandsAt([...online, pause, open, ...closed, opened, unknown, open])).toEqual([closing]);
+    expect(commandsAt([...online, ...pause, open, ...closed, opened, unknown, open])).toEqual([closing]);
   });
 
   it('at a leak that was handled before a restart is nothing, and another leak is a command', () => {
-    const sent = sentBy('Close at a leak', [...online, pause, open, ...closed], { isArmed: true });
-    const handled = sent.flatMap(([, , memory]) => (memory ? [memory] : [])).at(-1);
+    const sent = sentBy('Close at a leak', [...online, ...pause, open, ...closed], { isArmed: true });
+    const handled = sent.flatMap(([, , memory]) => (memory?.retain ? [memory] : [])).at(-1);
     expect(handled?.topic).toBe(handledTopic);
     const restarted = [
       ...online,
       { topic: handledTopic, payload: JSON.parse(handled?.payload) },
       open,
-      pause,
+      ...pause,
     ];
     expect(commandsAt(restarted)).toEqual([]);
     expect(commandsAt([...restarted, at('sonic/sonic-1', leak('two'))])).toEqual([closing]);
@@ -331,19 +335,19 @@ describe('what the flows send', () => {
   it.each(['bridge/state', 'bridge/cloud', 'sonic/sonic-1/availability'])(
     'at a leak waits while %s is offline',
     (topic) => {
-      const away = [...online, say(topic, 'offline'), open, pause];
+      const away = [...online, say(topic, 'offline'), open, ...pause];
       expect(commandsAt(away)).toEqual([]);
-      expect(commandsAt([...away, say(topic, 'online'), pause])).toEqual([closing]);
+      expect(commandsAt([...away, say(topic, 'online'), ...pause])).toEqual([closing]);
     },
   );
 
   it.each([false, undefined, 'true'])('at a leak is nothing while the switch is %j', (isArmed) => {
-    expect(commandsAt([...online, open, pause], { isArmed })).toEqual([]);
+    expect(commandsAt([...online, open, ...pause], { isArmed })).toEqual([]);
   });
 
   it('at anything but a leak is nothing: a long shower closes no valve', () => {
     const closingTypes = incidentTypes.filter(
-      (type) => commandsAt([...online, at('sonic/sonic-1', leak(type, type)), pause]).length > 0,
+      (type) => commandsAt([...online, at('sonic/sonic-1', leak(type, type)), ...pause]).length > 0,
     );
     expect(closingTypes).toEqual(['water_presence_detected']);
   });
