@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { Home, minuteMs, secondMs } from './home.ts';
+
+const health = (home: Home) => home.json('bridge/health');
+
+describe('health is judged', () => {
+  it('while the broker rejects the states of valves, and once it takes them', async () => {
+    const home = new Home({ isWired: true });
+    home.wire.play({
+      fromBridge: (packet, way) => {
+        if (packet.cmd !== 'publish' || !packet.topic.startsWith('sonic2mqtt/sonic/')) return false;
+        way.toBridge({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode: 135 });
+        return true;
+      },
+    });
+    await home.start();
+    expect(health(home)).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringMatching(
+        /^The MQTT broker rejects messages, for example sonic2mqtt\/sonic\/\S+: .*Not authorized.*access list/,
+      ),
+    });
+    home.wire.play();
+    await home.pass(11 * minuteMs);
+    expect(health(home)).toMatchObject({ status: 'ok', reason: null });
+    home.bridge.kill();
+  });
+
+  it('while the cloud lets a vital list wait, and until when is shown', async () => {
+    const home = new Home();
+    await home.start();
+    expect(health(home)).toMatchObject({ status: 'ok', limited_until: null });
+    const wait = { status: 503, headers: { 'retry-after': '300' }, text: '{}' };
+    home.strike = ({ operation }) => (operation === 'list_incidents' ? wait : null);
+    const from = home.time.now;
+    await home.until(() => health(home).status === 'degraded', 'the end of good health', 90 * secondMs);
+    expect(health(home)).toMatchObject({
+      reason: expect.stringMatching(/incidents/),
+      limited_until: expect.any(String),
+    });
+    await home.pass(2 * minuteMs);
+    expect(health(home).status).toBe('degraded');
+    home.strike = () => null;
+    await home.pass(4 * minuteMs);
+    expect(health(home)).toMatchObject({ status: 'ok', limited_until: null });
+    // Published when something changes, and not every ten seconds.
+    expect(home.published('bridge/health').filter(({ at }) => at > from).length).toBeLessThan(6);
+    home.bridge.kill();
+  });
+
+  it('without a word on bridge/health while nothing changes', async () => {
+    const home = new Home();
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const before = home.published('bridge/health').length;
+    await home.pass(60 * minuteMs);
+    expect(home.published('bridge/health')).toHaveLength(before);
+    home.bridge.kill();
+  });
+});
