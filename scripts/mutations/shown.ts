@@ -51,7 +51,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a command is confirmed only by what was read since',
     file: 'src/commands/valveQueue.ts',
-    text: '(store.devices.sonic.readAt(id) ?? acceptedAt) >= acceptedAt;',
+    text: '(store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;',
     replacement: 'true;',
     tests: ['test/unit/commands/valveQueue.test.ts'],
   },
@@ -121,8 +121,22 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'what hangs leaves a connection to what matters more',
     file: 'src/cloud/requestQueue.ts',
-    text: 'Math.max(1, this.#maxConcurrency - rank)',
+    text: 'Math.max(1, this.#maxConcurrency - keptFree)',
     replacement: 'this.#maxConcurrency',
     tests: ['test/unit/cloud/requestQueue.test.ts'],
+  },
+  {
+    promise: 'no flood and no budget keeps the lists of valves and leaks waiting',
+    file: 'src/cloud/requestQueue.ts',
+    text: 'if (late && lateInMs <= 0 &&',
+    replacement: 'if (late && false &&',
+    tests: ['test/unit/cloud/requestQueue.test.ts'],
+  },
+  {
+    promise: 'a wish of the cloud to wait is no longer than ten minutes for valves and leaks',
+    file: 'src/cloud/pauses.ts',
+    text: 'isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms',
+    replacement: 'ms',
+    tests: ['test/unit/cloud/client.test.ts'],
   },
 ];

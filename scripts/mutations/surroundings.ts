@@ -63,6 +63,27 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: ['test/unit/cloud/signInLimits.test.ts'],
   },
   {
+    promise: 'all who sign in keep to one back-off',
+    file: 'src/cloud/session.ts',
+    text: 'if (this.#failure !== null && leftMs > 0)',
+    replacement: 'if (false)',
+    tests: ['test/unit/cloud/session.test.ts'],
+  },
+  {
+    promise: 'a token that was refused is dead, however its renewal fails',
+    file: 'src/cloud/session.ts',
+    text: 'this.#keep(null);\n      this.#refused = refused;',
+    replacement: 'this.#refused = refused;',
+    tests: ['test/unit/cloud/session.test.ts'],
+  },
+  {
+    promise: 'an operation that is always refused renews the session once',
+    file: 'src/cloud/session.ts',
+    text: 'if (isOwnFault || isJustRenewed) return false;',
+    replacement: '',
+    tests: ['test/unit/cloud/session.test.ts'],
+  },
+  {
     promise: 'a sign-in keeps to the limits',
     file: 'src/cloud/session.ts',
     text: 'this.#checkLimits();',

@@ -1,4 +1,3 @@
-import { describeDuration } from '../base/duration.ts';
 import { joinSentences } from '../base/joinSentences.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { repeatedKey } from '../base/repeatedKey.ts';
@@ -245,15 +244,10 @@ export class Requests {
     return this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true };
   }
 
-  /** What keeps reads from being sent at present; null where nothing does. Changes keep to no budget. */
+  /** The budget, if it keeps reads from being sent; null where it does not. Changes keep to none. */
   #heldBack(isChange: boolean): Failure | null {
-    const { limitedUntil, pollWaitMs } = this.#parts.client.traffic();
-    if (isChange || pollWaitMs === 0) return null;
-    const words =
-      limitedUntil === null
-        ? 'timeout: cloud.max_requests_per_minute is used up'
-        : `the cloud requests a wait of ${describeDuration(pollWaitMs)}`;
-    return rejection('rate_limited', words);
+    if (isChange || this.#parts.client.traffic().pollWaitMs === 0) return null;
+    return rejection('rate_limited', 'timeout: cloud.max_requests_per_minute is used up');
   }
 
   #fail(request: Request, failure: Failure): void {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes } from '../../src/model/records.ts';
-import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { atSonic, openIncidents, type Shown } from '../oracle/recordTruths.ts';
+import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { type Place, placeOf, truths, untruths } from './entityTruths.ts';
 import { type Entity, FakeHomeAssistant } from './fakeHomeAssistant.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';

@@ -1,3 +1,5 @@
+import { availabilityTopics } from '../oracle/eyes.ts';
+import type { Shown } from '../oracle/recordTruths.ts';
 import { discoveryViolations } from '../support/discoveryViolations.ts';
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';
 import {
@@ -6,8 +8,6 @@ import {
   stateViolations,
   wordViolation,
 } from '../support/stateViolations.ts';
-import { availabilityTopics } from '../oracle/eyes.ts';
-import type { Shown } from '../oracle/recordTruths.ts';
 import type { Home } from './home.ts';
 
 /** An entity that was set up, and what it shows. */

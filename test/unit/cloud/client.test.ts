@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { GivenUp } from '../../../src/cloud/deadline.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { HeldConnections } from '../../support/heldConnections.ts';
 import { passTime } from '../../support/passTime.ts';
 import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
 import { waitFor } from '../../support/waitFor.ts';
@@ -122,6 +124,116 @@ describe('a valve command', () => {
     await client.call(closeValve);
     expect(stub.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'PUT']);
     void waiting;
+  });
+});
+
+describe('while the connection opens', () => {
+  const timeoutMs = 10_000;
+
+  async function held(options: { isSignedIn?: boolean } = {}) {
+    const clock = new FakeClock();
+    const way = new HeldConnections();
+    const { isSignedIn = true } = options;
+    const { client } = await startBench(undefined, {
+      clock,
+      requestTimeoutMs: timeoutMs,
+      dispatcher: way,
+      ...(isSignedIn && { session: { token: 'kept', since: clock.now() } }),
+    });
+    const opening = async () => {
+      await waitFor(() => way.opening > 0, { what: 'a connection' });
+    };
+    return { clock, way, client, opening };
+  }
+
+  it.each([
+    ['a valve command', closeValve, 9_001, 9_000 - 1],
+    ['what is only read', readSonic, 10_000, 9_999],
+  ] as const)(
+    'the machine may sleep: %s is not written after its time',
+    async (_, call, lateMs, inTimeMs) => {
+      for (const [sleptMs, isWritten] of [
+        [lateMs, false],
+        [101_000, false],
+        [inTimeMs, true],
+      ] as const) {
+        const { clock, way, client, opening } = await held();
+        const told: boolean[] = [];
+        const onFlight = (isInFlight: boolean) => told.push(isInFlight);
+        const calling = client.call(call, { timeoutMs, onFlight }).catch((error) => error);
+        await opening();
+        clock.sleep(sleptMs);
+        way.open();
+        if (isWritten) expect(await calling).not.toBeInstanceOf(Error);
+        else
+          expect(await calling).toMatchObject({ kind: 'unavailable', timedOut: true, mayHaveActed: false });
+        expect(way.written).toHaveLength(isWritten ? 1 : 0);
+        expect(told).toEqual(isWritten ? [true, false] : []);
+      }
+    },
+  );
+
+  it('a command that is given up is not written', async () => {
+    const { way, client, opening } = await held();
+    const giveUp = new AbortController();
+    const calling = errorOf(client.call(closeValve, { signal: giveUp.signal }));
+    await opening();
+    giveUp.abort(new GivenUp('a newer one has come', false));
+    expect(await calling).toMatchObject({ message: 'a newer one has come', mayHaveActed: false });
+    way.open();
+    expect(way.written).toEqual([]);
+  });
+
+  it('nothing is sent yet: a reading counts from when it is written', async () => {
+    const { clock, way, client, opening } = await held();
+    way.holdsAnswers = true;
+    const startedAt = clock.now();
+    const reading = client.readList({ operation: 'list_sonics' }).catch(() => null);
+    await opening();
+    expect(client.traffic().requestsLastHour).toBe(0);
+    clock.advance(4_000);
+    way.open();
+    expect(client.traffic().requestsLastHour).toBe(1);
+    way.answer();
+    expect(startedAt).toBe(clock.now() - 4_000);
+    await reading;
+  });
+
+  it('what is read is not believed where the machine slept before the answer, and what is changed is', async () => {
+    for (const call of [readSonic, closeValve]) {
+      const { clock, way, client, opening } = await held();
+      way.holdsAnswers = true;
+      const calling = client.call(call, { timeoutMs, priority: 'command' }).catch((error) => error);
+      await opening();
+      way.open();
+      clock.sleep(60_000);
+      way.answer();
+      if (call === closeValve) expect(await calling).toMatchObject({ id: 's-1' });
+      else expect(await calling).toMatchObject({ kind: 'unavailable', timedOut: true });
+    }
+  });
+
+  it.each([
+    ['exactly the time that it took', 4_000, 0, 4_999, true],
+    ['no more than that', 4_000, 0, 5_001, false],
+    ['nothing of a sleep beyond the time of a request', 1_000, 60_000, 0, false],
+  ])('a sign-in gives a command back %s', async (_, tookMs, sleptMs, thenMs, isWritten) => {
+    const { clock, way, client, opening } = await held({ isSignedIn: false });
+    way.holdsAnswers = true;
+    // Its message is four seconds old already.
+    const calling = client.call(closeValve, { timeoutMs: 6_000 }).catch((error) => error);
+    await opening();
+    way.open();
+    clock.advance(tookMs);
+    clock.sleep(sleptMs);
+    way.answer();
+    if (sleptMs === 0) await opening();
+    clock.advance(thenMs);
+    way.open();
+    expect(way.written.slice(1)).toEqual(isWritten ? ['PUT /prefix/ape/v1/sonics/s-1/valve'] : []);
+    way.answer();
+    if (isWritten) expect(await calling).toMatchObject({ id: 's-1' });
+    else expect(await calling).toMatchObject({ timedOut: true, mayHaveActed: false });
   });
 });
 
