@@ -1,15 +1,16 @@
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { copyFile, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { lockFolder } from './lock.ts';
 
 /** Where the state outlives the process: the machine's disk, or a simulated one. Everything fails with the system's own errors. */
 export interface Disk {
   read(path: string): Promise<string>;
   /**
-   * Puts the text in place of the file, whole or not at all, for its owner only; makes the folder. Once this has
-   * resolved, a power cut does not undo it.
+   * Puts the text in place of the file, whole or not at all, for its owner only; makes the folder. If the path is a
+   * symbolic link, the file that it names is replaced. Once this has resolved, a power cut does not undo it.
    */
   write(path: string, text: string): Promise<void>;
+  /** Keeps the file under another name. The next write replaces it. */
   rename(from: string, to: string): Promise<void>;
   /** See `lockFolder`; makes the folder. */
   lock(folder: string): Promise<(() => void) | null>;
@@ -20,8 +21,9 @@ export const systemDisk: Disk = {
   read: (path) => readFile(path, 'utf8'),
   async write(path, text) {
     await makeFolder(dirname(path));
+    const target = await targetOf(path);
     // What a process that was killed has left half-written is replaced.
-    const temporary = `${path}.tmp`;
+    const temporary = `${target}.tmp`;
     await rm(temporary, { force: true });
     try {
       const file = await open(temporary, 'wx', 0o600);
@@ -33,14 +35,17 @@ export const systemDisk: Disk = {
       } finally {
         await file.close();
       }
-      await rename(temporary, path);
+      await rename(temporary, target);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => {});
       throw error;
     }
-    await syncFolder(dirname(path));
+    await syncFolder(dirname(target));
   },
-  rename,
+  async rename(from, to) {
+    if ((await targetOf(from)) === from) await rename(from, to);
+    else await copyFile(from, to);
+  },
   async lock(folder) {
     await makeFolder(folder);
     return lockFolder(folder);
@@ -69,6 +74,13 @@ async function makeFolder(path: string): Promise<void> {
       await make();
     } else if (!(await stat(path).catch(() => null))?.isDirectory()) throw error;
   }
+}
+
+/** The file that a symbolic link names, whether or not there is one; the path itself if it is no link. */
+async function targetOf(path: string): Promise<string> {
+  const link = await readlink(path).catch(() => null);
+  if (link === null) return path;
+  return realpath(path).catch(() => resolve(dirname(path), link));
 }
 
 /** Without this a power cut may undo the rename. Some network shares cannot do it. */

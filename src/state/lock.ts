@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 
@@ -13,7 +13,24 @@ const maxPathBytes = 100;
  */
 export async function lockFolder(folder: string): Promise<(() => void) | null> {
   const path = join(folder, 'lock');
-  if (Buffer.byteLength(path) > maxPathBytes) throw new Error('ENAMETOOLONG');
+  if (Buffer.byteLength(path) <= maxPathBytes) return lockAt(path);
+  // Linux has a short name for each open folder.
+  const handle = await open(folder);
+  const unlock = await lockAt(`/proc/self/fd/${handle.fd}/lock`).catch(async (error: unknown) => {
+    await handle.close();
+    throw error;
+  });
+  if (unlock === null) {
+    await handle.close();
+    return null;
+  }
+  return () => {
+    unlock();
+    void handle.close();
+  };
+}
+
+async function lockAt(path: string): Promise<(() => void) | null> {
   let server = await listen(path);
   if (server === null) {
     if (await isHeld(path)) return null;

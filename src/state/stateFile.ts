@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
@@ -27,15 +28,21 @@ const retryDelayMs = 60_000;
 /** The news of a leak does not wait longer for a disk that hangs. */
 const maxWaitMs = 10_000;
 
+/** If another process writes the same file, it does so again within this time. */
+const otherWriterMs = 3_600_000;
+
 /** The sum of the months that the cloud has forgotten is nowhere else: one bad sector must not cost it. */
 const backupEveryMs = 86_400_000;
+
+const sharedFile = 'another sonic2mqtt uses the same folder. Give each its own';
 
 /** No error of the moment: such a file will not be read however often that is tried. */
 const unreadableCodes = ['EISDIR', 'EIO', 'ELOOP', 'ERR_STRING_TOO_LONG'];
 
 /**
  * What is remembered over a restart. All of it is in memory. The file `state.json` is read once, at the start, and written
- * whole after each change: what must not be lost at once, water a while later. A damaged section of it is taken from the
+ * whole after each change: what must not be lost at once, water a while later. What this process has neither read nor written
+ * is read first and not replaced: the disk was mounted late, or a backup was restored. A damaged section of it is taken from the
  * backup, which is a day old at most. Nothing here ever rejects: without a folder that it can use the bridge works without
  * memory, says so, and tries again every minute.
  */
@@ -53,6 +60,7 @@ export class StateFile {
   readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #devices = new Set<string>();
   readonly #usage = new Map<string, UsageRecord>();
+  readonly #baseTopics = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
   #session: StoredSession | null = null;
@@ -65,6 +73,12 @@ export class StateFile {
   #isNew = false;
   #isHanging = false;
   #unlock: (() => void) | null = null;
+  #lockProblem: string | null = null;
+  /** Digests of what may be in the file by this process: what it read or wrote last, and what it is about to write. */
+  #ownTexts: readonly string[] = [];
+  readonly #createdAt: number;
+  /** When the file was found to be written by another process that runs now; of the monotonic clock. */
+  #otherWriterAt = Number.NEGATIVE_INFINITY;
   #backupDueAt = Number.NEGATIVE_INFINITY;
   #isBackupFailing = false;
   #cancelTimer: (() => void) | null = null;
@@ -86,6 +100,7 @@ export class StateFile {
     this.#log = log;
     this.#clock = clock;
     this.#disk = disk;
+    this.#createdAt = clock.monotonic();
     this.#file = join(directory, stateFileName);
     this.#ledger = join(directory, `${bridgeName(shard).replace('bridge', 'ledger')}.json`);
   }
@@ -107,6 +122,11 @@ export class StateFile {
   /** What is wrong with the data directory, in words; null while nothing is. */
   get problem(): string | null {
     return this.#problem;
+  }
+
+  /** Why no lock guards the data directory, in words; null if there is one, or if the directory cannot be used at all. */
+  get lockProblem(): string | null {
+    return this.#hasWritten ? this.#lockProblem : null;
   }
 
   /** Whether an earlier run may have announced what is not known of here. */
@@ -253,6 +273,25 @@ export class StateFile {
     return this.#devices;
   }
 
+  // ---- base topics --------------------------------------------------------------------------------------------
+
+  /** The base topics below which this run or earlier ones have published. */
+  get baseTopics(): ReadonlySet<string> {
+    return this.#baseTopics;
+  }
+
+  /** Keeps that something is published below the base topic. */
+  recordBaseTopic(baseTopic: string): void {
+    if (this.#baseTopics.has(baseTopic)) return;
+    this.#baseTopics.add(baseTopic);
+    this.#saveSoon();
+  }
+
+  /** Forgets a base topic below which nothing is left. */
+  forgetBaseTopic(baseTopic: string): void {
+    if (this.#baseTopics.delete(baseTopic)) this.#saveSoon();
+  }
+
   // ---- writing ------------------------------------------------------------------------------------------------
 
   #saveNow(): Promise<void> {
@@ -279,8 +318,8 @@ export class StateFile {
     this.#isHanging = true;
     const saving = this.#readAndWrite()
       .then(
-        () => this.#noteProblem(null),
-        (error) => this.#noteProblem(describeDiskError(error)),
+        () => this.#noteProblem(this.#isSharedFile ? sharedFile : null),
+        (error) => this.#noteProblem(unwritable(describeDiskError(error))),
       )
       .finally(() => {
         this.#isHanging = false;
@@ -288,7 +327,7 @@ export class StateFile {
     let stopWaiting = () => {};
     const patience = new Promise<void>((resolve) => {
       stopWaiting = this.#clock.after(maxWaitMs, () => {
-        this.#noteProblem('the disk does not answer');
+        this.#noteProblem(unwritable('the disk does not answer'));
         resolve();
       });
     });
@@ -299,13 +338,39 @@ export class StateFile {
   async #readAndWrite(): Promise<void> {
     await this.#lock();
     if (!this.#isRead) this.#isRead = await this.#read();
+    else await this.#adoptForeign();
     this.#isDirty = false;
     const state = this.#state();
-    await this.#disk.write(this.#file, textOf(state));
+    const text = textOf(state);
+    this.#ownTexts = [...this.#ownTexts.slice(-1), digestOf(text)];
+    await this.#disk.write(this.#file, text);
+    this.#ownTexts = [digestOf(text)];
     this.#isRead = true;
+    if (!this.#hasWritten && this.#lockProblem !== null) this.#log.warn(this.#lockProblem);
+    if (!this.#hasWritten && this.#isNew) {
+      this.#log.info(
+        `${this.#file} is new. Water totals start with the data that the broker and the cloud have`,
+      );
+    }
     this.#hasWritten = true;
     for (const id of Object.keys(state.usage)) this.#remembered.add(id);
     await this.#writeBackup(state);
+  }
+
+  /** The file may be another than the one that this process wrote. */
+  async #adoptForeign(): Promise<void> {
+    const text = await this.#textIn(this.#file);
+    if (text === null || this.#ownTexts.includes(digestOf(text))) return;
+    const { writtenAt } = readState(text).state;
+    await this.#read();
+    const now = this.#clock.monotonic();
+    const startedAt = this.#clock.now() - (now - this.#createdAt);
+    if (Date.parse(writtenAt ?? '') > startedAt) this.#otherWriterAt = now;
+    else this.#log.warn(`${this.#file} is not the file that this bridge wrote. Its data was added`);
+  }
+
+  get #isSharedFile(): boolean {
+    return this.#clock.monotonic() < this.#otherWriterAt + otherWriterMs;
   }
 
   /** Two processes would write over what the other has to remember. */
@@ -315,10 +380,11 @@ export class StateFile {
       this.#unlock = await this.#disk.lock(this.#directory);
     } catch (error) {
       // It guards against a mistake, and is not needed to remember.
-      this.#log.debug(`${this.#directory} cannot be locked: ${describeDiskError(error)}`);
+      this.#lockProblem = `data_dir ${this.#directory} cannot be locked (${describeDiskError(error)}). Make sure that no other sonic2mqtt uses it`;
       return;
     }
-    if (this.#unlock === null) throw new Error('another sonic2mqtt uses the same folder. Give each its own');
+    this.#lockProblem = null;
+    if (this.#unlock === null) throw new Error(sharedFile);
   }
 
   /**
@@ -341,10 +407,9 @@ export class StateFile {
     }
   }
 
-  #noteProblem(reason: string | null): void {
+  #noteProblem(problem: string | null): void {
     const wasProblem = this.#problem !== null;
-    this.#problem =
-      reason && `cannot write to the folder (${reason}). Water totals will start again after a restart`;
+    this.#problem = problem;
     if (this.#problem !== null) {
       this.#isDirty = true;
       this.#saveIn(retryDelayMs);
@@ -360,6 +425,7 @@ export class StateFile {
       accepted: Object.fromEntries(this.#accepted),
       usage: Object.fromEntries(this.#usage),
       devices: [...this.#devices],
+      baseTopics: [...this.#baseTopics],
       isBehind: !this.#isAtRest,
       writtenAt: new Date(this.#clock.now()).toISOString(),
     };
@@ -381,6 +447,7 @@ export class StateFile {
     for (const file of [this.#file, backupOf(this.#file), this.#ledger, backupOf(this.#ledger)]) {
       const text = await this.#textIn(file);
       if (text === null) continue;
+      if (file === this.#file) this.#ownTexts = [digestOf(text)];
       const { state, damaged } = readState(text);
       first ??= file;
       last = { file, state, isWhole: damaged.length === 0 };
@@ -434,6 +501,7 @@ export class StateFile {
         this.#accepted.set(id, { ...withoutSecrets(kept), ...this.#accepted.get(id) });
       }
     }
+    if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);
     if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);
     if (!wanted.includes('usage')) return;
     for (const [id, kept] of Object.entries(usage)) {
@@ -460,6 +528,14 @@ function withoutSecrets({
     ...(push_enabled !== undefined && { push_enabled }),
     ...(webhook_url !== undefined && !webhook_url.includes('[hidden]') && { webhook_url }),
   };
+}
+
+function unwritable(reason: string): string {
+  return `cannot write to the folder (${reason}). Water totals will start again after a restart`;
+}
+
+function digestOf(text: string): string {
+  return hash('sha1', text);
 }
 
 function textOf(state: State): string {

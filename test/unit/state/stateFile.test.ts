@@ -1,5 +1,6 @@
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -368,5 +369,79 @@ describe('a data directory that cannot be used', () => {
     clock.advance(60_000);
     const isWritten = () => json(join(directory, 'state.json')).announced.length > 0;
     await waitFor(isWritten, { what: 'the incident' });
+  });
+});
+
+describe('a state file that this process has not written', () => {
+  it('is added to what this run knows: its disk was mounted after the start', async () => {
+    const { directory: mounted } = await left();
+    const directory = temporaryFolder();
+    const { state, warnings } = await open(directory, { disk: unlocked });
+    state.recordUsage('one', recordOf(7), true);
+    state.recordDevice('sonic/new');
+    await state.recordAnnounced(['incident-2']);
+    renameSync(join(mounted, 'state.json'), join(directory, 'state.json'));
+    await state.recordAnnounced(['incident-3']);
+    const kept = json(join(directory, 'state.json'));
+    expect(kept.announced.toSorted()).toEqual(['incident-1', 'incident-2', 'incident-3']);
+    expect(kept.session.token).toBe('token-1');
+    expect(Object.keys(kept.usage).toSorted()).toEqual(['one', 'two']);
+    expect(kept.usage.two).toEqual({ ...recordOf(200), isWhole: false });
+    expect(kept.devices).toEqual(['sonic/new']);
+    expect(warnings()).toEqual([
+      expect.stringContaining('state.json is not the file that this bridge wrote'),
+    ]);
+    expect(state.problem).toBeNull();
+  });
+
+  it('keeps the larger sum of the two', async () => {
+    const directory = temporaryFolder();
+    const { state } = await open(directory, { disk: unlocked });
+    state.recordUsage('one', recordOf(7), true);
+    await state.recordAnnounced([]);
+    const file = join(directory, 'state.json');
+    const older = { ...recordOf(100), frozenMl: 5_005_535_000 };
+    writeFileSync(file, JSON.stringify({ ...json(file), usage: { one: older } }));
+    await state.recordAnnounced([]);
+    expect(json(file).usage.one.frozenMl).toBe(5_005_535_000);
+  });
+
+  it('is of another bridge if it is younger than this run: both say so, and go on', async () => {
+    const directory = temporaryFolder();
+    const clock = new FakeClock();
+    const one = await open(directory, { disk: unlocked, clock });
+    const two = await open(directory, { disk: unlocked, clock });
+    await clock.advance(1_000);
+    await two.state.recordAnnounced(['second']);
+    await one.state.recordAnnounced(['first']);
+    await clock.advance(1_000);
+    await two.state.recordAnnounced(['third']);
+    for (const { state, warnings } of [one, two]) {
+      expect(state.problem).toBe('another sonic2mqtt uses the same folder. Give each its own');
+      expect(warnings()).toEqual([expect.stringContaining('another sonic2mqtt uses the same folder')]);
+    }
+    expect(json(join(directory, 'state.json')).announced.toSorted()).toEqual(['first', 'second', 'third']);
+  });
+
+  it('is written where a symbolic link leads, also if there is nothing yet', async () => {
+    const directory = temporaryFolder();
+    const target = join(temporaryFolder(), 'kept.json');
+    symlinkSync(target, join(directory, 'state.json'));
+    const first = await open(directory, { disk: unlocked });
+    await first.state.recordAnnounced(['incident-1']);
+    expect(json(target).announced).toEqual(['incident-1']);
+    writeFileSync(target, '{');
+    const { state } = await open(directory, { disk: unlocked });
+    await state.recordAnnounced(['incident-2']);
+    expect(json(target).announced).toEqual(['incident-2']);
+    expect(lstatSync(join(directory, 'state.json')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(directory, 'state.json.unreadable'), 'utf8')).toBe('{');
+  });
+
+  it('is not guarded where no lock is possible, and the log and the health say so', async () => {
+    const lock = () => Promise.reject(new Error('EOPNOTSUPP: operation not supported, listen'));
+    const { state, warnings } = await open(temporaryFolder(), { disk: { ...systemDisk, lock } });
+    expect(state.lockProblem).toMatch(/^data_dir .* cannot be locked \(.*\)\. Make sure that no other/);
+    expect([state.problem, warnings()]).toEqual([null, [expect.stringContaining('cannot be locked')]]);
   });
 });
