@@ -6,129 +6,262 @@ import type { BrokerMessage } from '../broker/message.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 
-/** Bridges publish a new `info` every minute, those of earlier versions every 15 minutes. After this time without one, a bridge counts as stopped. */
-const silentMs = 3_600_000;
+/** A bridge that was not heard for this time is not there. */
+const silentMs = 300_000;
+
+/** While another bridge is known, each greets the other in this time, so that neither becomes silent. */
+const greetingEveryMs = 60_000;
+
+/** A bridge that was started after this one, and may not know it yet, answers within this time. */
+const answerMs = 10_000;
+
+/** This one answers no more often than this, whatever is published at its topics. */
+const answerSpacingMs = 2_000;
+
+/** More bridges than this do not share a topic, and old messages must not fill the memory. */
+const maxBridges = 20;
 
 interface OtherBridgesEvents {
-  /** Another bridge was found that conflicts with this one. It may not have found this one yet. */
-  readonly met: [];
-  /** It has stopped, or is not expected to return. */
-  readonly stopped: [];
+  /** This bridge is to publish its `info` again, which names the bridges that it has heard. */
+  readonly greet: [];
+  /** `problem`, `announcerProblem` or `isAny` may have changed. */
+  readonly changed: [];
 }
 
 interface OtherBridge {
+  /** Its name in topics. */
+  readonly name: string;
   /** Its `shard.count`. */
   readonly count: number;
-  /** It has published on this connection to the broker, and has not stopped since. */
-  readonly isRunning: boolean;
+  readonly info: string;
+  /** When it was last heard; of the monotonic clock. */
+  readonly heardAt: number;
+  /** Until then it counts as running, unless it is heard again; of the monotonic clock. */
+  readonly runsUntil: number;
 }
 
 /**
  * Listens for a bridge that runs below the same base topic by mistake: one with the name of this one, or one with another
- * `shard.count`. Both would carry out one command, and each would delete devices of the other as stale. Only live
- * messages count: a retained one may come from a bridge that ended long ago, or from an earlier run of this one.
+ * `shard.count`. Both would carry out one command, and each would delete devices of the other as stale.
+ *
+ * An `info` may be of a run that ended long ago: the broker has retained it, or another client publishes it again. So each
+ * `info` names the instances that its bridge has heard. Instances are new with each connection, so only a live bridge can
+ * name the present one. Each bridge answers an `info` that does not name it, and both know each other after one answer.
+ *
+ * It also keeps which devices of this bridge are announced to Home Assistant by a bridge with another base topic.
  */
 export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
-  /** Identifies this run of the bridge: two may be started at the same moment. */
-  readonly instanceId: string;
   readonly #topics: Topics;
   readonly #shard: Shard;
   readonly #clock: Clock;
-  /** By their names in topics. */
+  readonly #run: string;
+  readonly #startedAt: number;
+  /** By their instance. */
   readonly #known = new Map<string, OtherBridge>();
-  #connections = 0;
+  #instance = 0;
+  #greetedAt = Number.NEGATIVE_INFINITY;
+  #cancelGreeting: (() => void) | null = null;
   #cancelTimer: () => void = () => {};
+  #announcers: ReadonlyMap<string, string> = new Map();
+  /** Topics of discovery messages that this bridge did not publish, because another bridge does. */
+  readonly #unannounced = new Set<string>();
 
   constructor(topics: Topics, shard: Shard, connection: Connection, clock: Clock, random: Random) {
     super();
-    this.instanceId = Math.floor(random() * 2 ** 48).toString(16);
+    this.#run = hex(Math.floor(random() * 2 ** 48), 12);
     this.#topics = topics;
     this.#shard = shard;
     this.#clock = clock;
+    this.#startedAt = clock.now();
     connection
-      .on('connected', () => this.#onConnected())
+      .on('connected', () => this.#renewInstance())
       .on('message', (message) => this.#onMessage(message))
       .on('willPublished', () => this.#onStopped(topics.bridgeName));
   }
 
+  /** Identifies this run of the bridge, and the present connection. */
+  get instanceId(): string {
+    return this.#run + hex(this.#instance, 4);
+  }
+
+  /** The instances that this bridge has heard and that are in its way. */
+  get heard(): readonly string[] {
+    return [...this.#known.keys()];
+  }
+
   /** What is wrong while another bridge runs; null while none does. */
   get problem(): string | null {
-    const running = [...this.#known].find(([, { isRunning }]) => isRunning);
+    const now = this.#clock.monotonic();
+    const running = [...this.#known.values()].find(({ runsUntil }) => now < runsUntil);
     if (!running) return null;
-    const [name, { count }] = running;
+    const { name, count } = running;
     const { base, bridgeName } = this.#topics;
     return name === bridgeName
       ? `Another bridge uses the topic ${base}/${bridgeName}. Valve commands are rejected. Change mqtt.base_topic or shard.index of one`
       : `${name} has shard.count ${count}, this bridge has ${this.#shard.count}. Valve commands are rejected. Give all the same number`;
   }
 
-  /** Whether another bridge runs, or did within the last hour: after its restart it must find its messages. */
+  /** Whether another bridge was heard lately: after its restart it must find its messages. */
   get isAny(): boolean {
-    return this.#known.size > 0;
+    const now = this.#clock.monotonic();
+    return [...this.#known.values()].some(({ heardAt }) => now < heardAt + silentMs);
   }
 
-  /** Cancels the timer. */
+  /** What is wrong while another bridge announces devices of this one; null while none does. */
+  get announcerProblem(): string | null {
+    const [topic] = this.#unannounced;
+    const announcer = this.#announcers.get(topic ?? '')?.replace(/\/state$/, '');
+    if (announcer === undefined) return null;
+    return `Another bridge (${announcer}) announces devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
+  }
+
+  /** Records which bridge announces what: by the topic of a discovery message, the topic of that bridge's state. */
+  recordAnnouncers(announcers: ReadonlyMap<string, string>): void {
+    this.#announcers = announcers;
+    for (const topic of this.#unannounced) if (!announcers.has(topic)) this.#unannounced.delete(topic);
+    this.emit('changed');
+  }
+
+  /** Whether another bridge keeps the discovery message at the topic up to date. */
+  isAnnouncing(topic: string): boolean {
+    return this.#announcers.has(topic);
+  }
+
+  /** Records that this bridge does not publish a discovery message, because another bridge does. */
+  recordUnannounced(topic: string): void {
+    if (this.#unannounced.has(topic)) return;
+    this.#unannounced.add(topic);
+    this.emit('changed');
+  }
+
+  /** Cancels the timers. */
   stop(): void {
     this.#cancelTimer();
-  }
-
-  /** A bridge can have stopped while there was no connection. One that runs publishes again. */
-  #onConnected(): void {
-    this.#connections += 1;
-    for (const name of [...this.#known.keys()]) this.#onStopped(name);
+    this.#cancelGreeting?.();
   }
 
   #onMessage(message: BrokerMessage): void {
     const { topic, payload, isRetained } = message;
     const name = this.#topics.bridgeNamed(topic);
-    if (name === null) return;
-    if (topic === this.#topics.ofBridge(name, 'info')) this.#onInfo(name, message);
-    else if (topic === this.#topics.ofBridge(name, 'state') && payload === 'offline' && !isRetained) {
-      this.#onStopped(name);
-    }
+    // A retained message says nothing of the present.
+    if (name === null || isRetained) return;
+    if (topic === this.#topics.ofBridge(name, 'info')) this.#onInfo(name, payload);
+    else if (topic === this.#topics.ofBridge(name, 'state') && payload === 'offline') this.#onStopped(name);
   }
 
-  #onInfo(name: string, { payload, isRetained }: BrokerMessage): void {
+  #onInfo(name: string, payload: string): void {
     const info = readInfo(payload);
     if (info === null) {
-      if (payload === '' && !isRetained) this.#onStopped(name);
+      if (payload === '') this.#onStopped(name);
       return;
     }
-    const { instanceId, count } = info;
-    const hasOurName = name === this.#topics.bridgeName;
-    const isInTheWay = hasOurName || count !== this.#shard.count;
-    if (instanceId === this.instanceId || !isInTheWay) return;
-    // A message kept from before the first connection may come from an earlier run of this bridge.
-    if (isRetained && (this.#connections === 1 || !hasOurName)) return;
-    const wasRunning = this.#known.get(name)?.isRunning ?? false;
-    this.#known.set(name, { count, isRunning: wasRunning || !isRetained });
-    this.#cancelTimer();
-    this.#cancelTimer = this.#clock.after(silentMs, () => {
-      this.#known.clear();
-      this.emit('stopped');
+    const { instanceId, count, startedAt, heard } = info;
+    const isInTheWay = name === this.#topics.bridgeName || count !== this.#shard.count;
+    if (instanceId.startsWith(this.#run) || !isInTheWay) return;
+    const now = this.#clock.monotonic();
+    const known = this.#known.get(instanceId);
+    const isAware = heard.includes(this.instanceId);
+    // Earlier versions name no instance. One of them that says something new is live as well.
+    const isLive = isAware || (known !== undefined && known.info !== payload);
+    const isPerhapsNew = startedAt === null || startedAt >= this.#startedAt;
+    const runsUntil = isLive ? now + silentMs : isPerhapsNew ? now + answerMs : 0;
+    this.#known.set(instanceId, {
+      name,
+      count,
+      info: payload,
+      heardAt: now,
+      runsUntil: Math.max(runsUntil, known?.runsUntil ?? 0),
     });
-    if (!isRetained && !wasRunning) this.emit('met');
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > maxBridges && oldest !== undefined) this.#known.delete(oldest);
+    if (!isAware || known === undefined) this.#greetSoon();
+    this.#lookAgain();
+    this.emit('changed');
+  }
+
+  /** What ran before may have stopped meanwhile. What still runs names the new instance in its answer. */
+  #renewInstance(): void {
+    this.#instance += 1;
+    const until = this.#clock.monotonic() + answerMs;
+    for (const [instanceId, other] of this.#known) {
+      this.#known.set(instanceId, { ...other, runsUntil: Math.min(other.runsUntil, until) });
+    }
+    this.#lookAgain();
   }
 
   /** The bridge of that name has stopped, or the broker published its last will. One that still runs publishes again. */
   #onStopped(name: string): void {
-    const other = this.#known.get(name);
-    if (!other?.isRunning) return;
-    // A bridge with our name may return in a moment, and only this one keeps its messages.
-    if (name === this.#topics.bridgeName) this.#known.set(name, { ...other, isRunning: false });
-    else this.#known.delete(name);
-    this.emit('stopped');
+    if (name === this.#topics.bridgeName) this.#instance += 1;
+    for (const [instanceId, other] of this.#known) {
+      if (other.name !== name) continue;
+      // A bridge with our name may return in a moment, and only this one keeps its messages.
+      if (name === this.#topics.bridgeName) this.#known.set(instanceId, { ...other, runsUntil: 0 });
+      else this.#known.delete(instanceId);
+    }
+    this.emit('changed');
+  }
+
+  #greetSoon(): void {
+    const waitMs = Math.max(0, this.#greetedAt + answerSpacingMs - this.#clock.monotonic());
+    this.#cancelGreeting ??= this.#clock.after(waitMs, () => {
+      this.#cancelGreeting = null;
+      this.#greetedAt = this.#clock.monotonic();
+      this.emit('greet');
+    });
+  }
+
+  /** Forgets what was not heard for long, and greets the rest; again as long as there is any. */
+  #lookAgain(): void {
+    this.#cancelTimer();
+    if (this.#known.size === 0) return;
+    const now = this.#clock.monotonic();
+    const ends = [...this.#known.values()].map(({ runsUntil }) => runsUntil).filter((until) => until > now);
+    this.#cancelTimer = this.#clock.after(
+      Math.min(greetingEveryMs, ...ends.map((until) => until - now)),
+      () => {
+        const { isAny } = this;
+        for (const [instanceId, { heardAt }] of this.#known) {
+          if (this.#clock.monotonic() >= heardAt + silentMs) this.#known.delete(instanceId);
+        }
+        if (isAny) this.#greetSoon();
+        this.#lookAgain();
+        this.emit('changed');
+      },
+    );
   }
 }
 
+function hex(number: number, digits: number): string {
+  return number.toString(16).padStart(digits, '0');
+}
+
+interface BridgeInfo {
+  readonly instanceId: string;
+  readonly count: number;
+  /** Ms since 1970; null if it does not say. */
+  readonly startedAt: number | null;
+  readonly heard: readonly unknown[];
+}
+
 /** The bridge that published an `info`. Version 0.1.0 has no id, so its start identifies it, and no `shard`. */
-function readInfo(payload: string): { readonly instanceId: string; readonly count: number } | null {
+function readInfo(payload: string): BridgeInfo | null {
   try {
-    const { instance_id: id, started_at: startedAt, configuration } = JSON.parse(payload);
-    const instanceId: unknown = [id, startedAt].find((each) => typeof each === 'string');
+    const {
+      instance_id: id,
+      started_at: started,
+      configuration,
+      heard_instances: heard,
+    } = JSON.parse(payload);
+    const instanceId: unknown = [id, started].find((each) => typeof each === 'string');
     const count: unknown = configuration?.shard?.count;
     if (typeof instanceId !== 'string') return null;
-    return { instanceId, count: typeof count === 'number' ? count : 1 };
+    const startedAt = Date.parse(String(started));
+    return {
+      instanceId,
+      count: typeof count === 'number' ? count : 1,
+      startedAt: Number.isNaN(startedAt) ? null : startedAt,
+      heard: Array.isArray(heard) ? heard : [],
+    };
   } catch {
     return null;
   }

@@ -2,33 +2,39 @@ import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Connection, ConnectionEvents } from '../../../src/broker/connection.ts';
 import { OtherBridges } from '../../../src/health/otherBridges.ts';
-import { topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { Topics } from '../../../src/homeassistant/topics.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 const other = 'other';
-const startedAt = '2026-01-01T00:00:00.000Z';
 const shard = { index: 0, count: 2 };
 const here = 'bridge_0';
+const minuteMs = 60_000;
 
 describe('another bridge below the same base topic', () => {
   let clock: FakeClock;
   let connection: EventEmitter<ConnectionEvents>;
   let others: OtherBridges;
-  let told: string[];
+  let greetings: number;
+  let earlier: string;
+  let later: string;
   beforeEach(() => {
     clock = new FakeClock();
-    told = [];
+    [earlier = '', later = ''] = [-hour, hour].map((ms) => new Date(clock.now() + ms).toISOString());
+    greetings = 0;
     connection = new EventEmitter();
     others = new OtherBridges(
-      topicsUnder('base', 'homeassistant', shard),
+      new Topics('base', 'homeassistant', shard),
       shard,
       connection as unknown as Connection,
       clock,
       () => 0.5,
     );
-    others.on('met', () => void told.push('met')).on('stopped', () => void told.push('stopped'));
+    others.on('greet', () => {
+      greetings += 1;
+    });
     connection.emit('connected');
   });
+  const hour = 3_600_000;
   const say = (topic: string, payload: string, isRetained = false) =>
     connection.emit('message', {
       topic: `base/${topic}`,
@@ -41,87 +47,152 @@ describe('another bridge below the same base topic', () => {
   const hear = (name: string, payload: string, { isRetained = false } = {}) =>
     say(`${name}/info`, payload, isRetained);
   const stop = (name: string) => say(`${name}/state`, 'offline');
-  /** All of them were started in one moment. */
-  const info = (id: unknown, count: unknown = 2) =>
-    JSON.stringify({ instance_id: id, started_at: startedAt, configuration: { shard: { count } } });
+  /** What a bridge says that was started an hour before this one, and has heard those instances. */
+  const info = (id: unknown, { count = 2, heard = [] as readonly string[], startedAt = earlier } = {}) =>
+    JSON.stringify({
+      instance_id: id,
+      heard_instances: heard,
+      started_at: startedAt,
+      configuration: { shard: { count } },
+    });
+  const answer = (id: string, count = 2) => info(id, { count, heard: [others.instanceId] });
 
-  it('of the same name is known as soon as it is heard, and forgotten after an hour of silence', async () => {
-    hear(here, info(other));
-    hear(here, info(other));
+  it('of the same name runs if it names this one, and is gone after five minutes of silence', async () => {
+    hear(here, answer(other));
     expect(others.problem).toMatch(
       /^Another bridge uses the topic base\/bridge_0\. Valve commands are rejected\./,
     );
-    expect([others.isAny, told]).toEqual([true, ['met']]);
-    await clock.advance(59 * 60_000);
-    hear(here, info(other));
-    await clock.advance(59 * 60_000);
-    expect(told).toEqual(['met']);
-    await clock.advance(60_000);
-    expect([others.isAny, others.problem, told]).toEqual([false, null, ['met', 'stopped']]);
+    expect([others.isAny, others.heard]).toEqual([true, [other]]);
+    await clock.advance(4 * minuteMs);
+    hear(here, answer(other));
+    await clock.advance(5 * minuteMs - 1);
+    expect(others.problem).not.toBeNull();
+    let changes = 0;
+    others.on('changed', () => {
+      changes += 1;
+    });
+    await clock.advance(1);
+    expect([others.problem, others.isAny, changes > 0]).toEqual([null, false, true]);
+    await clock.advance(minuteMs);
+    expect(others.heard).toEqual([]);
   });
 
-  it('with another number of bridges is known by any name, and one with the same is none', () => {
-    hear('bridge_1', info('good'));
-    expect([others.isAny, told]).toEqual([false, []]);
-    hear('bridge_1', info(other, 3));
+  it('of an earlier run that is published again is asked, and is in nobody’s way', async () => {
+    hear(here, info(other));
+    await clock.advance(0);
+    expect([others.problem, greetings]).toEqual([null, 1]);
+    hear(here, info(other));
+    hear(here, info(other, { heard: ['a-1', `${others.instanceId}0`] }));
+    expect(others.problem).not.toBeNull();
+    hear('bridge', info('alone', { count: 1, heard: ['a-1'] }));
+    await clock.advance(5 * minuteMs);
+    expect([others.problem, others.isAny]).toEqual([null, false]);
+  });
+
+  it('that is younger than this one stops the valves until it had time to answer', async () => {
+    hear(here, info(other, { startedAt: later }));
+    expect(others.problem).not.toBeNull();
+    await clock.advance(10_000);
+    expect(others.problem).toBeNull();
+  });
+
+  it('with another number of bridges is known by any name, and one with the same is none', async () => {
+    hear('bridge_1', answer('good'));
+    expect([others.isAny, others.heard]).toEqual([false, []]);
+    hear('bridge_1', answer(other, 3));
     expect(others.problem).toMatch(
       /^bridge_1 has shard\.count 3, this bridge has 2\. Valve commands are rejected\./,
     );
     stop('bridge_1');
-    hear('bridge', info('alone', 1));
+    hear('bridge', answer('alone', 1));
     expect(others.problem).toMatch(/^bridge has shard\.count 1/);
-    expect(told).toEqual(['met', 'stopped', 'met']);
   });
 
   it('that has stopped is in nobody’s way, but one of the same name may come back to what is its own', () => {
-    hear(here, info(other));
-    hear('bridge', info('alone', 1));
-    stop('bridge_1');
-    expect(told).toEqual(['met', 'met']);
+    hear(here, answer(other));
+    hear('bridge', answer('alone', 1));
     connection.emit('willPublished');
     expect(others.problem).toMatch(/^bridge has/);
     stop('bridge');
     expect([others.problem, others.isAny]).toEqual([null, true]);
-    hear(here, info(other));
+    hear(here, answer(other));
     expect(others.problem).not.toBeNull();
-    hear('bridge', info('alone', 1));
+    hear('bridge', answer('alone', 1));
     hear('bridge', '');
-    connection.emit('connected');
-    expect([others.problem, others.isAny]).toEqual([null, true]);
+    expect(others.heard).toEqual([other]);
   });
 
-  it('is not taken from one’s own words, nor from those of an earlier run, nor from anything else', () => {
-    hear(here, info(others.instanceId));
-    hear(here, info(others.instanceId, 3));
-    hear(here, info(others.instanceId), { isRetained: true });
-    hear(here, info(other), { isRetained: true });
-    hear('bridge', info(other, 1), { isRetained: true });
-    for (const payload of ['', 'null', '{}', '[', '{"instance_id":7,"started_at":7}']) hear(here, payload);
-    expect([others.isAny, told]).toEqual([false, []]);
-  });
-
-  it('is only suspected where the broker has kept its words while this one was away, until it is heard', () => {
+  it('must answer each new connection, within ten seconds', async () => {
+    const before = others.instanceId;
+    hear(here, answer(other));
     connection.emit('connected');
-    hear(here, info(other), { isRetained: true });
-    expect([others.isAny, others.problem, told]).toEqual([true, null, []]);
-    hear(here, info(other));
-    hear(here, info(other), { isRetained: true });
+    expect(others.instanceId).not.toBe(before);
     expect(others.problem).not.toBeNull();
-    expect(told).toEqual(['met']);
+    await clock.advance(10_000);
+    expect(others.problem).toBeNull();
+    hear(here, info(other, { heard: [before] }));
+    hear(here, answer(other));
+    expect(others.problem).not.toBeNull();
   });
 
-  it('is known by its start where it is of a version that says no more', () => {
-    hear('bridge', JSON.stringify({ started_at: startedAt }));
+  it('is not taken from one’s own words, nor from what the broker has kept, nor from anything else', () => {
+    const own = others.instanceId;
+    hear(here, info(own));
+    connection.emit('connected');
+    hear(here, info(own, { count: 3 }));
+    hear(here, answer(other), { isRetained: true });
+    hear('bridge', answer(other, 1), { isRetained: true });
+    for (const payload of ['', 'null', '{}', '[', '{"instance_id":7,"started_at":7}']) hear(here, payload);
+    expect([others.isAny, others.problem, others.heard]).toEqual([false, null, []]);
+  });
+
+  it('is known by its start if its version says no more, as soon as it says something new', () => {
+    const old = (requests: number) => JSON.stringify({ started_at: earlier, requests_last_hour: requests });
+    hear('bridge', old(1));
+    hear('bridge', old(1));
+    expect(others.problem).toBeNull();
+    hear('bridge', old(2));
     expect(others.problem).toMatch(/^bridge has shard\.count 1/);
   });
 
-  it('is answered once, however many of its name there are', () => {
+  it('is greeted every two seconds at most, then every minute, however many there are', async () => {
     for (let each = 0; each < 100; each++) hear(here, info(String(each)));
+    await clock.advance(1_999);
     for (let each = 0; each < 100; each++) hear(here, info(String(each)));
-    expect(told).toEqual(['met']);
-    connection.emit('willPublished');
-    expect(others.problem).toBeNull();
-    hear(here, info('new'));
-    expect(others.problem).not.toBeNull();
+    expect([greetings, others.heard.length]).toEqual([1, 20]);
+    await clock.advance(1);
+    expect(greetings).toBe(2);
+    await clock.advance(2 * minuteMs);
+    expect(greetings).toBe(4);
+    await clock.advance(hour);
+    expect([others.heard, greetings < 10]).toEqual([[], true]);
+  });
+});
+
+describe('a bridge with another base topic that announces devices of this one', () => {
+  it('is named until it does so no more', () => {
+    const connection = new EventEmitter() as unknown as Connection;
+    const others = new OtherBridges(new Topics('base', 'ha'), shard, connection, new FakeClock(), () => 0.5);
+    let changes = 0;
+    others.on('changed', () => {
+      changes += 1;
+    });
+    others.recordAnnouncers(new Map([...'abc'].map((topic) => [topic, 'trial/bridge/state'])));
+    expect([others.isAnnouncing('a'), others.isAnnouncing('d'), others.announcerProblem]).toEqual([
+      true,
+      false,
+      null,
+    ]);
+    others.recordUnannounced('a');
+    expect(others.announcerProblem).toMatch(
+      /^Another bridge \(trial\/bridge\) announces devices of this bridge/,
+    );
+    others.recordUnannounced('b');
+    others.recordUnannounced('b');
+    expect(changes).toBe(3);
+    others.recordAnnouncers(new Map([['b', 'trial/bridge/state']]));
+    expect(others.announcerProblem).not.toBeNull();
+    others.recordAnnouncers(new Map());
+    expect([others.announcerProblem, changes]).toEqual([null, 5]);
   });
 });
