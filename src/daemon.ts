@@ -110,7 +110,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     otherBridges,
   });
 
-  const discovery = new DiscoveryMessages(retained, clock, log);
+  const discovery = new DiscoveryMessages(retained, otherBridges, clock, log);
   const publisher = new Publisher({
     ...base,
     control,

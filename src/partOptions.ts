@@ -9,11 +9,11 @@ import { readBytes } from './config/file.ts';
 import type { Config } from './config/schema.ts';
 import { brokerAddresses } from './config/schema.ts';
 import { readSecret } from './config/secrets.ts';
-import { type Topics, topicsUnder } from './homeassistant/topics.ts';
+import { Topics } from './homeassistant/topics.ts';
 
 /** The topics of a configuration. */
 export function topicsOf(config: Config): Topics {
-  return topicsUnder(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
+  return new Topics(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
 }
 
 /** The proxy on the way to the cloud, as the environment names it; null for none. */

@@ -50,7 +50,7 @@ export function entitiesPage(): string {
     `Each valve (*sonic*), hub (*signal*) and property is a device, and sonic2mqtt itself is one too (*bridge*).
 A valve is linked to its hub, and a hub to its property.
 Home Assistant 2024.12 or newer is required (device-based discovery).`,
-    `- The **key** never changes. The unique ID is \`sonic2mqtt_{id}_{key}\`, and \`sonic2mqtt_bridge_{key}\` for the bridge.
+    `- The **key** never changes. The unique ID is \`sonic2mqtt_{id}_{key}\`, and \`sonic2mqtt_bridge_{key}\` for the bridge. If \`mqtt.base_topic\` is not \`sonic2mqtt\`, the bridge has \`sonic2mqtt_{base_topic}_bridge_{key}\`.
 - Home Assistant builds the **entity ID** from the names of the device and the entity. The sensor "Water flow" of the valve "Kitchen" is \`sensor.kitchen_water_flow\`, and the valve is \`valve.kitchen\`. You can rename both.
 - **Enabled** *no*: the entity is off by default. Turn it on in its settings.
 - **Enabled** *hidden*: the entity works, but automatic dashboards do not show it. Home Assistant applies this since 2026, and only to new entities.

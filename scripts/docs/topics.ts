@@ -6,7 +6,7 @@ import { settableLogLevels } from '../../src/entities/bridge.ts';
 import { evaluateHealth, type HealthInputs, healthPayload } from '../../src/health/health.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
-import { statesPath, topicsUnder } from '../../src/homeassistant/topics.ts';
+import { statesPath, Topics } from '../../src/homeassistant/topics.ts';
 import type { BridgeView } from '../../src/model/devices.ts';
 import { eventTypeOf } from '../../src/model/incidents.ts';
 import { neverPolled, type PollStatus } from '../../src/polling/pollStatus.ts';
@@ -123,7 +123,7 @@ function info(): object {
 /** Every retained topic, with what the simulated cloud makes of it. */
 export function retainedTopics(): readonly PublishedTopic[] {
   const context = {
-    topics: topicsUnder(base, 'homeassistant'),
+    topics: new Topics(base, 'homeassistant'),
     offers: () => true,
     version,
     language: 'en' as const,
@@ -221,7 +221,7 @@ const commandWords: Readonly<Record<string, readonly [payload: string, words: st
 
 /** Every topic that takes commands. */
 export function commandTopics(): readonly CommandTopic[] {
-  const filters = commandFilters(topicsUnder(base, 'homeassistant'));
+  const filters = commandFilters(new Topics(base, 'homeassistant'));
   const topics = filters.map((filter) =>
     filter
       .slice(base.length + 1)

@@ -1,25 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Connection } from '../broker/connection.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import { Retained } from '../broker/retained.ts';
-import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
+import { commandFilters } from '../homeassistant/command.ts';
+import type { Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
-import { devicesNamedIn } from '../publishing/retainedScan.ts';
+import { RetainedScan } from '../publishing/retainedScan.ts';
+import { stateFileName } from '../state/stateFile.ts';
+import { readState } from '../state/stateSchema.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 
 /** Readings in a row that find only what was deleted before. A cluster may need a moment, but no more of them. */
 const maxInVain = 2;
 
-/** A retained message that a bridge of this base topic has published. */
-interface Kept {
-  /** The bridge that made a discovery message or a message about itself; null for devices and incidents. */
-  readonly maker: string | null;
-  /** The device, or the devices that an incident names. */
-  readonly devices: readonly (string | null)[];
-}
+/** Topics that are read at a time. */
+const maxAtOnce = 500;
 
 /**
  * `sonic2mqtt cleanup`: deletes every retained message of this bridge from the broker, and fails unless none is left;
@@ -34,28 +34,32 @@ export async function cleanup(
   const isOneOfSeveral = isShared(config.shard);
 
   const deleteAll = async (connection: Connection): Promise<number> => {
-    const [running] = await runningBridges(connection, topics, isOneOfSeveral);
+    const documents = await readOwn(connection, topics);
+    const own = [...documents.keys()];
+    const others = isOneOfSeveral ? [] : await runningBridges(connection, topics);
+    const state = topics.bridge('state');
+    const [running] = documents.get(state) === 'online' ? [state] : others;
     if (running !== undefined && !force) {
       log.error(
         `${running} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
       );
       return exitStatus.failed;
     }
-    const kept = new Map<string, Kept>();
-    const isOwn = (topic: string) => !isOneOfSeveral || isOfBridge(topics.bridgeName, topic, kept, topics);
+    const scan = new RetainedScan(topics, config.shard);
     const retained = new Retained(connection, log);
     const deleted = new Set<string>();
+    const shown = new Set<string>();
     // A broker may show only a part at a time, so it reads until it finds nothing, or nothing that can be deleted.
     const deleteUnder = async (filters: readonly string[]): Promise<readonly string[]> => {
       for (let inVain = 0; ; ) {
         const found = new Set<string>();
         await connection.readRetained(filters, ({ topic, payload, isRetained }) => {
-          const message = isRetained && payload !== '' ? readKept(topic, payload, topics) : null;
-          if (message === null) return;
-          kept.set(topic, message);
+          if (!isRetained || payload === '') return;
+          scan.add(topic, payload);
           found.add(topic);
+          shown.add(topic);
         });
-        const own = [...found].filter(isOwn);
+        const own = scan.removable().filter((topic) => found.has(topic));
         inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
         if (own.length === 0 || inVain > maxInVain) return own;
         for (const topic of own) {
@@ -67,17 +71,29 @@ export async function cleanup(
         await retained.waitForAnswers();
       }
     };
+    const { stateFilters, bridgeFilters, requestFilter } = topics;
     // Devices first: Home Assistant removes them before their states go.
     const left = [
       ...(await deleteUnder([topics.discoveryFilter])),
-      ...(await deleteUnder(stateFilters(topics))),
+      ...(await deleteUnder([...stateFilters, ...bridgeFilters, ...commandFilters(topics), requestFilter])),
     ];
+    const isShownByFilters = own.every((topic) => shown.has(topic));
+    if (!isShownByFilters) {
+      const known = await knownTopics(config.data_dir, topics);
+      for (let start = 0; start < known.length; start += maxAtOnce) {
+        left.push(...(await deleteUnder(known.slice(start, start + maxAtOnce))));
+      }
+    }
     for (const topic of left) deleted.delete(topic);
-    const others = [...kept.keys()].filter((topic) => !isOwn(topic));
-    const rest = isOneOfSeveral ? [`Messages of other bridges: ${others.length}`] : [];
+    const rest = isOneOfSeveral ? [`Messages of other bridges: ${scan.countOfOthers}`] : [];
     context.print([`Deleted ${counted(deleted.size)}`, ...rest].join('. '));
-    if (left.length === 0) return exitStatus.done;
-    log.error(`${counted(left.length)} could not be deleted. Another client may publish them again`);
+    if (left.length > 0) {
+      log.error(`${counted(left.length)} could not be deleted. Another client may publish them again`);
+    } else if (!isShownByFilters) {
+      log.error(
+        'The broker does not list its retained messages. Only those of devices in data_dir were deleted. Delete others by hand',
+      );
+    } else return exitStatus.done;
     return exitStatus.failed;
   };
 
@@ -90,45 +106,36 @@ export async function cleanup(
   );
 }
 
-/** The topics of the bridges that run. With several bridges for one account, only this one counts. */
-async function runningBridges(
-  connection: Connection,
-  topics: Topics,
-  isOneOfSeveral: boolean,
-): Promise<string[]> {
+/** The topics at which this bridge has messages about itself. Any broker shows these, if it keeps them. */
+async function readOwn(connection: Connection, topics: Topics): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  await connection.readRetained(topics.documents('bridge', ''), ({ topic, payload, isRetained }) => {
+    if (isRetained && payload !== '') found.set(topic, payload);
+  });
+  return found;
+}
+
+/** The topics of other bridges that run. With several bridges for one account, only this one counts. */
+async function runningBridges(connection: Connection, topics: Topics): Promise<string[]> {
   const running = new Set<string>();
-  const filter = topics.ofBridge(isOneOfSeveral ? topics.bridgeName : '+', 'state');
-  await connection.readRetained([filter], ({ topic, payload }) => {
+  await connection.readRetained([topics.ofBridge('+', 'state')], ({ topic, payload }) => {
     if (payload === 'online' && topics.bridgeNamed(topic) !== null) running.add(topic);
   });
   return [...running];
 }
 
-/** All that may be kept, commands too, kind by kind: others may keep thousands below the base topic. */
-function stateFilters({ base, bridgeName, bridgeFilters }: Topics): string[] {
-  const kinds = ['incident', 'sonic', 'signal', 'property', bridgeName];
-  return [...kinds.map((kind) => `${base}/${kind}/#`), ...bridgeFilters];
-}
-
-/** Reads a retained message of a bridge; null for others, also of a bridge whose base topic is below this one. */
-function readKept(topic: string, payload: string, topics: Topics): Kept | null {
-  if (!topic.startsWith(`${topics.base}/`)) {
-    const discovery = readDiscovery(topics, payload);
-    return discovery && { maker: discovery.maker, devices: [] };
-  }
-  const maker = topics.bridgeNamed(topic);
-  if (maker !== null) return { maker, devices: [] };
-  const target = topics.parse(topic);
-  if (target === null) return null;
-  return { maker, devices: target.kind === 'incident' ? devicesNamedIn(payload) : [target.id] };
-}
-
-/** Whether a message is about this bridge, or about a device that this bridge has announced. */
-function isOfBridge(bridge: string, topic: string, kept: ReadonlyMap<string, Kept>, topics: Topics): boolean {
-  const { maker = null, devices = [] } = kept.get(topic) ?? {};
-  if (maker !== null) return maker === bridge;
-  // The discovery topic is the same for each kind of device.
-  return devices.some((id) => id !== null && kept.get(topics.discovery('sonic', id))?.maker === bridge);
+/** The topics of the bridge and of the devices that it has announced, by its state file, discovery messages first. */
+async function knownTopics(directory: string, topics: Topics): Promise<string[]> {
+  const text = await readFile(join(directory, stateFileName), 'utf8').catch(() => '{}');
+  const devices = readState(text).state.devices.flatMap((key) => {
+    const target = topics.parse(`${topics.base}/${key}`);
+    return target && target.kind !== 'incident' ? [{ kind: target.kind, id: target.id }] : [];
+  });
+  const all = [...devices, { kind: 'bridge', id: '' } as const];
+  return [
+    ...all.map(({ kind, id }) => topics.discovery(kind, id)),
+    ...all.flatMap(({ kind, id }) => topics.documents(kind, id)),
+  ];
 }
 
 function counted(messages: number): string {

@@ -11,7 +11,7 @@ const maxNames = 5;
 /** The problems of the account, and facts that its owner may wonder about. */
 export function accountProblems(store: Store, isAsked: boolean): Problem[] {
   const emptiness = emptyAccount(store, isAsked);
-  const wrong = [emptiness, ...unassignedIncidents(store), ...renamedProperties(store)];
+  const wrong = [emptiness, ...unassignedIncidents(store), ...renamedProperties(store), ...sharedIds(store)];
   const facts = [unlistedHubs(store, isAsked), ...harmlessFacts(store)].filter((text) => text !== emptiness);
   return [
     ...wrong.flatMap((text) => (text === null ? [] : [problem('account', 'degraded', text)])),
@@ -47,6 +47,15 @@ function unassignedIncidents(store: Store): string[] {
   return [...names].map(
     (name) => `Open incident without a known valve or hub: ${name}. Its alerts are unknown. Check all valves`,
   );
+}
+
+/** Home Assistant has one device for each ID. */
+function sharedIds(store: Store): string[] {
+  const hubs = new Set(store.ids('signal'));
+  return store
+    .ids('sonic')
+    .filter((id) => hubs.has(id))
+    .map((id) => `A hub and a valve have the same ID ${id}. Home Assistant shows only one of them`);
 }
 
 /** They are shown until the next start. That does not have the old names, and removes properties that are not selected. */

@@ -104,7 +104,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         this.#brokerLostAt = clock.now();
         this.#evaluateAgain();
       });
-    otherBridges.on('met', () => this.#evaluateAgain()).on('stopped', () => this.#evaluateAgain());
+    otherBridges.on('changed', () => this.#evaluateAgain());
   }
 
   /** When the bridge was started, in ms since 1970. It changes if the clock of the computer is set. */
@@ -274,6 +274,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       ['broker', connection.isConnected ? rejectedMessages(retained) : null, 'broker', 'rejected messages'],
       ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
       ['bridges', otherBridges.problem, 'broker'],
+      ['bridges', otherBridges.announcerProblem, 'broker'],
       ['data_dir', state.problem],
       ['http', this.#httpProblem],
     ];
@@ -281,6 +282,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       ...messages.flatMap(([source, message, stops, key]) =>
         message === null ? [] : [problem(source, 'degraded', message, key, stops)],
       ),
+      ...(state.lockProblem === null ? [] : [problem('data_dir', 'ok', state.lockProblem)]),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
       ...unexpectedData(client, 'warn'),
       ...unexpectedData(client, 'info'),

@@ -159,8 +159,7 @@ function deviceOf(
     case 'bridge':
       return {
         ...about,
-        // Several are told apart.
-        name: ['sonic2mqtt', ...topics.bridgeName.split('_').slice(1)].join(' '),
+        name: `sonic2mqtt ${topics.bridgeLabel}`.trimEnd(),
         manufacturer: 'sonic2mqtt',
         model: 'Bridge',
         sw_version: version,

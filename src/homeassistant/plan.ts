@@ -27,7 +27,7 @@ import {
   shortened,
   viewId,
 } from './discovery.ts';
-import { statesPath, type Topics } from './topics.ts';
+import { type DocumentPath, statesPath, type Topics } from './topics.ts';
 
 /** A retained message that is wanted on the broker; an empty payload is no message. */
 export interface Message {
@@ -61,23 +61,6 @@ export interface DevicePlan {
 /** So many open incidents at most are in one message. */
 const mostOpenIncidents = 50;
 
-const paths: Readonly<Record<DeviceKind, readonly string[]>> = {
-  bridge: ['incidents', statesPath],
-  property: ['', 'settings', 'notifications', 'leak_protection', 'push', 'incidents', statesPath],
-  signal: ['', 'availability', 'incidents', statesPath],
-  sonic: ['', 'availability', 'telemetry', 'usage', 'pressure_tests', 'incidents', statesPath],
-};
-
-/** The topics of a device at which messages may be retained, but for its discovery message. */
-export function deviceTopics(kind: DeviceKind, id: string, topics: Topics): string[] {
-  return paths[kind].map((path) => topicAt(path, kind, id, topics));
-}
-
-/** The empty path is that of the record. */
-function topicAt(path: string, kind: DeviceKind, id: string, topics: Topics): string {
-  return path === '' ? topics.device(kind, id) : topics.below(kind, id, path);
-}
-
 /** The retained messages of a device, from nothing but what this run has read of it. */
 export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { topics, isDiscoveryOn } = context;
@@ -110,7 +93,7 @@ function planDocuments(kind: DeviceKind, id: string, documentsOf: readonly Docum
   const unwanted: string[] = [];
   const undecided: string[] = [];
   for (const [path, content] of documentsOf) {
-    const topic = topicAt(path, kind, id, topics);
+    const topic = topics.document(kind, id, path);
     if (content === undefined) undecided.push(topic);
     else if (content === null) unwanted.push(topic);
     else messages.push({ topic, payload: typeof content === 'string' ? content : JSON.stringify(content) });
@@ -125,7 +108,7 @@ function onlineLast(messages: readonly Message[]): readonly Message[] {
 }
 
 /** What belongs at a path below a device: a word, a record, null for nothing, or undefined for what stays as it is. */
-type Document = readonly [path: string, content: string | object | null | undefined];
+type Document = readonly [path: DocumentPath, content: string | object | null | undefined];
 
 function documents(view: DeviceView): readonly Document[] {
   switch (view.kind) {

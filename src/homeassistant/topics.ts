@@ -12,116 +12,175 @@ export interface Target {
   readonly path: string;
 }
 
-/** Where everything is published; every topic of the bridge is made here. */
-export interface Topics {
-  /** The base topic itself. */
+/** The path below a device of the document that holds its entities' states. */
+export const statesPath = 'homeassistant';
+
+/** The paths at which each kind has retained messages, besides its discovery message; the empty path is its record. */
+export const documentPaths = {
+  bridge: ['state', 'cloud', 'health', 'info', 'incidents', statesPath],
+  property: ['', 'settings', 'notifications', 'leak_protection', 'push', 'incidents', statesPath],
+  signal: ['', 'availability', 'incidents', statesPath],
+  sonic: ['', 'availability', 'telemetry', 'usage', 'pressure_tests', 'incidents', statesPath],
+  incident: [''],
+} as const satisfies Readonly<Record<TargetKind, readonly string[]>>;
+
+/** The path of a document below its device. */
+export type DocumentPath = (typeof documentPaths)[TargetKind][number];
+
+/** The base topic that an installation has unless it says otherwise. */
+const defaultBase = 'sonic2mqtt';
+
+/** Every topic of the bridge is made here, below a base topic and a discovery prefix without a slash at their ends. */
+export class Topics {
   readonly base: string;
-  /** What this bridge is called in topics: `bridge`, or `bridge_0` and so on where several share an account. */
+  readonly discoveryPrefix: string;
+  /** The name of this bridge in topics: `bridge`, or `bridge_0` and so on if several share an account. */
   readonly bridgeName: string;
-  /** A topic of the bridge: `bridge/state` and so on, by its last part. */
-  bridge(path: string): string;
-  /** A topic of the bridge of that name. */
-  ofBridge(name: string, path: string): string;
-  /** The name of the bridge, this or another, of which a topic is; null for the topic of something else. */
-  bridgeNamed(topic: string): string | null;
-  /** The topic of a device's record. */
-  device(kind: TargetKind, id: string): string;
-  /** A topic below a device's. */
-  below(kind: TargetKind, id: string, path: string): string;
-  incident(id: string): string;
-  /** Identifier of a device in Home Assistant and prefix of its unique ids. */
-  identifier(kind: DeviceKind, id: string): string;
-  /** The retained discovery message of a device. */
-  discovery(kind: DeviceKind, id: string): string;
-  /** What such a message is of: the id of a device, or the name of a bridge; null for the topic of something else. */
-  discovered(topic: string): string | null;
   /** Filters that find the retained messages of devices and incidents, and no command. */
   readonly stateFilters: readonly string[];
   /** Filters that find the retained messages of bridges, of this and of others, and no command. */
   readonly bridgeFilters: readonly string[];
   /**
-   * Filters that find what bridges say of themselves, this and others, while they run. They find no more than without
-   * their end, but are none of the filters above, of which each reading makes an end.
+   * Filters that find what running bridges publish about themselves. They are the same topics with `/#` at the end:
+   * unsubscribing from a scan's filters must not end this subscription.
    */
   readonly liveBridgeFilters: readonly string[];
-  /** The device or incident and the path below it that a topic names; null for a topic of something else. */
-  parse(topic: string): Target | null;
-  /** The filter that finds requests, one for each operation of the cloud. */
-  readonly requestFilter: string;
-  /** The operation that a request's topic names, as it came; null for the topic of something else. */
-  operationOf(topic: string): string | null;
-  /** Where a request is answered unless it says otherwise. */
-  response(operation: string): string;
-  /** Whether an answer may go there: to a topic by which neither this bridge nor Home Assistant lives. */
-  isOpenToAnswers(topic: string): boolean;
   /** The filter that finds discovery messages, of this bridge and of others. */
   readonly discoveryFilter: string;
+  /** The filter that finds requests, one for each operation of the cloud. */
+  readonly requestFilter: string;
+  /** The base topic of another installation is in the ids of its bridge device: two accounts may share a broker. */
+  readonly #bridgePrefix: string;
+  readonly #requests: string;
+  readonly #responses: string;
+
+  constructor(base: string, discoveryPrefix: string, shard: Shard = wholeAccount) {
+    this.base = base;
+    this.discoveryPrefix = discoveryPrefix;
+    this.bridgeName = bridgeName(shard);
+    this.stateFilters = (['property', 'signal', 'sonic', 'incident'] as const).flatMap((kind) =>
+      this.documents(kind, '+'),
+    );
+    this.bridgeFilters = documentPaths.bridge.map((path) => this.ofBridge('+', path));
+    this.liveBridgeFilters = ['info', 'state'].map((path) => `${this.ofBridge('+', path)}/#`);
+    this.discoveryFilter = `${discoveryPrefix}/device/+/config`;
+    this.#bridgePrefix = base === defaultBase ? '' : `${base.replace(/[^A-Za-z0-9_-]/g, '_')}_`;
+    this.#requests = this.bridge('request/');
+    this.#responses = this.bridge('response/');
+    this.requestFilter = `${this.#requests}+`;
+  }
+
+  /** What tells this bridge from others, in words; empty for the only one of the default base topic. */
+  get bridgeLabel(): string {
+    const index = this.bridgeName.split('_').slice(1);
+    return [...(this.base === defaultBase ? [] : [this.base]), ...index].join(' ');
+  }
+
+  /** A topic of the bridge: `bridge/state` and so on, by its last part. */
+  bridge(path: string): string {
+    return this.ofBridge(this.bridgeName, path);
+  }
+
+  /** A topic of the bridge of that name. */
+  ofBridge(name: string, path: string): string {
+    return `${this.base}/${name}/${path}`;
+  }
+
+  /** The name of the bridge, this or another, of which a topic is; null for the topic of something else. */
+  bridgeNamed(topic: string): string | null {
+    const [first = ''] = isBelow(this.base, topic) ? topic.slice(this.base.length + 1).split('/', 1) : [];
+    return bridgePattern.test(first) ? first : null;
+  }
+
+  /** The topic of a device's record. */
+  device(kind: TargetKind, id: string): string {
+    return kind === 'bridge' ? `${this.base}/${this.bridgeName}` : `${this.base}/${kind}/${id}`;
+  }
+
+  /** A topic below a device's. */
+  below(kind: TargetKind, id: string, path: string): string {
+    return `${this.device(kind, id)}/${path}`;
+  }
+
+  /** The topic of a document of a device, by one of its paths. */
+  document(kind: TargetKind, id: string, path: DocumentPath): string {
+    return path === '' ? this.device(kind, id) : this.below(kind, id, path);
+  }
+
+  incident(id: string): string {
+    return this.device('incident', id);
+  }
+
+  /** All topics at which something of a device or an incident may be retained, besides its discovery message. */
+  documents(kind: TargetKind, id: string): string[] {
+    return documentPaths[kind].map((path) => this.document(kind, id, path));
+  }
+
+  /** The device or incident and the path below it that a topic names; null for a topic of something else. */
+  parse(topic: string): Target | null {
+    if (!isBelow(this.base, topic)) return null;
+    const [kind, ...rest] = topic.slice(this.base.length + 1).split('/');
+    if (kind === this.bridgeName) return { kind: 'bridge', id: '', path: rest.join('/') };
+    if (kind !== 'property' && kind !== 'signal' && kind !== 'sonic' && kind !== 'incident') return null;
+    const [id, ...path] = rest;
+    return id === undefined ? null : { kind, id, path: path.join('/') };
+  }
+
+  /** Identifier of a device in Home Assistant and prefix of its unique ids. */
+  identifier(kind: DeviceKind, id: string): string {
+    return `sonic2mqtt_${kind === 'bridge' ? `${this.#bridgePrefix}${this.bridgeName}` : id}`;
+  }
+
+  /** The retained discovery message of a device. */
+  discovery(kind: DeviceKind, id: string): string {
+    return `${this.discoveryPrefix}/device/${this.identifier(kind, id)}/config`;
+  }
+
+  /**
+   * The device whose discovery message is at a topic: the id of a record, or the name of a bridge. Earlier versions named
+   * the device of each bridge without its base topic. Null for the topic of something else.
+   */
+  discovered(topic: string): { readonly isBridge: boolean; readonly id: string } | null {
+    const start = `${this.discoveryPrefix}/device/sonic2mqtt_`;
+    if (!topic.startsWith(start) || !topic.endsWith('/config')) return null;
+    const id = topic.slice(start.length, -'/config'.length);
+    const own = id.startsWith(this.#bridgePrefix) ? id.slice(this.#bridgePrefix.length) : id;
+    const name = [own, id].find((each) => bridgePattern.test(each));
+    return name === undefined ? { isBridge: false, id } : { isBridge: true, id: name };
+  }
+
+  /** The operation that a request's topic names, as it came; null for the topic of something else. */
+  operationOf(topic: string): string | null {
+    return topic.startsWith(this.#requests) ? topic.slice(this.#requests.length) : null;
+  }
+
+  /** Where a request is answered unless it says otherwise. */
+  response(operation: string): string {
+    return this.#responses + operation;
+  }
+
+  /** Whether an answer may go there: to a topic that neither this bridge nor Home Assistant uses. */
+  isOpenToAnswers(topic: string): boolean {
+    if (!isTopicName(topic)) return false;
+    if (isBelow(this.#responses.slice(0, -1), topic)) return true;
+    return !(isIn(this.base, topic) || isIn(this.discoveryPrefix, topic));
+  }
 }
 
-/** The topics below a base topic and a discovery prefix, both without a slash at their ends. */
-export function topicsUnder(base: string, discoveryPrefix: string, shard: Shard = wholeAccount): Topics {
-  const name = bridgeName(shard);
-  const device = (kind: TargetKind, id: string) =>
-    kind === 'bridge' ? `${base}/${name}` : `${base}/${kind}/${id}`;
-  const identifier = (kind: DeviceKind, id: string) => `sonic2mqtt_${kind === 'bridge' ? name : id}`;
-  const discoveryStart = `${discoveryPrefix}/device/sonic2mqtt_`;
-  const discoveryEnd = '/config';
-  const requests = `${device('bridge', '')}/request/`;
-  const responses = `${device('bridge', '')}/response/`;
-  return {
-    base,
-    bridgeName: name,
-    bridge: (path) => `${base}/${name}/${path}`,
-    ofBridge: (other, path) => `${base}/${other}/${path}`,
-    bridgeNamed: (topic) => {
-      const [first = ''] = isBelow(base, topic) ? topic.slice(base.length + 1).split('/', 1) : [];
-      return bridgePattern.test(first) ? first : null;
-    },
-    device,
-    below: (kind, id, path) => `${device(kind, id)}/${path}`,
-    incident: (id) => `${base}/incident/${id}`,
-    identifier,
-    discovery: (kind, id) => `${discoveryPrefix}/device/${identifier(kind, id)}${discoveryEnd}`,
-    discovered: (topic) =>
-      topic.startsWith(discoveryStart) && topic.endsWith(discoveryEnd)
-        ? topic.slice(discoveryStart.length, -discoveryEnd.length)
-        : null,
-    parse: (topic) => parseBelow(base, name, topic),
-    stateFilters: [
-      ...['signal', 'sonic'].flatMap((kind) => [`${base}/${kind}/+`, `${base}/${kind}/+/+`]),
-      `${base}/property/+`,
-      // Not all by one filter: it would take the command topic of several fields, which brokers may deliver twice then.
-      ...propertyDocuments.map((path) => `${base}/property/+/${path}`),
-      `${base}/incident/+`,
-      `${base}/${name}/${statesPath}`,
-    ],
-    bridgeFilters: bridgeDocuments.map((path) => `${base}/+/${path}`),
-    liveBridgeFilters: ['info', 'state'].map((path) => `${base}/+/${path}/#`),
-    requestFilter: `${requests}+`,
-    operationOf: (topic) => (topic.startsWith(requests) ? topic.slice(requests.length) : null),
-    response: (operation) => responses + operation,
-    isOpenToAnswers: (topic) =>
-      isTopicName(topic) &&
-      (isBelow(responses.slice(0, -1), topic) || !(isIn(base, topic) || isIn(discoveryPrefix, topic))),
-    discoveryFilter: `${discoveryPrefix}/device/+/config`,
-  };
-}
-
-/** What a retained discovery message tells. */
+/** What a retained discovery message of a bridge tells. */
 export interface FoundDiscovery {
-  /** The name of the bridge that made it. */
-  readonly maker: string;
+  /** The topic at which the bridge that made it says that it is online. */
+  readonly stateTopic: string;
   readonly componentIds: readonly string[];
 }
 
-/** Reads one that a bridge below this base topic has made; null for another's, and for what is no discovery message. */
-export function readDiscovery(topics: Topics, payload: string): FoundDiscovery | null {
+/** Reads the discovery message of any bridge, whatever its base topic; null for anything else. */
+export function readDiscovery(payload: string): FoundDiscovery | null {
   try {
     const { availability, components } = JSON.parse(payload);
-    const { topic } = availability[0];
-    const maker = topics.bridgeNamed(topic);
-    const isState = maker !== null && topic === topics.ofBridge(maker, 'state');
-    return isState ? { maker, componentIds: Object.keys(components) } : null;
+    const stateTopic: unknown = availability[0].topic;
+    if (typeof stateTopic !== 'string' || !/(^|\/)bridge(_\d+)?\/state$/.test(stateTopic)) return null;
+    return { stateTopic, componentIds: Object.keys(components) };
   } catch {
     return null;
   }
@@ -145,19 +204,3 @@ function isIn(parent: string, topic: string): boolean {
 }
 
 const bridgePattern = /^bridge(_\d+)?$/;
-
-/** The path below a device of the document that holds its entities' states. */
-export const statesPath = 'homeassistant';
-
-const bridgeDocuments = ['state', 'cloud', 'health', 'info', 'incidents', statesPath];
-
-const propertyDocuments = ['settings', 'notifications', 'leak_protection', 'push', 'incidents', statesPath];
-
-function parseBelow(base: string, bridge: string, topic: string): Target | null {
-  if (!isBelow(base, topic)) return null;
-  const [kind, ...rest] = topic.slice(base.length + 1).split('/');
-  if (kind === bridge) return { kind: 'bridge', id: '', path: rest.join('/') };
-  if (kind !== 'property' && kind !== 'signal' && kind !== 'sonic' && kind !== 'incident') return null;
-  const [id, ...path] = rest;
-  return id === undefined ? null : { kind, id, path: path.join('/') };
-}

@@ -5,7 +5,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
+import { readDiscovery, Topics } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
 import type { Shard } from '../model/shard.ts';
 import type { Poller } from '../polling/poller.ts';
@@ -28,6 +28,16 @@ const maxReliablyShown = 1_000;
 
 /** Discovery messages that are read at a time. */
 const maxAtOnce = 100;
+
+/** This many discovery messages are looked at, this often. */
+const maxChecked = 3;
+const checkEveryMs = 120_000;
+
+/** While another bridge announces devices of this one, and if somebody deletes messages again and again. */
+const rescanMs = 300_000;
+
+/** A bridge that stops for an update does not lose its devices to another one. */
+const goneMs = 900_000;
 
 export interface CleanupParts {
   readonly topics: Topics;
@@ -58,6 +68,17 @@ export interface CleanupParts {
 export class Cleanup {
   readonly #parts: CleanupParts;
   readonly #scan = coalesce(() => this.#scanOnce());
+  /** Deletes what this bridge has published below base topics that it had before. A scan tries again. */
+  readonly #removeFormer = coalesce(async () => {
+    const { topics, state, log } = this.#parts;
+    state.recordBaseTopic(topics.base);
+    for (const base of state.baseTopics) {
+      if (base === topics.base || this.#isStopped) continue;
+      await this.#removeBelow(base).catch((error) => {
+        log.debug(`Deleting the messages below ${base}: ${String(error)}`);
+      });
+    }
+  });
   /** How many scans in a row ended with the connection. */
   #losses = 0;
   /** How many messages the last scan has found. */
@@ -68,6 +89,15 @@ export class Cleanup {
   #cancelAgain: () => void = () => {};
   /** Devices of other bridges that have named this one, by the topic of their discovery message. */
   readonly #leftDevices = new Map<string, DeviceKey>();
+  #cancelLeftCheck: () => void = () => {};
+  #scannedAt = Number.NEGATIVE_INFINITY;
+  /** When bridges with another base topic were last online, by the topic that says so. */
+  readonly #onlineAt = new Map<string, number>();
+  /** How many discovery messages were looked at. */
+  #checked = 0;
+  /** Whether the broker has shown this client a message of its own. */
+  #isShown = false;
+  #restoredAt = Number.NEGATIVE_INFINITY;
   #cancelCheck: () => void = () => {};
   #resolveScanned: () => void = () => {};
   /** Resolves once the broker was scanned, or cannot be. */
@@ -83,8 +113,15 @@ export class Cleanup {
       this.#cancelAgain = clock.after(againMs, () => this.#scanSoon());
       this.#scanSoon();
     });
-    otherBridges.on('stopped', () => {
-      if (!otherBridges.isAny) this.#scanSoon();
+    let wasAny = false;
+    otherBridges.on('changed', () => {
+      const { isAny } = otherBridges;
+      if (wasAny && !isAny) this.#scanSoon();
+      wasAny = isAny;
+    });
+    publisher.once('published', () => {
+      this.#checkLater();
+      void this.#removeFormer();
     });
     // Devices whose property was unknown were not touched. They may be stale.
     poller.on('ended', () => {
@@ -92,7 +129,7 @@ export class Cleanup {
       this.#wasResolved = true;
       if (publisher.isShowingDevices) this.#scanSoon();
     });
-    publisher.on('left', (device) => this.#checkLater(device));
+    publisher.on('left', (device) => this.#checkLeftLater(device));
     // A broker that has shown a part shows the next one now.
     publisher.on('cleaned', () => {
       if (this.#found >= maxReliablyShown) this.#scanSoon();
@@ -104,6 +141,7 @@ export class Cleanup {
     this.#isStopped = true;
     this.#cancelAgain();
     this.#cancelCheck();
+    this.#cancelLeftCheck();
   }
 
   #scanSoon(): void {
@@ -111,7 +149,7 @@ export class Cleanup {
   }
 
   async #scanOnce(): Promise<void> {
-    const { connection, topics, shard, log } = this.#parts;
+    const { connection, topics, shard, publisher, clock, log } = this.#parts;
     if (this.#isStopped || this.#losses >= maxLosses) return;
     const found = new RetainedScan(topics, shard);
     // Other bridges first: a broker may drop the last messages of many.
@@ -120,6 +158,7 @@ export class Cleanup {
     let isScanned = false;
     let isMore = false;
     this.#found = 0;
+    this.#scannedAt = clock.monotonic();
     const note = (topic: string, payload: string) => {
       this.#found += 1;
       found.add(topic, payload);
@@ -129,9 +168,12 @@ export class Cleanup {
       await this.#read(filters, note, () => {
         this.#losses = 0;
         isScanned = true;
-        this.#useFindings(found, taken);
+        if (found.strangers().size === 0) this.#useFindings(found, taken);
+        else isMore = true;
       });
+      await this.#recordAnnouncers(found.strangers());
       if (isMore) this.#useFindings(found, taken);
+      if (publisher.hasShownDevices) void this.#removeFormer();
     } catch (error) {
       if (!connection.isConnected) this.#losses += 1;
       // The next connection scans.
@@ -143,6 +185,107 @@ export class Cleanup {
       this.#isFailureLogged = true;
       this.#sweep();
     }
+  }
+
+  /**
+   * A bridge with another base topic that runs keeps what it announces: two that replace each other's messages would
+   * never end, and Home Assistant would lose entities each time. One that has stopped for long announces nothing.
+   */
+  async #recordAnnouncers(strangers: ReadonlyMap<string, string>): Promise<void> {
+    const { otherBridges, clock } = this.#parts;
+    const now = clock.monotonic();
+    const stateTopics = [...new Set(strangers.values())].slice(0, maxAtOnce);
+    if (stateTopics.length > 0) {
+      await this.#read(stateTopics, (topic, payload) => {
+        if (payload === 'online') this.#onlineAt.set(topic, now);
+      });
+    }
+    const isRunning = (topic: string) =>
+      now < (this.#onlineAt.get(topic) ?? Number.NEGATIVE_INFINITY) + goneMs;
+    const announcers = [...strangers].filter(([, stateTopic]) => isRunning(stateTopic));
+    otherBridges.recordAnnouncers(new Map(announcers));
+  }
+
+  /** Looks from time to time whether the broker still has the discovery messages of this bridge. */
+  #checkLater(): void {
+    this.#cancelCheck();
+    if (this.#isStopped) return;
+    this.#cancelCheck = this.#parts.clock.after(checkEveryMs, () => {
+      void this.#check().then(() => this.#checkLater());
+    });
+  }
+
+  /** Others replace or delete them all, or none: a few in turn are enough. */
+  async #check(): Promise<void> {
+    const { connection, discovery, retained, otherBridges, publisher, clock, log } = this.#parts;
+    if (!connection.isConnected || !publisher.isShowingDevices) return;
+    const { topics } = discovery;
+    const some = Array.from({ length: Math.min(maxChecked, topics.length) }, (_, index) => {
+      return topics[(this.#checked + index) % topics.length] ?? '';
+    });
+    this.#checked += some.length;
+    const missing = new Set(some);
+    let isReplaced = false;
+    try {
+      if (some.length > 0) {
+        await this.#read(some, (topic, payload) => {
+          missing.delete(topic);
+          if (retained.has(topic, payload)) this.#isShown = true;
+          else isReplaced = true;
+        });
+      }
+    } catch (error) {
+      log.debug(`Reading the discovery messages of this bridge: ${String(error)}`);
+      return;
+    }
+    const now = clock.monotonic();
+    if (isReplaced || (otherBridges.announcerProblem !== null && now >= this.#scannedAt + rescanMs)) {
+      this.#scanSoon();
+    }
+    // A broker may show nothing to this client.
+    const isDeleted = this.#isShown && [...missing].some((topic) => retained.isKnown(topic));
+    if (!isDeleted || now < this.#restoredAt + rescanMs) return;
+    this.#restoredAt = now;
+    log.warn('Another client has deleted discovery messages of this bridge. Publishing all devices');
+    publisher.publishAll();
+  }
+
+  async #removeBelow(base: string): Promise<void> {
+    const { topics, shard, state, connection, retained, log } = this.#parts;
+    const former = new Topics(base, topics.discoveryPrefix, shard);
+    const { bridgeFilters, stateFilters, discoveryFilter } = former;
+    const scan = new RetainedScan(former, shard);
+    let isInUse = false;
+    await this.#read([...bridgeFilters, ...stateFilters, discoveryFilter], (topic, payload) => {
+      if (topic === former.bridge('state') && payload === 'online') isInUse = true;
+      scan.add(topic, payload);
+    });
+    if (isInUse) {
+      log.info(`Another bridge runs below the former mqtt.base_topic ${base}. Its messages stay`);
+      state.forgetBaseTopic(base);
+      return;
+    }
+    // A broker may not list what it keeps.
+    const known = [...state.devices]
+      .map((key) => former.parse(`${base}/${key}`))
+      .filter((each) => each !== null);
+    const stale = [
+      ...scan.removable(),
+      ...known.flatMap(({ kind, id }) => former.documents(kind, id)),
+      ...state.incidentIds().map((id) => former.incident(id)),
+      ...former.documents('bridge', ''),
+    ];
+    for (const topic of new Set(stale)) {
+      // This bridge has replaced the discovery messages of its devices.
+      if (retained.isKnown(topic)) continue;
+      await retained.waitForRoom();
+      retained.found(topic);
+      retained.clear(topic);
+    }
+    await retained.waitForAnswers();
+    if (!connection.isConnected) return;
+    state.forgetBaseTopic(base);
+    log.info(`mqtt.base_topic has changed. Deleted the retained messages below ${base}`);
   }
 
   /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
@@ -160,7 +303,7 @@ export class Cleanup {
     // A run whose file is lost has announced what it left on the broker, to which this run has added nothing yet.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
     incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
-    for (const device of found.leftBehind()) this.#checkLater(device);
+    for (const device of found.leftBehind()) this.#checkLeftLater(device);
     this.#sweep();
   }
 
@@ -180,12 +323,12 @@ export class Cleanup {
     return this.#parts.connection.readRetained(filters, hand, onRead);
   }
 
-  #checkLater(device: DeviceKey): void {
+  #checkLeftLater(device: DeviceKey): void {
     const { topics, clock, staleAfterMs } = this.#parts;
     this.#leftDevices.set(topics.discovery(device.kind, device.id), device);
     if (this.#isStopped) return;
-    this.#cancelCheck();
-    this.#cancelCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
+    this.#cancelLeftCheck();
+    this.#cancelLeftCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
   }
 
   /** A device whose discovery message still names this bridge has no other bridge that publishes it. */
@@ -198,7 +341,7 @@ export class Cleanup {
       }
     } catch (error) {
       log.debug(`Looking for devices of other bridges: ${String(error)}`);
-      this.#cancelCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
+      this.#cancelLeftCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
     }
   }
 
@@ -206,7 +349,7 @@ export class Cleanup {
     const { connection, topics, store, log } = this.#parts;
     const naming = new Set<string>();
     await this.#read([...left.keys()], (topic, payload) => {
-      if (readDiscovery(topics, payload)?.maker === topics.bridgeName) naming.add(topic);
+      if (readDiscovery(payload)?.stateTopic === topics.bridge('state')) naming.add(topic);
     });
     for (const [topic, { kind, id }] of left) {
       this.#leftDevices.delete(topic);

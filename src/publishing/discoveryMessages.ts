@@ -2,16 +2,26 @@ import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Retained } from '../broker/retained.ts';
+import type { OtherBridges } from '../health/otherBridges.ts';
 import { type Discovery, viewId, withWithdrawn } from '../homeassistant/discovery.ts';
-import type { DeviceView } from '../model/devices.ts';
+import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
 interface DiscoveryEvents {
   /** The device's message may be published now. */
-  readonly due: [view: DeviceView];
+  readonly due: [device: Announcing];
+}
+
+/** A device that has a discovery message. */
+interface Announcing {
+  readonly kind: DeviceKind;
+  /** Empty for the bridge. */
+  readonly id: string;
 }
 
 /** What Home Assistant knows of a device. */
 interface Announced {
+  /** The device that this run has announced; null before that. A hub and a valve may have the same ID. */
+  device: Announcing | null;
   /** The component ids that it may have. A removed one counts until the broker has the message that removes it. */
   componentIds: readonly string[];
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
@@ -24,20 +34,26 @@ interface Announced {
 const spacingMs = 2_500;
 
 /**
- * Publishes the discovery messages of devices. An entity that a device no longer has is removed by a first message, and
+ * Publishes the discovery messages of devices. A device whose topic another device or another bridge uses has none until
+ * the topic is free: each would replace the message of the other, and lose its entities in turn. An entity that a device no longer has is removed by a first message, and
  * left out in a second one.
  */
 export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   readonly #retained: Retained;
+  readonly #otherBridges: OtherBridges;
   readonly #clock: Clock;
   readonly #log: Log;
   /** By the topic of the message. */
   readonly #announced = new Map<string, Announced>();
+  /** Devices whose topic is taken by another device or another bridge. */
+  readonly #waiting = new Map<string, Announcing>();
   #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(retained: Retained, clock: Clock, log: Log) {
+  constructor(retained: Retained, otherBridges: OtherBridges, clock: Clock, log: Log) {
     super();
     this.#retained = retained;
+    this.#otherBridges = otherBridges;
+    otherBridges.on('changed', () => this.#yieldOrReturn());
     this.#clock = clock;
     this.#log = log;
   }
@@ -46,7 +62,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   found(topic: string, componentIds: readonly string[]): void {
     this.#retained.found(topic);
     if (!this.#announced.has(topic)) {
-      this.#announced.set(topic, { componentIds, at: null, cancelDelay: null });
+      this.#announced.set(topic, { device: null, componentIds, at: null, cancelDelay: null });
     }
   }
 
@@ -62,16 +78,24 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
 
   /**
    * When Home Assistant last received the message, in ms of the monotonic clock: when it was published or when Home
-   * Assistant started. Null until the broker has the message.
+   * Assistant started. Null until the broker has the message, and long ago if another bridge publishes it.
    */
   announcedAt(topic: string): number | null {
+    if (this.#otherBridges.isAnnouncing(topic)) return Number.NEGATIVE_INFINITY;
     const { at = null } = this.#announced.get(topic) ?? {};
     return at === null ? null : Math.max(at, this.#homeAssistantStartedAt);
   }
 
   /** Publishes the message if it differs from the last one, now or once Home Assistant does not lose it. */
   publish(topic: string, message: Discovery, view: DeviceView): void {
+    const isElsewhere = this.#otherBridges.isAnnouncing(topic);
     const known = this.#announced.get(topic);
+    const device = { kind: view.kind, id: viewId(view) };
+    if (isElsewhere || (known?.device && known.device.kind !== view.kind)) {
+      if (isElsewhere) this.#otherBridges.recordUnannounced(topic);
+      this.#waiting.set(topic, device);
+      return;
+    }
     const componentIds = Object.keys(message.components);
     const gone = known?.componentIds.filter((id) => !(id in message.components)) ?? [];
     const payload = JSON.stringify(withWithdrawn(message, gone));
@@ -79,10 +103,11 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     const now = this.#clock.monotonic();
     const waitMs = (known?.at ?? now) + spacingMs - now;
     if (known && waitMs > 0 && this.#retained.isKnown(topic)) {
-      this.#publishLater(known, view, waitMs);
+      this.#publishLater(known, device, waitMs);
       return;
     }
-    const announced = known ?? { componentIds, at: null, cancelDelay: null };
+    const announced = known ?? { device: null, componentIds, at: null, cancelDelay: null };
+    announced.device = device;
     announced.componentIds = [...componentIds, ...gone];
     announced.at = null;
     this.#announced.set(topic, announced);
@@ -90,19 +115,25 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
       announced.at = this.#clock.monotonic();
       // The device may have gone meanwhile.
       if (!isTaken || gone.length === 0 || this.#announced.get(topic) !== announced) return;
-      this.#log.info(
-        { device: viewId(view), topic },
-        `Home Assistant: removing entities: ${gone.join(', ')}`,
-      );
+      this.#log.info({ device: device.id, topic }, `Home Assistant: removing entities: ${gone.join(', ')}`);
       announced.componentIds = componentIds;
-      this.#publishLater(announced, view, spacingMs);
+      this.#publishLater(announced, device, spacingMs);
     });
   }
 
-  /** Forgets a device. */
-  forget(topic: string): void {
-    this.#announced.get(topic)?.cancelDelay?.();
-    this.#announced.delete(topic);
+  /** Forgets a device of that kind, and returns whether the message at the topic is its own. */
+  forget(topic: string, kind: DeviceKind): boolean {
+    if (this.#waiting.get(topic)?.kind === kind) this.#waiting.delete(topic);
+    const known = this.#announced.get(topic);
+    if (this.#otherBridges.isAnnouncing(topic) || (known?.device?.kind ?? kind) !== kind) return false;
+    this.#drop(topic);
+    this.#retry(topic);
+    return true;
+  }
+
+  /** The topics at which this run has published. */
+  get topics(): readonly string[] {
+    return [...this.#announced.keys()].filter((topic) => this.#retained.isKnown(topic));
   }
 
   /** Publishes nothing later any more. */
@@ -110,10 +141,35 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     for (const { cancelDelay } of this.#announced.values()) cancelDelay?.();
   }
 
-  #publishLater(announced: Announced, view: DeviceView, delayMs: number): void {
+  /** Leaves to another bridge what that announces, and publishes what it no longer does. */
+  #yieldOrReturn(): void {
+    for (const [topic, { device }] of this.#announced) {
+      if (!this.#otherBridges.isAnnouncing(topic)) continue;
+      this.#drop(topic);
+      this.#retained.release(topic);
+      if (device === null) continue;
+      this.#waiting.set(topic, device);
+      this.#otherBridges.recordUnannounced(topic);
+    }
+    for (const topic of this.#waiting.keys()) {
+      if (!this.#otherBridges.isAnnouncing(topic) && !this.#announced.has(topic)) this.#retry(topic);
+    }
+  }
+
+  #retry(topic: string): void {
+    const device = this.#waiting.get(topic);
+    if (this.#waiting.delete(topic) && device) this.emit('due', device);
+  }
+
+  #drop(topic: string): void {
+    this.#announced.get(topic)?.cancelDelay?.();
+    this.#announced.delete(topic);
+  }
+
+  #publishLater(announced: Announced, device: Announcing, delayMs: number): void {
     announced.cancelDelay ??= this.#clock.after(delayMs, () => {
       announced.cancelDelay = null;
-      this.emit('due', view);
+      this.emit('due', device);
     });
   }
 }

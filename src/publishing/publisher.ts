@@ -10,10 +10,9 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { missingPermission } from '../homeassistant/command.ts';
-import { type Discovery, viewId } from '../homeassistant/discovery.ts';
+import type { Discovery } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
-  deviceTopics,
   type Message,
   type PlanContext,
   planDevice,
@@ -121,8 +120,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       isDiscoveryOn: parts.isHomeAssistantOn,
       offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
     };
-    parts.discovery.on('due', (view) => {
-      if (view.kind !== 'bridge') store.touch(view.kind, viewId(view));
+    parts.discovery.on('due', ({ kind, id }) => {
+      if (kind !== 'bridge') store.touch(kind, id);
       this.wake();
     });
     store.on('change', () => {
@@ -133,8 +132,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       .on('connected', () => this.publishAll())
       .on('message', (message) => this.#onMessage(message))
       .on('willPublished', () => this.#correctWill());
-    // The other bridge may not know this one yet.
-    otherBridges.on('met', () => this.#publishAgain('info'));
+    otherBridges.on('greet', () => this.#publishAgain('info'));
   }
 
   /** Whether devices are published, and not only the bridge. */
@@ -340,7 +338,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { topics } = this.#context;
     const target = topics.parse(topic);
     const kind = cloudKinds.find((each) => each === target?.kind);
-    if (!target || !kind || !deviceTopics(kind, target.id, topics).includes(topic)) return null;
+    if (!target || !kind || !topics.documents(kind, target.id).includes(topic)) return null;
     return { kind, id: target.id };
   }
 
@@ -438,15 +436,15 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.emit('left', device);
   }
 
-  /** Forgets a device and returns its topics, that of its discovery message first. */
+  /** Forgets a device and returns its topics, that of its discovery message first if no other device has that. */
   #forget({ kind, id }: DeviceKey): string[] {
     const discovery = this.#context.topics.discovery(kind, id);
-    const topics = deviceTopics(kind, id, this.#context.topics);
-    this.#discovery.forget(discovery);
-    for (const topic of [discovery, ...topics]) this.#undecided.delete(topic);
+    const isOwn = this.#discovery.forget(discovery, kind);
+    const topics = [...(isOwn ? [discovery] : []), ...this.#context.topics.documents(kind, id)];
+    for (const topic of topics) this.#undecided.delete(topic);
     this.#found.delete(`${kind}/${id}`);
     this.#parts.state.forgetDevice(`${kind}/${id}`);
-    return [discovery, ...topics];
+    return topics;
   }
 
   /** Deletes stale messages: after a whole pass, a topic whose content is still unknown has no device. */
@@ -493,13 +491,15 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { topics } = this.#context;
     const target = topics.parse(topic);
     const discovered = topics.discovered(topic);
-    if (target?.kind === 'bridge') return false;
+    if (target?.kind === 'bridge' || discovered?.isBridge) return false;
     if (target?.kind === 'incident') {
       if (!this.#store.isLeftToOthers('incident', target.id)) return false;
       this.#retained.release(topic);
       return true;
     }
-    const keys = target ? [target as DeviceKey] : cloudKinds.map((kind) => ({ kind, id: discovered ?? '' }));
+    const keys = target
+      ? [target as DeviceKey]
+      : cloudKinds.map((kind) => ({ kind, id: discovered?.id ?? '' }));
     const device = keys.find(({ kind, id }) => this.#store.isLeftToOthers(kind, id));
     if (device) this.#leave({ kind: device.kind, id: device.id });
     return device !== undefined;

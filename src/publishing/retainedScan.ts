@@ -1,4 +1,12 @@
-import { type FoundDiscovery, readDiscovery, statesPath, type Topics } from '../homeassistant/topics.ts';
+import { isSafeId } from '../cloud/decoders.ts';
+import { isCommandPath } from '../homeassistant/command.ts';
+import {
+  documentPaths,
+  type FoundDiscovery,
+  readDiscovery,
+  type Target,
+  type Topics,
+} from '../homeassistant/topics.ts';
 import { namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { recordFromShown, type UsageRecord } from '../model/usage.ts';
@@ -10,12 +18,12 @@ export class RetainedScan {
   readonly #shard: Shard;
   readonly #states = new Set<string>();
   readonly #discoveries = new Map<string, FoundDiscovery>();
-  /** Other bridges whose `state` is online. */
+  /** Other bridges of this base topic whose `state` is online. */
   readonly #running = new Set<string>();
   /** The property that each device's record names, if any, by `kind/id`. */
   readonly #records = new Map<string, string | null>();
   /** The devices that each incident names. */
-  readonly #incidents = new Map<string, readonly (string | null)[]>();
+  readonly #incidents = new Map<string, readonly string[]>();
   /** The water usage that bridges have published, by the sonic's id. */
   readonly usage = new Map<string, UsageRecord>();
 
@@ -24,29 +32,34 @@ export class RetainedScan {
     this.#shard = shard;
   }
 
-  /** Adds a retained message. */
+  /** Adds a retained message, unless no bridge of this base topic and no other bridge can have published it. */
   add(topic: string, payload: string): void {
-    const { base, bridgeName } = this.#topics;
-    if (!topic.startsWith(`${base}/`)) {
-      const discovery = readDiscovery(this.#topics, payload);
+    const topics = this.#topics;
+    if (topics.discovered(topic) !== null) {
+      const discovery = readDiscovery(payload);
       if (discovery) this.#discoveries.set(topic, discovery);
       return;
     }
-    const bridge = this.#topics.bridgeNamed(topic);
-    if (bridge !== null && bridge !== bridgeName) {
+    const bridge = topics.bridgeNamed(topic);
+    if (bridge !== null && bridge !== topics.bridgeName) {
       this.#states.add(topic);
-      if (topic === this.#topics.ofBridge(bridge, 'state') && payload === 'online') this.#running.add(bridge);
+      if (topic === topics.ofBridge(bridge, 'state') && payload === 'online') this.#running.add(bridge);
       return;
     }
-    const target = this.#topics.parse(topic);
-    if (!target || (target.kind === 'bridge' && topic !== this.#topics.bridge(statesPath))) return;
+    const target = topics.parse(topic);
+    if (target && isTopicOfBridge(target)) this.#addState(topic, target, payload);
+  }
+
+  #addState(topic: string, { kind, id, path }: Target, payload: string): void {
     this.#states.add(topic);
-    const { kind, id, path } = target;
-    if (kind === 'incident') this.#incidents.set(id, devicesNamedIn(payload));
-    // A bridge that has the account to itself does not need this.
-    else if (path === '' && isShared(this.#shard)) {
+    if (kind === 'bridge') return;
+    if (kind === 'incident') {
+      if (path === '') this.#incidents.set(id, devicesNamedIn(payload));
+    } else if (path === '') {
+      // A bridge that has the account to itself does not need this.
+      if (!isShared(this.#shard)) return;
       this.#records.set(`${kind}/${id}`, kind === 'property' ? id : namedProperty(objectIn(payload)));
-    } else if (kind === 'sonic' && path === 'usage') {
+    } else if (path === 'usage') {
       const record = recordFromShown(objectIn(payload));
       if (record) this.usage.set(id, record);
     }
@@ -57,16 +70,22 @@ export class RetainedScan {
     return [...this.#states].filter((topic) => this.#isOurs(topic));
   }
 
-  /** Discovery messages that this bridge may replace or delete, by topic. */
+  /** Discovery messages of this base topic that this bridge may replace or delete, by topic. */
   discoveries(): [string, FoundDiscovery][] {
-    return [...this.#discoveries].filter(([topic]) => this.#isOurs(topic));
+    return [...this.#discoveries].filter(([topic]) => this.#makerOf(topic) && this.#isOurs(topic));
+  }
+
+  /** Discovery messages of bridges with another base topic: the topic at which each says that it is online, by topic. */
+  strangers(): Map<string, string> {
+    const strange = [...this.#discoveries].filter(([topic]) => this.#makerOf(topic) === null);
+    return new Map(strange.map(([topic, { stateTopic }]) => [topic, stateTopic]));
   }
 
   /** Devices that this bridge has announced and that belong to another bridge. */
   leftBehind(): DeviceKey[] {
-    return [...this.#discoveries].flatMap(([topic, { maker }]) => {
-      if (maker !== this.#topics.bridgeName || this.#isOurs(topic)) return [];
-      const id = this.#topics.discovered(topic) ?? '';
+    return [...this.#discoveries.keys()].flatMap((topic) => {
+      if (this.#makerOf(topic) !== this.#topics.bridgeName || this.#isOurs(topic)) return [];
+      const { id = '' } = this.#topics.discovered(topic) ?? {};
       const kind = cloudKinds.find((each) => this.#records.has(`${each}/${id}`));
       return kind === undefined ? [] : [{ kind, id }];
     });
@@ -79,32 +98,77 @@ export class RetainedScan {
 
   /** Incidents that another bridge has shown, and so announced. */
   incidentsOfOthers(): string[] {
-    const isOfOther = (id: string | null) => {
-      const made = this.#discoveries.get(this.#topics.discovery('sonic', id ?? ''));
-      return made !== undefined && made.maker !== this.#topics.bridgeName;
+    const isOfOther = (id: string) => {
+      const maker = this.#makerOf(this.#topics.discovery('sonic', id));
+      return typeof maker === 'string' && maker !== this.#topics.bridgeName;
     };
     return [...this.#incidents].filter(([, ids]) => ids.some(isOfOther)).map(([id]) => id);
   }
 
+  /**
+   * Everything that this bridge has to delete before it is uninstalled, discovery messages first: what it has announced,
+   * and what belongs to it and no bridge has announced.
+   */
+  removable(): string[] {
+    return [...this.#discoveries.keys(), ...this.#states].filter((topic) => {
+      if (this.#makerOf(topic) === null) return false;
+      if (!isShared(this.#shard)) return true;
+      const makers = this.#devicesOf(topic)
+        .map((id) => this.#makerOf(this.#topics.discovery('sonic', id)))
+        .filter((maker) => typeof maker === 'string');
+      if (makers.length === 0) return this.#isOurs(topic);
+      return makers.some((maker) => isHeir(maker, this.#shard) && !this.#running.has(maker));
+    });
+  }
+
+  /** How many messages of other bridges with this base topic were found. */
+  get countOfOthers(): number {
+    const ours = new Set(this.removable());
+    const ofBase = [...this.#discoveries.keys()].filter((topic) => this.#makerOf(topic) !== null);
+    return [...ofBase, ...this.#states].filter((topic) => !ours.has(topic)).length;
+  }
+
+  /** The bridge of this base topic that made a discovery message; null for a bridge of another one. */
+  #makerOf(discoveryTopic: string): string | null | undefined {
+    const found = this.#discoveries.get(discoveryTopic);
+    return found && this.#topics.bridgeNamed(found.stateTopic);
+  }
+
+  /** The ids of the devices that a message is about. */
+  #devicesOf(topic: string): readonly string[] {
+    const discovered = this.#topics.discovered(topic);
+    const target = this.#topics.parse(topic);
+    if (discovered?.isBridge || target?.kind === 'bridge') return [];
+    const id = discovered?.id ?? target?.id;
+    if (id === undefined) return [];
+    return target?.kind === 'incident' ? (this.#incidents.get(id) ?? []) : [id];
+  }
+
   #isOurs(topic: string): boolean {
     const discovered = this.#topics.discovered(topic);
-    const bridge = this.#topics.bridgeNamed(
-      discovered === null ? topic : this.#topics.ofBridge(discovered, 'state'),
-    );
-    if (bridge !== null) return isHeir(bridge, this.#shard) && !this.#running.has(bridge);
-    const target = this.#topics.parse(topic);
-    const id = discovered ?? target?.id;
+    const bridge = discovered?.isBridge ? this.#makerOf(topic) : this.#topics.bridgeNamed(topic);
+    if (typeof bridge === 'string') return isHeir(bridge, this.#shard) && !this.#running.has(bridge);
+    const id = discovered?.id ?? this.#topics.parse(topic)?.id;
     if (id === undefined) return !isShared(this.#shard);
-    const ids = target?.kind === 'incident' ? (this.#incidents.get(id) ?? []) : [id];
-    const homes = ids.flatMap((each) => cloudKinds.map((kind) => this.#records.get(`${kind}/${each}`)));
+    const devices = this.#devicesOf(topic);
+    const homes = devices.flatMap((each) => cloudKinds.map((kind) => this.#records.get(`${kind}/${each}`)));
     return isOurs(homes.find((home) => typeof home === 'string') ?? id, this.#shard);
   }
 }
 
-/** The sonic and the signal that a retained incident names; null without one. */
-export function devicesNamedIn(payload: string): readonly (string | null)[] {
+/** Whether it is a topic of a bridge. Others may keep messages of their own there, as at `sonic/garden/moisture`. */
+function isTopicOfBridge({ kind, id, path }: Target): boolean {
+  if (kind !== 'bridge' && !isSafeId(id)) return false;
+  const paths: readonly string[] = documentPaths[kind];
+  return (
+    paths.includes(path) || isCommandPath(kind, path) || (kind === 'bridge' && path.startsWith('request/'))
+  );
+}
+
+/** The sonic and the signal that a retained incident names. */
+function devicesNamedIn(payload: string): readonly string[] {
   const { sonic_id: sonicId, signal_id: signalId } = objectIn(payload) as Record<string, unknown>;
-  return [sonicId, signalId].map((id) => (typeof id === 'string' ? id : null));
+  return [sonicId, signalId].filter((id) => typeof id === 'string');
 }
 
 function objectIn(payload: string): object {

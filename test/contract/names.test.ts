@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { componentId } from '../../src/homeassistant/discovery.ts';
-import { deviceTopics, planDevice } from '../../src/homeassistant/plan.ts';
+import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { TargetKind } from '../../src/homeassistant/topics.ts';
 import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
 import { truths } from '../stories/entityTruths.ts';
@@ -21,7 +21,7 @@ const id = '{id}';
 
 /** The topics of a kind of device, each with what it carries. */
 function topicsOf(kind: DeviceKind): Record<string, string> {
-  const retained = deviceTopics(kind, id, topics);
+  const retained = topics.documents(kind, id);
   const events = entityTable(kind).flatMap((row) =>
     'path' in row ? [topics.below(kind, id, row.path)] : [],
   );

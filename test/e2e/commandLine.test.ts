@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { version } from '../../src/base/version.ts';
-import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import { Topics } from '../../src/homeassistant/topics.ts';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
 import { httpRequest } from '../support/httpRequest.ts';
@@ -163,8 +163,11 @@ describe('sonic2mqtt cleanup', () => {
       'homeassistant/device/other/config',
       'sonic2mqtt/my/own/notes',
       'sonic2mqtt/cottage/sonic/s',
+      'sonic2mqtt/sonic/garden/moisture',
+      'homeassistant/device/sonic2mqtt_theirs/config',
     ];
-    for (const topic of kept) await mqtt.publish(topic, '{"components":{}}', { retain: true });
+    const ofTrial = '{"availability":[{"topic":"trial/bridge/state"}],"components":{}}';
+    for (const topic of kept) await mqtt.publish(topic, ofTrial, { retain: true });
     const refused = await runProgram(['cleanup'], { config });
     expect(refused).toMatchObject({
       code: 1,
@@ -183,7 +186,7 @@ describe('sonic2mqtt cleanup', () => {
   it('of one of several bridges leaves what another has announced', async () => {
     const message = (name: string) =>
       JSON.stringify({ availability: [{ topic: `sonic2mqtt/${name}/state` }], components: {} });
-    const { discovery } = topicsUnder('sonic2mqtt', 'homeassistant');
+    const { discovery } = new Topics('sonic2mqtt', 'homeassistant');
     const own = {
       [discovery('sonic', 'mine')]: message('bridge_0'),
       'sonic2mqtt/sonic/mine': '{}',

@@ -9,7 +9,7 @@ import { exitStatus } from '../../src/cli/context.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
-import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import { Topics } from '../../src/homeassistant/topics.ts';
 import { startBridge, type TestBridge } from '../support/bridge.ts';
 import { runCommandLine } from '../support/commandLine.ts';
 import { startProgram } from '../support/program.ts';
@@ -55,7 +55,7 @@ function expectThere(target: string, anchor: string | undefined, from: string): 
 
 describe('the references', () => {
   it('name every command topic that is subscribed to', () => {
-    const topics = topicsUnder('sonic2mqtt', 'homeassistant');
+    const topics = new Topics('sonic2mqtt', 'homeassistant');
     const documented = commandTopics().map(({ topic }) => `sonic2mqtt/${topic.replaceAll(/\{\w+\}/g, '+')}`);
     expect(documented.toSorted()).toEqual(commandFilters(topics).toSorted());
     expect(commandTopics().filter(({ words }) => words === '')).toEqual([]);

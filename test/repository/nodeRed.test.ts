@@ -7,7 +7,7 @@ import { isOperationName, operationRow } from '../../src/cloud/operations.ts';
 import { checkCall } from '../../src/cloud/request.ts';
 import { readRequest } from '../../src/commands/requests.ts';
 import { parseCommand } from '../../src/homeassistant/command.ts';
-import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import { Topics } from '../../src/homeassistant/topics.ts';
 import { incidentTypes } from '../../src/model/records.ts';
 import { sonicView } from '../support/views.ts';
 
@@ -25,7 +25,7 @@ const core = [
   ...['tab', 'global-config', 'mqtt-broker', 'mqtt in', 'mqtt out', 'function', 'switch', 'inject', 'debug'],
   ...['status', 'catch', 'link in', 'link out', 'link call', 'comment'],
 ];
-const topics = topicsUnder('sonic2mqtt', 'homeassistant');
+const topics = new Topics('sonic2mqtt', 'homeassistant');
 
 /** The value of a variable that a node's topic names, as its flow and all flows set it. */
 function variableOf(node: FlowNode, variable: string): string {

@@ -1,6 +1,6 @@
 import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
-import { topicsUnder } from '../../src/homeassistant/topics.ts';
+import { Topics } from '../../src/homeassistant/topics.ts';
 import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import type { PressureTestDays } from '../../src/model/pressureTests.ts';
 import {
@@ -232,7 +232,7 @@ export function bridgeView(changes: Partial<BridgeView> = {}): BridgeView {
   };
 }
 
-export const topics = topicsUnder('sonic2mqtt', 'homeassistant');
+export const topics = new Topics('sonic2mqtt', 'homeassistant');
 
 /** Plans as for a bridge that may do everything. */
 export const context: PlanContext = {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import { encodeResponse, failureOf, readRequest } from '../../../src/commands/requests.ts';
-import { topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { Topics } from '../../../src/homeassistant/topics.ts';
 import { startCommands } from '../../support/commandBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -164,7 +164,7 @@ describe('a failure', () => {
 });
 
 describe('an answer may go', () => {
-  const topics = topicsUnder('home/water', 'ha');
+  const topics = new Topics('home/water', 'ha');
 
   it.each([
     'my/flow/answers',
@@ -204,7 +204,7 @@ describe('an answer may go', () => {
 });
 
 describe('a topic', () => {
-  const topics = topicsUnder('home/water', 'ha');
+  const topics = new Topics('home/water', 'ha');
 
   it('of a request names its operation as it came, and one of anything else none', () => {
     expect(topics.requestFilter).toBe('home/water/bridge/request/+');

@@ -44,7 +44,7 @@ async function startMonitor(record: object) {
       },
     },
   });
-  const otherBridges = Object.assign(new EventEmitter(), { problem: null });
+  const otherBridges = Object.assign(new EventEmitter(), { problem: null, announcerProblem: null });
   const parts = { client, state, store, poller, connection, retained, otherBridges, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readDiscovery, topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { readDiscovery, Topics } from '../../../src/homeassistant/topics.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
 import { wholeHouse } from '../../support/views.ts';
 
-const topics = topicsUnder('home/water', 'ha');
+const topics = new Topics('home/water', 'ha');
 
 describe('topics', () => {
   it('are all below the base topic, the bridge without an id', () => {
@@ -19,7 +19,7 @@ describe('topics', () => {
 
   it('of discovery are below its own prefix', () => {
     expect(topics.discovery('sonic', 'a1')).toBe('ha/device/sonic2mqtt_a1/config');
-    expect(topics.discovery('bridge', '')).toBe('ha/device/sonic2mqtt_bridge/config');
+    expect(topics.discovery('bridge', '')).toBe('ha/device/sonic2mqtt_home_water_bridge/config');
     expect(topics.discoveryFilter).toBe('ha/device/+/config');
   });
 
@@ -72,16 +72,17 @@ describe('what is looked for at the start', () => {
   /** Whether an MQTT filter without `#` takes the topic. */
   const takes = (filter: string, topic: string) =>
     new RegExp(`^${filter.replaceAll('+', '[^/]+')}$`).test(topic);
-  const isFound = (topic: string) => topics.stateFilters.some((filter) => takes(filter, topic));
+  const filters = [...topics.stateFilters, ...topics.bridgeFilters];
+  const isFound = (topic: string) => filters.some((filter) => takes(filter, topic));
 
   it.each([
     ...['sonic/a1', 'sonic/a1/telemetry', 'signal/s/incidents', 'property/p/settings', 'incident/i'],
-    'bridge/homeassistant',
+    ...['bridge/homeassistant', 'bridge/state'],
   ])('finds %s', (path) => {
     expect(isFound(`home/water/${path}`)).toBe(true);
   });
 
-  it.each(['sonic/a1/valve/set', 'bridge/state', 'bridge/log_level/set', 'bridge/refresh'])(
+  it.each(['sonic/a1/valve/set', 'sonic/garden/moisture', 'bridge/log_level/set', 'bridge/refresh'])(
     'leaves %s alone',
     (path) => {
       expect(isFound(`home/water/${path}`)).toBe(false);
@@ -90,20 +91,13 @@ describe('what is looked for at the start', () => {
 });
 
 describe('a discovery message that was found', () => {
-  it('tells its components when this base topic made it', () => {
+  it.each(['home/water', 'other'])('tells its components and the bridge of %s that made it', (base) => {
     for (const view of wholeHouse) {
-      const discovery = discoveryOf(view, { topics });
-      expect(readDiscovery(topics, JSON.stringify(discovery))).toEqual({
-        maker: 'bridge',
+      const discovery = discoveryOf(view, { topics: new Topics(base, 'ha') });
+      expect(readDiscovery(JSON.stringify(discovery))).toEqual({
+        stateTopic: `${base}/bridge/state`,
         componentIds: Object.keys(discovery.components),
       });
-    }
-  });
-
-  it('of another bridge is not touched', () => {
-    for (const view of wholeHouse) {
-      const others = discoveryOf(view, { topics: topicsUnder('other', 'ha') });
-      expect(readDiscovery(topics, JSON.stringify(others))).toBeNull();
     }
   });
 
@@ -111,16 +105,39 @@ describe('a discovery message that was found', () => {
     const someJson = fc.jsonValue().map((value) => JSON.stringify(value));
     fc.assert(
       fc.property(fc.oneof(fc.string(), someJson), (payload) => {
-        expect(readDiscovery(topics, payload)).toBeNull();
+        expect(readDiscovery(payload)).toBeNull();
       }),
     );
     const own = { availability: [{ topic: 'home/water/bridge/state' }] };
-    expect(readDiscovery(topics, JSON.stringify(own))).toBeNull();
-    expect(readDiscovery(topics, JSON.stringify({ ...own, components: null }))).toBeNull();
+    expect(readDiscovery(JSON.stringify(own))).toBeNull();
+    expect(readDiscovery(JSON.stringify({ ...own, components: null }))).toBeNull();
   });
 });
 
 it('a device is called after its id, the bridge after itself', () => {
   expect(topics.identifier('sonic', 'a1')).toBe('sonic2mqtt_a1');
-  expect(topics.identifier('bridge', '')).toBe('sonic2mqtt_bridge');
+  expect(topics.identifier('bridge', '')).toBe('sonic2mqtt_home_water_bridge');
+});
+
+describe('the device of a bridge', () => {
+  it.each([
+    ['sonic2mqtt', { index: 0, count: 1 }, 'bridge', ''],
+    ['sonic2mqtt', { index: 2, count: 3 }, 'bridge_2', '2'],
+    ['holiday', { index: 0, count: 1 }, 'holiday_bridge', 'holiday'],
+    ['ferien/häuser', { index: 1, count: 2 }, 'ferien_h_user_bridge_1', 'ferien/häuser 1'],
+  ])('below %s with %j is called %s', (base, shard, name, label) => {
+    const own = new Topics(base, 'ha', shard);
+    expect(own.identifier('bridge', '')).toBe(`sonic2mqtt_${name}`);
+    expect(own.bridgeLabel).toBe(label);
+    expect(own.discovered(`ha/device/sonic2mqtt_${name}/config`)).toEqual({
+      isBridge: true,
+      id: own.bridgeName,
+    });
+    // The name that earlier versions gave it.
+    expect(own.discovered('ha/device/sonic2mqtt_bridge/config')).toEqual({ isBridge: true, id: 'bridge' });
+    expect(own.discovered('ha/device/sonic2mqtt_bridgehead/config')).toEqual({
+      isBridge: false,
+      id: 'bridgehead',
+    });
+  });
 });

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { commandFilters } from '../../../src/homeassistant/command.ts';
 import { planDevice } from '../../../src/homeassistant/plan.ts';
-import { readDiscovery, topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { readDiscovery, Topics } from '../../../src/homeassistant/topics.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
 import { bridgeView, context, propertyView, sonicView, wholeHouse } from '../../support/views.ts';
 
-const alone = topicsUnder('w', 'ha');
-const topics = topicsUnder('w', 'ha', { index: 2, count: 3 });
+const alone = new Topics('w', 'ha');
+const topics = new Topics('w', 'ha', { index: 2, count: 3 });
 
 describe('topics of one of several bridges', () => {
   it('have its name in the place of the bridge, and are the same for everything else', () => {
     expect(topics.bridge('state')).toBe('w/bridge_2/state');
-    expect(topics.discovery('bridge', '')).toBe('ha/device/sonic2mqtt_bridge_2/config');
+    expect(topics.discovery('bridge', '')).toBe('ha/device/sonic2mqtt_w_bridge_2/config');
     expect([topics.requestFilter, topics.response('x')]).toEqual([
       'w/bridge_2/request/+',
       'w/bridge_2/response/x',
@@ -48,15 +48,16 @@ describe('topics of one of several bridges', () => {
   });
 
   it('name what a discovery message is of, and who has made it', () => {
-    expect(topics.discovered('ha/device/sonic2mqtt_a-1/config')).toBe('a-1');
+    expect(topics.discovered('ha/device/sonic2mqtt_a-1/config')).toEqual({ isBridge: false, id: 'a-1' });
     expect(topics.discovered('ha/device/other_a-1/config')).toBeNull();
     for (const view of wholeHouse) {
       const payload = JSON.stringify(discoveryOf(view, { topics }));
-      expect(readDiscovery(alone, payload)?.maker).toBe('bridge_2');
-      expect(readDiscovery(topicsUnder('other', 'ha'), payload)).toBeNull();
+      const { stateTopic = '' } = readDiscovery(payload) ?? {};
+      expect(alone.bridgeNamed(stateTopic)).toBe('bridge_2');
+      expect(new Topics('other', 'ha').bridgeNamed(stateTopic)).toBeNull();
     }
     const odd = { availability: [{ topic: 'w/bridge_1/cloud' }], components: {} };
-    expect(readDiscovery(topics, JSON.stringify(odd))).toBeNull();
+    expect(readDiscovery(JSON.stringify(odd))).toBeNull();
   });
 });
 
@@ -65,14 +66,14 @@ describe('discovery of one of several bridges', () => {
     Object.values(discoveryOf(view, { topics: of }).components).map((each) => Object(each).unique_id);
 
   it('has entities of the bridge by its name, and those of the cloud’s devices as ever', () => {
-    expect(ids(bridgeView()).every((each) => each.startsWith('sonic2mqtt_bridge_2_'))).toBe(true);
+    expect(ids(bridgeView()).every((each) => each.startsWith('sonic2mqtt_w_bridge_2_'))).toBe(true);
     expect(ids(sonicView())).toEqual(ids(sonicView(), alone));
     expect(discoveryOf(bridgeView(), { topics }).device).toMatchObject({
-      identifiers: ['sonic2mqtt_bridge_2'],
-      name: 'sonic2mqtt 2',
+      identifiers: ['sonic2mqtt_w_bridge_2'],
+      name: 'sonic2mqtt w 2',
     });
     expect(discoveryOf(propertyView(), { topics }).device).toMatchObject({
-      via_device: 'sonic2mqtt_bridge_2',
+      via_device: 'sonic2mqtt_w_bridge_2',
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { topicsUnder } from '../../../src/homeassistant/topics.ts';
+import { Topics } from '../../../src/homeassistant/topics.ts';
 import { bridgeOf, type Shard } from '../../../src/model/shard.ts';
 import { RetainedScan } from '../../../src/publishing/retainedScan.ts';
 
@@ -13,7 +13,7 @@ const [stray = ''] = idsFor(0, 'stray');
 
 /** What the broker keeps, as the bridge of that part finds it. */
 function found(shard: Shard, kept: Readonly<Record<string, unknown>>): RetainedScan {
-  const scan = new RetainedScan(topicsUnder('w', 'ha', shard), shard);
+  const scan = new RetainedScan(new Topics('w', 'ha', shard), shard);
   for (const [topic, payload] of Object.entries(kept)) {
     scan.add(topic, typeof payload === 'string' ? payload : JSON.stringify(payload));
   }
@@ -29,17 +29,17 @@ const topicOf = (device: string) => `ha/device/sonic2mqtt_${device}/config`;
 describe('what is found on the broker', () => {
   const kept = {
     [topicOf(id)]: madeBy('bridge_1'),
-    [`w/sonic/${id}`]: { property_id: ours },
+    [`w/sonic/${id}`]: { id, property_id: ours },
     [`w/sonic/${id}/usage`]: {},
     [topicOf('far')]: madeBy('bridge_0'),
-    'w/sonic/far': { property_id: theirs },
+    'w/sonic/far': { id: 'far', property_id: theirs },
     'w/sonic/far/availability': 'online',
     [`w/property/${ours}/settings`]: {},
     [`w/property/${theirs}/settings`]: {},
-    [`w/signal/${stray}`]: { property_id: null },
+    [`w/signal/${stray}`]: { id: stray, property_id: null },
     [topicOf(stray)]: madeBy('bridge_5'),
-    'w/incident/near': { sonic_id: id, signal_id: null },
-    'w/incident/away': { sonic_id: 'far' },
+    'w/incident/near': { id: 'near', sonic_id: id, signal_id: null },
+    'w/incident/away': { id: 'away', sonic_id: 'far' },
   };
 
   it('belongs to the bridge of the property that the record names, and of the id where it names none', () => {
@@ -107,14 +107,57 @@ describe('what is found on the broker', () => {
       'w/other/state': 'online',
     };
     const first = found(two, left);
-    expect(first.states()).toEqual(['w/bridge/state', 'w/bridge/info', 'w/bridge_0/homeassistant']);
+    expect(first.states()).toEqual([
+      'w/bridge/state',
+      'w/bridge/info',
+      'w/bridge_0/homeassistant',
+      'w/bridge_0/info',
+    ]);
     expect(first.discoveries().map(([topic]) => topic)).toEqual([topicOf('bridge'), topicOf('bridge_0')]);
-    expect(found({ index: 1, count: 2 }, left).states()).toEqual([]);
+    expect(found({ index: 1, count: 2 }, left).states()).toEqual(['w/bridge_1/info']);
   });
 
   it('may be anything: what cannot be read is the bridge’s of its id', () => {
     const odd = { [`w/sonic/${stray}`]: 'no JSON', [`w/incident/${stray}`]: '[]', [topicOf('x')]: '{}' };
     expect(found(two, odd).states()).toEqual([`w/sonic/${stray}`, `w/incident/${stray}`]);
     expect(found(two, odd).discoveries()).toEqual([]);
+  });
+
+  it('belongs to others if no bridge publishes it there, and is left alone', () => {
+    const foreign = {
+      'w/sonic/garden/moisture': '41',
+      [`w/sonic/${stray}/note`]: 'behind the stairs',
+      [`w/property/${ours}/valve`]: {},
+      'w/sonic/über/usage': {},
+      'w/bridge/note': {},
+      [topicOf('x')]: '{}',
+      [topicOf('y')]: { ...madeBy('bridge'), availability: [{ topic: 'other/bridge/state' }] },
+    };
+    const scan = found({ index: 0, count: 1 }, foreign);
+    expect([scan.states(), scan.discoveries(), scan.removable(), scan.countOfOthers]).toEqual([
+      [],
+      [],
+      [],
+      0,
+    ]);
+    expect([...scan.strangers()]).toEqual([[topicOf('y'), 'other/bridge/state']]);
+  });
+
+  it('of the bridge is all removed before it is uninstalled, commands too, and nothing of the others', () => {
+    const all = { ...kept, [`w/sonic/${id}/valve/set`]: 'OPEN', 'w/bridge_0/request/read_sonic': '{}' };
+    const alone = found({ index: 0, count: 1 }, { ...all, [topicOf('y')]: { ...madeBy('x') } });
+    expect(alone.removable().toSorted()).toEqual(Object.keys(all).toSorted());
+    const one = found(two, all);
+    // It has announced `far`, and the other bridge the sonic that is to be its own.
+    expect(one.removable()).toEqual([
+      topicOf('far'),
+      topicOf(stray),
+      'w/sonic/far',
+      'w/sonic/far/availability',
+      `w/property/${ours}/settings`,
+      `w/signal/${stray}`,
+      'w/incident/away',
+      'w/bridge_0/request/read_sonic',
+    ]);
   });
 });
