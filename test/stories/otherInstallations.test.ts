@@ -1,0 +1,369 @@
+import { describe, expect, it } from 'vitest';
+import { Home, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
+
+const trialConfig = { mqtt: { base_topic: 'trial', client_id: 'trial' } };
+
+const discoveryOf = (device: string) => `homeassistant/device/sonic2mqtt_${device}/config`;
+
+/** The base topic of the bridge that announces a device to Home Assistant; null if none does. */
+function announcerOf(home: Home, device: string): string | null {
+  const payload = home.broker.retained.get(discoveryOf(device));
+  if (payload === undefined) return null;
+  return JSON.parse(payload).availability[0].topic.replace(/\/bridge\/state$/, '');
+}
+
+const announcersIn = (home: Home) =>
+  [home.propertyId, home.signalId, home.sonicId].map((id) => announcerOf(home, id));
+
+function healthOf(
+  home: Home,
+  base = 'sonic2mqtt',
+): { readonly status: string; readonly reason: string | null } {
+  return JSON.parse(home.broker.retained.get(`${base}/bridge/health`) ?? '{}');
+}
+
+/** Holds that the bridge is well, as far as others are concerned. */
+function expectNoProblem(home: Home, base?: string): void {
+  expect(healthOf(home, base).reason ?? '').not.toMatch(/bridge|folder|same ID/);
+}
+
+const topicsBelow = (home: Home, base: string) =>
+  [...home.broker.retained.keys()].filter((topic) => topic.startsWith(`${base}/`));
+
+/** Sends a valve command below `sonic2mqtt/` and returns how it ended. */
+async function closeValve(home: Home): Promise<unknown> {
+  const before = home.events('command').length;
+  home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+  await home.pass(20 * secondMs);
+  return home
+    .events('command')
+    .slice(before)
+    .map(({ status }) => status);
+}
+
+describe('a bridge/info of an earlier run', () => {
+  it('that another client publishes again is in nobody’s way', async () => {
+    const home = new Home();
+    await home.start();
+    const old = home.text('bridge/info') ?? '';
+    await home.restart();
+    for (const retain of [false, true]) {
+      home.broker.publish('sonic2mqtt/bridge/info', old, retain);
+      expect(await closeValve(home)).toEqual(['ok']);
+      expectNoProblem(home);
+    }
+    await home.pass(5 * minuteMs);
+    expect(home.json('bridge/info').instance_id).not.toBe(JSON.parse(old).instance_id);
+  });
+
+  it('that the broker delivers without its flag is in nobody’s way', async () => {
+    const home = new Home();
+    await home.start();
+    home.broker.publish('sonic2mqtt/bridge/info', home.text('bridge/info') ?? '', false);
+    expect(await closeValve(home)).toEqual(['ok']);
+    home.broker.cut();
+    await home.pass(20 * secondMs);
+    expect(await closeValve(home)).toEqual(['ok']);
+  });
+});
+
+describe('two live bridges with one base topic', () => {
+  it('reject valve commands within a second, for as long as both run and five minutes more', async () => {
+    const home = new Home();
+    await home.start();
+    const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
+    second.start();
+    await home.pass(5 * secondMs);
+    expect(await closeValve(home)).toEqual(['refused', 'refused']);
+    // Nothing changes that they would have to publish, as while the cloud is away.
+    home.strike = () => 'refused';
+    await home.pass(hourMs);
+    home.strike = () => null;
+    await home.pass(2 * minuteMs);
+    expect(await closeValve(home)).toEqual(['refused', 'refused']);
+    // Each finds the other again after a reconnection.
+    home.broker.cut();
+    await home.pass(30 * secondMs);
+    expect(await closeValve(home)).toEqual(['refused', 'refused']);
+    await home.stop(second);
+    expect(await closeValve(home)).toEqual(['ok']);
+    expect(home.valveCommands).toHaveLength(1);
+  });
+});
+
+describe('two accounts on one broker', () => {
+  it('have a bridge device each, and the stop of one changes nothing of the other', async () => {
+    const home = new Home();
+    const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
+    await home.start();
+    const holiday = home.anotherBridge(
+      { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
+      { simulator },
+    );
+    holiday.start();
+    await home.pass(minuteMs);
+    expect(announcerOf(home, 'bridge')).toBe('sonic2mqtt');
+    expect(announcerOf(home, 'holiday_bridge')).toBe('holiday');
+    const { device, components } = home.discovery('holiday_bridge');
+    expect(device).toMatchObject({ identifiers: ['sonic2mqtt_holiday_bridge'], name: 'sonic2mqtt holiday' });
+    expect(components.sensor_status.unique_id).toBe('sonic2mqtt_holiday_bridge_status');
+    const [property = ''] = simulator.world.properties.ids;
+    expect(home.discovery(property).device.via_device).toBe('sonic2mqtt_holiday_bridge');
+    await home.stop(holiday);
+    await home.pass(5 * minuteMs);
+    expect(home.entity('bridge', 'sensor_status')).toMatchObject({ isAvailable: true });
+  });
+
+  it('lose the name that an earlier version gave the second bridge device, and only that', async () => {
+    const home = new Home({ config: { mqtt: { base_topic: 'holiday' } } });
+    const left = (base: string) =>
+      JSON.stringify({
+        availability: [{ topic: `${base}/bridge/state` }],
+        components: { a: { platform: 'sensor' } },
+      });
+    home.broker.publish(discoveryOf('bridge'), left('holiday'), true);
+    await home.start();
+    expect(announcersIn(home)).toEqual(['holiday', 'holiday', 'holiday']);
+    expect(announcerOf(home, 'bridge')).toBeNull();
+    home.broker.publish(discoveryOf('bridge'), left('sonic2mqtt'), true);
+    await home.restart();
+    await home.pass(10 * minuteMs);
+    expect(announcerOf(home, 'bridge')).toBe('sonic2mqtt');
+  });
+});
+
+describe('a trial instance with another base topic', () => {
+  const isSaid = (home: Home, base: string) =>
+    /Another bridge \(\w+\/bridge\) announces/.test(healthOf(home, base).reason ?? '');
+
+  it('leaves the devices to the bridge that runs, and says so until that has gone for long', async () => {
+    const home = new Home();
+    await home.start();
+    const trial = home.anotherBridge(trialConfig);
+    trial.start();
+    await home.pass(minuteMs);
+    const real = ['sonic2mqtt', 'sonic2mqtt', 'sonic2mqtt'];
+    expect(announcersIn(home)).toEqual(real);
+    expect(announcerOf(home, 'trial_bridge')).toBe('trial');
+    expect(healthOf(home, 'trial')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringMatching(/^Another bridge \(sonic2mqtt\/bridge\) announces devices/),
+    });
+    expectNoProblem(home);
+    // It has topics of its own.
+    expect(home.broker.retained.get(`trial/sonic/${home.sonicId}/availability`)).toBe('online');
+
+    // Neither Home Assistant's start, nor a restart of the real one, nor a lost broker changes hands.
+    home.broker.publish('homeassistant/status', 'online', false);
+    await home.pass(minuteMs);
+    await home.restart(5 * minuteMs);
+    home.broker.restart(1);
+    await home.pass(10 * minuteMs);
+    expect(announcersIn(home)).toEqual(real);
+    expect([isSaid(home, 'sonic2mqtt'), isSaid(home, 'trial')]).toEqual([false, true]);
+
+    // Its stop changes nothing.
+    await home.stop(trial);
+    await home.pass(minuteMs);
+    expect(announcersIn(home)).toEqual(real);
+    trial.start();
+    await home.pass(minuteMs);
+    expect(isSaid(home, 'trial')).toBe(true);
+    await home.stop();
+    await home.pass(hourMs);
+    expect(announcersIn(home)).toEqual(['trial', 'trial', 'trial']);
+    expectNoProblem(home, 'trial');
+  });
+
+  it('announces an incident at its own topics all the same', async () => {
+    const home = new Home();
+    await home.start();
+    const trial = home.anotherBridge(trialConfig);
+    trial.start();
+    await home.pass(minuteMs);
+    const { id } = home.world.openIncident({ type: 'long_flow_alert', sonicId: home.sonicId });
+    await home.pass(minuteMs);
+    const told = home.messages.filter(
+      ({ topic, payload }) => topic === `trial/sonic/${home.sonicId}/incident` && payload.includes(id),
+    );
+    expect(told).toHaveLength(1);
+  });
+
+  it('of a version that takes the devices is noticed, not fought, and the devices come back', async () => {
+    const home = new Home({ cloud: { sonics: 2 } });
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const { retained } = home.broker;
+    const mine = new Map(
+      [home.propertyId, home.signalId, home.sonicId].map((id) => [id, retained.get(discoveryOf(id)) ?? '']),
+    );
+    home.broker.publish('trial/bridge/state', 'online', true);
+    const take = () => {
+      for (const [id, payload] of mine) {
+        home.broker.publish(discoveryOf(id), payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
+      }
+    };
+    take();
+    await home.until(() => isSaid(home, 'sonic2mqtt'), 'the bridge to notice', 5 * minuteMs);
+    home.broker.publish('homeassistant/status', 'online', false);
+    await home.pass(10 * minuteMs);
+    expect(announcersIn(home)).toEqual(['trial', 'trial', 'trial']);
+    // A device that leaves the account is the other one's to remove.
+    home.world.removeSonic(home.sonicId);
+    await home.pass(5 * minuteMs);
+    expect(announcerOf(home, home.sonicId)).toBe('trial');
+    // Its cleanup takes the devices out of Home Assistant.
+    for (const id of mine.keys()) home.broker.publish(discoveryOf(id), '', true);
+    home.broker.publish('trial/bridge/state', '', true);
+    await home.pass(10 * minuteMs);
+    expect(announcersIn(home)).toEqual(['sonic2mqtt', 'sonic2mqtt', null]);
+    expectNoProblem(home);
+  });
+});
+
+describe('discovery messages that another client deletes', () => {
+  it('are published again within minutes, and not again and again', async () => {
+    const home = new Home();
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const remove = () => {
+      for (const id of [home.propertyId, home.signalId, home.sonicId])
+        home.broker.publish(discoveryOf(id), '', true);
+    };
+    remove();
+    await home.pass(5 * minuteMs);
+    expect(announcersIn(home)).toEqual(['sonic2mqtt', 'sonic2mqtt', 'sonic2mqtt']);
+    const from = home.messages.length;
+    for (let minute = 0; minute < 60; minute++) {
+      remove();
+      await home.pass(minuteMs);
+    }
+    const again = home.messages
+      .slice(from)
+      .filter(({ topic, payload }) => topic === discoveryOf(home.sonicId) && payload !== '');
+    expect(again.length).toBeGreaterThan(3);
+    expect(again.length).toBeLessThan(15);
+  });
+});
+
+describe('a base topic that was changed', () => {
+  const moved = { mqtt: { base_topic: 'water' } };
+
+  it('leaves nothing at the old one, and Home Assistant has the devices all the time', async () => {
+    const home = new Home();
+    home.world.openIncident({ type: 'low_battery_level', sonicId: home.sonicId });
+    await home.start();
+    home.broker.publish('sonic2mqtt/sonic/garden/moisture', '41', true);
+    await home.stop();
+    const from = home.messages.length;
+    await home.startWith(moved);
+    expect(topicsBelow(home, 'sonic2mqtt')).toEqual(['sonic2mqtt/sonic/garden/moisture']);
+    expect(announcersIn(home)).toEqual(['water', 'water', 'water']);
+    expect(announcerOf(home, 'bridge')).toBeNull();
+    expect(announcerOf(home, 'water_bridge')).toBe('water');
+    const removed = home.messages
+      .slice(from)
+      .filter(({ topic, payload }) => topic === discoveryOf(home.sonicId) && payload === '');
+    expect(removed).toEqual([]);
+    expect(home.linesFrom(0)).toContainEqual(
+      expect.stringContaining('Deleted the retained messages below sonic2mqtt'),
+    );
+    await home.stop();
+    await home.startWith({});
+    expect(topicsBelow(home, 'water')).toEqual([]);
+    expect(announcersIn(home)).toEqual(['sonic2mqtt', 'sonic2mqtt', 'sonic2mqtt']);
+  });
+
+  it('is tried again while the broker is away, also if the broker lists nothing', async () => {
+    const home = new Home();
+    await home.start();
+    await home.stop();
+    home.broker.fault = 'away';
+    await home.startWith(moved);
+    home.broker.shownShare = 0;
+    home.broker.fault = null;
+    await home.pass(5 * minuteMs);
+    expect(topicsBelow(home, 'sonic2mqtt')).toEqual([]);
+  });
+
+  it('leaves what another bridge uses: data_dir was copied for a trial', async () => {
+    const home = new Home();
+    await home.start();
+    const before = topicsBelow(home, 'sonic2mqtt');
+    const copy = newDisk();
+    for (const [path, text] of home.disk.files) copy.files.set(path, text);
+    home.anotherBridge(trialConfig, { disk: copy }).start();
+    await home.pass(10 * minuteMs);
+    expect(topicsBelow(home, 'sonic2mqtt')).toEqual(before);
+    expect(announcersIn(home)).toEqual(['sonic2mqtt', 'sonic2mqtt', 'sonic2mqtt']);
+  });
+});
+
+describe('messages of others below the base topic', () => {
+  it('stay, whatever devices they seem to be of', async () => {
+    const home = new Home();
+    await home.start();
+    const foreign = [
+      ...[
+        'sonic/garden/moisture',
+        `sonic/${home.sonicId}/note`,
+        'signal/x/battery',
+        'incident/x/note',
+        'garden/state',
+      ],
+      'property/x/photo',
+    ].map((path) => `sonic2mqtt/${path}`);
+    for (const topic of foreign) home.broker.publish(topic, '41', true);
+    home.broker.publish('sonic2mqtt/sonic/gone/availability', 'online', true);
+    await home.restart();
+    await home.pass(10 * minuteMs);
+    for (const topic of foreign) expect(home.broker.retained.has(topic), topic).toBe(true);
+    expect(home.text('sonic/gone/availability')).toBeUndefined();
+  });
+});
+
+describe('a hub and a valve with the same ID', () => {
+  it('have one device in Home Assistant, which health says, and the valve gets it when the hub goes', async () => {
+    const home = new Home({ cloud: { sonics: 2 } });
+    const [, second = ''] = home.world.thingIds;
+    const sonic = home.world.sonics.get(second);
+    if (!sonic) throw new Error('no second valve');
+    home.world.sonics.delete(second);
+    home.world.sonics.set(home.signalId, { ...sonic, id: home.signalId });
+    await home.start();
+    await home.pass(5 * minuteMs);
+    expect(home.discovery(home.signalId).device.model).toBe('Signal');
+    expect(healthOf(home)).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining(`A hub and a valve have the same ID ${home.signalId}`),
+    });
+    // Both have their own topics.
+    expect(home.text(`sonic/${home.signalId}/availability`)).toBeDefined();
+    home.world.sonics.delete(home.signalId);
+    await home.pass(5 * minuteMs);
+    expect(home.discovery(home.signalId).device.model).toBe('Signal');
+    expectNoProblem(home);
+  });
+});
+
+describe('a disk that is mounted after the start', () => {
+  it('keeps the water of years, and what this run has read is added', async () => {
+    const home = new Home();
+    await home.start();
+    await home.stop();
+    const path = [...home.disk.files.keys()].find((each) => each.endsWith('state.json')) ?? '';
+    const text = home.disk.files.get(path) ?? '';
+    const kept = JSON.parse(text);
+    kept.usage[home.sonicId].frozenMl = 5_000_000_000;
+    home.disk.files.clear();
+    home.broker.retained.clear();
+    await home.start();
+    const { total } = home.json(`sonic/${home.sonicId}/usage`);
+    expect(total).toBeLessThan(1_000_000);
+    home.disk.files.set(path, JSON.stringify(kept));
+    await home.pass(hourMs);
+    expect(home.json(`sonic/${home.sonicId}/usage`).total).toBeGreaterThanOrEqual(5_000_000 + total);
+    expect(JSON.parse(home.disk.files.get(path) ?? '').usage[home.sonicId].frozenMl).toBe(5_000_000_000);
+    expectNoProblem(home);
+  });
+});
