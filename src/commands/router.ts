@@ -14,6 +14,7 @@ import {
 } from '../homeassistant/command.ts';
 import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
+import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
 import {
   type CommandEvents,
@@ -168,7 +169,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
         },
       });
       // The cloud also gives incidents of properties that are not shown here.
-      if (incident.id === id && store.incidents.isShownHere(incident)) {
+      if (isSameId(incident.id, id) && store.incidents.isShownHere(incident)) {
         this.#dispatch(message, target, parseIncidentCommand(incident, payload, control));
       } else this.#refuse(topic, this.#unknownTarget(target));
     } catch (error) {

@@ -4,6 +4,7 @@ import type { Answered, CallOptions } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
 import { movesValve } from '../homeassistant/command.ts';
+import { isSameId } from '../model/ids.ts';
 import type {
   Incident,
   NotificationSettings,
@@ -166,7 +167,7 @@ export class Updates {
     // A request that reads a sonic has its newest valve state, so that state is stored and shown.
     if (call.operation === 'read_sonic' || call.operation === 'read_wifi_sonic') {
       const sonic = reply as Sonic;
-      if (sonic.id === call.params.sonic_id) store.setSonic(sonic, startedAt);
+      if (isSameId(sonic.id, call.params.sonic_id)) store.setSonic(sonic, startedAt);
     }
   }
 

@@ -8,6 +8,7 @@ import {
   type SignalView,
   type SonicView,
 } from '../model/devices.ts';
+import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
@@ -230,14 +231,15 @@ function commonPart(
 function headlineFacts(snapshot: StatusSnapshot): Parameters<typeof headlineOf>[0] {
   const { readiness, status: health, isWhole, sonics, signals, properties, polls } = snapshot;
   const isFresh = isPresent(snapshot);
-  const valves = new Map(sonics.map((view) => [view.sonic.id, headlineValve(view, isFresh)]));
+  const valves = new Map(sonics.map((view) => [idKey(view.sonic.id), headlineValve(view, isFresh)]));
   const names = new Map([
-    ...signals.map(({ signal }) => [signal.id, nameOf(signal)] as const),
-    ...sonics.map(({ sonic }) => [sonic.id, nameOf(sonic)] as const),
+    ...signals.map(({ signal }) => [idKey(signal.id), nameOf(signal)] as const),
+    ...sonics.map(({ sonic }) => [idKey(sonic.id), nameOf(sonic)] as const),
   ]);
   const alerts = snapshot.incidents.flatMap((incident): PlacedAlert[] => {
-    const valve = valves.get(incident.sonic_id ?? '') ?? null;
-    const place = (valve ? names.get(incident.sonic_id ?? '') : names.get(incident.signal_id ?? '')) ?? null;
+    const [sonicId, signalId] = [idKey(incident.sonic_id ?? ''), idKey(incident.signal_id ?? '')];
+    const valve = valves.get(sonicId) ?? null;
+    const place = names.get(valve ? sonicId : signalId) ?? null;
     return alertsOf([incident], shortened).map((alert) => ({ alert, place, valve }));
   });
   return {

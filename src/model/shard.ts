@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { idKey } from './ids.ts';
 
 /** A bridge's part of the account: of so many bridges, counted from 0, it is the one of this index. */
 export interface Shard {
@@ -25,7 +26,10 @@ export function bridgeOf(propertyId: string, count: number): number {
 }
 
 function drawOf(propertyId: string, index: number): number {
-  return createHash('sha256').update(`${index}/${propertyId}`).digest().readUIntBE(0, 6);
+  return createHash('sha256')
+    .update(`${index}/${idKey(propertyId)}`)
+    .digest()
+    .readUIntBE(0, 6);
 }
 
 /** Whether the record with this id belongs to this bridge. */

@@ -1,3 +1,4 @@
+import { isSameId } from '../model/ids.ts';
 import type { Property } from '../model/records.ts';
 
 /** Which properties `filters.properties` selects, by name or id; all, where it names none. */
@@ -15,7 +16,7 @@ export class PropertyFilter {
   /** Stores the properties of the account. A renamed property stays selected. */
   update(properties: readonly Property[]): void {
     for (const wanted of this.#wanted) {
-      const named = properties.filter(({ id, name }) => wanted === id || wanted === name);
+      const named = properties.filter(({ id, name }) => isSameId(wanted, id) || wanted === name);
       const before = this.#selected.get(wanted) ?? [];
       const renamed = properties.filter(({ id }) => before.includes(id));
       const selected = named.length > 0 ? named : renamed;

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
+import { idKey } from '../model/ids.ts';
 import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
 import type {
   ApplianceCategories,
@@ -196,10 +197,11 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Stores one sonic that was requested by itself at that time, unless a newer reading is known. */
   setSonic(sonic: Sonic, sentAt: number): void {
-    if (!this.#isShown('sonic', sonic.id)) return;
+    const id = this.devices.sonic.idOf(sonic.id);
+    if (!this.#isShown('sonic', id)) return;
     const change = this.devices.sonic.upsert(sonic.id, sonic, sentAt);
     this.#record('sonic', change ? [change] : []);
-    this.#recordValve(sonic.id);
+    this.#recordValve(id);
     this.#settle();
   }
 
@@ -374,8 +376,9 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     return sonicViewOf(this, id);
   }
 
-  /** The view of a device; null for one that is not shown. */
-  view(kind: CloudDeviceKind, id: string): PropertyView | SignalView | SonicView | null {
+  /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
+  view(kind: CloudDeviceKind, spelledId: string): PropertyView | SignalView | SonicView | null {
+    const id = this.devices[kind].idOf(spelledId);
     switch (kind) {
       case 'property':
         return this.propertyView(id);
@@ -542,10 +545,10 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Stores both lists of sonics as one. An id in both lists is one device with a hub. */
   #recordSonics(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): void {
-    const ofHub = new Set(hub.records.map(({ id }) => id));
+    const ofHub = new Set(hub.records.map(({ id }) => idKey(id)));
     // Where the hub's list is incomplete, one that was in it is taken to be there still.
     const isOfHub = (id: string) =>
-      ofHub.has(id) || (!hub.isComplete && this.devices.sonic.has(id) && !this.topology.isWifi(id));
+      ofHub.has(idKey(id)) || (!hub.isComplete && this.devices.sonic.has(id) && !this.topology.isWifi(id));
     const own = wifi.records.filter(({ id }) => !isOfHub(id));
     const moved = [
       ...[...ofHub].filter((id) => this.topology.setWifi(id, false)),
@@ -554,7 +557,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     const isComplete = hub.isComplete && wifi.isComplete;
     const records = [...hub.records, ...own];
     this.#record('sonic', this.devices.sonic.replaceAll({ ...hub, records, isComplete }));
-    for (const id of moved) {
+    for (const id of moved.map((each) => this.devices.sonic.idOf(each))) {
       // Another operation reads its telemetry from now on.
       for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
       this.#mayDevicesMove = true;

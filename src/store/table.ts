@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { idKey } from '../model/ids.ts';
 
 /** What a reading of a list brought. */
 export interface Reading<T> {
@@ -18,6 +19,8 @@ export interface Change<T> {
 
 /** Times are ms of the monotonic clock. */
 interface Entry<T> {
+  /** As it was spelled first. */
+  readonly id: string;
   record: T;
   /** When the request was sent that read it last; minus infinity for what only an earlier run has read. */
   readAt: number;
@@ -28,10 +31,12 @@ interface Entry<T> {
 /**
  * What is known of one kind of record. Of two readings the one that was sent later wins, whichever comes first. A record
  * that did not change keeps its identity, so that nothing is planned for it. It is stale once the polls report that its
- * last reading was too long ago. While the cloud is unreachable they report nothing, and no value changes.
+ * last reading was too long ago. While the cloud is unreachable they report nothing, and no value changes. Ids are
+ * compared without regard to case, and a record keeps the spelling that it came with first.
  */
 export class Table<T extends object | null> {
   readonly #maxMisses: number;
+  /** By the key of the id, as is all that follows. */
   readonly #entries = new Map<string, Entry<T>>();
   /** When the cloud last answered a change of a record, be the record here or not: what was read before knows less. */
   readonly #changedAt = new Map<string, number>();
@@ -46,20 +51,21 @@ export class Table<T extends object | null> {
 
   /** Stores a record that was requested at that time. Null if nothing has changed, or a newer reading is known. */
   upsert(id: string, record: T, readAt: number): Change<T> | null {
-    const entry = this.#entries.get(id);
+    const entry = this.#entries.get(idKey(id));
     if (this.isOlder(id, readAt)) return null;
     if (!entry) {
-      this.#entries.set(id, { record, readAt, misses: 0 });
+      this.#entries.set(idKey(id), { id, record, readAt, misses: 0 });
       return { id, before: undefined, after: record };
     }
     const { record: before } = entry;
     const wasStale = this.isStale(id);
     entry.readAt = readAt;
     entry.misses = 0;
-    if (!isSame(before, record)) entry.record = record;
+    const spelled = id !== entry.id && record && 'id' in record ? { ...record, id: entry.id } : record;
+    if (!isSame(before, spelled)) entry.record = spelled;
     return entry.record === before && this.isStale(id) === wasStale
       ? null
-      : { id, before, after: entry.record };
+      : { id: entry.id, before, after: entry.record };
   }
 
   /** Stores a list. A record that complete lists miss is removed. */
@@ -72,18 +78,19 @@ export class Table<T extends object | null> {
     }
     if (!isComplete) return changes;
     this.#completeAt = startedAt;
-    const listed = new Set(records.map(({ id }) => id));
-    for (const [id, entry] of this.#entries) {
-      if (listed.has(id)) entry.misses = 0;
+    const listed = new Set(records.map(({ id }) => idKey(id)));
+    for (const [key, entry] of this.#entries) {
+      const { id } = entry;
+      if (listed.has(key)) entry.misses = 0;
       else if (!this.isOlder(id, startedAt)) changes.push(...this.miss(id));
     }
-    for (const [id, at] of this.#changedAt) if (at <= startedAt) this.#changedAt.delete(id);
+    for (const [key, at] of this.#changedAt) if (at <= startedAt) this.#changedAt.delete(key);
     return changes;
   }
 
   /** Notes that the cloud did not have the record; it is removed once that was so often enough. */
   miss(id: string): Change<T>[] {
-    const entry = this.#entries.get(id);
+    const entry = this.#entries.get(idKey(id));
     if (!entry) return [];
     entry.misses += 1;
     return entry.misses < this.#maxMisses ? [] : this.remove(id);
@@ -91,22 +98,22 @@ export class Table<T extends object | null> {
 
   /** Stores the answer to a change, received at that time. Fields that the answer lacks stay. */
   change(id: string, answer: object, heardAt: number): Change<T> | null {
-    this.#changedAt.set(id, heardAt);
-    const entry = this.#entries.get(id);
+    this.#changedAt.set(idKey(id), heardAt);
+    const entry = this.#entries.get(idKey(id));
     if (!entry?.record) return null;
     const { record: before } = entry;
     const told = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
     const after = { ...before, ...Object.fromEntries(told) };
     if (isSame(before, after)) return null;
     entry.record = after;
-    return { id, before, after };
+    return { id: entry.id, before, after };
   }
 
   /** Removes a record that is gone. */
   remove(id: string): Change<T>[] {
-    const entry = this.#entries.get(id);
-    this.#entries.delete(id);
-    return entry ? [{ id, before: entry.record, after: undefined }] : [];
+    const entry = this.#entries.get(idKey(id));
+    this.#entries.delete(idKey(id));
+    return entry ? [{ id: entry.id, before: entry.record, after: undefined }] : [];
   }
 
   /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
@@ -117,32 +124,37 @@ export class Table<T extends object | null> {
   }
 
   get(id: string | null): T | undefined {
-    return id === null ? undefined : this.#entries.get(id)?.record;
+    return id === null ? undefined : this.#entries.get(idKey(id))?.record;
   }
 
   has(id: string | null): boolean {
-    return id !== null && this.#entries.has(id);
+    return id !== null && this.#entries.has(idKey(id));
+  }
+
+  /** The id as its record spells it; the given one where there is none. */
+  idOf(id: string): string {
+    return this.#entries.get(idKey(id))?.id ?? id;
   }
 
   /** When the request was sent that read the record last, in ms of the monotonic clock. */
   readAt(id: string): number | undefined {
-    return this.#entries.get(id)?.readAt;
+    return this.#entries.get(idKey(id))?.readAt;
   }
 
   /** Whether a reading that was sent at that time knows less of the record than is known already. */
   isOlder(id: string, sentAt: number): boolean {
     const never = Number.NEGATIVE_INFINITY;
-    return sentAt < Math.max(this.readAt(id) ?? never, this.#changedAt.get(id) ?? never);
+    return sentAt < Math.max(this.readAt(id) ?? never, this.#changedAt.get(idKey(id)) ?? never);
   }
 
   /** Whether the record was read so long ago that it is no present state. */
   isStale(id: string): boolean {
-    const entry = this.#entries.get(id);
+    const entry = this.#entries.get(idKey(id));
     return entry !== undefined && entry.readAt < this.#staleBefore;
   }
 
   get ids(): string[] {
-    return [...this.#entries.keys()];
+    return [...this.#entries.values()].map(({ id }) => id);
   }
 
   get records(): T[] {

@@ -1,4 +1,5 @@
 import { namedProperty } from '../model/devices.ts';
+import { idKey, isSameId } from '../model/ids.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
 import type { CloudDeviceKind } from './changes.ts';
@@ -24,18 +25,21 @@ export class Topology {
   readonly #devices: DeviceTables;
   readonly #filter: PropertyFilter;
   readonly #shard: Shard;
-  /** By property, the signals that its lists had, each with the number of complete lists since that are without it. */
+  /** By property, the keys of the signals that its lists had, each with the number of complete lists since that are without it. */
   readonly #lists = new Map<string, Map<string, number>>();
   /** When the signals of each property were last read completely, in ms of the monotonic clock. */
   readonly #surveyed = new Map<string, number>();
   /** What was read before that time is stale. */
   #staleBefore = Number.NEGATIVE_INFINITY;
+  /** By the key of a signal, the property that lists it. */
   readonly #owners = new Map<string, string>();
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
   /** Whether it was once known of everything where it is: what is in no property then is not only still to be placed. */
   #isDecided = false;
+  /** By the key of a signal. */
   readonly #sonicsOn = new Map<string, Set<string>>();
+  /** Keys of sonics. */
   readonly #wifi = new Set<string>();
 
   constructor(devices: DeviceTables, filter: PropertyFilter, shard: Shard) {
@@ -59,7 +63,8 @@ export class Topology {
     const list = this.#lists.get(propertyId) ?? new Map<string, number>();
     this.#lists.set(propertyId, list);
     let hasMoved = false;
-    for (const id of signalIds) {
+    const listed = new Set(signalIds.map(idKey));
+    for (const id of listed) {
       // A signal that two properties list stays in the later one, so that it does not move with each poll.
       const isTaken = !list.has(id) || !this.#owners.has(id);
       list.set(id, 0);
@@ -68,7 +73,6 @@ export class Topology {
     if (!isComplete) return hasMoved;
     this.#surveyed.set(propertyId, readAt);
     this.#decide();
-    const listed = new Set(signalIds);
     for (const [id, misses] of list) {
       if (listed.has(id)) continue;
       list.set(id, misses + 1);
@@ -89,36 +93,41 @@ export class Topology {
 
   /** Notes on which signal a sonic was and is. */
   moveSonic(id: string, before: string | null, after: string | null): void {
-    if (before !== null) this.#sonicsOn.get(before)?.delete(id);
-    if (after !== null) this.#sonicsOn.set(after, (this.#sonicsOn.get(after) ?? new Set()).add(id));
+    if (before !== null) this.#sonicsOn.get(idKey(before))?.delete(id);
+    if (after === null) return;
+    this.#sonicsOn.set(idKey(after), (this.#sonicsOn.get(idKey(after)) ?? new Set()).add(id));
   }
 
   /** Records whether the cloud lists a sonic among those on Wi-Fi. Returns whether that has changed. */
   setWifi(sonicId: string, isWifi: boolean): boolean {
-    if (this.#wifi.has(sonicId) === isWifi) return false;
-    if (isWifi) this.#wifi.add(sonicId);
-    else this.#wifi.delete(sonicId);
+    if (this.isWifi(sonicId) === isWifi) return false;
+    if (isWifi) this.#wifi.add(idKey(sonicId));
+    else this.#wifi.delete(idKey(sonicId));
     return true;
   }
 
   // ---- where things are -----------------------------------------------------------------------------------------
 
-  /** The property in which a device is; null while that is not known. */
+  /** The property in which a device is, also if the account has no other; null while that is not known. */
   propertyOf(kind: CloudDeviceKind, id: string): string | null {
-    if (kind === 'property') return id;
-    if (kind === 'signal') return this.#owners.get(id) ?? null;
-    const sonic = this.#devices.sonic.get(id);
-    if (!sonic) return null;
-    if (!this.#wifi.has(id)) return this.#owners.get(sonic.signal_id ?? '') ?? null;
-    const named = namedProperty(sonic);
-    return this.#devices.property.has(named) ? named : null;
+    return this.#ownProperty(kind, id) ?? this.onlyProperty;
   }
 
-  /** The property in which an incident is, also if the account has no other; null while that is not known. */
+  /** The property in which an incident is, by the same rule. */
   propertyOfIncident({ sonic_id: sonicId, signal_id: signalId }: Incident): string | null {
-    const ofSonic = sonicId === null ? null : this.propertyOf('sonic', sonicId);
-    const ofSignal = signalId === null ? null : this.propertyOf('signal', signalId);
+    const ofSonic = sonicId === null ? null : this.#ownProperty('sonic', sonicId);
+    const ofSignal = signalId === null ? null : this.#ownProperty('signal', signalId);
     return ofSonic ?? ofSignal ?? this.onlyProperty;
+  }
+
+  /** The property that lists the device or its signal, or that it names itself; null without one. */
+  #ownProperty(kind: CloudDeviceKind, id: string): string | null {
+    if (kind === 'property') return id;
+    if (kind === 'signal') return this.#owners.get(idKey(id)) ?? null;
+    const sonic = this.#devices.sonic.get(id);
+    if (!sonic) return null;
+    if (!this.isWifi(id)) return this.#owners.get(idKey(sonic.signal_id ?? '')) ?? null;
+    return this.#devices.property.get(namedProperty(sonic))?.id ?? null;
   }
 
   /** The property if the account has no other; null with several, or while not all are known. */
@@ -129,18 +138,33 @@ export class Topology {
 
   /** The sonics that are on a signal. */
   sonicsOn(signalId: string): Iterable<string> {
-    return this.#sonicsOn.get(signalId) ?? [];
+    return this.#sonicsOn.get(idKey(signalId)) ?? [];
   }
 
-  /** The signals that a property has, listed or not. */
+  /** Whether a sonic is on a signal, or may be, since it names none. */
+  mayBeOn(sonicId: string, signalId: string): boolean {
+    if (this.isWifi(sonicId)) return false;
+    return this.isHubless(sonicId) || isSameId(this.#devices.sonic.get(sonicId)?.signal_id ?? null, signalId);
+  }
+
+  /** Whether a sonic needs no signal, or names none, so that the signals of a property do not show where it is. */
+  isHubless(sonicId: string): boolean {
+    return this.isWifi(sonicId) || this.#devices.sonic.get(sonicId)?.signal_id === null;
+  }
+
+  /** The signals that a property has. */
   signalsIn(propertyId: string): string[] {
-    const ids = this.#lists.get(propertyId)?.keys() ?? [];
-    return [...ids].filter((id) => this.#owners.get(id) === propertyId);
+    return this.#devices.signal.ids.filter((id) => this.#owners.get(idKey(id)) === propertyId);
+  }
+
+  /** The sonics that the cloud lists among those without a signal. */
+  get wifiSonics(): string[] {
+    return this.#devices.sonic.ids.filter((id) => this.isWifi(id));
   }
 
   /** Whether the cloud lists the sonic among those without a signal. */
   isWifi(sonicId: string): boolean {
-    return this.#wifi.has(sonicId);
+    return this.#wifi.has(idKey(sonicId));
   }
 
   /** Whether it was once known of everything in which property it is, as far as that decides what is shown. */
@@ -227,13 +251,11 @@ export class Topology {
     return this.isOurs(this.#decisiveId(kind, id));
   }
 
-  /** The other bridge that moves a valve, null where it is this one. A cloud may take two spellings of an id for one. */
+  /** The other bridge that moves a valve, null where it is this one. */
   otherMover(sonicId: string): string | null {
-    const spelled = sonicId.toLowerCase();
-    const id = this.#devices.sonic.ids.find((each) => each.toLowerCase() === spelled) ?? spelled;
-    if (this.isAnsweredHere('sonic', id)) return null;
+    if (this.isAnsweredHere('sonic', sonicId)) return null;
     const { count } = this.#shard;
-    return bridgeName({ index: bridgeOf(this.#decisiveId('sonic', id), count), count });
+    return bridgeName({ index: bridgeOf(this.#decisiveId('sonic', sonicId), count), count });
   }
 
   /** The id whose hash decides which bridge a device belongs to: its property's, else its hub's, else its own. */

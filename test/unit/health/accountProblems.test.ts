@@ -8,7 +8,7 @@ it('names the entries of the filter that match no property, once all properties 
   const selection = ['Home', 'Nowhere'];
   const store = new Store({ selection, clock: new FakeClock(0) });
   const list = (name: string, isComplete: boolean) => {
-    store.replaceProperties({ records: [aProperty({ id: 'home', name })], isComplete, startedAt: 0 });
+    store.replaceProperties({ records: [aProperty({ id: 'property-1', name })], isComplete, startedAt: 0 });
   };
   const found = () => accountProblems(store, false).map(({ status, message }) => `${status}: ${message}`);
   list('Home', false);

@@ -149,7 +149,8 @@ describe('a signal that the list of its property misses, where bridges share an 
     const { poller, store, stub } = await startPoller(
       ({ path }) => {
         if (path.endsWith('/home/signals')) return owned;
-        return path.endsWith('/properties') ? list({ id: 'home' }) : list({ id: 'hub' });
+        if (path.endsWith('/shop/signals')) return list();
+        return path.endsWith('/properties') ? list({ id: 'home' }, { id: 'shop' }) : list({ id: 'hub' });
       },
       systemClock,
       { shard },
@@ -158,7 +159,7 @@ describe('a signal that the list of its property misses, where bridges share an 
     expect([asked(), store.signalView('hub')?.propertyId]).toEqual([1, 'home']);
     owned = list();
     void poller.runNow('properties');
-    await waitFor(() => store.signalView('hub')?.propertyId === null, { what: 'the second list' });
+    await waitFor(() => store.topology.propertyOf('signal', 'hub') === null, { what: 'the second list' });
     await poller.stop();
     expect(asked()).toBe(3);
   });

@@ -86,7 +86,7 @@ function empty(selection: readonly string[] = []): void {
 /** A store that knows one property with one signal and two sonics. */
 function furnish(selection: readonly string[] = []): void {
   empty(selection);
-  store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+  store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
   store.setOwnedSignals('home', ['hub'], true);
   store.replaceSignals(complete([signal('hub'), signal('stray')]));
   store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
@@ -384,8 +384,12 @@ describe('the store', () => {
     expect(store.setOwnedSignals('shop', ['hub'], true)).toBe(true);
     expect(store.setOwnedSignals('home', [], true)).toBe(false);
     expect(store.sonicView('kitchen')?.propertyId).toBe('shop');
-    for (let times = 0; times < 2; times++) store.replaceProperties(complete([property('home', 'Home')]));
+    const left = [property('home', 'My home'), property('barn', 'Barn')];
+    for (let times = 0; times < 2; times++) store.replaceProperties(complete(left));
     expect(store.sonicView('kitchen')?.propertyId).toBeNull();
+    // In an account of one property everything is in that.
+    for (let times = 0; times < 2; times++) store.replaceProperties(complete(left.slice(0, 1)));
+    expect(store.sonicView('kitchen')?.propertyId).toBe('home');
   });
 });
 
@@ -417,7 +421,7 @@ describe('a signal that two properties list', () => {
 
   it('goes to the other when the one is gone', () => {
     list('shop', 'hub');
-    for (const _ of [1, 2]) store.replaceProperties(complete([property('home', 'Home')]));
+    for (const _ of [1, 2]) store.replaceProperties(complete([property('home', 'My home')]));
     expect(home()).toBe('home');
   });
 });
@@ -577,24 +581,24 @@ describe('a selection of properties', () => {
   });
 
   it('keeps a property that is renamed, until another has the name', () => {
-    furnish(['Home', 'Nowhere']);
+    furnish(['My home', 'Nowhere']);
     expect(store.filter.outdated).toEqual([]);
     for (const _ of ['first', 'second', 'third']) {
       const listed = [property('home', 'Cottage'), property('shop', 'Shop')];
       expect(eventsOf(() => store.replaceProperties(complete(listed)))).toEqual([]);
-      expect(store.filter.outdated).toEqual([['Home', ['home']]]);
+      expect(store.filter.outdated).toEqual([['My home', ['home']]]);
       expect(store.filter.unmatched).toEqual(['Nowhere']);
     }
     expect(store.ids('sonic')).toEqual(['kitchen', 'bath']);
     const swapped = () =>
-      store.replaceProperties(complete([property('shop', 'Home'), property('home', 'Cottage')]));
+      store.replaceProperties(complete([property('shop', 'My home'), property('home', 'Cottage')]));
     expect(eventsOf(swapped)).toContainEqual(
       expect.objectContaining({ event: 'device_removed', kind: 'property' }),
     );
     expect([store.ids('property'), store.filter.outdated]).toEqual([['shop'], []]);
   });
 
-  it.each(['Home', 'home'])('by name or id (%s) leaves everything else out', (wanted) => {
+  it.each(['My home', 'home', 'HOME'])('by name or id (%s) leaves everything else out', (wanted) => {
     furnish([wanted]);
     expect(store.ids('property')).toEqual(['home']);
     expect(store.ids('signal')).toEqual(['hub']);
@@ -608,7 +612,7 @@ describe('a selection of properties', () => {
 
   it('has the incident of a sonic from the moment that it is known whose the sonic is', () => {
     empty(['Home']);
-    store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
     const leaks = ['kitchen', 'shed'].map((id) => incident(`leak-${id}`, { sonic_id: id }));
     expect(eventsOf(() => store.replaceIncidents(complete(leaks)))).toEqual([]);
     expect(store.incidents.get('leak-kitchen')).toBeNull();
@@ -689,7 +693,7 @@ describe('a selection of properties', () => {
       everything.map(([kind, id]) =>
         kind === 'incident' ? store.isLeftToOthers(kind, id) : store.topology.isUndecided(kind, id),
       );
-    store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
