@@ -42,6 +42,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       incidents,
       possibleIncidents: [],
       areIncidentsKnown: true,
+      isReporting: true,
     },
     signal: {
       kind: 'signal',
@@ -54,6 +55,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       incidents: [],
       possibleIncidents: [],
       areIncidentsKnown: true,
+      isReporting: true,
     },
     sonic: {
       kind: 'sonic',
@@ -73,6 +75,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       incidents,
       possibleIncidents: [],
       areIncidentsKnown: true,
+      isReporting: true,
     },
   };
 }

@@ -78,6 +78,7 @@ const bridge: BridgeView = {
   incidents: [],
   possibleIncidents: [],
   areIncidentsKnown: true,
+  isReporting: true,
 };
 
 function health(): object {

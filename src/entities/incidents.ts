@@ -1,6 +1,6 @@
 import type { Call } from '../cloud/operations.ts';
 import { endingAction, offeredActions } from '../model/incidentActions.ts';
-import { hasOpen, openCount, unknownIncident, type WithIncidents } from '../model/incidents.ts';
+import { hasOpenOf, openCount, typeOf, unknownIncident, type WithIncidents } from '../model/incidents.ts';
 import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
 import type { EntityName } from './names.ts';
 import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
@@ -81,9 +81,9 @@ const shownByType: Readonly<Record<IncidentType, Shown>> = {
 };
 
 /** What an incident is called by the name of its sensor; null for a type that has none. */
-export function incidentName({ type }: Pick<Incident, 'type'>): EntityName | null {
-  const known = incidentTypes.find((each) => each === type);
-  return known === undefined ? null : shownByType[known].name;
+export function incidentName(incident: Pick<Incident, 'type'>): EntityName | null {
+  const known = typeOf(incident);
+  return known === null ? null : shownByType[known].name;
 }
 
 /** The binary sensor of an incident type: on while one is open, with the newest record as attributes. */
@@ -93,7 +93,7 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
     key: `incident_${type}`,
     needs: 'cloud',
     ...shownByType[type],
-    value: (view) => hasOpen(view, (incident) => incident.type === type),
+    value: (view) => hasOpenOf(view, type),
     attributes: { path: 'incidents', expression: `value_json.open.${type} or {}` },
   };
 }
@@ -149,7 +149,7 @@ function actOnAll(
   if (incidents.length > 0) return { refusal: 'the open incidents offer no action' };
   if (possibleIncidents.length > 0) {
     return {
-      refusal: 'the open incident names no known device. Use its topic incident/{id}/action',
+      refusal: 'the open incident may be at another device. Use its topic incident/{id}/action',
     };
   }
   return {

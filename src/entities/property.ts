@@ -25,7 +25,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
     icon: 'mdi:alert-outline',
     deviceClass: 'enum',
     options: ['none', ...severities],
-    value: (view) => (hasOpen(view) === false ? 'none' : highestSeverity(view.incidents)),
+    value: highestSeverity,
   },
   resolveIncidents,
   ...settingEntities,

@@ -1,5 +1,5 @@
 import { incidentName } from '../entities/incidents.ts';
-import { unknownIncident } from '../model/incidents.ts';
+import { isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type Problem, problem } from './problem.ts';
 
@@ -11,7 +11,7 @@ const maxNames = 5;
 /** The problems of the account, and facts that its owner may wonder about. */
 export function accountProblems(store: Store, isAsked: boolean): Problem[] {
   const emptiness = emptyAccount(store, isAsked);
-  const wrong = [emptiness, ...unassignedIncidents(store), ...renamedProperties(store), ...sharedIds(store)];
+  const wrong = [emptiness, ...uncertainIncidents(store), ...renamedProperties(store), ...sharedIds(store)];
   const facts = [unlistedHubs(store, isAsked), ...harmlessFacts(store)].filter((text) => text !== emptiness);
   return [
     ...wrong.flatMap((text) => (text === null ? [] : [problem('account', 'degraded', text)])),
@@ -40,13 +40,20 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
     : `${owner} has a hub, but no valve. Add your devices in the vendor's app`;
 }
 
-/** Incidents without a known device. They count only once all lists were read: one of these may have the device. */
-function unassignedIncidents(store: Store): string[] {
-  const incidents = store.isComplete ? store.incidents.deviceless : [];
-  const names = new Set(incidents.map((incident) => incidentName(incident) ?? unknownIncident));
-  return [...names].map(
-    (name) => `Open incident without a known valve or hub: ${name}. Its alerts are unknown. Check all valves`,
-  );
+/** Incidents that make alerts unknown. They count only once all lists were read: one of these may have the device. */
+function uncertainIncidents(store: Store): string[] {
+  const uncertain = store.isComplete ? store.incidents.uncertain : [];
+  const texts = uncertain.map(({ record, device }) => {
+    const name = incidentName(record) ?? (isTypeUnknown(record) ? 'unknown type' : String(record.type));
+    if (!device) {
+      return `Open incident without a known valve or hub: ${name}. Its alerts are unknown. Check all valves`;
+    }
+    const label = store.label(device.kind, device.id);
+    return device.kind === 'signal'
+      ? `Open incident at hub ${label} without a known valve: ${name}. Its alerts are unknown. Check all valves of the hub`
+      : `Open incident of an unknown type at valve ${label}. Its alerts are unknown. Check the valve`;
+  });
+  return [...new Set(texts)];
 }
 
 /** Home Assistant has one device for each ID. */
@@ -70,6 +77,11 @@ function renamedProperties(store: Store): string[] {
   );
 }
 
+/** That a guest, for example, may not read the settings of these properties. */
+export function settingsRefused(names: string): string {
+  return `The cloud does not show the settings of ${names} to this account. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
+}
+
 function harmlessFacts(store: Store): (string | null)[] {
   const { properties, signals } = store.counts();
   const { devices, filter, topology } = store;
@@ -77,7 +89,9 @@ function harmlessFacts(store: Store): (string | null)[] {
   const bare = bareIds.map((id) => nameOf(store, id));
   const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
   const others = store.isComplete && properties === 0 ? topology.otherPropertyIds.length : 0;
+  const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
+    unset.length > 0 ? settingsRefused(listed(unset.map((id) => nameOf(store, id)))) : null,
     others > 0 ? `This bridge has no property. Number of properties of other bridges: ${others}` : null,
     bare.length > 0 ? `No hub in ${listed(bare)}` : null,
     unmatched.length > 0

@@ -182,7 +182,12 @@ function unreadDocuments(
   }
 }
 
-const unknownIncidents: WithIncidents = { incidents: [], possibleIncidents: [], areIncidentsKnown: false };
+const unknownIncidents: WithIncidents = {
+  incidents: [],
+  possibleIncidents: [],
+  areIncidentsKnown: false,
+  isReporting: false,
+};
 
 const unknownTests = { last_day: null, today_count: null, days: null, job_id: null };
 
@@ -216,7 +221,7 @@ function linkWord(isReachable: boolean): string {
 function newestOpen(view: WithIncidents) {
   return {
     open_count: openCount(view),
-    highest_severity: highestSeverity(view.incidents),
+    highest_severity: view.incidents.length === 0 ? null : highestSeverity(view),
     open: newestFirst(view.incidents).slice(0, mostOpenIncidents),
   };
 }

@@ -8,15 +8,43 @@ export function isOpen(incident: Incident): boolean {
   return incident.open ?? incident.state !== 'resolved';
 }
 
-/** Whether the incident says that a device has lost a link: that is a second word for what a reading says. */
-export function isLinkLost({ type }: Incident): boolean {
-  return type === 'cloud_disconnection' || type === 'radio_disconnection';
+/** Its type if it is one of the twenty, in whatever case it is written; null for any other, and for none. */
+export function typeOf({ type: written }: Pick<Incident, 'type'>): IncidentType | null {
+  const wanted = written?.trim().toLowerCase();
+  return incidentTypes.find((type) => type === wanted) ?? null;
+}
+
+/** Whether it says that a link is lost: the cloud has found that out, and the records of devices say it too. */
+export function isLinkLost(incident: Pick<Incident, 'type'>): boolean {
+  const type = typeOf(incident);
+  return type !== null && typesFoundByCloud.includes(type);
+}
+
+/** Whether nothing says of which type it is: it may be of any. */
+export function isTypeUnknown({ type }: Pick<Incident, 'type'>): boolean {
+  return type === null || type.trim() === '';
 }
 
 /** Its type if it is one of the twenty, else `unknown_incident`. */
 export function eventTypeOf(incident: Incident): IncidentType | typeof unknownIncident {
-  return incidentTypes.find((type) => type === incident.type) ?? unknownIncident;
+  return typeOf(incident) ?? unknownIncident;
 }
+
+/** Types that are about a hub itself if the record names a hub and no sonic (cloud-interface 2.6: the link is the hub's). */
+const hubTypes: readonly IncidentType[] = ['cloud_disconnection'];
+
+/** Whether an incident that names no sonic is about its hub. */
+export function isAboutHub(incident: Incident): boolean {
+  const type = typeOf(incident);
+  return incident.sonic_id === null && type !== null && hubTypes.includes(type);
+}
+
+/**
+ * Types that the cloud finds out without the device: a sonic that its hub, and a hub that the cloud does not reach
+ * (cloud-interface 2.4, `radio_disconnection`: "when a sonic cannot connect to its bridge"). All others are by measurements
+ * and reports of the device itself, of which an unreachable one sends none.
+ */
+const typesFoundByCloud: readonly IncidentType[] = ['radio_disconnection', 'cloud_disconnection'];
 
 /** The newest first, by time of detection; ties and unknown times by id, so that the order is stable. */
 export function newestFirst(incidents: readonly Incident[]): Incident[] {
@@ -40,7 +68,7 @@ export function newestByType(incidents: readonly Incident[]): Readonly<Record<st
   // A map, since a type could be called like a member that every object has.
   const newest = new Map<string, Incident | null>(incidentTypes.map((type) => [type, null]));
   for (const incident of newestFirst(incidents)) {
-    const type = incident.type ?? unknownIncident;
+    const type = typeOf(incident) ?? (isTypeUnknown(incident) ? unknownIncident : `${incident.type}`);
     newest.set(type, newest.get(type) ?? incident);
   }
   return Object.fromEntries(newest);
@@ -50,31 +78,47 @@ export function newestByType(incidents: readonly Incident[]): Readonly<Record<st
 export interface WithIncidents {
   /** Open ones only. */
   readonly incidents: readonly Incident[];
-  /** Open ones that name no device of the account, so that they may belong here. */
+  /** Open ones that do not name their device, or no known one, so that they may belong here. */
   readonly possibleIncidents: readonly Incident[];
   /** Whether no other incident is open: all were read, and not too long ago. */
   readonly areIncidentsKnown: boolean;
+  /** Whether the device is reachable, so that an incident which only it can report would be open. */
+  readonly isReporting: boolean;
 }
 
-/** How many incidents are open; null while not all of them are known, or one may belong here. */
-export function openCount({ incidents, possibleIncidents, areIncidentsKnown }: WithIncidents): number | null {
-  return areIncidentsKnown && possibleIncidents.length === 0 ? incidents.length : null;
+/** How many incidents are open; null while it may be another number. */
+export function openCount(view: WithIncidents): number | null {
+  const { incidents, possibleIncidents, areIncidentsKnown, isReporting } = view;
+  if (!areIncidentsKnown || possibleIncidents.length > 0) return null;
+  return isReporting || incidents.length > 0 ? incidents.length : null;
 }
 
-/** Whether an incident like this is open; null where none is known, but one may be. */
-export function hasOpen(
-  { incidents, possibleIncidents, areIncidentsKnown }: WithIncidents,
-  isLike: (incident: Incident) => boolean = () => true,
-): boolean | null {
-  if (incidents.some(isLike)) return true;
-  // One without a type may be of any.
-  const mayBeLike = possibleIncidents.some((incident) => incident.type === null || isLike(incident));
-  return areIncidentsKnown && !mayBeLike ? false : null;
+/** Whether any incident is open; null where none is known, but one may be. */
+export function hasOpen(view: WithIncidents): boolean | null {
+  return view.incidents.length > 0 || (openCount(view) === null ? null : false);
 }
 
-/** The highest of the known severities; null when none is known. */
-export function highestSeverity(incidents: readonly Incident[]): (typeof severities)[number] | null {
-  return (
-    severities.findLast((severity) => incidents.some((incident) => incident.severity === severity)) ?? null
+/** Whether an incident of this type is open; null where none is known, but one may be. */
+export function hasOpenOf(view: WithIncidents, type: IncidentType): boolean | null {
+  const { incidents, possibleIncidents, areIncidentsKnown, isReporting } = view;
+  if (incidents.some((incident) => typeOf(incident) === type)) return true;
+  const mayBeOpen =
+    !areIncidentsKnown ||
+    !(isReporting || typesFoundByCloud.includes(type)) ||
+    [...incidents, ...possibleIncidents].some(isTypeUnknown) ||
+    possibleIncidents.some((incident) => typeOf(incident) === type);
+  return mayBeOpen ? null : false;
+}
+
+type Severity = (typeof severities)[number];
+
+/** The highest severity of the open incidents; `none` where none is open, null while it may be another one. */
+export function highestSeverity(view: WithIncidents): Severity | 'none' | null {
+  const ranks = view.incidents.map(({ severity }) =>
+    (severities as readonly string[]).indexOf(severity?.toLowerCase() ?? ''),
   );
+  const highest = severities[Math.max(-1, ...ranks)];
+  if (highest === undefined) return hasOpen(view) === false ? 'none' : null;
+  const isCertain = openCount(view) !== null || highest === severities.at(-1);
+  return isCertain && !ranks.includes(-1) ? highest : null;
 }

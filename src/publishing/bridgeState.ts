@@ -70,8 +70,9 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     const { store, health, log } = this.#parts;
     return {
       kind: 'bridge',
-      incidents: store.incidents.unassignedHere,
+      incidents: store.incidents.unassigned,
       possibleIncidents: [],
+      isReporting: true,
       areIncidentsKnown: store.incidents.areKnown && health.isCloudFresh,
       version,
       status: health.status,

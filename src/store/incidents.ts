@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isOpen } from '../model/incidents.ts';
+import { idKey } from '../model/ids.ts';
+import { isAboutHub, isOpen, isTypeUnknown } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import type { Changes, CloudDeviceKind } from './changes.ts';
 import { type Reading, Table } from './table.ts';
@@ -29,9 +30,9 @@ interface Place {
 }
 
 /**
- * The open incidents of the account. Each is shown at its device. An incident that names no device of the account is shown
+ * The open incidents of the account. Each is shown at its sonic, or else at its hub. An incident that names neither is shown
  * at the account's only property. If there are several, the bridge that the hash of its id selects shows it. The incident
- * entities of all devices that it may belong to are unknown then.
+ * entities of all devices that it may belong to are unknown then: any, or the sonics of its hub.
  */
 export class OpenIncidents {
   /** A list that is complete closes what it is without: what it misses was read by itself before. */
@@ -42,8 +43,8 @@ export class OpenIncidents {
   readonly #changes: Changes;
   /** Those that a device or property shows, by `kind/id`. */
   readonly #shownBy = new Map<string, Incident[]>();
-  /** Those that name no device of the account. */
-  #deviceless: readonly Place[] = [];
+  /** Those of which it is not known at which sonic, or in which property they are. */
+  #unplaced: readonly Place[] = [];
   /**
    * Hubs that have lost the cloud, by an open incident that names them and no sonic, with the time of the reading that
    * first had it, in ms of the monotonic clock. Ids are in small letters.
@@ -111,9 +112,16 @@ export class OpenIncidents {
       } else if (before.record !== record) events.push({ event: 'incident_changed', record });
     }
     this.#placeLostHubs();
-    this.#deviceless = [...this.#places.values()].filter(({ device }) => device === null);
-    const deviceless = this.#deviceless.map(({ record: { id, type }, propertyId }) => [id, type, propertyId]);
-    const decisive = JSON.stringify([this.areKnown, this.#topology.onlyProperty, deviceless]);
+    this.#unplaced = [...this.#places.values()].filter(
+      (place) => place.propertyId === null || isWithoutSonic(place),
+    );
+    const unplaced = this.#unplaced.map(({ record: { id, type }, device, propertyId }) => [
+      id,
+      type,
+      device?.id,
+      propertyId,
+    ]);
+    const decisive = JSON.stringify([this.areKnown, this.#topology.onlyProperty, unplaced]);
     const isAllAffected = decisive !== this.#decisive;
     this.#decisive = decisive;
     return { events, isAllAffected };
@@ -121,7 +129,7 @@ export class OpenIncidents {
 
   /** Null unless it is open and shown. */
   get(id: string): Incident | null {
-    return this.#places.get(id)?.isShown ? (this.#table.get(id) ?? null) : null;
+    return this.#places.get(this.#table.idOf(id))?.isShown ? (this.#table.get(id) ?? null) : null;
   }
 
   /** The shown ones. */
@@ -146,13 +154,13 @@ export class OpenIncidents {
 
   /** The shown ones that this list is without. */
   missingFrom(listed: readonly Incident[]): Incident[] {
-    const ids = new Set(listed.map(({ id }) => id));
-    return this.#table.records.filter(({ id }) => !ids.has(id) && this.#places.get(id)?.isShown);
+    const ids = new Set(listed.map(({ id }) => idKey(id)));
+    return this.#table.records.filter(({ id }) => !ids.has(idKey(id)) && this.#places.get(id)?.isShown);
   }
 
   /** Since when an open incident says that a hub has lost the cloud, in ms of the monotonic clock; null if none does. */
   cloudLostAt(signalId: string): number | null {
-    return this.#lostHubs.get(signalId.toLowerCase()) ?? null;
+    return this.#lostHubs.get(idKey(signalId)) ?? null;
   }
 
   /** Those that a device shows. */
@@ -160,26 +168,34 @@ export class OpenIncidents {
     return this.#shownBy.get(`${kind}/${id}`) ?? [];
   }
 
-  /** Those without a known device that may be at a device in this property, or at any; null, it is in none that is known. */
-  possibleAt(home: string | null): readonly Incident[] {
-    const isPossible = ({ propertyId }: Place) => propertyId === null || home === null || propertyId === home;
-    return this.#deviceless.filter(isPossible).map(({ record }) => record);
+  /** Those that may be at a device which does not show them. */
+  possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {
+    const home = this.#topology.propertyOf(kind, id);
+    const isPossible = (place: Place) => {
+      const { device, propertyId } = place;
+      // The list of its signals shows which are not in a property.
+      const mayBeAnywhere =
+        device === null || (device.kind === 'sonic' && this.#topology.isHubless(device.id));
+      if (kind === 'property') return propertyId === null && mayBeAnywhere;
+      if (device === null) return propertyId === null || home === null || propertyId === home;
+      return kind === 'sonic' && isWithoutSonic(place) && this.#topology.mayBeOn(id, device.id);
+    };
+    return this.#unplaced.filter(isPossible).map(({ record }) => record);
   }
 
-  /** Those that name no device of the account, and are in no property that is known. */
+  /** Those that name no device of the account, are in no property that is known, and that this bridge shows. */
   get unassigned(): readonly Incident[] {
-    return this.#deviceless.filter(({ propertyId }) => propertyId === null).map(({ record }) => record);
+    const isUnassigned = ({ device, propertyId, isShown }: Place) =>
+      isShown && !device && propertyId === null;
+    return this.#unplaced.filter(isUnassigned).map(({ record }) => record);
   }
 
-  /** Those of them that this bridge shows. */
-  get unassignedHere(): readonly Incident[] {
-    return this.unassigned.filter(({ id }) => this.get(id) !== null);
-  }
-
-  /** Those that name no device of the account, in a property that is shown or in none that is known. */
-  get deviceless(): readonly Incident[] {
-    const isNear = ({ propertyId, isShown }: Place) => isShown || propertyId === null;
-    return this.#deviceless.filter(isNear).map(({ record }) => record);
+  /** Those that make incident entities of this bridge unknown, each with the device that shows it, if any. */
+  get uncertain(): readonly Pick<Place, 'record' | 'device'>[] {
+    return [...this.#places.values()].filter((place) => {
+      const isNear = place.isShown || (place.device === null && place.propertyId === null);
+      return isNear && (isWithoutSonic(place) || isTypeUnknown(place.record));
+    });
   }
 
   /** The device that announces an incident; null where none is shown that it names. */
@@ -195,12 +211,12 @@ export class OpenIncidents {
 
   /** Whether this bridge answers commands for an incident, open or not. */
   isAnsweredHere(id: string): boolean {
-    return this.#topology.isOurs(this.#places.get(id)?.propertyId ?? id);
+    return this.#topology.isOurs(this.#places.get(this.#table.idOf(id))?.propertyId ?? id);
   }
 
   /** Whether the account has the incident open, and this bridge leaves it to another one, or may have to. */
   isLeftToOthers(id: string): boolean {
-    const place = this.#places.get(id);
+    const place = this.#places.get(this.#table.idOf(id));
     return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.isDecided);
   }
 
@@ -208,15 +224,15 @@ export class OpenIncidents {
   #placeLostHubs(): void {
     const before = this.#lostHubs;
     this.#lostHubs = new Map();
-    for (const { id, type, signal_id: signalId, sonic_id: sonicId } of this.#table.records) {
-      if (type !== 'cloud_disconnection' || signalId === null || sonicId !== null) continue;
-      const hub = signalId.toLowerCase();
-      this.#lostHubs.set(hub, before.get(hub) ?? this.#table.readAt(id) ?? 0);
+    for (const record of this.#table.records) {
+      if (record.signal_id === null || !isAboutHub(record)) continue;
+      const hub = idKey(record.signal_id);
+      this.#lostHubs.set(hub, before.get(hub) ?? this.#table.readAt(record.id) ?? 0);
     }
     const changed = new Set([...before.keys(), ...this.#lostHubs.keys()]);
     for (const hub of changed) if (before.has(hub) === this.#lostHubs.has(hub)) changed.delete(hub);
     if (changed.size === 0) return;
-    for (const id of this.#devices.signal.ids) if (changed.has(id.toLowerCase())) this.#markLinks(id);
+    for (const id of this.#devices.signal.ids) if (changed.has(idKey(id))) this.#markLinks(id);
   }
 
   #markLinks(signalId: string): void {
@@ -252,13 +268,14 @@ export class OpenIncidents {
 
   #deviceOf({ sonic_id: sonicId, signal_id: signalId }: Incident): AnnouncingDevice | null {
     const { sonic, signal } = this.#devices;
-    if (sonicId !== null && sonic.has(sonicId)) return { kind: 'sonic', id: sonicId };
-    if (signalId !== null && signal.has(signalId)) return { kind: 'signal', id: signalId };
+    if (sonicId !== null && sonic.has(sonicId)) return { kind: 'sonic', id: sonic.idOf(sonicId) };
+    if (signalId !== null && signal.has(signalId)) return { kind: 'signal', id: signal.idOf(signalId) };
     return null;
   }
 
   #close(record: Incident): void {
-    if (this.#table.remove(record.id).length > 0) this.#closed.set(record.id, record);
+    const id = this.#table.idOf(record.id);
+    if (this.#table.remove(id).length > 0) this.#closed.set(id, { ...record, id });
   }
 
   #index({ record, device, propertyId }: Place): void {
@@ -277,4 +294,9 @@ export class OpenIncidents {
     if (device) this.#changes.mark(device.kind, device.id);
     if (propertyId !== null) this.#changes.mark('property', propertyId);
   }
+}
+
+/** Whether it names no sonic of the account, and is not about its hub either. */
+function isWithoutSonic({ device, record }: Place): boolean {
+  return device === null || (device.kind === 'signal' && !isAboutHub(record));
 }

@@ -1,4 +1,10 @@
-import { isSignalReachable, type PropertyView, type SignalView, type SonicView } from '../model/devices.ts';
+import {
+  isSignalReachable,
+  isSonicReachable,
+  type PropertyView,
+  type SignalView,
+  type SonicView,
+} from '../model/devices.ts';
 import { isLinkLost } from '../model/incidents.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type { HubDetail, NotificationSettings, PropertySettings } from '../model/records.ts';
@@ -44,9 +50,10 @@ export function propertyViewOf(
     notifications: account.notifications.of(id),
     accepted,
     incidents: incidents.shownBy('property', id),
-    possibleIncidents: incidents.unassigned,
+    possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.
     areIncidentsKnown: incidents.areKnown && topology.isSurveyed(id),
+    isReporting: true,
   };
 }
 
@@ -83,8 +90,10 @@ export function signalViewOf(account: AccountData, id: string): SignalView | nul
     propertyId,
     hub: hubs.of(id),
     incidents: incidents.shownBy('signal', id),
-    possibleIncidents: incidents.possibleAt(propertyId),
+    possibleIncidents: incidents.possibleAt('signal', id),
     areIncidentsKnown: incidents.areKnown,
+    // What is shown of a hub the cloud finds out.
+    isReporting: true,
   };
 }
 
@@ -98,7 +107,7 @@ export function sonicViewOf(account: AccountData, id: string): SonicView | null 
   const link = signalId === null ? null : signalLinkOf(account, signalId);
   const propertyId = topology.propertyOf('sonic', id);
   const ownIncidents = incidents.shownBy('sonic', id);
-  return {
+  const view: SonicView = {
     kind: 'sonic',
     sonic,
     isWifi,
@@ -114,7 +123,9 @@ export function sonicViewOf(account: AccountData, id: string): SonicView | null 
     pressureTests: account.pressureTests.of(id),
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,
     incidents: ownIncidents,
-    possibleIncidents: incidents.possibleAt(propertyId),
+    possibleIncidents: incidents.possibleAt('sonic', id),
     areIncidentsKnown: incidents.areKnown,
+    isReporting: true,
   };
+  return { ...view, isReporting: isSonicReachable(view) };
 }

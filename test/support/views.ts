@@ -173,6 +173,7 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     incidents: [anIncident()],
     possibleIncidents: [],
     areIncidentsKnown: true,
+    isReporting: true,
     ...changes,
   };
 }
@@ -191,6 +192,7 @@ export function signalView(changes: Partial<SignalView> = {}): SignalView {
     incidents: [incident],
     possibleIncidents: [],
     areIncidentsKnown: true,
+    isReporting: true,
     ...changes,
   };
 }
@@ -207,6 +209,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     incidents: [anIncident()],
     possibleIncidents: [],
     areIncidentsKnown: true,
+    isReporting: true,
     ...changes,
   };
 }
@@ -224,6 +227,7 @@ export function bridgeView(changes: Partial<BridgeView> = {}): BridgeView {
     incidents: [],
     possibleIncidents: [],
     areIncidentsKnown: true,
+    isReporting: true,
     applianceCategories: [
       { id: 'shower', name: 'Shower' },
       { id: 'dishwasher', name: null },

@@ -2,13 +2,23 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   eventTypeOf,
+  hasOpenOf,
   highestSeverity,
   isOpen,
   newestByType,
   newestFirst,
+  openCount,
+  type WithIncidents,
 } from '../../../src/model/incidents.ts';
 import { incidentTypes } from '../../../src/model/records.ts';
 import { anIncident } from '../../support/views.ts';
+
+const allKnown: WithIncidents = {
+  incidents: [],
+  possibleIncidents: [],
+  areIncidentsKnown: true,
+  isReporting: true,
+};
 
 describe('an incident', () => {
   it.each([
@@ -85,13 +95,59 @@ describe('several incidents', () => {
   });
 
   it.each([
-    [[], null],
+    [[], 'none'],
     [[null], null],
     [['apocalyptic'], null],
     [['low'], 'low'],
-    [['low', 'high', 'medium'], 'high'],
-    [['medium', 'apocalyptic', null, 'low'], 'medium'],
+    [['Low', 'high', 'medium'], 'high'],
+    [['high', 'critical'], null],
+    [['medium', null, 'low'], null],
   ])('of the severities %j are at most %s', (severities, highest) => {
-    expect(highestSeverity(severities.map((severity) => anIncident({ severity })))).toBe(highest);
+    const incidents = severities.map((severity) => anIncident({ severity }));
+    expect(highestSeverity({ ...allKnown, incidents })).toBe(highest);
+    // One that may be open besides, or be here, may be graver than any but the gravest.
+    const isGravest = highest === 'high';
+    for (const doubt of [{ areIncidentsKnown: false }, { possibleIncidents: [anIncident()] }]) {
+      expect(highestSeverity({ ...allKnown, incidents, ...doubt })).toBe(isGravest ? highest : null);
+    }
+  });
+});
+
+describe('the sensor of a type', () => {
+  const type = 'water_presence_detected';
+  const leak = anIncident({ type });
+
+  it.each([
+    ['none is open', {}, false, 0],
+    ['one is open', { incidents: [leak] }, true, 1],
+    [
+      'one is open whose type is in capitals',
+      { incidents: [anIncident({ type: ' WATER_presence_detected' })] },
+      true,
+      1,
+    ],
+    ['one of another type is open', { incidents: [anIncident({ type: 'high_humidity' })] }, false, 1],
+    ['one of a type that is new is open', { incidents: [anIncident({ type: 'alien_invasion' })] }, false, 1],
+    ['one without a type is open', { incidents: [anIncident({ type: null })] }, null, 1],
+    ['one with an empty type is open', { incidents: [anIncident({ type: ' ' })] }, null, 1],
+    ['one may be here', { possibleIncidents: [leak] }, null, null],
+    [
+      'one of another type may be here',
+      { possibleIncidents: [anIncident({ type: 'high_humidity' })] },
+      false,
+      null,
+    ],
+    ['one without a type may be here', { possibleIncidents: [anIncident({ type: null })] }, null, null],
+    ['not all were read', { areIncidentsKnown: false }, null, null],
+    ['its device is offline', { isReporting: false }, null, null],
+    ['its device is offline and one is open', { isReporting: false, incidents: [leak] }, true, 1],
+  ])('where %s', (_what, view, isOpenThere, count) => {
+    expect(hasOpenOf({ ...allKnown, ...view }, type)).toBe(isOpenThere);
+    expect(openCount({ ...allKnown, ...view })).toBe(count);
+  });
+
+  it.each(incidentTypes)('%s is known of an offline device if the cloud finds it out', (each) => {
+    const isFoundByCloud = each === 'radio_disconnection' || each === 'cloud_disconnection';
+    expect(hasOpenOf({ ...allKnown, isReporting: false }, each)).toBe(isFoundByCloud ? false : null);
   });
 });
