@@ -131,6 +131,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const incidentEvents = new IncidentEvents({
     ...base,
     isHomeAssistantOn,
+    statusTopic,
     poller,
     events,
     discovery,

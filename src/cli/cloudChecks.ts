@@ -5,11 +5,13 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { sanitize } from '../base/sanitize.ts';
 import { silentMessage } from '../broker/errorMessages.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError } from '../cloud/errors.ts';
+import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Call, ListName } from '../cloud/operations.ts';
 import type { HowFar } from '../cloud/readList.ts';
 import type { Config } from '../config/schema.ts';
+import { settingsRefused } from '../health/accountProblems.ts';
+import { isSameId } from '../model/ids.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { isOurs, isShared } from '../model/shard.ts';
 import { cloudProxy } from '../partOptions.ts';
@@ -23,7 +25,12 @@ export interface Account {
   sonics?: readonly Sonic[];
   wifiSonics?: readonly Sonic[];
   openIncidents?: readonly Incident[];
+  /** Names of properties whose settings the cloud does not show to the account. */
+  withoutSettings?: readonly string[];
 }
+
+/** The settings of more properties than this are not tried. */
+const maxSettingsTried = 20;
 
 /** The checks of the cloud and the account, each of which needs those before it. They note what they read in `account`. */
 export function cloudChecks(config: Config, client: CloudClient, account: Account = {}): Check[] {
@@ -52,6 +59,7 @@ export function cloudChecks(config: Config, client: CloudClient, account: Accoun
       name: 'account',
       run: async (progress) => {
         await readAccount(client, account, progress);
+        account.withoutSettings = await readSettings(client, selectedBy(config, account));
         return findingsOn(account, config);
       },
     },
@@ -148,13 +156,35 @@ async function readAccount(
   account.openIncidents = await read({ operation: 'list_incidents', query: { open: true } });
 }
 
+/** The properties that the filter selects. */
+function selectedBy({ filters }: Config, { properties = [] }: Account): readonly Property[] {
+  const isNamed = ({ id, name }: Property) =>
+    filters.properties.some((word) => isSameId(word, id) || word === name);
+  return filters.properties.length === 0 ? properties : properties.filter(isNamed);
+}
+
+/** Tries to read the settings of each property; the names of those that are refused. */
+async function readSettings(client: CloudClient, properties: readonly Property[]): Promise<string[]> {
+  const refused: string[] = [];
+  if (!client.isOffered('read_property_settings')) return refused;
+  for (const { id, name } of properties.slice(0, maxSettingsTried)) {
+    try {
+      await client.call({ operation: 'read_property_settings', params: { property_id: id } });
+    } catch (error) {
+      if (!isPermanent(error)) throw error;
+      refused.push(name ?? id);
+    }
+  }
+  return refused;
+}
+
 /** What is in the account, and what the configuration makes of it. */
-function findingsOn(account: Account, { filters, shard }: Config): Found[] {
+function findingsOn(account: Account, config: Config): Found[] {
+  const { filters, shard } = config;
   const { properties = [], signals = [], sonics = [], wifiSonics = [], openIncidents = [] } = account;
+  const { withoutSettings = [] } = account;
   const names = properties.flatMap(({ id, name }) => (name ? [name, id] : [id]));
-  const selected = properties.filter(({ id, name }) =>
-    filters.properties.some((word) => word === id || word === (name ?? id)),
-  );
+  const selected = selectedBy(config, account);
   const ours = properties.filter(({ id }) => isOurs(id, shard));
   const all = counted(properties.length, 'property', 'properties');
   const words = [
@@ -169,10 +199,13 @@ function findingsOn(account: Account, { filters, shard }: Config): Found[] {
     properties.length > 0 && signals.length === 0
       ? 'the account has a property, but no hub'
       : 'the account has no valve';
-  const unknown = filters.properties.filter((word) => !names.includes(word));
+  const unknown = filters.properties.filter(
+    (word) => !names.some((name) => name === word || isSameId(name, word)),
+  );
   return [
     ...ok(words.join(', ')),
     ...(hasValves ? [] : [{ outcome: 'WARN', words: noValve } as const]),
+    ...withoutSettings.map((name) => ({ outcome: 'WARN' as const, words: settingsRefused(sanitize(name)) })),
     ...unknown.map((word) => {
       const near = nearest(word, names);
       const problem = `filters.properties: the account has no property ${sanitize(word)}`;

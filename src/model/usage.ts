@@ -89,7 +89,7 @@ export function withReading(record: UsageRecord | null, reading: MonthReading): 
       isWhole: before.isWhole || isEveryMonthRead(before.frozenThrough, presentMonth, isRead),
       changedAt: isNews ? new Date(readAt).toISOString() : before.changedAt,
       readAt: month === presentMonth ? readAt : before.readAt,
-      timezone: reading.timezone,
+      timezone: reading.timezone ?? before.timezone,
     },
     reading,
   );

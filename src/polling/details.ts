@@ -1,3 +1,4 @@
+import { sleep } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -6,6 +7,9 @@ import type { Store } from '../store/store.ts';
 import { type DeviceQuery, queryDevices } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
+
+/** The pause before settings are read again that the cloud refuses: one refusal alone may be its mistake. */
+const refusedAgainMs = 2_000;
 
 /** Reads the settings of properties, the status of hubs and the categories of appliances: nothing that is urgent. */
 export class Details {
@@ -42,9 +46,19 @@ export class Details {
     return mergeProblems(problems);
   }
 
+  /** Reads the settings of a property, twice if this run has never read them and the cloud refuses them. */
   async #readSettings(id: string): Promise<PollProblem | null> {
+    const problem = await this.#readSettingsOnce(id);
+    const { settings, notifications } = this.#store;
+    if (problem !== null || (settings.of(id) !== undefined && notifications.of(id) !== undefined))
+      return problem;
+    await sleep(this.#parts.clock, refusedAgainMs, this.#parts.stopping);
+    return this.#readSettingsOnce(id);
+  }
+
+  async #readSettingsOnce(id: string): Promise<PollProblem | null> {
     const startedAt = this.#parts.clock.monotonic();
-    const options = { signal: this.#parts.signal };
+    const options = { signal: this.#parts.stopping };
     const params = { property_id: id };
     const [settings, notifications] = await Promise.allSettled([
       this.#client.call({ operation: 'read_property_settings', params }, options),
@@ -62,7 +76,7 @@ export class Details {
     const isOffered = () => this.#client.isOffered(call.operation);
     try {
       if (isOffered()) {
-        const { categories } = await this.#client.call(call, { signal: this.#parts.signal });
+        const { categories } = await this.#client.call(call, { signal: this.#parts.stopping });
         this.#store.setApplianceCategories(categories);
       }
     } catch (error) {
@@ -83,21 +97,21 @@ export class Details {
   }
 
   #hubQuery(): DeviceQuery {
-    const { signal } = this.#parts;
+    const { stopping } = this.#parts;
     return {
       operation: 'read_hub',
       poll: null,
       read: async (id, sentAt) => {
         const call = { operation: 'read_hub', params: { hub_id: id } } as const;
-        this.#store.setHub(id, await this.#client.call(call, { signal }), sentAt);
+        this.#store.setHub(id, await this.#client.call(call, { signal: stopping }), sentAt);
       },
       onNone: (id, sentAt) => this.#store.setHub(id, null, sentAt),
     };
   }
 
   #logFailure(what: string, error: unknown): void {
-    const { log, signal } = this.#parts;
-    if (signal.aborted) return;
+    const { log, stopping } = this.#parts;
+    if (stopping.aborted) return;
     if (error instanceof CloudError) log.debug(`Reading ${what}: ${error.message}`);
     else log.error({ err: error }, `Internal error: cannot read ${what}`);
   }

@@ -3,6 +3,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { HowFar } from '../cloud/readList.ts';
+import { isSameId } from '../model/ids.ts';
 import type { Incident, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
@@ -35,7 +36,7 @@ export class Lists {
   readonly #parts: PollParts;
   readonly #client: CloudClient;
   readonly #store: Store;
-  readonly #signal: AbortSignal;
+  readonly #stopping: AbortSignal;
   /** How many complete lists in a row have missed an incident that the cloud does not answer for. */
   #timesMissing: ReadonlyMap<string, number> = new Map();
 
@@ -43,7 +44,7 @@ export class Lists {
     this.#parts = parts;
     this.#client = parts.client;
     this.#store = parts.store;
-    this.#signal = parts.signal;
+    this.#stopping = parts.stopping;
   }
 
   /** Reads the properties. */
@@ -64,12 +65,12 @@ export class Lists {
     await forEachLimit(this.#client.maxConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       try {
-        const owned = await this.#client.readList(call, { signal: this.#signal });
+        const owned = await this.#client.readList(call, { signal: this.#stopping });
         const signalIds = owned.records.map((signal) => signal.id);
         if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) hasChanged = true;
         problems.push(listProblem(owned));
       } catch (error) {
-        if (!(error instanceof CloudError) || this.#signal.aborted) throw error;
+        if (!(error instanceof CloudError) || this.#stopping.aborted) throw error;
         problems.push(isPermanent(error) ? null : toProblem(error));
       }
       // The details of the properties are the other half.
@@ -88,14 +89,17 @@ export class Lists {
   /** Reads both lists of sonics; the list of Wi-Fi sonics must not delay the other. */
   async sonics(): Promise<PollProblem | null> {
     let isWifiRead = false;
-    const areSomeKnown = () => this.#store.ids('sonic').some((id) => this.#store.topology.isWifi(id));
-    const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#signal).finally(() => {
+    const { state } = this.#parts;
+    const areSomeKnown = () => state.wifiSonics.length > 0;
+    const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#stopping).finally(() => {
       isWifiRead = true;
     });
     const problem = await this.#read('sonics', { operation: 'list_sonics' }, async (reading) => {
       if (!isWifiRead) this.#store.replaceSonics(reading, { records: [], isComplete: false });
       const wifi = await wifiRead;
-      if (!this.#signal.aborted) this.#store.replaceSonics(reading, wifi);
+      if (this.#stopping.aborted) return;
+      this.#store.replaceSonics(reading, wifi);
+      if (wifi.isComplete) state.recordWifiSonics(this.#store.topology.wifiSonics);
     });
     const { problem: wifiProblem } = await wifiRead;
     return mergeProblems([
@@ -130,8 +134,8 @@ export class Lists {
       // What is read of each property takes longer than their list.
       statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };
-    const list = await this.#client.readList(call, { signal: this.#signal, onPage });
-    if (this.#signal.aborted) return null;
+    const list = await this.#client.readList(call, { signal: this.#stopping, onPage });
+    if (this.#stopping.aborted) return null;
     await store({ records: list.records, isComplete: list.complete, startedAt });
     return listProblem(list);
   }
@@ -160,30 +164,32 @@ export class Lists {
   async #readIncident(id: string): Promise<Incident | CloudErrorKind | null> {
     const call = { operation: 'read_incident', params: { incident_id: id } } as const;
     try {
-      const answer = await this.#client.call(call, { signal: this.#signal });
-      return answer.id === id ? answer : null;
+      const answer = await this.#client.call(call, { signal: this.#stopping });
+      return isSameId(answer.id, id) ? answer : null;
     } catch (error) {
-      if (this.#signal.aborted) throw error;
+      if (this.#stopping.aborted) throw error;
       return error instanceof CloudError ? error.kind : null;
     }
   }
 }
 
 /**
- * Reads the Wi-Fi sonics; never rejects. If the cloud refuses the list there are none, unless some are known from it: the
- * refusal does not mean that they are gone.
+ * Reads the Wi-Fi sonics; never rejects. If the cloud refuses the list there are none, unless this run or an earlier one
+ * has read some: the refusal does not mean that they are gone.
  */
 export async function readWifiSonics(
   client: CloudClient,
   areSomeKnown: () => boolean,
-  signal?: AbortSignal,
+  stopping?: AbortSignal,
 ): Promise<WifiSonics> {
+  const operation = 'list_wifi_sonics';
   try {
-    const options = { isExpected: areSomeKnown(), ...(signal && { signal }) };
-    const list = await client.readList({ operation: 'list_wifi_sonics' }, options);
+    const options = { isExpected: areSomeKnown(), ...(stopping && { signal: stopping }) };
+    const list = await client.readList({ operation }, options);
     return { records: list.records, isComplete: list.complete, problem: listProblem(list) };
   } catch (error) {
-    if (isPermanent(error) && !areSomeKnown()) return { records: [], isComplete: true, problem: null };
+    const isNone = client.operationState(operation) === 'off' || (isPermanent(error) && !areSomeKnown());
+    if (isNone) return { records: [], isComplete: true, problem: null };
     return { records: [], isComplete: false, problem: toProblem(error) };
   }
 }

@@ -26,6 +26,8 @@ export class LocalDays {
   readonly #state: StateFile;
   readonly #defaultTimezone: string;
   readonly #clock: Clock;
+  /** By sonic, the time zone that was read last. */
+  readonly #known = new Map<string, string>();
   readonly #days = new Map<string, CurrentDay>();
   #dates: ReadonlyMap<string, string> = new Map();
   #cancel: () => void = () => {};
@@ -59,15 +61,16 @@ export class LocalDays {
   }
 
   /**
-   * The time zone of the sonic's property; null if it has none. As long as it is unknown, the one by which its usage was
-   * last counted: a property does not move, and in another zone yesterday's water would count as today's.
+   * The time zone of the sonic's property that was read last, however long ago; null if none ever was. Until another one is
+   * read it stands, also over a restart: a property does not move, and in another zone yesterday's water would count as
+   * today's.
    */
   ownTimezoneOf(sonicId: string): string | null {
     const { topology, settings } = this.#store;
     const propertyId = topology.propertyOf('sonic', sonicId);
-    const known = propertyId === null ? undefined : settings.of(propertyId)?.timezone;
-    const own = known === undefined ? this.#state.usageOf(sonicId)?.timezone : known;
-    return own && isTimezone(own) ? own : null;
+    const own = propertyId === null ? null : (settings.record(propertyId)?.timezone ?? null);
+    if (own !== null && isTimezone(own)) this.#known.set(sonicId, own);
+    return this.#known.get(sonicId) ?? this.#state.usageOf(sonicId)?.timezone ?? null;
   }
 
   #timezoneOf(sonicId: string): string {

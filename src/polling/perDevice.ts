@@ -33,7 +33,7 @@ export interface DeviceQuery {
  * or 405 is about its device, unless the client finds that the cloud does not offer the operation at all.
  */
 export async function queryDevices(
-  { client, store, statuses, signal, clock }: PollParts,
+  { client, store, statuses, stopping, clock }: PollParts,
   ids: readonly string[],
   { operation, poll, read, onNone }: DeviceQuery,
 ): Promise<PollProblem | null> {
@@ -42,7 +42,7 @@ export async function queryDevices(
   const missing: CloudError[] = [];
   const isOffered = () => client.isOffered(operation);
   await forEachLimit(client.maxConcurrency, ids, async (id) => {
-    if (!isOffered() || signal.aborted) return;
+    if (!isOffered() || stopping.aborted) return;
     const sentAt = clock.monotonic();
     try {
       await read(id, sentAt);
@@ -55,7 +55,7 @@ export async function queryDevices(
     readCount += 1;
     if (poll) statuses.recordProgress(poll, readCount, ids.length);
   });
-  if (signal.aborted) throw signal.reason;
+  if (stopping.aborted) throw stopping.reason;
   if (!isOffered()) {
     drops[operation](store);
     return null;

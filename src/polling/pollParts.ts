@@ -14,7 +14,7 @@ export interface PollParts {
   readonly statuses: PollStatuses;
   readonly days: LocalDays;
   /** Cancels what is in progress. */
-  readonly signal: AbortSignal;
+  readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -128,8 +128,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     const statuses = new PollStatuses(this.#schedules, options, clock);
     this.statuses = statuses;
     this.#days = new LocalDays(store, state, timezone, clock);
-    const { signal } = this.#stopping;
-    const parts = { client, store, state, statuses, days: this.#days, signal, clock, log };
+    const stopping = this.#stopping.signal;
+    const parts = { client, store, state, statuses, days: this.#days, stopping, clock, log };
     this.#lists = new Lists(parts);
     store.on('device', ({ event, kind }) => {
       if (event !== 'device_added' || kind !== 'sonic') return;

@@ -38,17 +38,17 @@ export class PressureTestPoll {
 
   /** Reads the tests of a sonic a few times, until one shows that was just started; never rejects. */
   async readNewTest(sonicId: string): Promise<void> {
-    const { client, store, signal, clock } = this.#parts;
+    const { client, store, stopping, clock } = this.#parts;
     const shown = () => Object.values(store.pressureTests.of(sonicId)?.days ?? {}).flat();
     const known = new Set(shown());
     for (const waitMs of newTestWaitsMs) {
       try {
-        await sleep(clock, waitMs, signal);
+        await sleep(clock, waitMs, stopping);
         const isOffered = client.isOffered('read_pressure_tests');
         if (!isOffered || clockProblem(client, clock) || store.sonicView(sonicId) === null) return;
         await this.#read(sonicId, clock.monotonic());
       } catch (error) {
-        if (signal.aborted) return;
+        if (stopping.aborted) return;
         this.#parts.log.debug({ device: sonicId }, `A new pressure test could not be read: ${String(error)}`);
       }
       if (shown().some((id) => !known.has(id))) return;
@@ -69,9 +69,9 @@ export class PressureTestPoll {
   }
 
   async #read(sonicId: string, sentAt: number): Promise<void> {
-    const { client, signal } = this.#parts;
+    const { client, stopping } = this.#parts;
     const call = { operation: 'read_pressure_tests', params: { thing_id: sonicId } } as const;
-    const tests = await client.call(call, { signal });
+    const tests = await client.call(call, { signal: stopping });
     this.#tests.set(sonicId, tests);
     this.#update(sonicId, tests, sentAt);
   }

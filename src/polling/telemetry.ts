@@ -17,7 +17,7 @@ export class TelemetryPoll {
 
   /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
   async poll(): Promise<PollFailure | null> {
-    const { store, signal } = this.#parts;
+    const { store, stopping } = this.#parts;
     const known = new Set(store.ids('sonic'));
     for (const id of this.#silent) if (!known.has(id)) this.#silent.delete(id);
     // A sonic whose radio link is down measures nothing.
@@ -36,7 +36,7 @@ export class TelemetryPoll {
         const problem = await queryDevices(this.#parts, ids, this.#query(isWifi));
         if (problem) problems.push(problem);
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (stopping.aborted) throw error;
         errors.push(error);
       }
     }
@@ -45,14 +45,14 @@ export class TelemetryPoll {
   }
 
   #query(isWifi: boolean): DeviceQuery {
-    const { client, store, statuses, signal } = this.#parts;
+    const { client, store, statuses, stopping } = this.#parts;
     const operation = isWifi ? 'read_wifi_telemetry' : 'read_telemetry';
     return {
       operation,
       poll: 'telemetry',
       read: async (id) => {
         const call = { operation, params: { sonic_id: id } } as const;
-        const telemetry = await client.call(call, { signal });
+        const telemetry = await client.call(call, { signal: stopping });
         const ageMs = measurementAgeMs(telemetry, client.cloudNow);
         const isCurrent = store.setTelemetry(id, telemetry, ageMs, statuses.maxAgeMs('telemetry'));
         this.#logSilence(id, telemetry, isCurrent);

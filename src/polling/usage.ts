@@ -100,10 +100,10 @@ export class UsagePoll {
   }
 
   #readMonth(sonicId: string, month: string): Promise<DailyUsage> {
-    const { client, signal } = this.#parts;
+    const { client, stopping } = this.#parts;
     const query = { month: Number(month.slice(5)), year: Number(month.slice(0, 4)) };
     const call = { operation: 'read_daily_usage', params: { thing_id: sonicId }, query } as const;
-    return client.call(call, { signal });
+    return client.call(call, { signal: stopping });
   }
 
   /** Keeps all months at once: with one of them alone the total might be behind what was shown before a crash. */

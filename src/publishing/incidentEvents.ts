@@ -19,6 +19,8 @@ import type { Publisher } from './publisher.ts';
 export interface IncidentEventsParts {
   readonly topics: Topics;
   readonly isHomeAssistantOn: boolean;
+  /** The topic at which Home Assistant publishes that it has started, and that it has stopped. */
+  readonly statusTopic: string;
   readonly state: StateFile;
   readonly client: CloudClient;
   readonly connection: Connection;
@@ -35,6 +37,15 @@ export interface IncidentEventsParts {
 const setUpMs = 2_250;
 
 /**
+ * A broker that was lost may have lost Home Assistant too, which connects again after ten seconds and then publishes its
+ * birth message. Without one by then, Home Assistant has had its connection all the time, or there is none.
+ */
+const reconnectionMs = 30_000;
+
+/** Home Assistant that has said that it stops is waited for no longer: it may be gone for good. */
+const maxRestartMs = 600_000;
+
+/**
  * Announces each incident that opens, once, in two steps. The bridge's event is published when the incident opens. The
  * event of its device follows once Home Assistant can have set up that device, also after a restart. Each step is noted
  * on disk first, so that a crash loses an event rather than repeats it.
@@ -44,6 +55,8 @@ export class IncidentEvents {
   readonly #createdAt: number;
   /** Incidents with a step that is not done yet. */
   readonly #queue = new Set<string>();
+  /** Until when a birth message of Home Assistant is waited for, in ms of the monotonic clock. */
+  #awaitedUntil = Number.NEGATIVE_INFINITY;
   /** Incidents in the state file that are missing from the last complete list. */
   #missed: ReadonlySet<string> = new Set();
   #cancelTimer: () => void = () => {};
@@ -54,12 +67,23 @@ export class IncidentEvents {
 
   constructor(parts: IncidentEventsParts) {
     this.#parts = parts;
-    const { store, poller, publisher, clock } = parts;
+    const { store, poller, connection, publisher, statusTopic, clock } = parts;
     this.#createdAt = clock.monotonic();
     store
       .on('device', () => this.#wake())
       .on('incident', (event) => {
         this.#handle(event);
+        this.#wake();
+      });
+    const awaitBirth = (ms: number) => {
+      this.#awaitedUntil = Math.max(this.#awaitedUntil, clock.monotonic() + ms);
+    };
+    connection
+      .once('connected', () => connection.on('connected', () => awaitBirth(reconnectionMs)))
+      .on('message', ({ topic, payload, isRetained }) => {
+        if (topic !== statusTopic || isRetained) return;
+        if (payload === 'offline') awaitBirth(maxRestartMs);
+        if (payload === 'online') this.#awaitedUntil = Number.NEGATIVE_INFINITY;
         this.#wake();
       });
     publisher.on('published', () => this.#wake());
@@ -206,7 +230,8 @@ export class IncidentEvents {
     const { topics, isHomeAssistantOn, discovery } = this.#parts;
     if (!isHomeAssistantOn) return Number.NEGATIVE_INFINITY;
     const announcedAt = discovery.announcedAt(topics.discovery(device.kind, device.id));
-    return announcedAt === null ? Number.POSITIVE_INFINITY : announcedAt + setUpMs;
+    if (announcedAt === null) return Number.POSITIVE_INFINITY;
+    return Math.max(announcedAt + setUpMs, this.#awaitedUntil);
   }
 
   /** The device that announces it: its sonic, else its hub. Null while there is none, or the sonics were not read yet. */

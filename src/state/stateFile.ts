@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
@@ -59,6 +60,7 @@ export class StateFile {
   readonly #pending = new Set<string>();
   readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #devices = new Set<string>();
+  #wifiSonics: readonly string[] = [];
   readonly #usage = new Map<string, UsageRecord>();
   readonly #baseTopics = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
@@ -292,6 +294,19 @@ export class StateFile {
     if (this.#baseTopics.delete(baseTopic)) this.#saveSoon();
   }
 
+  /** Keeps which sonics the cloud lists among those without a hub. */
+  recordWifiSonics(ids: readonly string[]): void {
+    if (isDeepStrictEqual(ids, this.#wifiSonics)) return;
+    this.#wifiSonics = ids;
+    this.#isDirty = true;
+    this.#saveIn(laterMs);
+  }
+
+  /** The sonics without a hub that were listed last: a cloud that refuses their list may still have them. */
+  get wifiSonics(): readonly string[] {
+    return this.#wifiSonics;
+  }
+
   // ---- writing ------------------------------------------------------------------------------------------------
 
   #saveNow(): Promise<void> {
@@ -426,6 +441,7 @@ export class StateFile {
       usage: Object.fromEntries(this.#usage),
       devices: [...this.#devices],
       baseTopics: [...this.#baseTopics],
+      wifiSonics: [...this.#wifiSonics],
       isBehind: !this.#isAtRest,
       writtenAt: new Date(this.#clock.now()).toISOString(),
     };
@@ -503,6 +519,8 @@ export class StateFile {
     }
     if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);
     if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);
+    if (wanted.includes('wifiSonics'))
+      this.#wifiSonics = [...new Set([...this.#wifiSonics, ...state.wifiSonics])];
     if (!wanted.includes('usage')) return;
     for (const [id, kept] of Object.entries(usage)) {
       // A sum that is behind must not be shown before the latest month was read again: it would go down.

@@ -8,6 +8,8 @@ export class DetailTable<T extends object> {
   readonly #table = new Table<T | null>();
   /** What is still known by a record that is stale. */
   readonly #whenStale: (record: T) => T | undefined;
+  /** Those that the cloud has refused once since it last answered. */
+  readonly #refused = new Set<string>();
   #isOffered = true;
 
   constructor(whenStale: (record: T) => T | undefined = (record) => record) {
@@ -19,10 +21,14 @@ export class DetailTable<T extends object> {
     return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
   }
 
-  /** The same, but a record that was read before is removed only after two refusals in a row. */
+  /** The same, but that the cloud has none counts only after two refusals in a row. */
   setUnlessRefusedOnce(id: string, record: T | null, sentAt: number): boolean {
-    const isRefused = record === null && this.#table.get(id);
-    if (isRefused && (this.#table.isOlder(id, sentAt) || this.#table.miss(id).length === 0)) return false;
+    if (record !== null) this.#refused.delete(id);
+    else if (this.#table.isOlder(id, sentAt)) return false;
+    else if (!this.#refused.has(id)) {
+      this.#refused.add(id);
+      return false;
+    }
     return this.set(id, record, sentAt);
   }
 
@@ -61,6 +67,7 @@ export class DetailTable<T extends object> {
 
   /** Forgets a removed device. Returns whether anything was known of it. */
   forget(id: string): boolean {
+    this.#refused.delete(id);
     return this.#table.remove(id).length > 0;
   }
 }

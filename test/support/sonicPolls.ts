@@ -44,7 +44,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     state,
     statuses,
     days: new LocalDays(store, state, timezone, clock),
-    signal: new AbortController().signal,
+    stopping: new AbortController().signal,
     clock,
     log: logLines('error').log,
   };

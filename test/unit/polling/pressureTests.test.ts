@@ -72,7 +72,7 @@ describe('the pressure tests of a sonic', () => {
   it('are counted by the calendar of their water while that of the property is not known', async () => {
     const month = { month: '2026-11', presentMonth: '2026-11', daily: [], readAt: clock.now() };
     state.recordUsage(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }), false);
-    for (let list = 0; list < 2; list++) store.setOwnedSignals('property-1', [], true);
+    store.settings.forget('property-1');
     await read();
     expect(shown()).toMatchObject({ todayCount: 0 });
   });

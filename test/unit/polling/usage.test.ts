@@ -154,9 +154,10 @@ describe('the usage of a sonic', () => {
     expect(shown()).toMatchObject({ todayL: 0, yesterdayL: 11.5, monthL: 0, totalL: 149.25 });
   });
 
-  it('counts by the time zone of the schedules while that of the property is not known or is none', async () => {
-    const { usage, read, store, shown } = await start();
+  it('counts by the time zone of the schedules before that of the property was read, and by the last one since', async () => {
+    const { usage, read, store, shown } = await start('settings');
     await read();
+    expect(shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00-05:00' });
     clock.advance(11 * hourMs + 30 * minuteMs);
     setTimezone(store, 'Pacific/Auckland');
     usage.refresh();
@@ -164,8 +165,13 @@ describe('the usage of a sonic', () => {
     for (const none of [null, '', 'Mars/Olympus']) {
       setTimezone(store, none);
       usage.refresh();
-      expect(shown()).toMatchObject({ todayL: 7.25, lastReset: '2026-11-20T00:00:00-05:00' });
+      expect(shown()).toMatchObject({ todayL: 0, lastReset: '2026-11-21T00:00:00+13:00' });
     }
+    // Nor does it change while the settings are too old to be shown.
+    store.markStale('properties', clock.monotonic() + 1);
+    usage.refresh();
+    expect(store.settings.of('property-1')).toMatchObject({ timezone: null });
+    expect(shown()).toMatchObject({ lastReset: '2026-11-21T00:00:00+13:00' });
   });
 
   it.each(['settings', 'ownership'] as const)(
@@ -191,14 +197,14 @@ describe('the usage of a sonic', () => {
     },
   );
 
-  it('forgets a time zone that the property has no more', async () => {
+  it('keeps the last time zone over a restart, though the settings had none when it was read last', async () => {
     const first = await start();
     await first.read();
     setTimezone(first.store, null);
     await first.read();
     await first.state.close();
     const next = await start('settings');
-    expect(next.shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00-05:00' });
+    expect(next.shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00+00:00' });
   });
 
   it('loses and doubles nothing when the time zone of the property changes over a month end', async () => {
@@ -237,6 +243,10 @@ describe('the usage of a sonic', () => {
     clock.advance(10 * minuteMs);
     const after = await start();
     expect(after.shown()).toEqual({ ...before.shown(), ...ofNothingRead });
+    failures.set('all', 'unavailable');
+    await expect(after.read()).rejects.toThrow();
+    expect(after.shown()).toEqual({ ...before.shown(), ...ofNothingRead });
+    failures.clear();
     await after.read();
     expect(after.shown()).toEqual(before.shown());
   });

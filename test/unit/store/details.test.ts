@@ -13,8 +13,10 @@ describe('settings that the cloud refuses to show', () => {
     return { table, news, shown: table.of('home') };
   };
 
-  it('are none at once where it has never shown any', () => {
-    expect(tableWith(null)).toMatchObject({ news: [true], shown: null });
+  it('are unknown, and not none, where its first answer refuses them, as long as that is the only one', () => {
+    expect(tableWith(null)).toMatchObject({ news: [false], shown: undefined });
+    expect(tableWith(null, null)).toMatchObject({ news: [false, true], shown: null });
+    expect(tableWith(null, settings)).toMatchObject({ news: [false, true], shown: settings });
   });
 
   it('are none once it has refused them twice in a row: a property that is going is refused before it is gone', () => {

@@ -1,0 +1,354 @@
+import { describe, expect, it } from 'vitest';
+import { incidentTypes } from '../../src/model/records.ts';
+import type { Strike } from '../simulation/virtualCloud.ts';
+import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
+
+const type = 'water_presence_detected';
+const leakSensor = `binary_sensor_incident_${type}`;
+
+/** A home of two hubs with two sonics each, in which no incident is open. */
+function quietHome(options: HomeOptions = {}): Home {
+  const home = new Home({ ...options, cloud: { signals: 2, sonics: 4, ...options.cloud } });
+  for (const id of home.world.incidents.ids) home.world.closeIncident(id);
+  return home;
+}
+
+/** Opens a leak whose record has these fields. */
+function openLeak(home: Home, fields: Record<string, unknown>): string {
+  const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
+  home.world.incidents.change(id, fields);
+  return id;
+}
+
+const leaks = (home: Home, ids: readonly string[]) => ids.map((id) => home.entity(id, leakSensor).state);
+
+/** The sonics on the first hub, and all others. */
+function byHub(home: Home): [string[], string[]] {
+  const { thingIds, sonics } = home.world;
+  const isOn = (id: string) => sonics.get(id)?.signal_id === home.signalId;
+  return [thingIds.filter(isOn), thingIds.filter((id) => !isOn(id))];
+}
+
+/** Answers an operation with this status, as long as it is so. */
+function refuse(operation: string, status: number, isSo = () => true): Strike {
+  return (request) =>
+    request.operation === operation && isSo()
+      ? {
+          status,
+          text: JSON.stringify({ error: 'refused' }),
+          headers: { 'content-type': 'application/json' },
+        }
+      : null;
+}
+
+describe('an incident of which a part is known', () => {
+  it.each([
+    ['null', null],
+    ['not listed', 'sonic-of-nobody'],
+  ])('is at its hub, and may be at each valve of that, where its sonic is %s', async (_what, sonic_id) => {
+    const home = quietHome();
+    await home.start();
+    const [near, far] = byHub(home);
+    const id = openLeak(home, { sonic_id, signal_id: home.signalId.toUpperCase() });
+    await home.pass(minuteMs);
+    for (let run = 0; run < 2; run++) {
+      expect(home.json(`signal/${home.signalId}/incidents`)).toMatchObject({
+        open_count: 1,
+        open: { [type]: { id } },
+      });
+      expect(leaks(home, near)).toEqual(near.map(() => null));
+      expect(leaks(home, far)).toEqual(far.map(() => 'OFF'));
+      for (const sonicId of near) {
+        expect(home.entity(sonicId, 'sensor_open_incidents').state).toBeNull();
+        expect(home.json(`sonic/${sonicId}/incidents`).open_count).toBeNull();
+        expect(home.entity(sonicId, 'binary_sensor_incident_high_humidity').state).toBe('OFF');
+      }
+      expect(home.entity(home.propertyId, 'sensor_open_incidents').state).toBe(1);
+      expect(home.entity('bridge', 'binary_sensor_unassigned_incidents').state).toBe('OFF');
+      expect(home.json('bridge/health')).toMatchObject({
+        status: 'degraded',
+        reason: expect.stringContaining('without a known valve: Leak'),
+      });
+      expect(home.published(`signal/${home.signalId}/incident`)).toHaveLength(1);
+      await home.restart();
+    }
+    home.world.closeIncident(id);
+    await home.pass(minuteMs);
+    expect(leaks(home, near)).toEqual(near.map(() => 'OFF'));
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.bridge.kill();
+  });
+
+  it.each([null, 7, '', {}])(
+    'is at its valve and may be of any type there, where its type is %j',
+    async (none) => {
+      const home = quietHome();
+      await home.start();
+      openLeak(home, { type: none });
+      await home.pass(minuteMs);
+      for (const each of incidentTypes) {
+        expect(home.entity(home.sonicId, `binary_sensor_incident_${each}`).state).toBeNull();
+      }
+      expect(home.entity(home.sonicId, 'sensor_open_incidents').state).toBe(1);
+      expect(leaks(home, home.world.thingIds.slice(1))).toEqual(['OFF', 'OFF', 'OFF']);
+      expect(home.json('bridge/health').reason).toContain('Open incident of an unknown type');
+      home.bridge.kill();
+    },
+  );
+
+  it('is at its valve however the ids and the type are spelled', async () => {
+    const home = quietHome();
+    await home.start();
+    const id = openLeak(home, {
+      sonic_id: home.sonicId.toUpperCase(),
+      signal_id: null,
+      type: type.toUpperCase(),
+    });
+    await home.pass(minuteMs);
+    expect(home.entity(home.sonicId, leakSensor).state).toBe('ON');
+    expect(home.json(`sonic/${home.sonicId}/incidents`).open[type]).toMatchObject({ id });
+    expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.bridge.kill();
+  });
+
+  it('a list that spells its ids in capitals is about the devices that are known', async () => {
+    const home = quietHome();
+    await home.start();
+    const before = [...home.broker.retained.keys()].toSorted();
+    home.strike = ({ operation }) =>
+      operation?.startsWith('list_')
+        ? (good) => ({
+            ...good,
+            text: good.text.replace(/"(id|sonic_id|signal_id|property_id)": ?"[^"]*"/g, (pair) => {
+              const [key = '', value = ''] = pair.split(':');
+              return `${key}:${value.toUpperCase()}`;
+            }),
+          })
+        : null;
+    openLeak(home, {});
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
+    await home.pass(3 * minuteMs);
+    expect(home.entity(home.sonicId, leakSensor)).toMatchObject({ state: 'ON', isAvailable: true });
+    const isOfIncident = (topic: string) => topic.startsWith('sonic2mqtt/incident/');
+    expect([...home.broker.retained.keys()].filter((topic) => !isOfIncident(topic)).toSorted()).toEqual(
+      before,
+    );
+    home.broker.publish(`sonic2mqtt/sonic/${home.sonicId.toUpperCase()}/valve/set`, 'CLOSE', false);
+    await home.pass(2 * minuteMs);
+    expect(home.events('command')).toMatchObject([{ status: 'ok' }, { status: 'ok' }]);
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
+    home.bridge.kill();
+  });
+
+  it('has no highest severity as long as one of them cannot be ranked', async () => {
+    const home = quietHome();
+    await home.start();
+    openLeak(home, { severity: 'low' });
+    await home.pass(minuteMs);
+    expect(home.entity(home.propertyId, 'sensor_highest_severity').state).toBe('low');
+    openLeak(home, { severity: 'critical' });
+    await home.pass(minuteMs);
+    expect(home.entity(home.propertyId, 'sensor_highest_severity').state).toBeNull();
+    expect(home.json(`property/${home.propertyId}/incidents`).highest_severity).toBeNull();
+    home.bridge.kill();
+  });
+
+  it('that only a device can report is unknown while that is offline', async () => {
+    const home = quietHome();
+    await home.start();
+    home.world.sonics.change(home.sonicId, { radio_connection: 'disconnected' });
+    await home.pass(3 * minuteMs);
+    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
+    expect(home.entity(home.sonicId, leakSensor)).toMatchObject({ state: null, isAvailable: true });
+    expect(home.entity(home.sonicId, 'binary_sensor_incident_radio_disconnection').state).toBe('OFF');
+    expect(home.entity(home.sonicId, 'sensor_open_incidents').state).toBeNull();
+    openLeak(home, {});
+    await home.pass(minuteMs);
+    expect(home.entity(home.sonicId, leakSensor).state).toBe('ON');
+    home.bridge.kill();
+  });
+
+  it('at a Wi-Fi valve in one of several properties may be in each of them', async () => {
+    const home = quietHome({ cloud: { properties: 2, signals: 2, sonics: 1, wifiSonics: 1 } });
+    await home.start();
+    const wifiId = home.world.wifiSonics.ids[0] ?? '';
+    const { property_id: named, ...rest } = home.world.wifiSonics.get(wifiId) as unknown as Record<
+      string,
+      unknown
+    >;
+    expect([named, rest['id']]).toEqual([undefined, wifiId]);
+    openLeak(home, { sonic_id: wifiId, signal_id: null });
+    await home.pass(minuteMs);
+    expect(home.entity(wifiId, leakSensor).state).toBe('ON');
+    for (const id of home.world.properties.ids) {
+      expect(home.entity(id, 'binary_sensor_problem').state).toBeNull();
+      expect(home.entity(id, 'sensor_open_incidents').state).toBeNull();
+    }
+    home.bridge.kill();
+  });
+});
+
+describe('a refusal as the first answer after a start', () => {
+  it('takes no Wi-Fi valve away, which is asked for again', async () => {
+    const home = quietHome({ cloud: { wifiSonics: 1 } });
+    const wifiId = home.world.wifiSonics.ids[0] ?? '';
+    await home.start();
+    await home.pass(2 * minuteMs);
+    const topics = [...home.broker.retained.keys()].filter((topic) => topic.includes(wifiId));
+    expect(topics.length).toBeGreaterThan(5);
+    await home.stop();
+    let isRefusing = true;
+    home.strike = refuse('list_wifi_sonics', 404, () => isRefusing);
+    await home.start();
+    await home.pass(10 * minuteMs);
+    expect([...home.broker.retained.keys()].filter((topic) => topic.includes(wifiId))).toEqual(topics);
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining('Wi-Fi valves'),
+    });
+    isRefusing = false;
+    await home.pass(10 * minuteMs);
+    expect(home.text(`sonic/${wifiId}/availability`)).toBe('online');
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.bridge.kill();
+  });
+
+  it('is believed where no Wi-Fi valve was ever known', async () => {
+    const home = quietHome();
+    home.strike = refuse('list_wifi_sonics', 404);
+    await home.start();
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.bridge.kill();
+  });
+
+  it('of the settings takes no switch away at once; two do, and that is told', async () => {
+    const home = quietHome();
+    await home.start();
+    const hasSwitch = () => 'switch_auto_shut_off' in home.discovery(home.propertyId).components;
+    expect(hasSwitch()).toBe(true);
+    await home.stop();
+    let refusals = 0;
+    home.strike = refuse('read_property_settings', 403, () => refusals++ < 1);
+    await home.start();
+    expect(refusals).toBeGreaterThan(1);
+    expect(home.entity(home.propertyId, 'switch_auto_shut_off').state).not.toBeNull();
+    expect(home.linesFrom(0).filter((line) => line.includes('removing entities'))).toEqual([]);
+    await home.stop();
+    home.strike = refuse('read_property_settings', 403);
+    const from = home.time.now;
+    await home.start();
+    expect(hasSwitch()).toBe(false);
+    const words = 'The cloud does not show the settings';
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'ok',
+      reason: expect.stringContaining(words),
+    });
+    expect(home.linesFrom(from).filter((line) => line.includes(words))).toHaveLength(1);
+    home.bridge.kill();
+  });
+});
+
+describe('the day of a valve begins by the last known time zone', () => {
+  it('while settings are refused, stale or without one, and over restarts', async () => {
+    const home = quietHome({
+      cloud: { properties: 1 },
+      begins: '2026-03-01T06:00:00Z',
+      config: { schedules: { properties: '10m' } },
+    });
+    home.world.settings.change(home.propertyId, { timezone: 'America/New_York' });
+    await home.start();
+    await home.pass(minuteMs);
+    const { last_reset: begins, today } = home.json(`sonic/${home.sonicId}/usage`);
+    expect(begins).toBe('2026-03-01T00:00:00-05:00');
+    const reset = () => home.json(`sonic/${home.sonicId}/usage`).last_reset;
+    for (const strike of [
+      refuse('read_property_settings', 500),
+      refuse('read_property_settings', 403),
+      refuse('read_property_settings', 200),
+    ]) {
+      home.strike = strike;
+      for (let run = 0; run < 2; run++) {
+        await home.pass(40 * minuteMs);
+        expect(reset()).toBe(begins);
+        expect(home.json(`sonic/${home.sonicId}/usage`).today).toBeGreaterThanOrEqual(today);
+        await home.restart();
+      }
+      home.strike = () => null;
+      await home.pass(10 * minuteMs);
+    }
+    home.bridge.kill();
+  });
+
+  it('also of a Wi-Fi valve, in an account of one property', async () => {
+    const home = quietHome({ begins: '2026-03-02T02:00:00Z', cloud: { wifiSonics: 1 } });
+    home.world.settings.change(home.propertyId, { timezone: 'America/New_York' });
+    await home.start();
+    await home.pass(minuteMs);
+    const wifiId = home.world.wifiSonics.ids[0] ?? '';
+    expect(home.json(`sonic/${wifiId}/usage`).last_reset).toBe('2026-03-01T00:00:00-05:00');
+    expect(home.json(`sonic/${wifiId}`).property_id).toBe(home.propertyId);
+    home.bridge.kill();
+  });
+});
+
+describe('an incident is announced once Home Assistant hears it', () => {
+  it('that opens while the broker restarts, after which Home Assistant comes back later than the bridge', async () => {
+    const home = quietHome();
+    await home.start();
+    openLeak(home, {});
+    home.broker.restart(0.5);
+    await home.pass(20 * secondMs);
+    const events = () => home.published(`sonic/${home.sonicId}/incident`);
+    expect(events()).toEqual([]);
+    expect(home.entity(home.sonicId, leakSensor).state).toBe('ON');
+    const bornAt = home.time.now;
+    home.broker.publish('homeassistant/status', 'online', false);
+    await home.pass(10 * secondMs);
+    expect(events()).toHaveLength(1);
+    expect((events()[0]?.at ?? 0) - bornAt).toBeGreaterThanOrEqual(2 * secondMs);
+    home.bridge.kill();
+  });
+
+  it('that opens after a reconnection, half a minute later at most where none is born', async () => {
+    const home = quietHome();
+    await home.start();
+    openLeak(home, {});
+    home.broker.restart(0.5);
+    await home.pass(minuteMs + 10 * secondMs);
+    expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
+    home.bridge.kill();
+  });
+
+  it('that opens while Home Assistant restarts', async () => {
+    const home = quietHome();
+    await home.start();
+    home.broker.publish('homeassistant/status', 'offline', false);
+    await home.pass(secondMs);
+    openLeak(home, {});
+    await home.pass(3 * minuteMs);
+    expect(home.published(`sonic/${home.sonicId}/incident`)).toEqual([]);
+    home.broker.publish('homeassistant/status', 'online', false);
+    await home.pass(10 * secondMs);
+    expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
+    home.bridge.kill();
+  });
+});
+
+describe('hubs are read at once', () => {
+  it.each(['cloud_disconnection', type])('when an incident (%s) of a hub opens or closes', async (each) => {
+    const home = quietHome({ config: { schedules: { signals: '1h' } } });
+    await home.start();
+    const reads = () => home.asked('list_signals').length;
+    const before = reads();
+    const id = openLeak(home, { type: each, sonic_id: null, signal_id: home.signalId });
+    await home.pass(minuteMs);
+    expect(reads()).toBe(before + 1);
+    home.world.closeIncident(id);
+    await home.pass(minuteMs);
+    expect(reads()).toBe(before + 2);
+    await home.pass(hourMs / 4);
+    expect(reads()).toBe(before + 2);
+    home.bridge.kill();
+  });
+});
