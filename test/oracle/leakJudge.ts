@@ -62,7 +62,9 @@ export class LeakJudge {
       const isSteady = (moment: Moment) =>
         moment.incidents.get(incident.id) !== undefined &&
         isSelected(moment, moment.propertyOfIncident(incident), selection) &&
-        hasDevice(moment, incident);
+        hasDevice(moment, incident) &&
+        // To which property a sonic on Wi-Fi belongs the cloud does not tell, so no filter can select it.
+        (selection.length === 0 || incident.signal_id !== null);
       if (!moments.every(isSteady)) continue;
       counted('an open incident is heard of');
       const problem = this.#problemWith(incident, latest);

@@ -185,8 +185,9 @@ export class Oracle {
       this.eyes.take(topic, payload);
       if (topic.startsWith(`${this.#base}/`)) this.#shown.take(topic, payload);
     },
-    refused: (topic) => {
-      if (!this.#refused.has(topic)) this.#refused.set(topic, this.#options.time.now);
+    refused: (topic, retain) => {
+      // What is said once is lost with that; what is kept is owed until the broker has it.
+      if (retain && !this.#refused.has(topic)) this.#refused.set(topic, this.#options.time.now);
     },
     delivered: (topic, payload, isFlagged, publishedAt) =>
       this.#move.delivered({ topic, payload, isFlagged, publishedAt, at: this.#options.time.now }),

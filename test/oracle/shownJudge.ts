@@ -144,7 +144,8 @@ export class ShownJudge {
     const counts: number[] = [];
     for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
-      if (wanted === state) return isFreshEnough(componentId, moment, id, from) || null;
+      if (wanted === state)
+        return isFreshEnough(componentId, moment, id, from) && this.#canTell(componentId, id, state, from);
       if (isCount && typeof wanted === 'number')
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
@@ -153,6 +154,13 @@ export class ShownJudge {
       return state >= Math.min(...counts) && state <= Math.max(...counts);
     if (componentId.endsWith('severity')) return null;
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
+  }
+
+  /** That nothing is wrong is known only from a device that can report it. */
+  #canTell(componentId: string, id: string, state: Shown, from: number): boolean {
+    if (state !== 'OFF' || !reportedByValve.test(componentId)) return true;
+    for (const { moment } of this.#history.since(from)) if (moment.isReachable(id)) return true;
+    return false;
   }
 
   /** Its link and that of its hub are read by different lists. Offline is never too much said. */
@@ -185,6 +193,9 @@ export class ShownJudge {
   }
 }
 
+/** What only the device itself can notice. */
+const reportedByValve = /^binary_sensor_incident_(water_presence_detected|low_temperature|high_humidity)$/;
+
 /** How many incidents a device may show: a hub has those of its valves that are not known, or not any more. */
 function mostAt(kind: Kind, id: string, { incidents }: Moment): number {
   if (kind !== 'signal') return 0;
@@ -197,7 +208,7 @@ function isValve(componentId: string): boolean {
 
 /** A measurement that the cloud still shows may be of yesterday. */
 function isFreshEnough(componentId: string, moment: Moment, id: string, from: number): boolean {
-  if (!/flow|pressure$|water_temperature|flow_l_min|pressure_bar/.test(componentId)) return true;
+  if (!/^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId)) return true;
   const { probed_at: probedAt } = moment.telemetry(id) ?? {};
   return probedAt === null || probedAt === undefined || probedAt * 1_000 >= from - slackMs;
 }

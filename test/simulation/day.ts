@@ -290,7 +290,7 @@ function bothBrokerTaps(one: BrokerTap, other: () => BrokerTap): BrokerTap {
     taken: (...message) => both(one.taken, other().taken)(...message),
     delivered: (...message) => both(one.delivered, other().delivered)(...message),
     linked: (isLinked) => both(one.linked, other().linked)(isLinked),
-    refused: (topic) => both(one.refused, other().refused)(topic),
+    refused: (...message) => both(one.refused, other().refused)(...message),
   };
 }
 

@@ -112,6 +112,7 @@ export class Troubles {
     else if (trouble.at === 'broker') this.#repairBroker();
     else if (trouble.at === 'disk') disk.fault = null;
     else if (trouble.at === 'clock') bridge.wallErrorMs = 0;
+    else if (trouble.at === 'machine') this.#sleepsAtCommand = 0;
     else if (trouble.at === 'others') this.#endOther();
   }
 
@@ -195,9 +196,10 @@ export class Troubles {
   }
 
   #sleep(ms: number): void {
-    const { place, bridge, oracle } = this.#struck;
+    const { place, bridge, oracle, watch } = this.#struck;
     if (!bridge.isRunning || bridge.machine.isAsleep) return;
     oracle.mute(ms + minuteMs);
+    watch.excuse(ms);
     bridge.machine.sleep(ms);
     if (ms > givenUpMs) place.time.after(givenUpMs, () => place.broker.cut('Keepalive timeout'));
   }
