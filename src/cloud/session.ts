@@ -50,7 +50,7 @@ const renewEarlyAgainMs = 600_000;
 const passwordCheckMs = 2_000;
 
 /** Between two renewals, whoever asks, until a request has been answered well with what the last one brought. */
-const renewalBackoff: Backoff = { firstMs: 5_000, longestMs: 120_000 };
+const renewalBackoff: Backoff = { firstMs: 2_000, longestMs: 120_000 };
 
 /** The token that all requests share: kept, renewed and given up in one place, one renewal at a time. */
 export class Session {

@@ -22,14 +22,17 @@ const operation: OperationName = 'change_thing_state';
 type Way = 'over plain TCP' | 'over TLS' | 'over TLS through a proxy';
 
 /** A bridge that reaches its cloud this way, and the proxy on it. */
-async function startBehind(way: Way): Promise<FaultyBridge & { readonly proxy?: ConnectProxy }> {
+async function startBehind(
+  way: Way,
+  requestTimeout = '700ms',
+): Promise<FaultyBridge & { readonly proxy?: ConnectProxy }> {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
   const env = { NODE_EXTRA_CA_CERTS: authorityFile };
-  if (way === 'over plain TCP') return startFaultyBridge();
+  if (way === 'over plain TCP') return startFaultyBridge({ requestTimeout });
   if (way === 'over TLS') {
     const cloud = await startFaultyCloud(certificates.own);
-    return startFaultyBridge({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env });
+    return startFaultyBridge({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env, requestTimeout });
   }
   const cloud = await startFaultyCloud(certificates.elsewhere);
   const proxy = await startConnectProxy(cloud.port);
@@ -38,6 +41,7 @@ async function startBehind(way: Way): Promise<FaultyBridge & { readonly proxy?: 
     // Only the proxy finds it.
     baseUrl: () => 'https://elsewhere.example',
     env: { ...env, HTTPS_PROXY: proxy.url },
+    requestTimeout,
   });
   proxy.isHolding = true;
   return { ...faulty, proxy };
@@ -107,3 +111,32 @@ it('a valve command that was given up by a stop does not reach the cloud after t
   await stalled.letThrough();
   expect(sentTo(stalled, 'command_valve', operation)).toEqual([]);
 });
+
+it.each<[Way, string, string]>([
+  // Without TLS the system opens connections by itself, so that the first is sent, and hangs.
+  ['over plain TCP', 'error', 'hangs'],
+  ['over TLS', 'superseded', 'waits for its connection'],
+  ['over TLS through a proxy', 'superseded', 'waits for its connection'],
+])(
+  'of two valve commands, %s, the newer one is all that reaches the cloud: the first ends as %s, as it %s',
+  async (way, ending) => {
+    const faulty = await startBehind(way, '5s');
+    const { bridge, cloud, told } = faulty;
+    const topic = `sonic2mqtt/sonic/${told}/valve/set`;
+    const statuses = () =>
+      bridge.events('command').flatMap((event) => (event['topic'] === topic ? [event['status']] : []));
+    await cloud.begin({ sparesConnections: true, holdsConnections: true });
+    const before = cloud.visits;
+    await bridge.mqtt.publish(topic, 'OPEN');
+    await waitFor(() => cloud.visits > before, { what: 'the connection of the first' });
+    await bridge.mqtt.publish(topic, 'CLOSE');
+    await waitFor(() => statuses().includes(ending), { what: 'the first to give way' });
+    await waitFor(() => cloud.visits > before + 1, { what: 'the connection of the second' });
+    cloud.letIn();
+    await waitFor(() => statuses().includes('ok'), { what: 'the second to be carried out' });
+    expect(statuses()).toEqual([ending, 'ok']);
+    const written = cloud.asked.filter((line) => line.startsWith('PUT') && line.endsWith('/valve'));
+    expect(written).toHaveLength(1);
+    await waitFor(() => bridge.cloud.world.valve(told)?.settled === 'closed', { what: 'the valve to close' });
+  },
+);

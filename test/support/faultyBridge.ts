@@ -23,10 +23,11 @@ export async function startFaultyBridge(
     readonly cloud?: FaultyCloud;
     readonly baseUrl?: (port: number) => string;
     readonly env?: Record<string, string>;
+    readonly requestTimeout?: string;
   } = {},
 ): Promise<FaultyBridge> {
   const cloud = options.cloud ?? (await startFaultyCloud());
-  const { baseUrl = (port) => `http://127.0.0.1:${port}`, env = {} } = options;
+  const { baseUrl = (port) => `http://127.0.0.1:${port}`, env = {}, requestTimeout = '700ms' } = options;
   const bridge = await startBridge({
     isStarted: false,
     cloud: { properties: 1, signals: 1, sonics: 1, password, valveTravelMs: 100 },
@@ -38,7 +39,7 @@ export async function startFaultyBridge(
       cloud: {
         base_url: baseUrl(cloud.port),
         password,
-        request_timeout: '700ms',
+        request_timeout: requestTimeout,
       },
     },
   });

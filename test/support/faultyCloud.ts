@@ -35,6 +35,8 @@ export interface Certificate {
 export interface Trouble {
   /** Connections that are open when it begins stay open; else they are cut. */
   readonly sparesConnections?: boolean;
+  /** New connections are accepted, and go no further until they are let in. */
+  readonly holdsConnections?: boolean;
   /** What becomes of each new connection; it is not read. */
   readonly meet?: (socket: Socket) => void;
   /** Shown instead of the right one. */
@@ -54,6 +56,10 @@ export interface FaultyCloud {
   readonly tokens: ReadonlySet<string>;
   /** How many connections were made. */
   readonly visits: number;
+  /** How many connections are held. */
+  readonly held: number;
+  /** Lets all connections in that are held. */
+  letIn(): void;
   /** Lets this go wrong from now on, instead of what went wrong before; resolves once no good answer is on its way. */
   begin(trouble: Trouble): Promise<void>;
   /** Lets all go well again. */
@@ -67,6 +73,7 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
   const tokens = new Set<string>();
   const sockets = new Set<Socket>();
   const underWay = new Set<Promise<unknown>>();
+  const held: (() => void)[] = [];
   let visits = 0;
 
   const http = createHttpServer((incoming, response) => {
@@ -83,11 +90,15 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     visits += 1;
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-    const { meet } = trouble;
+    const { meet, holdsConnections } = trouble;
     const shown = trouble.certificate ?? certificate;
+    const letIn = () => {
+      if (shown === null) http.emit('connection', socket);
+      else secure(socket, shown, (stream) => http.emit('connection', stream));
+    };
     if (meet) meet(socket);
-    else if (shown === null) http.emit('connection', socket);
-    else secure(socket, shown, (stream) => http.emit('connection', stream));
+    else if (holdsConnections) held.push(letIn);
+    else letIn();
   });
 
   async function pass(incoming: IncomingMessage): Promise<CloudAnswer> {
@@ -130,6 +141,12 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     tokens,
     get visits() {
       return visits;
+    },
+    get held() {
+      return held.length;
+    },
+    letIn() {
+      for (const letIn of held.splice(0)) letIn();
     },
     async begin(next) {
       await cloud.mend();
