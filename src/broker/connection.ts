@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
 import { describeUrl } from './brokerUrl.ts';
@@ -49,6 +50,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
+  readonly #refusedEvents = new Map<string, string>();
   #published = 0;
   #trouble: string | null = null;
   #running: Promise<void> = Promise.resolve();
@@ -103,6 +105,23 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     if (!session) return Promise.reject(new NotConnectedError());
     this.#published += 1;
     return session.publish(topic, payload, options);
+  }
+
+  /** Publishes what happened just now, which nobody keeps. A message that the broker refuses shows in `refusedEvent`. */
+  async publishEvent(topic: string, payload: string): Promise<void> {
+    try {
+      await this.publish(topic, payload, { retain: false });
+      this.#refusedEvents.delete(topic);
+    } catch (error) {
+      if (!(error instanceof NotConnectedError)) this.#refusedEvents.set(topic, errorMessage(error));
+      throw error;
+    }
+  }
+
+  /** The first of the topics at which the broker has refused the last event, and why; null if there is none. */
+  get refusedEvent(): { readonly topic: string; readonly reason: string } | null {
+    const [first] = this.#refusedEvents;
+    return first ? { topic: first[0], reason: first[1] } : null;
   }
 
   /** The longest payload in bytes that the broker accepts at this topic. */
@@ -191,6 +210,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     let cancelLogging = () => {};
     session.on('connected', () => {
       this.#latest = session;
+      this.#refusedEvents.clear();
       this.#known.add(url);
       // In a series of short connections the log has only the first return, and then the one that lasts.
       if (this.#relapses <= 1) this.#logConnected(url, version);

@@ -271,7 +271,12 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     const { client, connection, retained, state, store, poller, otherBridges } = this.#parts;
     const messages: [ProblemSource, string | null, Problem['stops']?, string?][] = [
       ['broker', connection.isConnected ? null : brokerProblem(connection)],
-      ['broker', connection.isConnected ? rejectedMessages(retained) : null, 'broker', 'rejected messages'],
+      [
+        'broker',
+        connection.isConnected ? rejectedMessages(retained.refusal ?? connection.refusedEvent) : null,
+        'broker',
+        'rejected messages',
+      ],
       ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
       ['bridges', otherBridges.problem, 'broker'],
       ['bridges', otherBridges.announcerProblem, 'broker'],
@@ -305,7 +310,7 @@ function brokerProblem({ trouble }: Connection): string {
 const unmarkedMessages =
   'The MQTT broker sends stored messages without the retain flag, so an old command looks like a new one. Commands are rejected. Use another broker, for example Mosquitto';
 
-function rejectedMessages({ refusal }: Retained): string | null {
+function rejectedMessages(refusal: Connection['refusedEvent']): string | null {
   if (refusal === null) return null;
   return `The MQTT broker rejects messages, for example ${refusal.topic}: ${refusal.reason}. Home Assistant shows old values or none. Check the access list and the limits of the broker`;
 }

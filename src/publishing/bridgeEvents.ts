@@ -37,7 +37,7 @@ export class BridgeEvents {
     const header = { event, at: new Date(this.#clock.now()).toISOString() };
     // Twice: first for the eye, and last because a record's own fields of these names must not replace them.
     const payload = JSON.stringify({ ...header, ...fields, ...header });
-    this.#connection.publish(this.#topic, payload, { retain: false }).catch((error) => {
+    this.#connection.publishEvent(this.#topic, payload).catch((error) => {
       this.#log.debug(`The event ${event} was not published: ${String(error)}`);
     });
   }

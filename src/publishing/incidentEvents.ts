@@ -208,7 +208,7 @@ export class IncidentEvents {
     const eventType = { event_type: eventTypeOf(incident) };
     const payload = JSON.stringify({ ...eventType, ...incident, ...eventType });
     try {
-      await connection.publish(topic, payload, { retain: false });
+      await connection.publishEvent(topic, payload);
     } catch (error) {
       if (error instanceof NotConnectedError && !error.wasSent) this.#takeBack(id);
       else {

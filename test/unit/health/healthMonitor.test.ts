@@ -33,6 +33,7 @@ async function startMonitor(record: object) {
     isConnected: true,
     trouble: 'refused',
     areStoredUnmarked: false,
+    refusedEvent: null,
   });
   const retained = Object.assign(new EventEmitter(), { refusal: null });
   const poller = Object.assign(new EventEmitter(), {
