@@ -338,6 +338,8 @@ describe('the blueprint that closes the valve at a leak', () => {
       },
       'whole_house',
     );
+    // It stores that nothing was handled yet.
+    await watcher.waitForTopic('homeassistant/sonic2mqtt/leaks_handled/whole_house', undefined, 90_000);
     const from = phone.messages.length;
     await watcher.publish('cellar', 'ON', { retain: true });
     const told = await message(/^Leak at Cellar floor: the valve is closed$/, from);
