@@ -110,7 +110,8 @@ function info(): object {
   const { cloud } = redactedConfig({ mqtt, ...configuration });
   return {
     version,
-    instance_id: '3f0c8a529d1e',
+    instance_id: '3f0c8a529d1e0001',
+    heard_instances: [],
     started_at: exampleTime,
     last_update: bridge.lastUpdate,
     requests_last_hour: bridge.requestsLastHour,
@@ -237,7 +238,7 @@ export function commandTopics(): readonly CommandTopic[] {
 
 const remarks: Readonly<Record<string, string>> = {
   'bridge/info':
-    'Shortened: the real message has all operations and the complete configuration. `instance_id` is new with each start.',
+    'Shortened: the real message has all operations and the complete configuration. `instance_id` is new with each start and each connection to the broker. `heard_instances` are bridges that use the same topics.',
 };
 
 /** Plain words need no example. */
