@@ -125,6 +125,8 @@ interface Order {
   readonly problems: ProblemCollector;
   /** Told when the first byte is about to be written. */
   readonly onSend?: () => void;
+  /** Of a page of a vital list: it may wait for its turn so many ms, and longer only if it was asked for within a minute. */
+  readonly maxWaitMs?: number;
 }
 
 /** One request on its way through the queue, the session and the network. */
@@ -137,9 +139,11 @@ interface Job extends Order {
   hasWaited: boolean;
 }
 
-/** A page of a vital list waits no longer than this for its turn, in ms, unless it was asked for within the last minute. */
-const maxVitalWaitMs = 10_000;
+/** Whatever the budget, each page of a vital list is asked for once in so many ms: the first at once, to see that it is. */
 const vitalPeriodMs = 60_000;
+
+/** The other pages wait for their turn so long, in ms: a list of a thousand has to keep to the budget somehow. */
+const maxPageWaitMs = 10_000;
 
 /** With less of its time left a change is not sent: given up at once, nobody would know what became of it. */
 const minShareOfTime = 0.1;
@@ -343,7 +347,9 @@ export class CloudClient {
       ...(options.onPage && { onPage: options.onPage }),
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-        return pageOf(await this.#request({ name, params, request: paged, options, problems, onSend }));
+        const order = { name, params, request: paged, options, problems, onSend };
+        const maxWaitMs = number === 1 ? 0 : maxPageWaitMs;
+        return pageOf(await this.#request({ ...order, ...(isVitalList(name) && { maxWaitMs }) }));
       },
     });
     if (options.signal?.aborted || this.#closing.signal.aborted) {
@@ -501,10 +507,10 @@ export class CloudClient {
   }
 
   /** How long it may wait for its turn: nothing keeps a page of a vital list from being asked for once a minute. */
-  #maxWaitMs({ name, priority, request }: Job): number {
-    if (priority !== 'list' || !isVitalList(name)) return Number.POSITIVE_INFINITY;
+  #maxWaitMs({ request, maxWaitMs }: Job): number {
+    if (maxWaitMs === undefined) return Number.POSITIVE_INFINITY;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
-    return Math.max(maxVitalWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
+    return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
   }
 
   /**

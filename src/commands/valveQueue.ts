@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { sleep } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { BrokerMessage } from '../broker/message.ts';
@@ -93,6 +94,8 @@ export class ValveQueue {
     this.#parts = parts;
     this.#outcomes = outcomes;
     const { signal } = parts;
+    // Many valves may be read at a time.
+    setMaxListeners(0, signal);
     signal.addEventListener('abort', () => {
       for (const { giveUp } of this.#sending.values()) giveUp.abort(signal.reason);
     });

@@ -149,6 +149,61 @@ describe('of valve commands in quick succession', () => {
     home.bridge.kill();
   });
 
+  it('one that hangs at the cloud is given up for a newer one, which is sent with most of its time left', async () => {
+    const home = new Home();
+    await home.start();
+    home.strike = ({ body }) => (body.includes('"open"') ? 'hang-after' : null);
+    home.broker.publish(valve(home), 'OPEN', false);
+    await home.pass(secondMs);
+    const from = home.time.now;
+    home.broker.publish(valve(home), 'CLOSE', false);
+    await home.pass(2 * minuteMs);
+    expect(statuses(home)).toEqual(['error', 'ok']);
+    expect(home.valveCommands.map(({ status }) => status)).toEqual([200, 200]);
+    // Its time is ten seconds from when it was sent.
+    expect((home.valveCommands[1]?.at ?? 0) - from).toBeLessThan(5 * secondMs);
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
+    home.bridge.kill();
+  });
+
+  it('one that the cloud carries out and answers with 503, to wait for an hour, is soon shown as it is', async () => {
+    const home = new Home({ config: { schedules: leisurely } });
+    await home.start();
+    home.strike = ({ operation }) =>
+      operation === 'command_valve'
+        ? () => ({ status: 503, headers: { 'retry-after': '3600' }, text: 'later' })
+        : null;
+    home.broker.publish(valve(home), 'CLOSE', false);
+    await home.pass(20 * secondMs);
+    expect(statuses(home)).toEqual(['error']);
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
+    home.bridge.kill();
+  });
+
+  it.each([
+    ['all thirty valves close at once', 1],
+    ['twelve commands come in each second', 75],
+  ])('while %s, each vital list is asked for at least once a minute', async (_, rounds) => {
+    const home = new Home({ cloud: { properties: 3, signals: 3, sonics: 30 } });
+    await home.start();
+    const ids = home.world.sonics.ids;
+    const from = home.time.now;
+    for (let round = 0; round < rounds; round++) {
+      for (const id of rounds === 1 ? ids : ids.slice(0, 12)) {
+        const word = round % 2 === 0 ? 'CLOSE' : 'OPEN';
+        home.broker.publish(`sonic2mqtt/sonic/${id}/valve/set`, word, false);
+      }
+      await home.pass(secondMs);
+    }
+    await home.pass(Math.max(0, 90 - rounds) * secondMs);
+    for (const operation of ['list_incidents', 'list_sonics', 'list_wifi_sonics'] as const) {
+      const times = [from, ...home.asked(operation).map(({ at }) => at), home.time.now];
+      const gaps = times.slice(1).map((at, index) => at - Math.max(from, times[index] ?? 0));
+      expect(Math.max(...gaps), operation).toBeLessThan(minuteMs + 5 * secondMs);
+    }
+    home.bridge.kill();
+  });
+
   it('opposite ones end where the last one says, confirmed once, and the first is not told to have failed', async () => {
     const home = new Home();
     await home.start();
