@@ -614,7 +614,7 @@ function isPoll(priority: Priority): boolean {
 }
 
 /** While it waited for its turn, the token was refused to somebody else. */
-const tokenGone = new Error('the session has ended');
+const tokenGone = new Error();
 
 const lateAnswer = new NetworkError('timeout: the answer came too late', {
   mayHaveActed: true,

@@ -121,7 +121,7 @@ export class ValveQueue {
     }
     log.info(
       { device: id, topic: message.topic, operation: call.operation },
-      `${wordsOf(call)} ${store.label('sonic', id)} (MQTT command)`,
+      lineOf(call, store.label('sonic', id)),
     );
     const valve = keyOf(id);
     const before = this.#waiting.get(valve);
@@ -288,11 +288,11 @@ function actionOf({ body: { action } }: ValveCall): ValveAction | null {
   return action === 'open' || action === 'close' ? action : null;
 }
 
-/** What a call does, for the log. */
-function wordsOf(call: ValveCall): string {
+/** What a call does to a valve, for the log. */
+function lineOf(call: ValveCall, valve: string): string {
   const action = actionOf(call);
-  if (action === null) return `Sending ${shown(call.body.action)} to`;
-  return action === 'open' ? 'Opening valve' : 'Closing valve';
+  if (action === null) return `Sending ${shown(call.body.action)} to ${valve} (MQTT command)`;
+  return `${action === 'open' ? 'Opening' : 'Closing'} valve ${valve} (MQTT command)`;
 }
 
 /** An action in a log line. */
