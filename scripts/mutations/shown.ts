@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const storeTests = ['test/unit/store/store.test.ts'];
 const valveTests = ['test/unit/model/valve.test.ts'];
+const healthTests = ['test/stories/health.test.ts'];
 const announcementTests = ['test/stories/announcements.test.ts'];
 
 /** What is shown. */
@@ -103,6 +104,27 @@ export const showingMutations: readonly Mutation[] = [
     text: 'return isPermanent(result.reason) ? null : undefined;',
     replacement: 'return null;',
     tests: ['test/unit/polling/poller.test.ts'],
+  },
+  {
+    promise: 'health is judged though no poll ends',
+    file: 'src/health/healthMonitor.ts',
+    text: 'this.#cancelTimer = this.#clock.after(nextMs, () => this.#evaluate());',
+    replacement: '',
+    tests: healthTests,
+  },
+  {
+    promise: 'health tells of messages that the broker rejects',
+    file: 'src/broker/retained.ts',
+    text: 'if (!refusal.isDeletion) return refusal;',
+    replacement: '',
+    tests: healthTests,
+  },
+  {
+    promise: 'health tells of a vital list that waits',
+    file: 'src/polling/pollStatus.ts',
+    text: 'return now > dueAt + waitMs;',
+    replacement: 'return false;',
+    tests: healthTests,
   },
   {
     promise: 'a lost cloud makes values unavailable',

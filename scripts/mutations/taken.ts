@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const routerTests = ['test/unit/commands/router.test.ts'];
 const requestTests = ['test/unit/commands/requestsRefused.test.ts'];
+const storedTests = ['test/stories/storedCommands.test.ts'];
 const connectionTests = ['test/unit/broker/connection.test.ts'];
 
 /** What is taken for a command. */
@@ -23,9 +24,30 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'a stored command is known as retained',
     file: 'src/broker/message.ts',
-    text: 'isRetained: packet.retain === true',
-    replacement: 'isRetained: false',
+    text: 'const isRetained = packet.retain === true;',
+    replacement: 'const isRetained = false;',
     tests: connectionTests,
+  },
+  {
+    promise: 'a stored command that the broker does not mark is refused',
+    file: 'src/commands/messageRules.ts',
+    text: 'if (message.doubt) return',
+    replacement: 'if (false) return',
+    tests: [...routerTests, ...storedTests],
+  },
+  {
+    promise: 'a command is in doubt until the broker has shown that it marks what it has stored',
+    file: 'src/broker/storedMessages.ts',
+    text: "return this.#isSending ? 'unproven' : null;",
+    replacement: 'return null;',
+    tests: storedTests,
+  },
+  {
+    promise: 'on a broker that does not mark what it has stored no command is certain to be new',
+    file: 'src/broker/storedMessages.ts',
+    text: "else if (this.#again === 'answered') this.#cameUnmarked = true;",
+    replacement: '',
+    tests: storedTests,
   },
   {
     promise: 'what the broker delivers again is not taken again',

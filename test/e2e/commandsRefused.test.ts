@@ -46,7 +46,10 @@ describe('a command is refused and does not reach the cloud', () => {
     expect(outcomes).toHaveLength(early.length);
     for (const { topic, status, reason } of outcomes) {
       expect([topic, status]).toEqual([topic, 'refused']);
-      expect(reason).toMatch(/^there is no .*\. The cloud was not read completely yet$/);
+      // The bridge may not have seen its own state yet.
+      expect(reason).toMatch(
+        /^there is no .*\. The cloud was not read completely yet$|^the command may be an old one/,
+      );
     }
     cloud.setFaults([]);
     await bridge.untilShown();
