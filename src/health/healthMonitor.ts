@@ -275,7 +275,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         'broker',
         connection.isConnected ? rejectedMessages(retained.refusal ?? connection.refusedEvent) : null,
         'broker',
-        'rejected messages',
+        'rejected',
       ],
       ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
       ['bridges', otherBridges.problem, 'broker'],
