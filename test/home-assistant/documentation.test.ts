@@ -194,7 +194,10 @@ describe('the automation that closes the valve at a leak', () => {
     await expectIdle();
     expect(commands()).toEqual(['CLOSE']);
     if (version !== newestVersion) return;
-    await waitFor(async () => (await reports(index)) === before + 2, { what: 'two reports' });
+    await waitFor(async () => (await reports(index)) === before + 2, {
+      what: 'two reports',
+      timeoutMs: 60_000,
+    });
   });
 
   test('leaves it open after a person has opened it, when the bridge was away and is back', async () => {
