@@ -14,7 +14,7 @@ const rooms = {
     'cloud/request.ts',
   ],
   broker: ['base'],
-  simulator: ['base', 'model', 'cloud/operations.ts', 'cloud/bodies.ts', 'cloud/decoders.ts'],
+  simulator: ['base', 'model', 'cloud/operations.ts'],
   state: ['base', 'model', 'cloud'],
   // The names of the polls are the store's too: a list is as old as its poll.
   store: ['base', 'model', 'polling/pollStatus.ts'],
@@ -51,7 +51,7 @@ const rooms = {
 // Each npm package lives in the rooms named here and nowhere else.
 const packages = {
   undici: ['cloud'],
-  zod: ['cloud', 'config', 'state'],
+  zod: ['cloud', 'config', 'state', 'simulator'],
   mqtt: ['broker'],
   aedes: ['broker'],
   yaml: ['config'],

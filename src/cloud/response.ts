@@ -66,8 +66,9 @@ export function checkStatus(
   const [kind, meaning] =
     meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
   const words = `the cloud answered ${status} (${meaning})`;
-  const body = parseJson(textOf(answer), hide);
-  const said = messageOf(body);
+  const text = textOf(answer);
+  const body = parseJson(text, hide);
+  const said = body === undefined ? plainReason(status, hide(text)) : reasonIn(body);
   return new CloudError(kind, name, said && said.toLowerCase() !== meaning ? `${words}: ${said}` : words, {
     status,
     // An outage may show another of these each time.
@@ -94,10 +95,13 @@ export function readAnswer(
   report: Report,
   secrets: Pick<Secrets, 'hide' | 'hideInData'>,
 ): GoodAnswer {
-  const { reply, session, control, source } = operationRow(name);
+  const { reply, session, control } = operationRow(name);
   const hide = (text: string) => secrets.hide(text);
   const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
-  if (reply.kind === 'acknowledgement') return readAcknowledgement(reply.decode, answer, parse);
+  // What changes something was done, whatever the answer says of it: nothing, as 204 does, or something else.
+  if (reply.kind === 'acknowledgement' || control) {
+    return readAcknowledgement(reply.decode, answer, parse, report);
+  }
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
   const unreadable = (what: string, detail = '') => {
@@ -107,11 +111,7 @@ export function readAnswer(
   const text = textOf(answer);
   const body = parse(text);
   if (body === undefined) {
-    if (text.trim() === '') {
-      // Nobody has shown what these answer: 204 and the like mean that it is done.
-      if (control !== undefined && source === 'assumed') return nothingSaid;
-      throw unreadable('is empty');
-    }
+    if (text.trim() === '') throw unreadable('is empty');
     // Whatever it is, it may hold a token that nobody has been told to hide.
     throw unreadable('is not JSON', session ? '' : oneLine(hide(text)));
   }
@@ -136,11 +136,14 @@ function readAcknowledgement(
   read: AnyDecoder,
   answer: HttpResponse,
   parse: (text: string) => unknown,
+  report: Report,
 ): GoodAnswer {
   if (answer.bodyProblem) return nothingSaid;
   const sent = parse(textOf(answer));
   const acknowledged = read(sent);
-  return acknowledged.ok ? { reply: acknowledged.value, sent } : nothingSaid;
+  if (!acknowledged.ok) return nothingSaid;
+  for (const notice of acknowledged.notices) report('info', notice);
+  return { reply: acknowledged.value, sent };
 }
 
 type AnyDecoder = AnyOperation['reply'] extends infer Each
@@ -193,13 +196,45 @@ function asCount(value: number | null): number | null {
   return Number.isSafeInteger(value) && value !== null && value >= 0 ? value : null;
 }
 
-/** What an error's body says to people: its `message` or `error`; empty where it says nothing. */
-function messageOf(body: unknown): string {
-  if (typeof body !== 'object' || body === null) return '';
-  const { message, error } = body as Record<string, unknown>;
-  const said = message ?? error ?? '';
-  if (typeof said === 'string') return oneLine(said);
-  return isTooDeeplyNested(said) ? '' : oneLine(JSON.stringify(said));
+/** Names under which services tell what is wrong, the plainest first. */
+const reasonKeys = [
+  'message',
+  'detail',
+  'error',
+  'error_description',
+  'description',
+  'msg',
+  'reason',
+  'title',
+];
+
+const maxReasons = 5;
+
+/** What an error's body says to people, whatever its shape: `message`, `errors[].detail`, `errors.{field}[]` and the like. */
+function reasonIn(body: unknown): string {
+  if (isTooDeeplyNested(body)) return '';
+  return oneLine([...new Set(reasonsIn(body))].slice(0, maxReasons).join('. '));
+}
+
+function reasonsIn(said: unknown): string[] {
+  if (typeof said === 'string') return said.trim() === '' ? [] : [said.trim()];
+  if (Array.isArray(said)) return said.flatMap(reasonsIn);
+  if (typeof said !== 'object' || said === null) return [];
+  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(said));
+  const [plain = []] = reasonKeys.map((key) => reasonsIn(fields.get(key))).filter(({ length }) => length > 0);
+  const errors = fields.get('errors');
+  const isByField = typeof errors === 'object' && errors !== null && !Array.isArray(errors);
+  const others = isByField
+    ? Object.entries(errors).flatMap(([field, each]) =>
+        reasonsIn(each).map((reason) => `${field}: ${reason}`),
+      )
+    : reasonsIn(errors);
+  return [...plain, ...others];
+}
+
+/** A text that is no JSON; a web page says nothing that fits into a line. */
+function plainReason(status: number, text: string): string {
+  return status >= 500 || /^\s*</.test(text) ? '' : oneLine(text);
 }
 
 /** Only an escape can bring half a character, which other readers of JSON, Home Assistant among them, refuse. */

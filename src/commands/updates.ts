@@ -198,16 +198,17 @@ export function takeReply(store: Store, call: Call, reply: unknown, now: number)
   const { returns } = operationRow(call.operation);
   // What no reading may show is as it was asked for, unless the answer says otherwise.
   const { body: asked } = call as { readonly body?: unknown } as {
-    readonly body: Required<AcceptedSettings>;
+    readonly body: AcceptedSettings;
   };
   const told = (reply ?? {}) as { readonly [Key in keyof AcceptedSettings]?: AcceptedSettings[Key] | null };
   if (returns === 'settings' && asked.webhook_url !== undefined) {
     store.recordAcceptedSettings(id, { webhook_url: asked.webhook_url });
   } else if (returns === 'leakProtection') {
     const leak_protection_enabled = told.leak_protection_enabled ?? asked.leak_protection_enabled;
-    store.recordAcceptedSettings(id, { leak_protection_enabled });
+    if (leak_protection_enabled !== undefined) store.recordAcceptedSettings(id, { leak_protection_enabled });
   } else if (returns === 'pushNotifications') {
-    store.recordAcceptedSettings(id, { push_enabled: told.push_enabled ?? asked.push_enabled });
+    const push_enabled = told.push_enabled ?? asked.push_enabled;
+    if (push_enabled !== undefined) store.recordAcceptedSettings(id, { push_enabled });
   }
   if (reply === null) return;
   if (returns === 'incident') store.setIncident(id, reply as Incident, now);

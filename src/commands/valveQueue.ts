@@ -297,7 +297,7 @@ function lineOf(call: ValveCall, valve: string): string {
 }
 
 /** An action in a log line. */
-function shown(action: string): string {
+function shown(action = 'no action'): string {
   return /^[a-z_]{1,40}$/.test(action) ? action : JSON.stringify(action.slice(0, 40));
 }
 

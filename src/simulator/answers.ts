@@ -1,4 +1,6 @@
-import { type AnyOperation, type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
+import type { z } from 'zod';
+import { type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
+import { bodies, queries } from './document.ts';
 import type { Faults } from './faults.ts';
 import { handlers, Rejection } from './handlers.ts';
 import type { Sessions } from './sessions.ts';
@@ -98,14 +100,13 @@ function answer(cloud: Cloud, request: CloudRequest): Answer {
   }
   const { name, params } = match;
   const { world, sessions } = cloud;
-  const row = operationRow(name);
   const token = /^Bearer +(\S+)$/i.exec(request.authorization ?? '')?.[1] ?? '';
   // An expired token can still be refreshed, by the interface document: the handler checks it.
   const needsNoSession = name === 'sign_in' || (name === 'refresh_token' && token !== '');
   if (!needsNoSession && !sessions.isValid(token)) return denied;
-  const query = readQuery(row, request.target);
-  const valid = { params, query, body: readBody(row, request), token, world, sessions };
-  // Its parts were read by the path and the schemas of the row, from which the types of the handler come.
+  const query = readQuery(name, request.target);
+  const valid = { params, query, body: readBody(name, request), token, world, sessions };
+  // Its parts were read by the path and by the document, from which the types of the handler come.
   const result: object | readonly object[] | null = handlers[name](valid as never);
   if (result === null) return { status: 200, headers: { 'content-type': 'text/plain' }, text: '' };
   if (!Array.isArray(result)) return jsonAnswer(200, shown(cloud, name, result));
@@ -135,19 +136,14 @@ function shown({ world, faults }: Cloud, name: OperationName, record: object): o
   return kinds.some(({ ids }) => ids.at(-1) === record.id) ? faults.spoilRecord(name, record) : record;
 }
 
-function readQuery({ query: schema }: AnyOperation, target: string): Record<string, unknown> {
-  if (!schema) return {};
+function readQuery(name: OperationName, target: string): Record<string, unknown> {
   const query = new URLSearchParams(target.split('?').slice(1).join('?'));
-  const values = [...query].map(([key, text]) => [key, readValue(key, text)]);
-  return accepted(schema, Object.fromEntries(values)) as Record<string, unknown>;
+  const schema: z.ZodType | undefined = name in queries ? queries[name as keyof typeof queries] : undefined;
+  return schema ? (accepted(schema, Object.fromEntries(query)) as Record<string, unknown>) : {};
 }
 
-function readValue(key: string, text: string): unknown {
-  if (['page', 'month', 'year'].includes(key)) return /^\d+$/.test(text) ? Number(text) : text;
-  return key === 'open' && ['true', 'false'].includes(text) ? text === 'true' : text;
-}
-
-function readBody({ body: schema }: AnyOperation, { contentType, text }: CloudRequest): unknown {
+function readBody(name: OperationName, { contentType, text }: CloudRequest): unknown {
+  const schema: z.ZodType | undefined = name in bodies ? bodies[name as keyof typeof bodies] : undefined;
   if (!schema) return undefined;
   if (text === '') return accepted(schema, {});
   if (!/^application\/json\b/i.test(contentType ?? '')) {
@@ -160,7 +156,7 @@ function readBody({ body: schema }: AnyOperation, { contentType, text }: CloudRe
   }
 }
 
-function accepted(schema: NonNullable<AnyOperation['body']>, value: unknown): unknown {
+function accepted(schema: z.ZodType, value: unknown): unknown {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => [...path, message].join(': '));

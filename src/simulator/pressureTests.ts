@@ -54,7 +54,7 @@ function testProperty(world: World, propertyId: string, random: Random): void {
 export function startPressureTest(
   world: World,
   sonicId: string,
-  request: { readonly source: string },
+  request: { readonly source?: string | undefined },
   outcome = 'passed',
 ): PressureTest | null {
   const valve = world.valve(sonicId);

@@ -202,7 +202,7 @@ export interface PressureTest {
   readonly id: string;
   readonly job_id: string;
   /** Who asked for it. */
-  readonly source: string;
+  readonly source?: string | undefined;
   /** ISO 8601, UTC. */
   readonly started_at: string;
 }

@@ -321,7 +321,7 @@ export class World {
   }
 
   /** Keeps that a pressure test begins. */
-  addPressureTest(sonicId: string, request: { readonly source: string }): PressureTest {
+  addPressureTest(sonicId: string, request: { readonly source?: string | undefined }): PressureTest {
     const started_at = new Date(this.now).toISOString();
     const test = { ...request, id: this.nextId(), job_id: this.nextId(), started_at };
     this.#devices.get(sonicId)?.pressureTests.push(test);

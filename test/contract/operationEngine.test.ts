@@ -20,15 +20,12 @@ interface Behaviour {
   readonly isAcknowledged: boolean;
   /** A 404 may be about the route. */
   readonly isUncertain: boolean;
-  /** Nobody has shown what it answers: nothing at all is a success. */
-  readonly isEmptyGood: boolean;
 }
 
 const of = (words: string): Behaviour => ({
   isSafe: words.includes('safe'),
   isAcknowledged: words.includes('acknowledged'),
   isUncertain: words.includes('uncertain'),
-  isEmptyGood: words.includes('acknowledged') || words.includes('empty is good'),
 });
 
 /** One row of each kind; the other rows are these again, as golden/operations.json shows. */
@@ -37,7 +34,7 @@ const representatives: readonly (readonly [OperationName, Behaviour])[] = [
   ['list_sonics', of('a page, safe')],
   ['command_valve', of('acknowledged')],
   ['read_daily_usage', of('a record, safe, uncertain')],
-  ['start_pressure_test', of('a record, uncertain, empty is good')],
+  ['start_pressure_test', of('acknowledged, uncertain')],
   ['list_wifi_sonics', of('a page, safe, uncertain')],
 ];
 const certain = representatives.filter(([name]) => !isUncertain(name));
@@ -56,7 +53,7 @@ const nonsense: readonly StubAnswer[] = [
   { json: { id: 'x' }, fault: 'cutInBody' },
 ];
 
-describe.each(representatives)('%s', (name, { isSafe, isAcknowledged, isEmptyGood }) => {
+describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
   const call: Call = sampleCall(name);
   const often = isSafe ? 3 : 1;
 
@@ -66,7 +63,7 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged, isEmptyGoo
       answerWith(bench, name, answer);
       forget(bench);
       const asked = bench.client.call(call);
-      if (isAcknowledged || (answer.text === '' && isEmptyGood)) await expect(asked).resolves.toBeNull();
+      if (isAcknowledged) await expect(asked).resolves.toBeNull();
       else if (answer.fault) expect(await errorOf(asked)).toMatchObject({ kind: 'unavailable' });
       else expect(await errorOf(asked)).toMatchObject({ kind: 'unreadable', status: 200 });
       expect(heard(bench, name)).toHaveLength(answer.fault ? often : 1);
@@ -284,12 +281,10 @@ describe('both forms of a refresh', () => {
 });
 
 it.each(representatives)('%s is such a row', (name, behaviour) => {
-  const { reply, retry, source, control } = operationRow(name);
-  const isAcknowledged = reply.kind === 'acknowledgement';
+  const { reply, retry, control } = operationRow(name);
   expect(behaviour).toEqual({
     isSafe: retry === 'safe',
-    isAcknowledged,
+    isAcknowledged: reply.kind === 'acknowledgement' || control !== undefined,
     isUncertain: isUncertain(name),
-    isEmptyGood: isAcknowledged || (source === 'assumed' && control !== undefined),
   });
 });

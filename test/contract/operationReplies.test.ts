@@ -117,11 +117,11 @@ function expectRecord(sample: object, record: unknown): void {
 
 function expectPromised(name: OperationName, value: unknown): void {
   const { reply = { status: 'ok' } } = operationSamples[name];
-  const { reply: promised, source, control } = operationRow(name);
+  const { reply: promised, control } = operationRow(name);
   const { kind } = promised;
   expect(() => JSON.stringify(value)).not.toThrow();
-  const isAssumedChange = source === 'assumed' && control !== undefined;
-  if ((kind === 'acknowledgement' || isAssumedChange) && value === null) return;
+  const isDoneByStatus = kind === 'acknowledgement' || control !== undefined;
+  if (isDoneByStatus && value === null) return;
   if (kind !== 'page') {
     expectRecord(reply as object, value);
     return;
@@ -168,6 +168,7 @@ describe('an answer, however malformed,', () => {
           if (!(error instanceof CloudError)) throw error;
           expect(error).toMatchObject({ kind: 'unreadable', operation: name, status: 200 });
           expect(operationRow(name).reply.kind).not.toBe('acknowledgement');
+          expect(operationRow(name).control).toBeUndefined();
           expectWords(error.message);
         }
         for (const notice of notices) expectWords(notice);

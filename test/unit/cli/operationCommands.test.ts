@@ -117,7 +117,7 @@ it('call --list marks what is required and fits 100 columns', () => {
     [
       '\n\nact_on_property_incident        5  assumed',
       '    PUT /iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
-      '    --property-id* --incident-id* --body {action*, …}\n\n',
+      '    --property-id* --incident-id* --body {action, …}\n\n',
     ].join('\n'),
   );
   expect(list).toContain('18  published\n    GET /ape/v1/sonics\n    --name --page --all-pages\n\n');

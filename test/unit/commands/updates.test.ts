@@ -224,7 +224,6 @@ describe('an update that fails', () => {
     [{ status: 422, json: { message: 'not so' } }, 422, /not accepted\): not so$/, []],
     [{ status: 503 }, 503, /server error/, ['properties']],
     [{ fault: 'cut' }, null, /./, ['properties']],
-    [{ text: '<html>' }, 200, /is not JSON/, ['properties']],
     [{ status: 404 }, 404, /not found/, []],
   ] as const)(
     'with %j changes nothing, is not repeated, and is read again if it may have acted',

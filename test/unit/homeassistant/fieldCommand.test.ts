@@ -76,17 +76,18 @@ describe('a number', () => {
     ['0', 0],
     ['+15', 15],
     ['60.0', 60],
+    ['-1', -1],
   ])('of %j is sent as %j, published or not, since the cloud knows best what it takes', (payload, value) => {
     expect(body('notifications/long_flow_notification_delay_mins/set', payload)).toEqual({
       long_flow_notification_delay_mins: value,
     });
   });
 
-  it.each(['', '-1', '12.5', '1e3', 'ten', '0x10', 'NaN', 'Infinity', '9'.repeat(400), 'ON', '[60]'])(
+  it.each(['', '12.5', '1e3', 'ten', '0x10', 'NaN', 'Infinity', '9'.repeat(400), 'ON', '[60]'])(
     'of %j is refused',
     (payload) => {
       expect(body('notifications/long_flow_notification_delay_mins/set', payload)).toBe(
-        'long_flow_notification_delay_mins must be a whole number from 0',
+        'long_flow_notification_delay_mins must be a whole number',
       );
     },
   );
@@ -157,12 +158,6 @@ describe('a text', () => {
       });
     },
   );
-
-  it.each(['', ' ', '\n\t'])('of %j is no name', (payload) => {
-    for (const view of [property, signalView(), sonicView()]) {
-      expect(asked(view, 'name/set', payload)).toBe('name must not be empty');
-    }
-  });
 });
 
 describe('a field that there is not', () => {
@@ -231,7 +226,6 @@ describe('several fields', () => {
   });
 
   it('are refused all together for what is wrong with any of them', () => {
-    expect(body('settings/set', '{}')).toBe('the object needs at least one field');
     expect(body('settings/set', '{"auto_shut_off":true,"timezone":"Mars","webhook_ur":1}')).toBe(
       'timezone must be the name of a time zone such as Europe/London. webhook_ur is unknown. Did you mean webhook_url?',
     );
@@ -239,7 +233,7 @@ describe('several fields', () => {
       'auto_shut_off must be true or false. timezone must be text',
     );
     expect(body('settings/set', '{"__proto__":{"auto_shut_off":true}}')).toBe('__proto__ is unknown');
-    expect(body('set', '{"name":""}')).toBe('name must not be empty');
+    expect(body('set', '{"name":5}')).toBe('name must be text');
     expect(body('set', '{"id":"other"}')).toBe('id is unknown');
     expect(body('notifications/set', '{"low_temperature":[true]}')).toBe(
       'low_temperature must be true or false',
