@@ -6,7 +6,7 @@ import type { Envelope } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { HowFar } from '../cloud/readList.ts';
-import { readBody } from './callBody.ts';
+import { readBody, readToken } from './callBody.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { readCall } from './operationCommands.ts';
@@ -16,26 +16,35 @@ import { progressOn } from './progress.ts';
 /** `sonic2mqtt call OPERATION`: calls one cloud operation and prints the answer as JSON. */
 export async function call(context: CommandContext, command: Command, name: OperationName): Promise<number> {
   const { print, complain, signal } = context;
-  const { body, allPages } = command.opts<{ body?: string; allPages?: true }>();
+  const { body, allPages, tokenFile } = command.opts<{
+    body?: string;
+    allPages?: true;
+    tokenFile?: string;
+  }>();
+  if (body === '-' && tokenFile === '-')
+    command.error('only one of --body and --token-file can read standard input');
   const read = body === undefined ? undefined : await readBody(body, context);
   if (signal.aborted) return exitStatus.failed;
   if (read && 'fault' in read) command.error(`--body ${read.fault}`);
   const asked = readCall(command, name, read?.value);
+  const given = tokenFile === undefined ? undefined : await readToken(tokenFile, context);
+  if (given && 'fault' in given) command.error(`--token-file ${given.fault}`);
   const configuration = await readConfiguration(context, { level: 'warn' });
   hideSecretsOf(asked, configuration.secrets);
-  const client = ownClient(configuration);
+  const client = ownClient(configuration, given?.token);
   try {
     const answer = await (allPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
-    await leave(client, signal);
+    // A session that was given, or whose token is printed, is for its owner to end.
+    await (given || operationRow(name).session ? client.close() : leave(client, signal));
     print(asJson(answer));
     return exitStatus.done;
   } catch (error) {
     const isRejected = client.sessionState().status === 'rejected';
-    await leave(client, signal);
+    await (given ? client.close() : leave(client, signal));
     if (!(error instanceof CloudError)) throw error;
     complain(`sonic2mqtt: ${complaint(error, asked, signal.aborted)}`);
-    const isSignIn = asked.operation === 'sign_in' && error.kind === 'auth';
-    return (isRejected || isSignIn) && !signal.aborted ? exitStatus.rejected : exitStatus.failed;
+    const isInvalid = (asked.operation === 'sign_in' || given !== undefined) && error.kind === 'auth';
+    return (isRejected || isInvalid) && !signal.aborted ? exitStatus.rejected : exitStatus.failed;
   }
 }
 

@@ -1,9 +1,29 @@
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { errorMessage } from '../base/errorMessage.ts';
+import { isToken } from '../cloud/decoders.ts';
 import { readTextFile } from '../config/file.ts';
 import { aborted, type CommandContext } from './context.ts';
-import { jsonFlaw } from './jsonFlaw.ts';
+
+/** Reads the token that `--token-file` gives: alone, or in what `call sign_in` has printed. */
+export async function readToken(
+  typed: string,
+  context: CommandContext,
+): Promise<{ readonly token: string } | { readonly fault: string }> {
+  const read = await textOf(typed === '-' ? typed : `@${typed}`, context);
+  if ('fault' in read) return read;
+  const token = tokenIn(read.text.trim());
+  return isToken(token) ? { token } : { fault: 'has no token. Use what call sign_in prints' };
+}
+
+/** A token stands alone, or in JSON. */
+function tokenIn(text: string): unknown {
+  try {
+    return Object(JSON.parse(text)).token_details;
+  } catch {
+    return text;
+  }
+}
 
 /** The JSON of a body, or what is wrong with it. */
 type ReadBody = { readonly value: unknown } | { readonly fault: string };
@@ -13,10 +33,12 @@ export async function readBody(typed: string, context: CommandContext): Promise<
   const read = await textOf(typed, context);
   if ('fault' in read) return read;
   const text = read.text.replace(/^\ufeff/, '');
-  const flaw = jsonFlaw(text);
-  if (flaw === null) return { value: JSON.parse(text) };
-  const { line, column, expected } = flaw;
-  return { fault: `is not JSON: at line ${line}, column ${column}, ${expected} is expected` };
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    // The parser's own words repeat what it read, which may be a password.
+    return { fault: 'is not JSON' };
+  }
 }
 
 async function textOf(

@@ -19,7 +19,7 @@ export function addOperations(
   run: (command: Command, name: OperationName) => Promise<void>,
 ): void {
   call
-    .usage('OPERATION [--NAME VALUE …] [--body JSON] [--all-pages] | --list')
+    .usage('OPERATION [--NAME VALUE …] [--body JSON] [--token-file FILE] [--all-pages] | --list')
     .argument('[operation]')
     .addOption(new Option('--list').hideHelp())
     .addHelpText('after', callHelp)
@@ -45,11 +45,13 @@ Examples:
   sonic2mqtt call list_incidents --help   explain the parameters of one operation
   sonic2mqtt call list_incidents --open true
   sonic2mqtt call command_valve --sonic-id ID --body '{"action":"close"}'
-  sonic2mqtt call sign_in --body - < credentials.json
+  sonic2mqtt call sign_in --body - < credentials.json > session.json
+  sonic2mqtt call validate_token --token-file session.json
 
 A valve command, a pressure test or an action on an incident can move a valve.
 control options do not apply to call, but cloud.routes does.
-Prints the answer as JSON. Each call uses its own session and signs out afterwards, except sign_in.`;
+Prints the answer as JSON. Each call uses its own session and signs out afterwards, unless it prints the token.
+With --token-file it uses the session of that token, as it is.`;
 
 function addParameters(command: Command, row: AnyOperation): Command {
   const { options, body, isList } = optionsOf(row);
@@ -83,6 +85,10 @@ function addParameters(command: Command, row: AnyOperation): Command {
     const lines = fields.map(([name = '', words = '']) => help.formatItem(name, width, words, help));
     command.addHelpText('after', ['', 'Fields of the body:', ...lines].join('\n'));
   }
+  if (command.name() !== 'sign_in') {
+    const words = 'use the session of an earlier call sign_in, as it is (- reads standard input)';
+    command.addOption(textOption('--token-file <file>', words));
+  }
   return command.addHelpText('after', `\nExample:\n  sonic2mqtt call ${exampleOf(command.name(), row)}`);
 }
 
@@ -99,7 +105,10 @@ function exampleOf(name: string, row: AnyOperation): string {
     ...required.map((option) => `${optionOf(option.name)} ${option.name.toUpperCase()}`),
     ...(isList ? ['--all-pages'] : []),
     // Other users can see the command line, so a password comes from a file.
-    ...(body ? [row.session ? '--body - < credentials.json' : exampleBody(body)] : []),
+    ...(body && !row.session ? [exampleBody(body)] : []),
+    ...(row.session
+      ? [name === 'sign_in' ? '--body - < credentials.json' : '--token-file session.json']
+      : []),
   ].join(' ');
 }
 

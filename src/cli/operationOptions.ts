@@ -37,7 +37,9 @@ export function optionOf(name: string): string {
 export function exampleBody(body: Fields | null): string {
   const fields = body?.fields ?? [];
   const required = fields.filter(({ isRequired }) => isRequired);
-  const shown = required.length > 0 ? required : fields.slice(0, 1);
+  // Of a few fields with room for others, all are worth showing.
+  const others = body?.isOpen ? fields : fields.slice(0, 1);
+  const shown = required.length > 0 ? required : others;
   return `--body '${JSON.stringify(Object.fromEntries(shown.map((field) => [field.name, exampleValue(field)])))}'`;
 }
 
@@ -45,6 +47,6 @@ function exampleValue({ name, takes, choices }: Field): unknown {
   // Somebody who copies an example in a hurry must not open a valve.
   if (choices) return choices.find((choice) => choice === 'close') ?? choices[0];
   if (takes === 'true or false') return true;
-  if (takes === 'an e-mail address') return 'me@example.com';
+  if (takes === 'an e-mail address' || name === 'email') return 'me@example.com';
   return /^a (whole )?number/.test(takes) ? 1 : name.toUpperCase();
 }

@@ -7,10 +7,12 @@ import type { Configuration } from './configuration.ts';
 const signOutLimitMs = 3_000;
 const hurriedSignOutLimitMs = 700;
 
-/** A client with a session of its own: it must not disturb the bridge's. */
-export function ownClient({ config, log, secrets }: Configuration): CloudClient {
+/** A client with a session of its own, which must not disturb the bridge's; or with that of a token, as it is. */
+export function ownClient({ config, log, secrets }: Configuration, token?: string): CloudClient {
   const options = clientOptions(config, log, secrets, systemClock);
-  const client = new CloudClient({ ...options, memory: { load: () => null, save: () => {} } });
+  const given = token === undefined ? null : { token, since: systemClock.now() };
+  const memory = { load: () => given, save: () => {} };
+  const client = new CloudClient({ ...options, memory, isSessionFixed: given !== null });
   // Not the signal of the command: once that is interrupted, there is a session to be signed out.
   client.start(new AbortController().signal);
   return client;

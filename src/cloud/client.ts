@@ -43,6 +43,8 @@ export interface CloudClientOptions {
   readonly proxy?: URL | null | undefined;
   readonly routes: RouteOverrides;
   readonly memory: SessionMemory;
+  /** Whether the session in memory is somebody else's: then it is used as it is. */
+  readonly isSessionFixed?: boolean;
   readonly clock: Clock;
   readonly random?: Random;
   readonly log: Log;
@@ -192,6 +194,7 @@ export class CloudClient {
       email,
       password,
       memory,
+      isFixed: options.isSessionFixed,
       clock,
       random: this.#random,
       log,

@@ -358,6 +358,6 @@ const envelope = z.looseObject({
 export const readEnvelope: Decoder<Envelope> = tolerantDecoder<Envelope>(envelope);
 
 /** Whether it can be a session token, wherever it comes from. */
-export function isToken(value: unknown): boolean {
+export function isToken(value: unknown): value is string {
   return token.safeParse(value).success;
 }

@@ -66,12 +66,71 @@ describe('sonic2mqtt call', () => {
     expect(JSON.parse(shell.stdout)).toHaveProperty('token_details');
   });
 
+  it('uses the session of an earlier sign_in with --token-file, as it is, and ends it only if it is told to', async () => {
+    const { requests } = simulator;
+    const folder = temporaryFolder();
+    const session = join(folder, 'session.json');
+    const signedIn = await call(['sign_in', '--body', JSON.stringify(demoCredentials)]);
+    writeFileSync(session, signedIn.stdout);
+    const { token_details: token } = JSON.parse(signedIn.stdout);
+    const counts = () =>
+      (['sign_in', 'refresh_token', 'sign_out'] as const).map((name) => requests.count(name));
+    const before = counts();
+    const validated = await call(['validate_token', '--token-file', session]);
+    expect([validated.code, JSON.parse(validated.stdout).token_details]).toEqual([0, token]);
+    const bare = join(folder, 'token');
+    writeFileSync(bare, `${token}\n`);
+    expect(await call(['list_sonics', '--all-pages', '--token-file', bare])).toMatchObject({ code: 0 });
+    const shell = startShell(
+      `printf '%s' '${token}' | "$0" "$1" call read_appliance_categories --token-file -`,
+    );
+    expect(await shell.ended()).toMatchObject({ code: 0 });
+    expect(counts()).toEqual(before);
+    const renewed = await call(['refresh_token', '--token-file', session]);
+    writeFileSync(session, renewed.stdout);
+    expect(JSON.parse(renewed.stdout).token_details).not.toBe(token);
+    expect(await call(['validate_token', '--token-file', session])).toMatchObject({ code: 0 });
+    expect(await call(['sign_out', '--token-file', session])).toMatchObject({
+      code: 0,
+      stdout: '{"success":true}\n',
+    });
+    // It is not renewed either, since that would end the session of its owner.
+    const afterwards = counts();
+    const dead = await call(['list_sonics', '--token-file', session]);
+    expect(dead).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('401') });
+    expect(dead.stderr).not.toContain(JSON.parse(renewed.stdout).token_details);
+    expect(counts()).toEqual(afterwards);
+  });
+
+  it('ends no session whose token it prints', async () => {
+    for (const name of ['validate_token', 'refresh_token']) {
+      const { stdout } = await call([name]);
+      const session = join(temporaryFolder(), 'session.json');
+      writeFileSync(session, stdout);
+      expect(await call(['validate_token', '--token-file', session])).toMatchObject({ code: 0 });
+    }
+  });
+
+  it('says what is wrong with a file of a token', async () => {
+    const file = join(temporaryFolder(), 'session.json');
+    for (const [content, words] of [
+      ['{"user_details":{}}', '--token-file has no token. Use what call sign_in prints'],
+      ['two words', '--token-file has no token'],
+    ] as const) {
+      writeFileSync(file, content);
+      const run = await call(['list_sonics', '--token-file', file]);
+      expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
+    }
+    const missing = await call(['list_sonics', '--token-file', join(file, 'x')]);
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('--token-file cannot read') });
+  });
+
   it('explains a wrong line, sends nothing and ends with 2', async () => {
     const before = simulator.requests.count();
     expect(await call(['sign_in', '--body', '{"password":hunter42}'])).toEqual({
       code: 2,
       stdout: '',
-      stderr: expect.stringMatching(/^(?![\s\S]*hunter42).*--body is not JSON: at line 1, column 13/),
+      stderr: expect.stringMatching(/^(?![\s\S]*hunter42).*--body is not JSON$/m),
     });
     expect(await call(['list_incidents', '--opne'])).toMatchObject({
       code: 2,

@@ -149,7 +149,8 @@ describe.each(operationNames)('%s', (name) => {
 
     const [, example = ''] = /Example:\n {2}sonic2mqtt call (.*)/.exec(help) ?? [];
     // A password is read from standard input.
-    expect(example.includes('--body -')).toBe(row.session === true && body !== null);
+    expect(example.includes('--body -')).toBe(name === 'sign_in');
+    expect(example.includes('--token-file')).toBe(row.session === true && name !== 'sign_in');
     const typed = example.replace('--body - < credentials.json', () => exampleBody(body));
     const argv = [...typed.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
     const required = Object.fromEntries(paramNames(row.path).map((each) => [each, each.toUpperCase()]));
