@@ -1,4 +1,5 @@
 import type { Mutation } from './mutation.ts';
+import { otherMutations } from './others.ts';
 import { sendingMutations } from './sent.ts';
 import { showingMutations } from './shown.ts';
 import { surroundingMutations } from './surroundings.ts';
@@ -10,4 +11,5 @@ export const mutations: readonly Mutation[] = [
   ...sendingMutations,
   ...showingMutations,
   ...surroundingMutations,
+  ...otherMutations,
 ];

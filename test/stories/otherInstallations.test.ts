@@ -209,9 +209,12 @@ describe('a trial instance with another base topic', () => {
     await home.pass(10 * minuteMs);
     expect(announcersIn(home)).toEqual(['trial', 'trial', 'trial']);
     // A device that leaves the account is the other one's to remove.
+    await home.stop();
     home.world.removeSonic(home.sonicId);
+    await home.start();
     await home.pass(5 * minuteMs);
     expect(announcerOf(home, home.sonicId)).toBe('trial');
+    expect(isSaid(home, 'sonic2mqtt')).toBe(true);
     // Its cleanup takes the devices out of Home Assistant.
     for (const id of mine.keys()) home.broker.publish(discoveryOf(id), '', true);
     home.broker.publish('trial/bridge/state', '', true);
