@@ -186,15 +186,15 @@ describe('sonic2mqtt cleanup', () => {
   it('of one of several bridges leaves what another has announced', async () => {
     const message = (name: string) =>
       JSON.stringify({ availability: [{ topic: `sonic2mqtt/${name}/state` }], components: {} });
-    const { discovery } = new Topics('sonic2mqtt', 'homeassistant');
+    const topics = new Topics('sonic2mqtt', 'homeassistant');
     const own = {
-      [discovery('sonic', 'mine')]: message('bridge_0'),
+      [topics.discovery('sonic', 'mine')]: message('bridge_0'),
       'sonic2mqtt/sonic/mine': '{}',
       'sonic2mqtt/incident/a': '{"sonic_id":"mine"}',
       'sonic2mqtt/bridge_0/state': 'offline',
     };
     const others = {
-      [discovery('sonic', 'theirs')]: message('bridge_1'),
+      [topics.discovery('sonic', 'theirs')]: message('bridge_1'),
       'sonic2mqtt/sonic/theirs': '{}',
       'sonic2mqtt/incident/b': '{"sonic_id":"theirs"}',
       'sonic2mqtt/bridge_1/state': 'online',
