@@ -77,12 +77,22 @@ export class LeakJudge {
 
   /** Null where the incident is heard of. */
   #problemWith(incident: Incident, moment: Moment): string | null {
-    const id = moment.things.get(incident.sonic_id ?? '') ? incident.sonic_id : incident.signal_id;
+    const { now, bounds } = this.#circumstances;
+    // A valve that is gone is shown until two lists have missed it, with what it has.
+    const isAtValve =
+      moment.things.get(incident.sonic_id ?? '') ??
+      this.#eyes.entity(incident.sonic_id ?? '', 'sensor_open_incidents');
+    const id = isAtValve ? incident.sonic_id : incident.signal_id;
     const isKnownType = incidentTypes.some((type) => type === incident.type);
     const sensor = isKnownType ? `binary_sensor_incident_${incident.type}` : 'sensor_open_incidents';
     const entity =
       this.#eyes.entity(id ?? '', sensor) ?? this.#eyes.entity(id ?? '', 'sensor_open_incidents');
-    const home = this.#eyes.entity(moment.propertyOfIncident(incident) ?? '', 'binary_sensor_problem');
+    // Where its device has moved to is known only from lists that are read more rarely.
+    const homes = [...this.#history.since(now() - bounds().windowMs.properties)].map(
+      (each) => each.moment.propertyOfIncident(incident) ?? '',
+    );
+    const isSettled = new Set(homes).size === 1;
+    const home = isSettled ? this.#eyes.entity(homes[0] ?? '', 'binary_sensor_problem') : undefined;
     for (const each of [entity, home]) {
       const word = each && this.#wordOf(each);
       if (word === 'OFF' || word === 0) return `${each?.stateTopic} ${each?.componentId} shows ${word}`;

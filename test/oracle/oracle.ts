@@ -2,7 +2,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { BrokerTap } from '../simulation/virtualBroker.ts';
 import type { CloudTap, SeenRequest, TwistedAnswer } from '../simulation/virtualCloud.ts';
 import type { VirtualTime } from '../simulation/virtualTime.ts';
-import { type Bounds, type Source, slackMs } from './bounds.ts';
+import { type Bounds, type Source, slackMs, widest } from './bounds.ts';
 import { Crawls } from './crawls.ts';
 import { Eyes } from './eyes.ts';
 import { HealthJudge } from './healthJudge.ts';
@@ -65,6 +65,7 @@ export class Oracle {
   readonly #acceptedAt = new Map<string, number>();
   readonly #refused = new Map<string, number>();
   readonly #base: string;
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #runningSince: number | null = null;
   #isLinked = false;
   #linkedSince = 0;
@@ -112,9 +113,9 @@ export class Oracle {
     this.#look();
   }
 
-  /** What the promises are measured by from now on. */
-  set bounds(bounds: Bounds) {
-    this.#bounds = bounds;
+  /** Another bridge works too, or the same by another configuration: the most patient of them counts. */
+  widen(bounds: Bounds): void {
+    this.#bounds = widest(this.#bounds, bounds);
   }
 
   /** A run of the bridge begins, knowing nothing. */
@@ -144,6 +145,7 @@ export class Oracle {
 
   /** The bridge wants to send a request, whatever becomes of it. */
   asked(request: SeenRequest): void {
+    this.#glance();
     this.#health.asked(request);
   }
 
@@ -181,9 +183,10 @@ export class Oracle {
     handedOver: () => {},
     taken: (topic, payload, retain) => {
       this.#refused.delete(topic);
+      this.#glance();
       if (!retain) return;
-      this.eyes.take(topic, payload);
       if (topic.startsWith(`${this.#base}/`)) this.#shown.take(topic, payload);
+      this.eyes.take(topic, payload);
     },
     refused: (topic, retain) => {
       // What is said once is lost with that; what is kept is owed until the broker has it.
@@ -251,11 +254,19 @@ export class Oracle {
     return this.#isLinked && now - this.#linkedSince > 30_000 && now >= this.#isMuteUntil;
   }
 
+  /** Looks at health where something has happened, ten seconds apart at least. */
+  #glance(): void {
+    const { now } = this.#options.time;
+    if (now - this.#lookedAt < 10_000) return;
+    this.#lookedAt = now;
+    this.#health.look();
+  }
+
+  /** Looks where nothing happens, too. */
   #look(): void {
-    this.#options.time.after(10_000, () => {
-      this.#health.look();
-      this.#look();
-    });
+    this.#glance();
+    const everyMs = Math.max(30_000, Math.min(...Object.values(this.#bounds.floorMs)) / 2);
+    this.#options.time.after(everyMs, () => this.#look());
   }
 
   #count(check: string): void {

@@ -8,6 +8,9 @@ import type { Moment, WorldHistory } from './worldHistory.ts';
 
 type Kind = keyof typeof recordTruths;
 
+/** Details are asked for one by one, again and again where they fail. */
+const readAgainMs = 6 * 60_000;
+
 /** What the judge is told by those who look at other things. */
 export interface Circumstances {
   /** Ms since 1970. */
@@ -37,7 +40,10 @@ export class ShownJudge {
   readonly #circumstances: Circumstances;
   /** Fields of documents, by topic, each as an entity that shows it. */
   readonly #fields = new Map<string, SeenEntity[]>();
-  #changesToCome = new Set<number>();
+  readonly #toCome = new Set<string>();
+  /** The last word of whether the cloud's data is fresh. */
+  #cloud = 'offline';
+  #cloudBackAt = Number.NEGATIVE_INFINITY;
 
   constructor(history: WorldHistory, eyes: Eyes, water: WaterSamples, circumstances: Circumstances) {
     this.#history = history;
@@ -46,8 +52,12 @@ export class ShownJudge {
     this.#circumstances = circumstances;
   }
 
-  /** A message that the broker took, after the eyes have seen it. */
+  /** A message that the broker took, before the eyes have seen it. */
   take(topic: string, payload: string): void {
+    if (/\/bridge(_\d+)?\/cloud$/.test(topic)) {
+      if (payload === 'online' && this.#cloud !== payload) this.#cloudBackAt = this.#circumstances.now();
+      this.#cloud = payload;
+    }
     const [, base, kind, id, path = ''] =
       /^(.+)\/(property|signal|sonic)\/([^/]+)(?:\/(.+))?$/.exec(topic) ?? [];
     if (base === undefined || id === undefined) return;
@@ -80,15 +90,7 @@ export class ShownJudge {
   /** The world has changed: whoever still shows what it was is judged when that may not be shown any longer. */
   worldChanged(): void {
     const { windowMs } = this.#circumstances.bounds();
-    for (const waitMs of new Set(Object.values(windowMs))) {
-      const at = this.#circumstances.now() + waitMs + 1_000;
-      if (this.#changesToCome.has(at)) continue;
-      this.#changesToCome.add(at);
-      this.#circumstances.after(waitMs + 1_000, () => {
-        this.#changesToCome.delete(at);
-        this.judgeAll(waitMs);
-      });
-    }
+    for (const waitMs of new Set(Object.values(windowMs))) this.#judgeLater(waitMs + 1_000, waitMs);
   }
 
   /** Judges all that is shown; only what may be shown for so long where that is given. */
@@ -118,11 +120,37 @@ export class ShownJudge {
       : this.#wasSo(kind, entity, windowMs);
     if (isTrue === null) return;
     counted('what is shown was so');
-    if (isTrue || isMisled(source) || this.#isRefused(entity)) return;
+    if (isTrue || this.#wasSoElsewhere(kind, entity, source) || isMisled(source) || this.#isRefused(entity))
+      return;
+    if (this.#isBeingReadAgain(source)) return;
     if (componentId.endsWith('valve') && this.#circumstances.isTravelling(id, state)) return;
     violated(
       `${stateTopic} ${componentId} shows ${state}, which has not been so for ${Math.round(windowMs / 60_000)} min`,
     );
+  }
+
+  /**
+   * A lost cloud changes no value, only availability. So when it is back, details are what they were until they are read
+   * again, which takes its time; positions of valves and incidents are read before anything is available.
+   */
+  #isBeingReadAgain(source: Source): boolean {
+    if (source === 'sonics' || source === 'incidents') return false;
+    const sinceMs = this.#circumstances.now() - this.#cloudBackAt;
+    if (sinceMs > readAgainMs) return false;
+    const { windowMs } = this.#circumstances.bounds();
+    this.#judgeLater(readAgainMs - sinceMs + 1, windowMs[source]);
+    return true;
+  }
+
+  #judgeLater(delayMs: number, windowMs: number): void {
+    const at = this.#circumstances.now() + delayMs;
+    const word = `${at} ${windowMs}`;
+    if (this.#toCome.has(word)) return;
+    this.#toCome.add(word);
+    this.#circumstances.after(delayMs, () => {
+      this.#toCome.delete(word);
+      this.judgeAll(windowMs);
+    });
   }
 
   #isRefused({ stateTopic, availabilityTopics }: SeenEntity): boolean {
@@ -161,6 +189,17 @@ export class ShownJudge {
     if (state !== 'OFF' || !reportedByValve.test(componentId)) return true;
     for (const { moment } of this.#history.since(from)) if (moment.isReachable(id)) return true;
     return false;
+  }
+
+  /** Where a device has moved, its incidents are where it was until the lists that tell of it were read. */
+  #wasSoElsewhere(kind: Kind, entity: SeenEntity, source: Source): boolean | null {
+    const { windowMs } = this.#circumstances.bounds();
+    if (source !== 'incidents' || kind === 'sonic') return false;
+    const moments = [...this.#history.since(this.#circumstances.now() - windowMs.properties)].map(
+      ({ moment }) => moment,
+    );
+    const homes = new Set(moments.map((moment) => moment.homes));
+    return homes.size > 1 && this.#wasSo(kind, entity, windowMs.properties);
   }
 
   /** Its link and that of its hub are read by different lists. Offline is never too much said. */

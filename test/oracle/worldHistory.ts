@@ -95,6 +95,12 @@ export class Moment implements WorldView {
     return this.settings.get(propertyId ?? '')?.timezone ?? 'UTC';
   }
 
+  /** In which property each device is, as one word. */
+  get homes(): string {
+    const things = [...this.thingsById].map(([id, { record }]) => [id, record.signal_id]);
+    return JSON.stringify([...this.#propertyOf, ...things]);
+  }
+
   /** Whether the cloud can reach a sonic: its radio and its signal's link are up. */
   isReachable(id: string): boolean {
     const sonic = this.things.get(id);

@@ -23,6 +23,9 @@ export interface Place {
   /** What becomes of a request. */
   readonly strike: Strike;
   readonly tap: CloudTap;
+  /** Told that a run begins, and that it has ended. */
+  readonly onStart?: () => void;
+  readonly onEnd?: () => void;
   readonly logged: (line: string) => void;
   /** Sections of the configuration. */
   readonly config: Readonly<Record<string, object>>;
@@ -87,6 +90,7 @@ export class BridgeProcess {
   start(): void {
     const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#place;
     this.runs += 1;
+    this.#place.onStart?.();
     const cloudNow = () => epochMs + time.now;
     const clock = new ProcessClock(time, () => cloudNow() + this.wallErrorMs, this.machine);
     const cloud = new VirtualCloud(simulator, clock, random, strike, tap, cloudNow);
@@ -111,6 +115,7 @@ export class BridgeProcess {
   /** Pulls the plug. */
   kill(): void {
     this.#run?.clock.die();
+    if (this.#run) this.#place.onEnd?.();
     this.#run = null;
   }
 
@@ -124,6 +129,7 @@ export class BridgeProcess {
       if (run.clock.isDead) return;
       run.clock.die();
       if (this.#run === run) this.#run = null;
+      this.#place.onEnd?.();
       onStopped(tookMs);
     };
     time.after(stopLimitMs, () => end(null));

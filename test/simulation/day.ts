@@ -160,6 +160,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       return troubles.strike(request, random.network);
     },
     tap: bothCloudTaps(watch.cloud, oracle.cloud),
+    onStart: () => oracle.runBegan(),
+    onEnd: () => oracle.runEnded(),
     logged: (line) => watch.logged(line),
     config,
   };
@@ -176,7 +178,6 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     }
     trace('** the bridge starts');
     watch.runBegan();
-    oracle.runBegan();
     bridge.start();
   };
   const startLater = () =>

@@ -72,7 +72,7 @@ export class Troubles {
   }
 
   begin(trouble: Trouble): void {
-    const { place, bridge, oracle, watch, startLater } = this.#struck;
+    const { place, bridge, watch, startLater } = this.#struck;
     const { simulator, disk } = place;
     if (trouble.at === 'cloud' || trouble.at === 'route') this.#inForce.add(trouble);
     else if (trouble.at === 'lists') {
@@ -89,13 +89,11 @@ export class Troubles {
     else if (trouble.at === 'others') this.#startOther(trouble.fault);
     else if (trouble.fault === 'killed') {
       bridge.kill();
-      oracle.runEnded();
       startLater();
     } else if (!bridge.machine.isAsleep) {
       bridge.stop((tookMs) => {
         if (tookMs === null) watch.violated('the bridge has not stopped within five seconds');
         watch.counted('the bridge stops in time');
-        oracle.runEnded();
         startLater();
       });
     }
@@ -223,8 +221,9 @@ export class Troubles {
       mqtt: { ...config['mqtt'], client_id: 'another', ...(fault !== 'second' && { base_topic: fault }) },
     };
     const silent = { sent: () => {}, judged: () => {}, answered: () => {}, torn: () => {} };
+    const { onStart: _, onEnd: __, ...surroundings } = place;
     this.#other = new BridgeProcess({
-      ...place,
+      ...surroundings,
       simulator: fault === 'account' ? otherAccount() : simulator,
       disk: new VirtualDisk(seededRandom(3)),
       strike: () => null,

@@ -125,6 +125,11 @@ class BrokersEnd implements Peer, Way {
   }
 
   toBridge(packet: Packet | Buffer): void {
+    if (!Buffer.isBuffer(packet) && packet.cmd === 'publish') {
+      const { topic, payload, retain, dup } = packet;
+      const publishedAt = retain || dup ? null : this.#broker.now;
+      this.#broker.tap.delivered(topic, String(payload), retain, publishedAt);
+    }
     const bytes = Buffer.isBuffer(packet)
       ? packet
       : codec.generate(packet, { protocolVersion: this.#version });

@@ -1,8 +1,12 @@
+import { afterEach, expect } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Connect } from '../../src/broker/connect.ts';
+import { configSchema } from '../../src/config/schema.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import { BridgeProcess, type Place } from '../simulation/bridgeProcess.ts';
+import { boundsOf } from '../oracle/bounds.ts';
+import { Oracle } from '../oracle/oracle.ts';
+import { BridgeProcess, bridgeConfig, type Place } from '../simulation/bridgeProcess.ts';
 import { VirtualBroker } from '../simulation/virtualBroker.ts';
 import type { SeenRequest, Strike } from '../simulation/virtualCloud.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
@@ -67,7 +71,18 @@ export interface HomeOptions {
   readonly isWired?: boolean;
   /** Comes between the bridge and its connection. */
   readonly tapDial?: (dial: Connect) => Connect;
+  /** Why the oracle does not judge this story, in a sentence: it judges each that does not say so. */
+  readonly unjudged?: string;
 }
+
+/** The homes of the present test. */
+const homes = new Set<Home>();
+
+afterEach(() => {
+  const violations = [...homes].flatMap(({ oracle, isJudged }) => (isJudged ? oracle.violations : []));
+  homes.clear();
+  expect(violations, 'what the oracle says of the story').toEqual([]);
+});
 
 /**
  * A home with the whole bridge in it, over a cloud, a broker and a disk of its own, in which weeks pass in seconds.
@@ -98,6 +113,9 @@ export class Home {
   onLogged: (line: string) => void = () => {};
   /** Told each message that the bridge handed to its connection. */
   onHandedOver: (message: TakenMessage) => void = () => {};
+  /** Judges all that the bridges of the home show and do. */
+  readonly oracle: Oracle;
+  readonly isJudged: boolean;
   readonly #place: Place;
   readonly #worldClock: Clock;
   readonly propertyId: string;
@@ -110,7 +128,10 @@ export class Home {
     begins = '2026-03-02T09:00:00Z',
     isWired = false,
     tapDial,
+    unjudged,
   }: HomeOptions = {}) {
+    this.isJudged = unjudged === undefined;
+    homes.add(this);
     const epochMs = Date.parse(begins);
     const { time } = this;
     this.#worldClock = {
@@ -128,17 +149,27 @@ export class Home {
     });
     this.broker = new VirtualBroker(time, seededRandom(1), {
       handedOver: (topic, payload, retain) => this.onHandedOver({ at: time.now, topic, payload, retain }),
+      refused: (topic, retain) => this.oracle.broker.refused?.(topic, retain),
       taken: (topic, payload, retain) => {
+        this.oracle.broker.taken(topic, payload, retain);
         const message = { at: time.now, topic, payload, retain };
         this.messages.push(message);
         this.onTaken(message);
       },
-      delivered: () => {},
+      delivered: (...message) => this.oracle.broker.delivered(...message),
       linked: (isLinked) => {
+        this.oracle.broker.linked(isLinked);
         if (!isLinked) return;
         this.links.push(time.now);
         this.onLinked();
       },
+    });
+    const parsed = configSchema.parse(bridgeConfig(config as Place['config']));
+    this.oracle = new Oracle({
+      ...{ time, epochMs, simulator: this.simulator },
+      retained: this.broker.retained,
+      bounds: boundsOf(parsed),
+      base: parsed.mqtt.base_topic,
     });
     this.wire = new Wire(this.broker);
     this.disk = newDisk();
@@ -150,20 +181,27 @@ export class Home {
       simulator: this.simulator,
       broker: this.broker,
       disk: this.disk,
-      strike: (request) => this.strike(request),
+      strike: (request) => {
+        this.oracle.asked(request);
+        return this.strike(request);
+      },
+      onStart: () => this.oracle.runBegan(),
+      onEnd: () => this.oracle.runEnded(),
       tap: {
+        ...this.oracle.cloud,
         sent: (request) => {
+          this.oracle.cloud.sent(request);
           const seen = { ...request, at: time.now, status: null };
           byNumber.set(request.number, seen);
           this.requests.push(seen);
         },
-        judged: (request, { status }) => {
+        judged: (request, answer) => {
+          this.oracle.cloud.judged(request, answer);
+          const { status } = answer;
           const seen = byNumber.get(request.number);
           if (seen) seen.status = status;
           byNumber.delete(request.number);
         },
-        answered: () => {},
-        torn: () => {},
       },
       logged: (line) => {
         this.lines.push({ at: time.now, text: lineOf(line) });
@@ -209,12 +247,26 @@ export class Home {
   /** Starts the bridge with another configuration, on the same disk; the one before must have ended. */
   async startWith(config: Sections): Promise<void> {
     this.bridge = new BridgeProcess({ ...this.#place, config: config as Place['config'] });
+    this.#widen(config);
     await this.start();
   }
 
   /** Another bridge on the same broker, with a disk of its own unless one is given. The test starts it. */
   anotherBridge(config: Sections, { simulator = this.simulator, disk = newDisk() } = {}): BridgeProcess {
-    return new BridgeProcess({ ...this.#place, simulator, disk, config: config as Place['config'] });
+    this.#widen(config);
+    const isOfAccount = simulator === this.simulator;
+    const silent = { sent: () => {}, judged: () => {}, answered: () => {}, torn: () => {} };
+    const { onStart: _, onEnd: __, ...place } = this.#place;
+    return new BridgeProcess({
+      ...(isOfAccount ? this.#place : { ...place, tap: silent }),
+      ...{ simulator, disk },
+      config: config as Place['config'],
+    });
+  }
+
+  /** What the most patient of the bridges may do counts. */
+  #widen(config: Sections): void {
+    this.oracle.widen(boundsOf(configSchema.parse(bridgeConfig(config as Place['config']))));
   }
 
   /** Another account in the same cloud. */
