@@ -3,6 +3,7 @@ import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
 import { quick } from '../support/bridge.ts';
+import { atTestEnd } from '../support/childProcess.ts';
 import { startGuardedMosquitto } from '../support/guardedMosquitto.ts';
 import { type Mosquitto, mosquittoAvailable } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
@@ -157,3 +158,34 @@ describe.skipIf(!mosquittoAvailable())('with the access control that docs/securi
     expect([...late.last.keys()].filter(isLeft)).toEqual([]);
   });
 });
+
+it.skipIf(!mosquittoAvailable())(
+  'an access list that forbids the states of valves is told: not ready, and why',
+  async () => {
+    const simulator = new Simulator({ quiet: true });
+    await simulator.start();
+    atTestEnd(() => simulator.stop());
+    const list =
+      'user sonic2mqtt\ntopic read #\ntopic write sonic2mqtt/bridge/#\ntopic write homeassistant/#\n';
+    const guarded = await startGuardedMosquitto(passwords, list);
+    atTestEnd(() => guarded.stop());
+    const bridge = startProgram(['run'], {
+      config: {
+        cloud: { base_url: simulator.url, ...demoCredentials, max_requests_per_minute: 100_000 },
+        mqtt: { url: guarded.url, ...as('sonic2mqtt') },
+        http: { listen: '127.0.0.1:0' },
+        data_dir: temporaryFolder(),
+      },
+    });
+    const [, url] = await bridge.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/, 25_000);
+    // biome-ignore lint/suspicious/noExplicitAny: as the body is documented
+    const readiness = async (): Promise<any> => (await fetch(`${url}/readyz`)).json();
+    await waitFor(async () => /rejects messages/.test((await readiness()).broker.reason), {
+      what: 'the reason',
+      timeoutMs: 25_000,
+    });
+    expect(await readiness()).toMatchObject({ status: 'not_ready', broker: { status: 'down' } });
+    expect((await bridge.stop()).code).toBe(0);
+  },
+  60_000,
+);
