@@ -11,6 +11,17 @@ import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 /** The pause before settings are read again that the cloud refuses: one refusal alone may be its mistake. */
 const refusedAgainMs = 2_000;
 
+/** For so long the cloud must refuse settings that it has ever shown. Until then their entities stay. */
+const refusedForMs = 600_000;
+
+/** Settings of one kind of one property. */
+interface SettingsQuery<T> {
+  readonly read: () => Promise<T>;
+  /** Null means a refusal, which counts after another one that is so many ms later. */
+  readonly store: (settings: T | null, sentAt: number, apartMs: number) => void;
+  readonly isNone: () => boolean;
+}
+
 /** Reads the settings of properties, the status of hubs and the categories of appliances: nothing that is urgent. */
 export class Details {
   readonly #parts: PollParts;
@@ -46,29 +57,47 @@ export class Details {
     return mergeProblems(problems);
   }
 
-  /** Reads the settings of a property, twice if this run has never read them and the cloud refuses them. */
+  /** Reads both kinds of settings of a property. */
   async #readSettings(id: string): Promise<PollProblem | null> {
-    const problem = await this.#readSettingsOnce(id);
-    const { settings, notifications } = this.#store;
-    if (problem !== null || (settings.of(id) !== undefined && notifications.of(id) !== undefined))
-      return problem;
-    await sleep(this.#parts.clock, refusedAgainMs, this.#parts.stopping);
-    return this.#readSettingsOnce(id);
-  }
-
-  async #readSettingsOnce(id: string): Promise<PollProblem | null> {
-    const startedAt = this.#parts.clock.monotonic();
+    const store = this.#store;
     const options = { signal: this.#parts.stopping };
     const params = { property_id: id };
-    const [settings, notifications] = await Promise.allSettled([
-      this.#client.call({ operation: 'read_property_settings', params }, options),
-      this.#client.call({ operation: 'read_notification_settings', params }, options),
+    const problems = await Promise.all([
+      this.#readUnlessRefused(`settings/${id}`, {
+        read: () => this.#client.call({ operation: 'read_property_settings', params }, options),
+        store: (settings, ...when) => store.setPropertyDetails(id, settings, undefined, ...when),
+        isNone: () => store.settings.of(id) === null,
+      }),
+      this.#readUnlessRefused(`notifications/${id}`, {
+        read: () => this.#client.call({ operation: 'read_notification_settings', params }, options),
+        store: (settings, ...when) => store.setPropertyDetails(id, undefined, settings, ...when),
+        isNone: () => store.notifications.of(id) === null,
+      }),
     ]);
-    this.#store.setPropertyDetails(id, settledValue(settings), settledValue(notifications), startedAt);
-    const failed = [settings, notifications].find(
-      (each) => each.status === 'rejected' && !isPermanent(each.reason),
-    );
-    return failed?.status === 'rejected' ? toProblem(failed.reason) : null;
+    return mergeProblems(problems);
+  }
+
+  /** Reads settings, and again after a moment if the cloud has never shown them and refuses them. */
+  async #readUnlessRefused<T>(key: string, query: SettingsQuery<T>): Promise<PollProblem | null> {
+    const { state, clock, stopping } = this.#parts;
+    const wereShown = state.hasShownSettings(key);
+    for (let attempt = 1; ; attempt++) {
+      const startedAt = clock.monotonic();
+      try {
+        query.store(await query.read(), startedAt, 0);
+        state.recordSettings(key, true);
+        return null;
+      } catch (error) {
+        if (!isPermanent(error)) return toProblem(error);
+        query.store(null, startedAt, wereShown ? refusedForMs : refusedAgainMs);
+        if (query.isNone()) {
+          state.recordSettings(key, false);
+          return null;
+        }
+        if (wereShown || attempt > 1) return toProblem(error);
+        await sleep(clock, refusedAgainMs, stopping);
+      }
+    }
   }
 
   async #readCategories(): Promise<void> {
@@ -115,10 +144,4 @@ export class Details {
     if (error instanceof CloudError) log.debug(`Reading ${what}: ${error.message}`);
     else log.error({ err: error }, `Internal error: cannot read ${what}`);
   }
-}
-
-/** The answer; null if the cloud refuses the request permanently, undefined if it is unknown. */
-function settledValue<T>(result: PromiseSettledResult<T>): T | null | undefined {
-  if (result.status === 'fulfilled') return result.value;
-  return isPermanent(result.reason) ? null : undefined;
 }

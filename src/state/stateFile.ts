@@ -61,6 +61,7 @@ export class StateFile {
   readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #devices = new Set<string>();
   #wifiSonics: readonly string[] = [];
+  readonly #shownSettings = new Set<string>();
   readonly #usage = new Map<string, UsageRecord>();
   readonly #baseTopics = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
@@ -294,6 +295,20 @@ export class StateFile {
     if (this.#baseTopics.delete(baseTopic)) this.#saveSoon();
   }
 
+  /** Keeps whether the cloud shows the settings of a kind and property, as `kind/id`. */
+  recordSettings(key: string, areShown: boolean): void {
+    if (this.#shownSettings.has(key) === areShown) return;
+    if (areShown) this.#shownSettings.add(key);
+    else this.#shownSettings.delete(key);
+    this.#isDirty = true;
+    this.#saveIn(laterMs);
+  }
+
+  /** Whether the cloud has shown these settings, in this run or an earlier one. */
+  hasShownSettings(key: string): boolean {
+    return this.#shownSettings.has(key);
+  }
+
   /** Keeps which sonics the cloud lists among those without a hub. */
   recordWifiSonics(ids: readonly string[]): void {
     if (isDeepStrictEqual(ids, this.#wifiSonics)) return;
@@ -442,6 +457,7 @@ export class StateFile {
       devices: [...this.#devices],
       baseTopics: [...this.#baseTopics],
       wifiSonics: [...this.#wifiSonics],
+      shownSettings: [...this.#shownSettings],
       isBehind: !this.#isAtRest,
       writtenAt: new Date(this.#clock.now()).toISOString(),
     };
@@ -519,6 +535,7 @@ export class StateFile {
     }
     if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);
     if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);
+    if (wanted.includes('shownSettings')) for (const id of state.shownSettings) this.#shownSettings.add(id);
     if (wanted.includes('wifiSonics'))
       this.#wifiSonics = [...new Set([...this.#wifiSonics, ...state.wifiSonics])];
     if (!wanted.includes('usage')) return;

@@ -45,6 +45,8 @@ const schema = z.object({
   devices: z.array(z.string()).default([]),
   /** Base topics below which a bridge with this file has published. */
   baseTopics: z.array(z.string()).default([]),
+  /** The settings that the cloud has shown, as `settings/id` and `notifications/id` of their properties. */
+  shownSettings: z.array(z.string()).default([]),
   /** Ids of the sonics without a hub that the cloud listed last. */
   wifiSonics: z.array(z.string()).default([]),
   /** Whether more water may have been read and shown than is in here. It is so unless all was written at a stop. */

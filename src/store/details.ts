@@ -8,8 +8,8 @@ export class DetailTable<T extends object> {
   readonly #table = new Table<T | null>();
   /** What is still known by a record that is stale. */
   readonly #whenStale: (record: T) => T | undefined;
-  /** Those that the cloud has refused once since it last answered. */
-  readonly #refused = new Set<string>();
+  /** Since when the cloud has refused each, in ms of the monotonic clock. */
+  readonly #refusedSince = new Map<string, number>();
   #isOffered = true;
 
   constructor(whenStale: (record: T) => T | undefined = (record) => record) {
@@ -21,13 +21,14 @@ export class DetailTable<T extends object> {
     return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
   }
 
-  /** The same, but that the cloud has none counts only after two refusals in a row. */
-  setUnlessRefusedOnce(id: string, record: T | null, sentAt: number): boolean {
-    if (record !== null) this.#refused.delete(id);
+  /** The same, but that the cloud has none counts only after two refusals in a row, so many ms apart. */
+  setUnlessRefusedOnce(id: string, record: T | null, sentAt: number, apartMs: number): boolean {
+    if (record !== null) this.#refusedSince.delete(id);
     else if (this.#table.isOlder(id, sentAt)) return false;
-    else if (!this.#refused.has(id)) {
-      this.#refused.add(id);
-      return false;
+    else {
+      const since = this.#refusedSince.get(id);
+      if (since === undefined) this.#refusedSince.set(id, sentAt);
+      if (since === undefined || sentAt - since < apartMs) return false;
     }
     return this.set(id, record, sentAt);
   }
@@ -67,7 +68,7 @@ export class DetailTable<T extends object> {
 
   /** Forgets a removed device. Returns whether anything was known of it. */
   forget(id: string): boolean {
-    this.#refused.delete(id);
+    this.#refusedSince.delete(id);
     return this.#table.remove(id).length > 0;
   }
 }

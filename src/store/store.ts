@@ -207,18 +207,20 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /**
    * Stores a property's settings and notification settings, requested at that time. Null means that the cloud shows none,
-   * undefined that they could not be read.
+   * which counts after two refusals that are so many ms apart. Undefined means that they could not be read.
    */
   setPropertyDetails(
     id: string,
     settings: PropertySettings | null | undefined,
     notifications: NotificationSettings | null | undefined,
     sentAt: number,
+    apartMs = 0,
   ): void {
     const { settings: known, notifications: knownNotifications } = this;
     const isNews = [
-      settings !== undefined && known.setUnlessRefusedOnce(id, settings, sentAt),
-      notifications !== undefined && knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt),
+      settings !== undefined && known.setUnlessRefusedOnce(id, settings, sentAt, apartMs),
+      notifications !== undefined &&
+        knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt, apartMs),
     ];
     this.#shows('property', id, isNews.includes(true));
   }

@@ -222,31 +222,42 @@ describe('a refusal as the first answer after a start', () => {
     home.bridge.kill();
   });
 
-  it('of the settings takes no switch away at once; two do, and that is told', async () => {
-    const home = quietHome();
-    await home.start();
-    const hasSwitch = () => 'switch_auto_shut_off' in home.discovery(home.propertyId).components;
-    expect(hasSwitch()).toBe(true);
-    await home.stop();
-    let refusals = 0;
-    home.strike = refuse('read_property_settings', 403, () => refusals++ < 1);
-    await home.start();
-    expect(refusals).toBeGreaterThan(1);
-    expect(home.entity(home.propertyId, 'switch_auto_shut_off').state).not.toBeNull();
-    expect(home.linesFrom(0).filter((line) => line.includes('removing entities'))).toEqual([]);
-    await home.stop();
-    home.strike = refuse('read_property_settings', 403);
-    const from = home.time.now;
-    await home.start();
-    expect(hasSwitch()).toBe(false);
-    const words = 'The cloud does not show the settings';
-    expect(home.json('bridge/health')).toMatchObject({
-      status: 'ok',
-      reason: expect.stringContaining(words),
-    });
-    expect(home.linesFrom(from).filter((line) => line.includes(words))).toHaveLength(1);
-    home.bridge.kill();
-  });
+  it.each([
+    ['the last run has shown them', true, 11 * minuteMs],
+    ['none has', false, 0],
+  ])(
+    'of the settings takes switches away after a while, and is told, where %s',
+    async (_what, wereShown, afterMs) => {
+      const home = quietHome();
+      const has = (id: string) => id in home.discovery(home.propertyId).components;
+      if (wereShown) {
+        await home.start();
+        expect(has('switch_auto_shut_off')).toBe(true);
+        await home.pass(2 * minuteMs);
+        home.bridge.kill();
+      }
+      home.strike = refuse('read_property_settings', 403);
+      const from = home.time.now;
+      await home.start();
+      expect(has('switch_auto_shut_off')).toBe(wereShown);
+      await home.pass(afterMs + 5 * minuteMs);
+      expect(has('switch_auto_shut_off')).toBe(false);
+      const words = 'The cloud does not show the settings';
+      expect(home.json('bridge/health')).toMatchObject({
+        status: 'ok',
+        reason: expect.stringContaining(words),
+      });
+      expect(home.linesFrom(from).filter((line) => line.includes(words))).toHaveLength(1);
+      await home.restart();
+      expect(has('switch_auto_shut_off')).toBe(false);
+      const removals = home.linesFrom(0).filter((line) => line.includes('removing entities'));
+      expect(removals).toHaveLength(wereShown ? 1 : 0);
+      home.strike = () => null;
+      await home.restart();
+      expect(has('switch_auto_shut_off')).toBe(true);
+      home.bridge.kill();
+    },
+  );
 });
 
 describe('the day of a valve begins by the last known time zone', () => {
