@@ -100,6 +100,7 @@ const words: Readonly<Record<OperationName, readonly [Group, string, string]>> =
     '`daily`: `date` and `liters` of each day',
   ],
 
+  read_own_user: ['Account', 'Reads the user of your account. Its `id` is the `user_id`', 'user'],
   read_user: ['Account', 'reads a user', 'user'],
   update_user: ['Account', 'changes a user', 'user'],
   create_invitation: ['Account', 'Invites a person to a property', '`invitation_id`'],
@@ -136,6 +137,11 @@ export function operationsPage(): string {
 - **Repeated** shows if a request is sent again after a failure. A change is repeated only if the cloud cannot have acted on it: the connection was rejected, or the answer was 401 or 429.
 - **Changes** names the option that must be on for MQTT.`,
     overview(),
+    '### Two operations with one number',
+    `The interface document shows the operations 4, 8 to 13, 16, 17 and 20 twice, with the same parameters, body and answer.
+
+- 8, 16 and 20 are two methods of one route: \`update_…\` sends PUT, and \`patch_…\` sends PATCH. Both change only the fields of the body.
+- 4, 9 to 13 and 17 are one route each, which the document lists under two headings. So they have one name here.`,
     ...Object.keys(groups).flatMap((group) => groupSection(group as Group)),
     `## ${typesHeading}`,
     'A query accepts these. The cloud can add more.',

@@ -33,10 +33,10 @@ export type Source = 'document' | 'public' | 'assumed';
 
 /**
  * What an operation answers: one record, a page of records, or an acknowledgement: there the status alone is the
- * success, whatever the body, which is null where it cannot be read.
+ * success, whatever the body, which is null where it cannot be read. Of a record, the part is all that is passed on.
  */
 export type Reply<T> =
-  | { readonly kind: 'record'; readonly decode: Decoder<T> }
+  | { readonly kind: 'record'; readonly decode: Decoder<T>; readonly part?: string }
   | { readonly kind: 'page'; readonly decode: Decoder<T> }
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
@@ -61,7 +61,11 @@ export interface OperationRow<Path extends string, T> {
   readonly session?: true;
 }
 
-const record = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'record', decode });
+const record = <T>(decode: Decoder<T>, part?: string): Reply<T> => ({
+  kind: 'record',
+  decode,
+  ...(part !== undefined && { part }),
+});
 const page = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'page', decode });
 const acknowledgement = <T>(decode: Decoder<T>): Reply<T | null> => ({ kind: 'acknowledgement', decode });
 
@@ -433,6 +437,15 @@ export const catalogue = {
     number: 33,
     path: '/iot-core/customer_app/hubs/{hub_id}',
     reply: record(decoders.hub),
+  }),
+
+  // The user of the session, whose id the operations on users need. The answer has the token too, which nobody is shown.
+  read_own_user: row({
+    ...read,
+    source: 'document',
+    number: null,
+    path: '/user-service/auth/validate_token',
+    reply: record(decoders.user, 'user_details'),
   }),
 
   // Beyond the interface document.

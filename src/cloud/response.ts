@@ -109,21 +109,26 @@ export function readAnswer(
     return new CloudError('unreadable', name, detail ? `${gist}: ${detail}` : gist, { status, gist });
   };
   const text = textOf(answer);
-  const body = parse(text);
-  if (body === undefined) {
+  const whole = parse(text);
+  if (whole === undefined) {
     if (text.trim() === '') throw unreadable('is empty');
     // Whatever it is, it may hold a token that nobody has been told to hide.
     throw unreadable('is not JSON', session ? '' : oneLine(hide(text)));
   }
   if (reply.kind === 'page') {
-    const page = readPage(reply.decode, body, report);
+    const page = readPage(reply.decode, whole, report);
     if (typeof page === 'string') throw unreadable('has an unexpected format', page);
     return page;
   }
+  const body = reply.part === undefined ? whole : partOf(whole, reply.part);
   const read = reply.decode(body);
   if (!read.ok) throw unreadable('has an unexpected format', hide(read.reason));
   for (const notice of read.notices) report('info', notice);
   return { reply: read.value, sent: body };
+}
+
+function partOf(whole: unknown, part: string): unknown {
+  return new Map(Object.entries(Object(whole))).get(part);
 }
 
 const utf8 = new TextDecoder();

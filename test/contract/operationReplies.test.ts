@@ -123,7 +123,8 @@ function expectPromised(name: OperationName, value: unknown): void {
   const isDoneByStatus = kind === 'acknowledgement' || control !== undefined;
   if (isDoneByStatus && value === null) return;
   if (kind !== 'page') {
-    expectRecord(reply as object, value);
+    const part = promised.kind === 'record' ? promised.part : undefined;
+    expectRecord(part === undefined ? (reply as object) : Object(reply)[part], value);
     return;
   }
   const { records, dropped, nameless, ...counts } = value as Page<{ id: string }>;

@@ -98,7 +98,9 @@ async function expectPromised(name: OperationName, slash: string): Promise<void>
     expect(text).toBe('');
     return;
   }
-  const answer: unknown = JSON.parse(text);
+  const whole: unknown = JSON.parse(text);
+  const part = reply.kind === 'record' ? reply.part : undefined;
+  const answer: unknown = part === undefined ? whole : Object(whole)[part];
   if (reply.kind !== 'page') {
     const read = reply.decode(answer);
     expect(read, name).toMatchObject({ ok: true, notices: [], value: answer });

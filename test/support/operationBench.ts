@@ -20,12 +20,15 @@ export function answerWith({ stub }: ClientBench, name: OperationName, answer: S
   stub.sessionHandler = (request) => (isFor(name, request) ? answer : undefined);
 }
 
+/** Whether the stub takes its requests for those of a session. */
+const isOfSession = (name: OperationName) => operationRow(name).path.startsWith('/user-service/auth/');
+
 const isFor = (name: OperationName, { path }: StubRequest) =>
-  !operationRow(name).session || path === operationRow(name).path;
+  !isOfSession(name) || path === operationRow(name).path;
 
 /** What the stub heard of the operation itself. */
 export function heard({ stub }: ClientBench, name: OperationName): StubRequest[] {
-  const requests = operationRow(name).session ? stub.sessionRequests : stub.requests;
+  const requests = isOfSession(name) ? stub.sessionRequests : stub.requests;
   return requests.filter((request) => isFor(name, request));
 }
 

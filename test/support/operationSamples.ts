@@ -117,6 +117,7 @@ export const operationSamples: { readonly [Name in OperationName]: OperationSamp
   read_appliance_categories: { reply: { categories: [{ id: 'c-1', name: 'Dishwasher' }] } },
   read_hub: { reply: { id: 'g-1', serial_no: 'HUB-1', status: 'online' } },
 
+  read_own_user: { reply: { token_details: session.token_details, user_details: user } },
   read_user: { reply: user },
   read_telemetry: { reply: telemetry },
   list_wifi_sonics: { query: byName, reply: list(sonic) },

@@ -78,3 +78,22 @@ describe('a change is done by its status alone, whatever the answer says:', () =
     expect(() => read('list_sonics', 204, '')).toThrow('is empty');
   });
 });
+
+it('the user of the session comes without its token', () => {
+  const { reply, sent } = readAnswer(
+    'read_own_user',
+    answer(200, {
+      token_details: 'dG9rZW4=--0123',
+      user_details: { id: 'u-1', email: 'me@example.com', phone: '1' },
+    }),
+    () => {},
+    new Secrets(),
+  );
+  expect(sent).toEqual({ id: 'u-1', email: 'me@example.com', phone: '1' });
+  expect(reply).toMatchObject({ id: 'u-1', first_name: null });
+  for (const body of [{ token_details: 'dG9rZW4=--0123' }, [], 'text', null]) {
+    expect(() =>
+      readAnswer('read_own_user', answer(200, JSON.stringify(body)), () => {}, new Secrets()),
+    ).toThrow('unexpected format');
+  }
+});
