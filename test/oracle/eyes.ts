@@ -59,7 +59,8 @@ export class Eyes {
   take(topic: string, payload: string): void {
     const [, device] = discoveryTopic.exec(topic) ?? [];
     if (device !== undefined) {
-      this.#discover(/^(.+_)?bridge(_\d+)?$/.test(device) ? '' : device, topic, payload);
+      // That of a bridge with another base topic has a name of its own.
+      this.#discover(/^bridge(_\d+)?$/.test(device) ? '' : device, topic, payload);
       return;
     }
     const entities = this.#byState.get(topic);

@@ -245,9 +245,10 @@ function isValve(componentId: string): boolean {
   return componentId === 'valve_valve' || componentId === '#valve';
 }
 
-/** A measurement that the cloud still shows may be of yesterday. */
+/** A measurement that the cloud still shows may be of yesterday. What it can reach, it measures again and again. */
 function isFreshEnough(componentId: string, moment: Moment, id: string, from: number): boolean {
   if (!/^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId)) return true;
+  if (moment.isReachable(id)) return true;
   const { probed_at: probedAt } = moment.telemetry(id) ?? {};
   return probedAt === null || probedAt === undefined || probedAt * 1_000 >= from - slackMs;
 }
