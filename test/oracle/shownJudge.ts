@@ -82,7 +82,8 @@ export class ShownJudge {
       const state =
         typeof value === 'boolean' ? String(value) : typeof value === 'object' ? null : (value as Shown);
       if (state === field.state) continue;
-      field.state = state ?? null;
+      // A record is shown as it came, and one id is another's in any spelling.
+      field.state = (field.key === 'signal_id' ? state && String(state).toLowerCase() : state) ?? null;
       this.judge(field);
     }
   }
@@ -170,10 +171,10 @@ export class ShownJudge {
     if (field === 'availability') return state === 'offline' || this.#wasReachable(kind, id, from);
     const isCount = componentId.includes('open_') || componentId.endsWith('severity');
     const counts: number[] = [];
-    for (const { moment } of this.#history.since(from)) {
+    for (const { moment, endedAt } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
       if (wanted === state)
-        return isFreshEnough(componentId, moment, id, from) && this.#canTell(componentId, id, state, from);
+        return isFreshEnough(componentId, moment, endedAt, id, from) && this.#canTell(componentId, id, state, from);
       if (isCount && typeof wanted === 'number')
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
@@ -245,12 +246,12 @@ function isValve(componentId: string): boolean {
   return componentId === 'valve_valve' || componentId === '#valve';
 }
 
-/** A measurement that the cloud still shows may be of yesterday. What it can reach, it measures again and again. */
-function isFreshEnough(componentId: string, moment: Moment, id: string, from: number): boolean {
+/** A measurement that the cloud still shows of a device that is offline may be of yesterday. */
+function isFreshEnough(componentId: string, moment: Moment, endedAt: number, id: string, from: number): boolean {
   if (!/^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId)) return true;
-  if (moment.isReachable(id)) return true;
   const { probed_at: probedAt } = moment.telemetry(id) ?? {};
-  return probedAt === null || probedAt === undefined || probedAt * 1_000 >= from - slackMs;
+  const measuredAt = moment.isReachable(id) ? endedAt : (probedAt ?? 0) * 1_000;
+  return measuredAt >= from - slackMs;
 }
 
 /** What an entity or field is read with. */
