@@ -27,6 +27,9 @@ export interface ConnectionEvents {
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 
+/** A refused event counts for so long: the next one may be a long time coming. */
+const refusedEventMs = 3_600_000;
+
 /** After a connection that lasts this long, the next wait is short again and the log reports the reconnection. */
 const lastingMs = reconnect.longestMs;
 
@@ -50,7 +53,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
-  readonly #refusedEvents = new Map<string, string>();
+  /** By topic. */
+  readonly #refusedEvents = new Map<string, { topic: string; reason: string; at: number }>();
   #published = 0;
   #trouble: string | null = null;
   #running: Promise<void> = Promise.resolve();
@@ -113,15 +117,24 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       await this.publish(topic, payload, { retain: false });
       this.#refusedEvents.delete(topic);
     } catch (error) {
-      if (!(error instanceof NotConnectedError)) this.#refusedEvents.set(topic, errorMessage(error));
+      if (!(error instanceof NotConnectedError)) {
+        this.#refusedEvents.set(topic, { topic, reason: errorMessage(error), at: this.#clock.monotonic() });
+      }
       throw error;
     }
   }
 
-  /** The first of the topics at which the broker has refused the last event, and why; null if there is none. */
+  /** An event that the broker has refused within the last hour, and none at its topic taken since; null if there is none. */
   get refusedEvent(): { readonly topic: string; readonly reason: string } | null {
-    const [first] = this.#refusedEvents;
-    return first ? { topic: first[0], reason: first[1] } : null;
+    for (const event of this.#refusedEvents.values()) {
+      if (this.#clock.monotonic() - event.at < refusedEventMs) return event;
+    }
+    return null;
+  }
+
+  /** The broker takes again what it had refused. An event is not published again, so nothing else would show that. */
+  forgetRefusedEvents(): void {
+    this.#refusedEvents.clear();
   }
 
   /** The longest payload in bytes that the broker accepts at this topic. */
@@ -210,7 +223,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     let cancelLogging = () => {};
     session.on('connected', () => {
       this.#latest = session;
-      this.#refusedEvents.clear();
+      this.forgetRefusedEvents();
       this.#known.add(url);
       // In a series of short connections the log has only the first return, and then the one that lasts.
       if (this.#relapses <= 1) this.#logConnected(url, version);

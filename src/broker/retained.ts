@@ -152,6 +152,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
       for (const resolve of this.#waiting.splice(0)) resolve();
       if ((this.refusal !== null) === this.#hadRefusals) return;
       this.#hadRefusals = !this.#hadRefusals;
+      if (!this.#hadRefusals) this.#connection.forgetRefusedEvents();
       this.emit('refusals');
     };
     this.#connection.publish(topic, payload, { retain: true }).then(
