@@ -11,9 +11,6 @@ import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 /** The pause before settings are read again that the cloud refuses: one refusal alone may be its mistake. */
 const refusedAgainMs = 2_000;
 
-/** For so long the cloud must refuse settings that it has ever shown. Until then their entities stay. */
-const refusedForMs = 600_000;
-
 /** Settings of one kind of one property. */
 interface SettingsQuery<T> {
   readonly read: () => Promise<T>;
@@ -79,8 +76,10 @@ export class Details {
 
   /** Reads settings, and again after a moment if the cloud has never shown them and refuses them. */
   async #readUnlessRefused<T>(key: string, query: SettingsQuery<T>): Promise<PollProblem | null> {
-    const { state, clock, stopping } = this.#parts;
+    const { state, statuses, clock, stopping } = this.#parts;
     const wereShown = state.hasShownSettings(key);
+    // Entities of settings that the cloud has ever shown stay for as long as old settings would.
+    const apartMs = wereShown ? statuses.maxAgeMs('properties') : refusedAgainMs;
     for (let attempt = 1; ; attempt++) {
       const startedAt = clock.monotonic();
       try {
@@ -89,7 +88,7 @@ export class Details {
         return null;
       } catch (error) {
         if (!isPermanent(error)) return toProblem(error);
-        query.store(null, startedAt, wereShown ? refusedForMs : refusedAgainMs);
+        query.store(null, startedAt, apartMs);
         if (query.isNone()) {
           state.recordSettings(key, false);
           return null;
