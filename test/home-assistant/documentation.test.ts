@@ -15,6 +15,7 @@ import {
   stopHousehold,
   version,
 } from './household.ts';
+import { addPhone, type Phone } from './phone.ts';
 
 const pages = ['home-assistant', 'automations'].map((name) =>
   readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'),
@@ -31,13 +32,19 @@ const traces = z.array(
 );
 
 let household: Household;
+let phone: Phone | undefined;
 
 beforeAll(async () => {
   mkdirSync(pictures, { recursive: true });
   household = await startHousehold();
+  // The examples send their messages to it.
+  phone = await addPhone(household.home, 'My phone');
 });
 
-afterAll(() => stopHousehold(household));
+afterAll(async () => {
+  phone?.close();
+  await stopHousehold(household);
+});
 
 describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
   test('name entities that are there', async () => {
@@ -104,7 +111,8 @@ const sonicId = () => household.cloud.world.sonics.ids[0] ?? '';
 async function expectValve(state: string): Promise<void> {
   const shown = async () => {
     const valve = (await household.home.states()).get('valve.kitchen')?.state;
-    return valve === state ? [] : [`the valve is ${valve}`];
+    const outcome = household.watcher.last.get('sonic2mqtt/bridge/event');
+    return valve === state ? [] : [`the valve is ${valve} after ${outcome}`];
   };
   expect(await settled(shown)).toEqual([]);
   expect(household.cloud.world.sonics.get(sonicId())?.valve_state).toBe(state);

@@ -9,7 +9,7 @@ const pushed = z.object({
   title: z.string(),
   message: z.string(),
   data: z.object({
-    tag: z.string(),
+    tag: z.string().optional(),
     actions: z
       .array(
         z.object({
