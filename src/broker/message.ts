@@ -1,6 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { IPublishPacket } from 'mqtt';
-import type { Doubt } from './storedMessages.ts';
+
+/**
+ * Why a message may be one that the broker has stored, although it has no retain flag. `unproven`: it is not known yet
+ * whether the broker marks what it has stored. `unmarked`: it does not.
+ */
+export type Doubt = 'unproven' | 'unmarked';
 
 /** A message as the broker has brought it. */
 export interface BrokerMessage {

@@ -1,11 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { BrokerMessage } from './message.ts';
-
-/**
- * Why a message may be one that the broker has stored, although it has no retain flag. `unproven`: it is not known yet
- * whether the broker marks what it has stored. `unmarked`: it does not.
- */
-export type Doubt = 'unproven' | 'unmarked';
+import type { BrokerMessage, Doubt } from './message.ts';
 
 /** After a subscription, a broker has sent all that it has stored within this time. The MQTT adapter of ioBroker begins after 0.2 s. */
 const sendingMs = 10_000;

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { onTestFinished } from 'vitest';
 import type { Connection, ConnectionEvents } from '../../src/broker/connection.ts';
-import type { Doubt } from '../../src/broker/storedMessages.ts';
+import type { Doubt } from '../../src/broker/message.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
 import type { Outcome } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
