@@ -11,7 +11,7 @@ export interface Place {
   readonly id: string;
 }
 
-export const onOff = (flag: boolean | null | undefined): Shown =>
+const onOff = (flag: boolean | null | undefined): Shown =>
   flag === null || flag === undefined ? null : flag ? 'ON' : 'OFF';
 const iso = (seconds: number | null | undefined): Shown =>
   seconds ? new Date(seconds * 1_000).toISOString() : null;

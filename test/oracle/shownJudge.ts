@@ -171,10 +171,10 @@ export class ShownJudge {
     if (field === 'availability') return state === 'offline' || this.#wasReachable(kind, id, from);
     const isCount = componentId.includes('open_') || componentId.endsWith('severity');
     const counts: number[] = [];
-    for (const { moment, endedAt } of this.#history.since(from)) {
+    for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
       if (wanted === state)
-        return isFreshEnough(componentId, moment, endedAt, id, from) && this.#canTell(componentId, id, state, from);
+        return isFreshEnough(componentId, moment, id, from) && this.#canTell(componentId, id, state, from);
       if (isCount && typeof wanted === 'number')
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
@@ -246,16 +246,16 @@ function isValve(componentId: string): boolean {
   return componentId === 'valve_valve' || componentId === '#valve';
 }
 
-/** A measurement that the cloud still shows of a device that is offline may be of yesterday. */
-function isFreshEnough(componentId: string, moment: Moment, endedAt: number, id: string, from: number): boolean {
+/** A measurement that the cloud still shows may be of yesterday. What it can reach, it measures again and again. */
+function isFreshEnough(componentId: string, moment: Moment, id: string, from: number): boolean {
   if (!/^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId)) return true;
+  if (moment.isReachable(id)) return true;
   const { probed_at: probedAt } = moment.telemetry(id) ?? {};
-  const measuredAt = moment.isReachable(id) ? endedAt : (probedAt ?? 0) * 1_000;
-  return measuredAt >= from - slackMs;
+  return probedAt === null || probedAt === undefined || probedAt * 1_000 >= from - slackMs;
 }
 
 /** What an entity or field is read with. */
-export function sourceOf(kind: Kind, componentId: string): Source {
+function sourceOf(kind: Kind, componentId: string): Source {
   if (/incident|open_|severity|_problem$/.test(componentId) && componentId !== 'binary_sensor_valve_problem')
     return 'incidents';
   // The status of hubs is read with what is least urgent.
