@@ -186,6 +186,7 @@ describe('sonic2mqtt call', () => {
     });
     expect(await program.ended()).toMatchObject({ code: 0 });
     expect(program.stdout).toBe('null\n');
-    expect(simulator.world.sonics.get(sonic)?.valve_state).toBe('requested_closed');
+    // How far it has come depends on how fast this machine is.
+    expect(simulator.world.sonics.get(sonic)?.valve_state).toMatch(/clos/);
   });
 });

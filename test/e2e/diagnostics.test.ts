@@ -145,12 +145,9 @@ describe('sonic2mqtt diagnostics', () => {
     expect(code).toBe(0);
     expect(report.counts).toMatchObject({ properties: null, open_incidents: null });
     expect(report.bridge).toBeNull();
-    expect(report.last_errors).toContainEqual({
-      from: 'check, cloud: HTTP',
-      kind: 'unavailable',
-      operation: 'sign_in',
-      timed_out: true,
-    });
+    expect(report.last_errors).toContainEqual(
+      expect.objectContaining({ from: 'check, cloud: HTTP', kind: 'unavailable', operation: 'sign_in' }),
+    );
     const slow = { ...config, cloud: { ...Object(config['cloud']), request_timeout: '1m' } };
     const program = startProgram(['diagnostics'], { config: slow });
     const before = cloud.requests.count('sign_in');

@@ -347,10 +347,16 @@ describe('a setting', () => {
       reason: 'auto_shutoff is unknown. Did you mean auto_shut_off?',
     });
     expect(sent()).toEqual([]);
+    // Which values the cloud takes, only the cloud knows, and what it says of them is passed on.
+    const words = { errors: { high_volume_threshold_litres: ['must be one of 25, 50'] } };
+    home.strike = ({ operation }) =>
+      operation === 'update_notification_settings'
+        ? { status: 422, headers: { 'content-type': 'application/json' }, text: JSON.stringify(words) }
+        : null;
     expect(await command('notifications/high_volume_threshold_litres', '99')).toMatchObject({
       status: 'error',
       http_status: 422,
-      reason: expect.stringContaining('high_volume_threshold_litres must be one of 25, 50'),
+      reason: expect.stringContaining('high_volume_threshold_litres: must be one of 25, 50'),
     });
     home.bridge.kill();
   });
