@@ -117,7 +117,7 @@ describe('a thousand commands a second', slow, () => {
         topic: 'sonic2mqtt/bridge/request/patch_sonic',
         payload: JSON.stringify({ params: { sonic_id: ids[0] }, body: { name: `Name ${turn}` } }),
       }),
-      () => ({ topic: 'sonic2mqtt/bridge/refresh', payload: '' }),
+      () => ({ topic: 'sonic2mqtt/bridge/refresh', payload: 'now' }),
     ];
     const before = bridge.cloud.requests.count();
     const startedAt = performance.now();

@@ -88,9 +88,10 @@ describe('a valve command', () => {
   it('that hangs is given up in time for a newer one, which times out after request_timeout without retry', async () => {
     cloud.setFaults([fault('hang@command_valve')]);
     const startMs = performance.now();
-    // At once: a ping between the two would give the second one more time.
-    const publish = (action: string) => mqtt.publish(`sonic2mqtt/${valve}`, action);
-    await Promise.all([publish('CLOSE'), publish('OPEN')]);
+    const before = bridge.sent('command_valve').length;
+    await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
+    await waitFor(() => bridge.sent('command_valve').length > before, { what: 'the first one to hang' });
+    await mqtt.publish(`sonic2mqtt/${valve}`, 'OPEN');
     await waitFor(() => bridge.outcomes().length === seen.statuses + 2, { what: 'both outcomes' });
     // Each has the time since it was published; the ages of both are counted from the last ping to the broker.
     expect(performance.now() - startMs).toBeLessThan(3_500);
