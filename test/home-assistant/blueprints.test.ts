@@ -319,6 +319,8 @@ describe('the blueprint that closes the valve at a leak', () => {
 
   test('closes several valves at the leak of any sensor of the house, once until it is dry', async () => {
     const { watcher } = household;
+    await endLeaks();
+    await household.home.callService('automation', 'turn_off', 'automation.close_valve_at_leak');
     const sensor = {
       name: 'Cellar floor',
       unique_id: 'cellar',
