@@ -87,8 +87,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'absences that were interrupted do not count',
     file: 'src/store/table.ts',
-    text: '    entry.misses = 0;\n    if (',
-    replacement: '    if (',
+    text: '    entry.misses = 0;\n    const spelled',
+    replacement: '    const spelled',
     tests: storeTests,
   },
   {

@@ -108,10 +108,17 @@ describe('messages of the program', () => {
   });
 });
 
+/** What closes a valve by itself needs its limits on its page. */
+const longerPages: Readonly<Record<string, number>> = {
+  'README.md': 700,
+  'docs/blueprints.md': 800,
+  'docs/node-red.md': 800,
+};
+
 describe.each(pages)('%s', (page) => {
-  it('is at most 600 words beside its blocks of code, or 700 for the README', () => {
+  it('is at most 600 words beside its blocks of code, unless it may be longer', () => {
     const text = readFileSync(`${project}${page}`, 'utf8').replaceAll(codeBlocks, '');
-    expect(lengthOf(text)).toBeLessThanOrEqual(page === 'README.md' ? 700 : 600);
+    expect(lengthOf(text)).toBeLessThanOrEqual(longerPages[page] ?? 600);
   });
 
   it('has one word for one thing, and plain ones', () => {

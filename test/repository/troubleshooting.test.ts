@@ -15,7 +15,7 @@ const parts = new Set([
   ...['MQTT broker', 'MQTT broker …', 'The MQTT broker', 'The MQTT broker …', 'reason code …'],
   ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: proxy', 'cloud: HTTP', '… through the proxy …'],
   ...['the environment', 'from the environment'],
-  ...['another address', 'an unknown day', 'an unknown encoding'],
+  ...['another address', 'an unknown day', 'unknown type'],
   ...['the object …', 'something of … characters', '… has … characters'],
   ...['while connecting', 'within the answer', 'without an answer', '. Did you mean …?'],
   ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
