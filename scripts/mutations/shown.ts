@@ -101,9 +101,9 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a lost cloud changes no value',
     file: 'src/polling/details.ts',
-    text: 'return isPermanent(result.reason) ? null : undefined;',
-    replacement: 'return null;',
-    tests: ['test/unit/polling/poller.test.ts'],
+    text: '        if (!isPermanent(error)) return toProblem(error);\n        query.store(null',
+    replacement: '        query.store(null',
+    tests: ['test/unit/polling/poller.test.ts', 'test/stories/uncertain.test.ts'],
   },
   {
     promise: 'health is judged though no poll ends',
