@@ -1,4 +1,4 @@
-import { dayAt } from '../../src/simulator/localTime.ts';
+import { dayAt, isTimezone } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
 import type { Shown } from './recordTruths.ts';
 
@@ -26,7 +26,9 @@ export class WaterSamples {
 
   /** The cloud is asked for the water of a sonic now. */
   take(world: World, id: string): void {
-    this.#take(world, id, world.timezoneOf(world.propertyOf(id)));
+    const timeZone = world.timezoneOf(world.propertyOf(id));
+    // Nobody knows the day of a place that is nowhere.
+    if (isTimezone(timeZone)) this.#take(world, id, timeZone);
     // Of several properties nobody can tell to which a sonic on Wi-Fi belongs.
     if (world.wifiSonics.has(id) && world.properties.size > 1) this.#take(world, id, 'UTC');
   }
