@@ -206,8 +206,8 @@ export class Session {
   async #renewWhenAllowed(): Promise<void> {
     const leftMs = this.#waitMs;
     if (this.#failure !== null && leftMs > 0) {
-      const { kind, message, gist, status, timedOut } = this.#failure;
-      const details = { status, gist, timedOut, retryAfterMs: leftMs, mayHaveActed: false };
+      const { kind, message, gist, status } = this.#failure;
+      const details = { status, gist, retryAfterMs: leftMs, mayHaveActed: false };
       throw new CloudError(kind, 'sign_in', message, details);
     }
     let askedMs = 0;
