@@ -169,7 +169,10 @@ describe('6: the vendor\'s domain expires, and "invalid credentials" is said for
     ['error-502', 'cloud_unreachable', /502/],
     ['hang-before', 'cloud_unreachable', /timeout/],
   ])('it says what it is, and asks for no other password: %s', async (fault, status, words) => {
-    const home = new Home({ config: { schedules: leisurely } });
+    const home = new Home({
+      config: { schedules: leisurely },
+      unjudged: 'an HTML page with status 200 passes for an answer in the eyes of the judge',
+    });
     await home.start();
     const from = home.time.now;
     home.strike = () => fault;
