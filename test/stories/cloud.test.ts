@@ -171,7 +171,6 @@ describe('6: the vendor\'s domain expires, and "invalid credentials" is said for
   ])('it says what it is, and asks for no other password: %s', async (fault, status, words) => {
     const home = new Home({
       config: { schedules: leisurely },
-      unjudged: 'an HTML page with status 200 passes for an answer in the eyes of the judge',
     });
     await home.start();
     const from = home.time.now;

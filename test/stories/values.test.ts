@@ -49,7 +49,6 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
   it('neither does any other field, whatever stands in it', async () => {
     const home = new Home({
       config: { schedules: { signals: '1m', properties: '1m' } },
-      unjudged: 'the cloud answers with words that its world never had',
     });
     const { world, sonicId, signalId, propertyId } = home;
     await home.start();

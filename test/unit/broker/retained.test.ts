@@ -22,6 +22,11 @@ async function startRetained(url: string, watched = url, protocolVersion: 4 | 5 
 /** What came on the watched topics, as `topic=payload`. */
 const seen = (watcher: MqttWatcher) => watcher.messages.map(({ topic, text }) => `${topic}=${text}`);
 
+/** A connection of which only this is used here. */
+function connectionOf(publish: (topic: string, payload: string) => Promise<void>): Connection {
+  return { isConnected: true, publish, forgetRefusedEvents: () => {} } as unknown as Connection;
+}
+
 /** Waits until the watcher has seen all that was published before. */
 async function caughtUp(watcher: MqttWatcher): Promise<void> {
   const end = `end-${performance.now()}`;
@@ -144,7 +149,7 @@ describe('retained messages', () => {
   it('that a broker does not take leave what it had before, and those to be deleted stay to be deleted', async () => {
     const publish = () => Promise.reject(new Error('packet too large'));
     const lines = logLines('info');
-    const retained = new Retained({ isConnected: true, publish } as unknown as Connection, lines.log);
+    const retained = new Retained(connectionOf(publish), lines.log);
     for (const topic of ['wanted', 'unwanted']) retained.found(topic);
     for (let times = 0; times < 2; times++) {
       retained.put('wanted', 'x');
@@ -164,7 +169,7 @@ describe('retained messages', () => {
       published.push(`${topic}=${payload}`);
       return Promise.reject(new Error('Not authorized'));
     };
-    const retained = new Retained({ isConnected: true, publish } as unknown as Connection, logLines().log);
+    const retained = new Retained(connectionOf(publish), logLines().log);
     retained.put('incident/1', 'x');
     await retained.waitForAnswers();
     expect([retained.refusal !== null, retained.size]).toEqual([true, 0]);
@@ -181,7 +186,7 @@ describe('retained messages', () => {
   it('that a broker may have, although it takes them no more, stay to be deleted', async () => {
     let answer = () => Promise.resolve();
     const retained = new Retained(
-      { isConnected: true, publish: () => answer() } as unknown as Connection,
+      connectionOf(() => answer()),
       logLines().log,
     );
     retained.put('taken', 'x');
@@ -203,7 +208,7 @@ describe('retained messages', () => {
     let isFull = true;
     const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
     const lines = logLines('info');
-    const retained = new Retained({ isConnected: true, publish } as unknown as Connection, lines.log);
+    const retained = new Retained(connectionOf(publish), lines.log);
     for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`)) {
       retained.put(topic, 'x');
     }
@@ -227,10 +232,7 @@ describe('retained messages', () => {
       new Promise<void>((resolve, reject) => {
         answers.push((error) => (error ? reject(error) : resolve()));
       });
-    const retained = new Retained(
-      { isConnected: true, publish } as unknown as Connection,
-      logLines('info').log,
-    );
+    const retained = new Retained(connectionOf(publish), logLines('info').log);
     for (const payload of ['x', 'y']) retained.put('state', payload);
     answers[1]?.(new Error('quota exceeded'));
     await settle();
