@@ -38,6 +38,9 @@ const signal = ({ world, id }: Place) => world.signals.get(id);
 const sonic = ({ world, id }: Place) => world.things.get(id);
 const telemetry = ({ world, id }: Place) => world.telemetry(id);
 
+const thousandth = (value: number | null | undefined): Shown =>
+  value === null || value === undefined ? null : value / 1_000;
+
 const batteries: Readonly<Record<string, string>> = {
   mid: 'medium',
   high: 'high',
@@ -136,13 +139,13 @@ export const recordTruths: Readonly<
       ]),
     ),
     sensor_open_incidents: (place) => openIncidents(place, atSonic(place.id)).length,
-    sensor_flow: (place) => (telemetry(place)?.water_flow ?? 0) / 1_000,
-    sensor_pressure: (place) => (telemetry(place)?.pressure ?? 0) / 1_000,
+    sensor_flow: (place) => thousandth(telemetry(place)?.water_flow),
+    sensor_pressure: (place) => thousandth(telemetry(place)?.pressure),
     sensor_water_temperature: (place) => telemetry(place)?.water_temp ?? null,
     sensor_telemetry_time: (place) => iso(telemetry(place)?.probed_at),
     binary_sensor_auto_shut_off_enabled: (place) => onOff(sonic(place)?.auto_shut_off_enabled),
     sensor_auto_shut_off_time_limit: (place) => sonic(place)?.auto_shut_off_time_limit ?? null,
-    sensor_auto_shut_off_volume_limit: (place) => (sonic(place)?.auto_shut_off_volume_limit ?? 0) / 1_000,
+    sensor_auto_shut_off_volume_limit: (place) => thousandth(sonic(place)?.auto_shut_off_volume_limit),
     text_name: (place) => sonic(place)?.name ?? '',
   },
 };

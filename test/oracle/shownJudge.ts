@@ -173,8 +173,8 @@ export class ShownJudge {
     const counts: number[] = [];
     for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
-      if (wanted === state)
-        return isFreshEnough(componentId, moment, id, from) && this.#canTell(componentId, id, state, from);
+      const isFresh = () => isFreshEnough(componentId, moment, id, from);
+      if (wanted === state && isFresh() && this.#canTell(componentId, id, state, from)) return true;
       if (isCount && typeof wanted === 'number')
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
@@ -188,8 +188,9 @@ export class ShownJudge {
   /** That nothing is wrong is known only from a device that can report it. */
   #canTell(componentId: string, id: string, state: Shown, from: number): boolean {
     if (state !== 'OFF' || !reportedByValve.test(componentId)) return true;
-    for (const { moment } of this.#history.since(from)) if (moment.isReachable(id)) return true;
-    return false;
+    // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
+    const { now, bounds } = this.#circumstances;
+    return this.#wasReachable('sonic', id, Math.min(from, now() - bounds().windowMs.signals));
   }
 
   /** Where a device has moved, its incidents are where it was until the lists that tell of it were read. */
@@ -200,7 +201,13 @@ export class ShownJudge {
       ({ moment }) => moment,
     );
     const homes = new Set(moments.map((moment) => moment.homes));
-    return homes.size > 1 && this.#wasSo(kind, entity, windowMs.properties);
+    if (homes.size < 2) return false;
+    // New incidents count where the device was before.
+    const most = Math.max(...moments.map(({ incidents }) => incidents.size));
+    return (
+      this.#wasSo(kind, entity, windowMs.properties) ||
+      (Number(entity.state) > 0 && Number(entity.state) <= most)
+    );
   }
 
   /** Its link and that of its hub are read by different lists. Offline is never too much said. */
@@ -251,7 +258,7 @@ function isFreshEnough(componentId: string, moment: Moment, id: string, from: nu
   if (!/^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId)) return true;
   if (moment.isReachable(id)) return true;
   const { probed_at: probedAt } = moment.telemetry(id) ?? {};
-  return probedAt === null || probedAt === undefined || probedAt * 1_000 >= from - slackMs;
+  return probedAt !== null && probedAt !== undefined && probedAt * 1_000 >= from - slackMs;
 }
 
 /** What an entity or field is read with. */

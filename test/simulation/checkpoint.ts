@@ -37,7 +37,10 @@ export async function checkPicture(place: Place, watch: Watch, oracle: Oracle, s
   ];
   for (const [kind, id] of devices)
     for (const words of problemsOf(kind, { world, id }, oracle)) watch.violated(words);
-  checkStrangers(place, watch, new Set(devices.map(([, id]) => id)));
+  // A property that was selected by a name that it has lost may be shown until the next start.
+  const mayBeShown =
+    selection.length > 0 ? [...world.properties.ids, ...world.signals.ids, ...world.thingIds] : [];
+  checkStrangers(place, watch, new Set([...devices.map(([, id]) => id), ...mayBeShown]));
   const isYoung = isDayYoung(place);
   for (const [kind, id] of devices) {
     if (kind === 'sonic' && !isYoung) checkLitres(place, watch, id);

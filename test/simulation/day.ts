@@ -2,6 +2,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { between, pick, seededRandom } from '../../src/simulator/random.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import { boundsOf } from '../oracle/bounds.ts';
+import { isSelected } from '../oracle/leakJudge.ts';
 import { Oracle } from '../oracle/oracle.ts';
 import { BridgeProcess, bridgeConfig, type Place } from './bridgeProcess.ts';
 import { checkPicture } from './checkpoint.ts';
@@ -115,6 +116,18 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       requestTimeoutMs: 10 * secondMs,
       maxConcurrency: 4,
       password,
+      isSelected: (id) => {
+        const { world } = simulator;
+        const incident = world.incidents.get(id);
+        // To which of several properties a sonic on Wi-Fi belongs nobody can tell.
+        const isNowhere = world.properties.size > 1 && world.wifiSonics.has(incident?.sonic_id ?? id);
+        if (selection.length > 0 && isNowhere) return false;
+        return isSelected(
+          world,
+          incident ? world.propertyOfIncident(incident) : world.propertyOf(id),
+          selection,
+        );
+      },
       canRemember: () => disk.fault === null || disk.fault === 'slow',
     },
     () => time.now,

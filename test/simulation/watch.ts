@@ -12,6 +12,8 @@ export interface Bounds {
   readonly requestTimeoutMs: number;
   readonly maxConcurrency: number;
   readonly password: string;
+  /** Whether the bridge's filter selects what has that id. */
+  readonly isSelected: (id: string) => boolean;
   /** Whether what is announced now can be noted on disk. */
   readonly canRemember: () => boolean;
 }
@@ -264,6 +266,7 @@ export class Watch {
     const goneAt = this.#goneSince.get(of);
     // A part of a device that the cloud says it does not have goes by itself.
     if (!this.#known.has(of) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
+    if (!this.#bounds.isSelected(of)) return;
     if (goneAt === undefined) {
       this.#violated(`${topic} is deleted although the cloud has it`);
       return;
