@@ -16,7 +16,7 @@ export interface LoggedRequest {
   readonly path: string;
   /** Null if the path or its method is unknown. */
   readonly operation: OperationName | null;
-  /** Null without an answer. */
+  /** Null until it is answered. */
   readonly status: number | null;
   /** The request's body: JSON if it can be read, else its text; null without one. */
   readonly body: unknown;
@@ -78,6 +78,9 @@ async function serve(
   const match = findOperation(method, target);
   const operation = match.kind === 'operation' ? match.name : null;
   const text = await readText(request);
+  const seen = { at: clock.now(), method, path: target, operation, body: readable(text) };
+  const logged: LoggedRequest & { status: number | null } = { ...seen, status: null };
+  log.add(logged);
   const latencyMs = operation && faults.strike('latency', operation);
   if (latencyMs) await sleep(clock, latencyMs, signal);
   const { authorization, 'content-type': contentType } = headers;
@@ -86,13 +89,12 @@ async function serve(
       ? jsonAnswer(413, { message: 'the body is too large' }, { connection: 'close' })
       : ((operation && strike(faults, operation)) ??
         answer({ method, target, authorization, contentType, text }));
-  const status = typeof outcome === 'string' ? null : outcome.status;
-  log.add({ at: clock.now(), method, path: target, operation, status, body: readable(text) });
   if (outcome === 'hang') return;
   if (outcome === 'reset') {
     request.socket.resetAndDestroy();
     return;
   }
+  logged.status = outcome.status;
   const length = Buffer.byteLength(outcome.text);
   response.writeHead(outcome.status, { ...outcome.headers, 'content-length': length });
   response.end(outcome.text);

@@ -54,9 +54,10 @@ describe('a valve command', () => {
   });
 
   it('waits for the one before it, and only the newest that waits is sent', async () => {
-    cloud.setFaults([fault('latency=300@command_valve'), fault('latency=300@change_thing_state')]);
+    cloud.setFaults([fault('latency=500@command_valve')]);
     const request = JSON.stringify({ params: { thing_id: sonic }, body: { action: 'open' } });
     await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
+    await waitFor(() => actionsSent().length > seen.actions, { what: 'the first one to be sent' });
     await mqtt.publish('sonic2mqtt/bridge/request/change_thing_state', request);
     await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
     // Another valve does not wait for this one.

@@ -33,6 +33,9 @@ const mayBeUnknown: Readonly<Record<string, string>> = {
   sensor_modem_boot_time: 'the cloud says 0, which is unknown',
 };
 
+/** What says whether a device has incidents. */
+const ofIncidents = /^binary_sensor_(incident_|problem)|^sensor_open_incidents$/;
+
 const availability = z.array(z.object({ topic: z.string() }));
 const discovery = z.object({
   device: z.object({
@@ -114,11 +117,14 @@ async function wrongStates(): Promise<string[]> {
       if (entity === undefined || entity.disabled_by !== null) continue;
       const state = states.get(entity.entity_id)?.state;
       const needs = component.availability ?? device.availability;
-      const isAvailable = needs.every(({ topic }) => watcher.last.get(topic) === 'online');
-      const isRight = isAvailable
-        ? state !== undefined &&
-          state !== 'unavailable' &&
-          (state !== 'unknown' || componentId in mayBeUnknown || componentId.startsWith('button_'))
+      const isOnline = ({ topic }: { topic: string }) => watcher.last.get(topic) === 'online';
+      // A device that is offline cannot say that it has no incident.
+      const isUnknown =
+        componentId in mayBeUnknown ||
+        componentId.startsWith('button_') ||
+        (ofIncidents.test(componentId) && !device.availability.every(isOnline));
+      const isRight = needs.every(isOnline)
+        ? state !== undefined && state !== 'unavailable' && (state !== 'unknown' || isUnknown)
         : state === 'unavailable';
       if (!isRight) wrong.push(`${component.unique_id} is ${state}`);
     }
@@ -316,12 +322,14 @@ describe('used as a householder uses it', () => {
     const states = [
       `${sonicId}_valve`,
       `${sonicId}_radio_connection`,
+      `${sonicId}_incident_radio_disconnection`,
       `${sonicId}_incident_high_volume_alert`,
     ];
     expect(await Promise.all(states.map(async (id) => (await stateOf(`sonic2mqtt_${id}`))?.state))).toEqual([
       'unavailable',
       'off',
       'off',
+      'unknown',
     ]);
     cloud.world.changeSonic(sonicId, { radio_connection: 'connected' });
     await watcher.waitForTopic(availabilityTopic, (text) => text === 'online', 20_000);

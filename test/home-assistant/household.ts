@@ -29,7 +29,7 @@ export interface Household {
 export async function startHousehold(): Promise<Household> {
   const broker = await startMosquitto({ persistence: true });
   const watcher = await watchTopics(broker.url, '#');
-  const cloud = new Simulator({ seed: 7, quiet: true, pressureTestMs: 3_000 });
+  const cloud = new Simulator({ seed: 7, quiet: true, pressureTestMs: 3_000, valveTravelMs: 2_000 });
   await cloud.start();
   const program = startBridge(cloud, broker, temporaryFolder());
   const homeOptions = { version, folder: temporaryFolder(), port: await freePort(), brokerPort: broker.port };

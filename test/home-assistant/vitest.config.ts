@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/home-assistant/*.test.ts'],
-    // Each file starts a Home Assistant: one after the other is enough for a small machine.
-    fileParallelism: false,
+    // Each file starts a Home Assistant, and waits for it most of the time.
+    maxWorkers: 4,
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
     testTimeout: 240_000,

@@ -363,9 +363,10 @@ describe('updates', () => {
     take([setting({ auto_shut_off: false })], undefined, sentAfter);
     take([setting({ webhook_enabled: true })], undefined, sentAfter);
     await waitFor(() => ends.length === 2, { what: 'both ends' });
+    // A timer may fire a part of a millisecond early: then the client ends the second one.
     expect(ends[1]).toEqual([
       'error',
-      'timeout: earlier commands took too long. This one was not sent',
+      expect.stringMatching(/was not sent$|before the request was sent$/),
       null,
     ]);
     expect(stub.requests).toHaveLength(1);
