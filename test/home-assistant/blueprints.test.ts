@@ -34,11 +34,13 @@ describe('the blueprint for a valve that closes by itself', () => {
   }
 
   beforeAll(async () => {
+    const { world } = household.cloud;
+    for (const id of world.incidents.ids) world.closeIncident(id);
     await commandValve('open');
     await useBlueprint('valve_closed_by_itself', {
       valve: 'valve.kitchen',
       phones: [phone.deviceId],
-      incident_delay: 6,
+      incident_delay: 3,
     });
   });
 

@@ -68,6 +68,8 @@ export function startBridge(
       },
       mqtt: { url: broker.url },
       homeassistant,
+      // A valve that is stuck says for a third of a second that it was told to move.
+      valve: { confirm_interval: '100ms' },
       schedules: everySecond,
     },
   });
