@@ -99,7 +99,7 @@ export async function startHomeAssistant(options: {
     `${port}`,
   ];
   const running = startProcess(startFile, where, { outlivesTest: true });
-  const [line] = await running.waitForOutput(/^\{.*\}$/m, 180_000);
+  const [line] = await running.waitForOutput(/^\{.*\}$/m, 300_000);
   const started = startedLine.parse(JSON.parse(line));
   const { ask, subscribe, close } = await openWebSocket(started.url, started.token);
   const changes: EntityState[] = [];

@@ -4,10 +4,10 @@ export default defineConfig({
   test: {
     include: ['test/home-assistant/*.test.ts'],
     // Each file starts a Home Assistant, and waits for it most of the time.
-    maxWorkers: 5,
+    maxWorkers: 3,
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
     testTimeout: 240_000,
-    hookTimeout: 240_000,
+    hookTimeout: 400_000,
   },
 });
