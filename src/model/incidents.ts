@@ -105,7 +105,8 @@ export function hasOpenOf(view: WithIncidents, type: IncidentType): boolean | nu
   const mayBeOpen =
     !areIncidentsKnown ||
     !(isReporting || typesFoundByCloud.includes(type)) ||
-    [...incidents, ...possibleIncidents].some(isTypeUnknown) ||
+    incidents.some(isTypeUnknown) ||
+    possibleIncidents.some(isTypeUnknown) ||
     possibleIncidents.some((incident) => typeOf(incident) === type);
   return mayBeOpen ? null : false;
 }

@@ -3,7 +3,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import { type Discovery, viewId, withWithdrawn } from '../homeassistant/discovery.ts';
+import { viewId, withWithdrawn } from '../homeassistant/discovery.ts';
+import type { DiscoveryPlan } from '../homeassistant/plan.ts';
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
 interface DiscoveryEvents {
@@ -87,7 +88,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   }
 
   /** Publishes the message if it differs from the last one, now or once Home Assistant does not lose it. */
-  publish(topic: string, message: Discovery, view: DeviceView): void {
+  publish({ topic, gist, make }: DiscoveryPlan, view: DeviceView): void {
     const isElsewhere = this.#otherBridges.isAnnouncing(topic);
     const known = this.#announced.get(topic);
     const device = { kind: view.kind, id: viewId(view) };
@@ -96,10 +97,14 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
       this.#waiting.set(topic, device);
       return;
     }
+    if (this.#retained.has(topic, gist)) return;
+    const message = make();
     const componentIds = Object.keys(message.components);
     const gone = known?.componentIds.filter((id) => !(id in message.components)) ?? [];
     const payload = JSON.stringify(withWithdrawn(message, gone));
-    if (this.#retained.has(topic, payload)) return;
+    // What removes entities is another message, of which the gist knows nothing.
+    const wanted = gone.length === 0 ? gist : payload;
+    if (this.#retained.has(topic, wanted)) return;
     const now = this.#clock.monotonic();
     const waitMs = (known?.at ?? now) + spacingMs - now;
     if (known && waitMs > 0 && this.#retained.isKnown(topic)) {
@@ -111,14 +116,15 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     announced.componentIds = [...componentIds, ...gone];
     announced.at = null;
     this.#announced.set(topic, announced);
-    this.#retained.put(topic, payload, (isTaken) => {
+    const answered = (isTaken: boolean) => {
       announced.at = this.#clock.monotonic();
       // The device may have gone meanwhile.
       if (!isTaken || gone.length === 0 || this.#announced.get(topic) !== announced) return;
       this.#log.info({ device: device.id, topic }, `Home Assistant: removing entities: ${gone.join(', ')}`);
       announced.componentIds = componentIds;
       this.#publishLater(announced, device, spacingMs);
-    });
+    };
+    this.#retained.put(topic, payload, answered, wanted);
   }
 
   /** Forgets a device of that kind, and returns whether the message at the topic is its own. */

@@ -10,9 +10,9 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { missingPermission } from '../homeassistant/command.ts';
-import type { Discovery } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
+  type DiscoveryPlan,
   type Message,
   type PlanContext,
   planDevice,
@@ -378,7 +378,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   #publishDevice(view: DeviceView): void {
     const { discovery, ...documents } = planDevice(view, this.#context);
-    if (discovery) this.#publishDiscovery(discovery.topic, discovery.message, view);
+    if (discovery) this.#publishDiscovery(discovery, view);
     this.#putAll(documents);
   }
 
@@ -398,14 +398,15 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#retained.put(topic, payload);
   }
 
-  #publishDiscovery(topic: string, message: Discovery, view: DeviceView): void {
+  #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
+    const { topic } = plan;
     // While it is unknown which entities the device has, the message of the last run stays.
     if (!this.#areDetailsReady && this.#discovery.hasEntities(topic) && isUnread(view)) {
       this.#undecided.add(topic);
       return;
     }
     this.#undecided.delete(topic);
-    this.#discovery.publish(topic, message, view);
+    this.#discovery.publish(plan, view);
   }
 
   /** Publishes refused messages again after a while, even if nothing changes. */

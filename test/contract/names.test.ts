@@ -44,7 +44,7 @@ function commandTopicsOf(kind: TargetKind): string[] {
 function entitiesOf(kind: DeviceKind): Record<string, unknown> {
   const view = wholeHouse.find((each) => each.kind === kind);
   const discovery = view && planDevice(view, context).discovery;
-  const components = discovery?.message.components;
+  const components = discovery?.make().components;
   const ids = Object.entries(components ?? {}).map(([component, { unique_id: uniqueId }]) => [
     component,
     String(uniqueId).replace(`${kind}-1`, id),

@@ -19,6 +19,10 @@ import {
   wholeHouse,
 } from '../../support/views.ts';
 
+/** The states of a device's entities. */
+const statesOf = (view: DeviceView, offers = context.offers): Record<string, unknown> =>
+  JSON.parse(entityStates(view, { offers }));
+
 /** The retained messages of a device by the path below its topic, parsed where they are JSON. */
 function planned(view: DeviceView, changes: Partial<typeof context> = {}): Record<string, unknown> {
   const { messages } = planDevice(view, { ...context, ...changes });
@@ -115,7 +119,7 @@ describe('the messages of a sonic', () => {
   it('say that it is offline, and nothing of its link, when it could not be read for too long', () => {
     const view = sonicView({ isStale: true });
     expect(planned(view)['/availability']).toBe('offline');
-    expect(entityStates(view, context)['radio_connection']).toBeNull();
+    expect(statesOf(view)['radio_connection']).toBeNull();
   });
 
   it('keep the record as the cloud wrote it, however long or foreign its texts are', () => {
@@ -137,7 +141,7 @@ describe('the messages of a signal', () => {
   it('say that it is offline when it could not be read for too long', () => {
     const view = signalView({ isStale: true });
     expect(planned(view)['/availability']).toBe('offline');
-    expect(entityStates(view, context)['cloud_connection']).toBeNull();
+    expect(statesOf(view)['cloud_connection']).toBeNull();
   });
 
   it('say that it is offline when its cloud link is down', () => {
@@ -166,7 +170,7 @@ describe('the messages of a property', () => {
       expect(id).toBe(path === '' ? 'property-1' : undefined);
       expect(new Set(Object.values(values))).toEqual(new Set([null]));
     }
-    expect(entityStates(propertyView({ isStale: true }), context)).toMatchObject({
+    expect(statesOf(propertyView({ isStale: true }))).toMatchObject({
       name: '',
       active: null,
       address: null,
@@ -192,17 +196,15 @@ describe('the messages of a property', () => {
 });
 
 describe('the states of entities', () => {
-  const states = (view: DeviceView) => entityStates(view, context);
-
   it('have a last reset that Home Assistant skips while the water of the day is unknown', () => {
-    expect(states(sonicView({ usage: undefined }))).toMatchObject({ water_today: null, last_reset: '' });
+    expect(statesOf(sonicView({ usage: undefined }))).toMatchObject({ water_today: null, last_reset: '' });
   });
 
   it('are null where nothing is known, and never a guess', () => {
     const nothing = situations.find(({ name }) => name === 'nothing is known');
     const known = (nothing?.views ?? []).flatMap((view) =>
       // A text has no word for unknown.
-      Object.entries(states(view)).filter(([, value]) => value !== null && value !== ''),
+      Object.entries(statesOf(view)).filter(([, value]) => value !== null && value !== ''),
     );
     expect(known).toEqual([
       ['cloud', 'OFF'],
@@ -213,7 +215,7 @@ describe('the states of entities', () => {
   });
 
   it('are cut to what Home Assistant takes, between two characters', () => {
-    const status = (text: string) => states(sonicView({ sonic: aSonic({ status: text }) }))['status'];
+    const status = (text: string) => statesOf(sonicView({ sonic: aSonic({ status: text }) }))['status'];
     expect(status('x'.repeat(300))).toBe('x'.repeat(255));
     expect(status('💧'.repeat(300))).toBe('💧'.repeat(127));
     expect(status('')).toBeNull();
@@ -221,7 +223,7 @@ describe('the states of entities', () => {
 
   it('are no text that its pattern refuses, on which Home Assistant would fail', () => {
     const at = (time: string | null) =>
-      states(propertyView({ settings: someSettings({ pressure_tests_schedule: time }) }))[
+      statesOf(propertyView({ settings: someSettings({ pressure_tests_schedule: time }) }))[
         'pressure_tests_schedule'
       ];
     expect(at('23:59:00')).toBe('23:59:00');
@@ -231,14 +233,14 @@ describe('the states of entities', () => {
   });
 
   it('show what the cloud accepted and does not show, and nothing before that', () => {
-    const view = (accepted: object) => states(propertyView({ accepted }));
+    const view = (accepted: object) => statesOf(propertyView({ accepted }));
     expect(view({})).toMatchObject({ leak_protection: null, push: null });
     expect(view({ push_enabled: true })).toMatchObject({ leak_protection: null, push: 'ON' });
   });
 
   it('keep the key of what is not offered, lest Home Assistant miss it before it has withdrawn the entity', () => {
-    expect(entityStates(sonicView(), { offers: () => false })).toMatchObject({ valve: null, name: '' });
-    const withoutUsage = entityStates(sonicView({ usage: null }), { offers: () => true });
+    expect(statesOf(sonicView(), () => false)).toMatchObject({ valve: null, name: '' });
+    const withoutUsage = statesOf(sonicView({ usage: null }), () => true);
     expect(withoutUsage).toMatchObject({ water_today: null, last_reset: '' });
   });
 });
@@ -266,8 +268,23 @@ describe('a plan', () => {
       const again = JSON.parse(JSON.stringify(view)) as DeviceView;
       const [once, twice] = [view, again].map((each) => planDevice(each, context));
       expect(JSON.stringify(twice)).toBe(JSON.stringify(once));
-      expect(JSON.stringify(twice?.discovery)).toBe(JSON.stringify(once?.discovery));
+      expect(JSON.stringify(twice?.discovery?.make())).toBe(JSON.stringify(once?.discovery?.make()));
     }
+  });
+
+  it('has another gist of its discovery message whenever that is another one', () => {
+    const messages = new Map<string, string>();
+    const views = [wholeHouse, ...situations.map(({ views }) => views)].flat();
+    for (const view of [...views, sonicView({ sonic: aSonic({ name: 'Attic' }) })]) {
+      for (const offers of [context.offers, () => false]) {
+        const { discovery } = planDevice(view, { ...context, offers });
+        const message = JSON.stringify(discovery?.make());
+        const known = messages.get(`${discovery?.topic} ${discovery?.gist}`) ?? message;
+        expect(message).toBe(known);
+        messages.set(`${discovery?.topic} ${discovery?.gist}`, message);
+      }
+    }
+    expect(new Set(messages.values()).size).toBe(messages.size);
   });
 
   it('has no topic twice and none but those that are cleared with the device', () => {
