@@ -55,10 +55,12 @@ export function alertsOf(
     .toSorted(byUrgency);
 }
 
-/** For sorting: the more urgent one first, and water before everything else. */
+/** For sorting: the more urgent one first, water before everything else, then the newer one. */
 export function byUrgency(one: Alert, other: Alert): number {
   return (
-    urgencies.indexOf(one.urgency) - urgencies.indexOf(other.urgency) || waterRank(one) - waterRank(other)
+    urgencies.indexOf(one.urgency) - urgencies.indexOf(other.urgency) ||
+    waterRank(one) - waterRank(other) ||
+    (other.at ?? 0) - (one.at ?? 0)
   );
 }
 

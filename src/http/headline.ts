@@ -25,9 +25,15 @@ export interface Headline {
   readonly details: readonly Sentence[];
 }
 
-/** A valve as far as the headline goes. */
-export interface HeadlineValve {
+/** What the headline calls a device. */
+export interface Place {
   readonly name: string;
+  /** The name of its property if other devices are called the same; null if the name is enough. */
+  readonly property: string | null;
+}
+
+/** A valve as far as the headline goes. */
+export interface HeadlineValve extends Place {
   readonly valve: Valve | null;
   /** Whether the valve is known to be so now: it is fresh, and valve and hub are reachable. */
   readonly isSure: boolean;
@@ -40,8 +46,8 @@ export interface HeadlineValve {
 /** An alert, and where it is. */
 export interface PlacedAlert {
   readonly alert: Alert;
-  /** The name of its device; null if that is not known. */
-  readonly place: string | null;
+  /** Its device, or its property if it names no device there; null if that is not known. */
+  readonly place: Place | null;
   /** The valve that it is about; null if it is about none. */
   readonly valve: HeadlineValve | null;
 }
@@ -69,6 +75,10 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   if (cloud.status === 'down') return outage(facts, alerts);
   const [worst] = alerts;
   if (worst) {
+    // A low battery is less than a valve that is offline.
+    const trouble = worst.alert.urgency === 'notice' && !isLoading ? troubled(facts) : null;
+    if (trouble)
+      return { ...trouble, details: [...moreAlerts(alerts.length).map(sentence), ...trouble.details] };
     const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
     return say(worst.alert.urgency, lead, [...moreAlerts(alerts.length - 1), ...extras(facts)]);
   }
@@ -125,7 +135,7 @@ function about(
   facts: HeadlineFacts,
 ): Headline {
   const [first] = some;
-  const values = { place: first?.name ?? '', count: some.length, of: facts.valves.length };
+  const values = { ...(first && placeValues(first)), count: some.length, of: facts.valves.length };
   return say(tone, [[some.length === 1 ? one : several, values]], extras(facts));
 }
 
@@ -167,9 +177,13 @@ function waterOf(own: HeadlineValve | null, { valves, isWhole }: HeadlineFacts):
 }
 
 function alertSentence({ alert: { name, type, at }, place }: PlacedAlert): Parts {
-  const values = { name, type, ...(place !== null && { place }), ...(at !== null && { at }) };
+  const values = { name, type, ...(place && placeValues(place)), ...(at !== null && { at }) };
   if (place === null) return [at === null ? 'alert' : 'alert_since', values];
   return [at === null ? 'alert_at' : 'alert_at_since', values];
+}
+
+function placeValues({ name, property }: Place) {
+  return { place: name, ...(property !== null && { property }) };
 }
 
 function moreAlerts(count: number): Parts[] {
@@ -179,6 +193,9 @@ function moreAlerts(count: number): Parts[] {
 type Parts = readonly [text: TextKey, values?: Sentence['values']];
 
 function say(tone: Tone, lead: readonly Parts[], details: readonly Parts[] = []): Headline {
-  const sentence = ([text, values]: Parts): Sentence => ({ text, ...(values && { values }) });
   return { tone, sentences: lead.map(sentence), details: details.map(sentence) };
+}
+
+function sentence([text, values]: Parts): Sentence {
+  return { text, ...(values && { values }) };
 }

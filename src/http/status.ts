@@ -11,12 +11,12 @@ import {
 import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
-import type { Incident } from '../model/records.ts';
+import type { Incident, Signal, Sonic } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
-import { type Alert, alertsOf } from './alerts.ts';
+import { type Alert, alertsOf, byUrgency } from './alerts.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
-import { type Headline, type HeadlineValve, headlineOf, type PlacedAlert } from './headline.ts';
+import { type Headline, type HeadlineValve, headlineOf, type Place } from './headline.ts';
 import { type ShownUsage, todayOf, usageOf } from './usage.ts';
 
 /** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
@@ -61,10 +61,17 @@ export interface ShownHub extends WithAlerts {
   readonly isConnected: boolean | null;
 }
 
+/** The parts of a property that can have alerts. */
+const sections = ['alerts', 'sonics', 'hubs'] as const;
+
 /** What is in a property; or in none that is known. Its own alerts are those that name no device in it. */
 export interface ShownProperty extends WithAlerts {
   /** Null: in none that is known. */
   readonly name: string | null;
+  /** Whether no other alert is open in it. */
+  readonly areAlertsKnown: boolean;
+  /** The part with the most urgent alert first. */
+  readonly sections: readonly (typeof sections)[number][];
   /** Those on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
@@ -99,8 +106,8 @@ export interface StatusDocument {
     readonly readAt: number | null;
     readonly inAll: number;
   };
-  /** Those of no device and no property that is known. */
-  readonly unplaced: WithAlerts;
+  /** Those of no device and no property that is known. `isFirst`: none that has a place is more urgent. */
+  readonly unplaced: WithAlerts & { readonly isFirst: boolean };
   readonly page: {
     readonly number: number;
     readonly of: number;
@@ -153,7 +160,8 @@ export function statusPages(
   );
   const countDevices = (lines: readonly Line[]) => lines.filter(({ device }) => device !== null).length;
   const devicesInAll = countDevices(all);
-  const common = commonPart(snapshot, hide);
+  const devices = all.flatMap(({ device }) => device ?? []);
+  const common = commonPart(snapshot, devices, hide);
   let last = { query: '', lines: all };
   // Only the last search is kept: strangers can search for anything.
   const find = (query: string) => {
@@ -175,7 +183,7 @@ export function statusPages(
         onPage.set(household, device ? [...shown, device] : shown);
       }
       const properties = [...onPage].map(([household, shown]) =>
-        shownProperty(household, shown, snapshot, flows),
+        shownProperty(household, shown, ranks, snapshot, flows),
       );
       const page = { number, of: pagesOf(query), query, devices: countDevices(lines), devicesInAll };
       return { ...common, page, properties };
@@ -194,9 +202,10 @@ function isNamed({ household, device }: Line, query: string): boolean {
   return names.some((name) => name?.toLowerCase().includes(wanted));
 }
 
-/** What is the same on all pages. */
+/** What is the same on all pages. The devices come in the order of the pages. */
 function commonPart(
   snapshot: StatusSnapshot,
+  devices: readonly Device[],
   hide: (text: string) => string,
 ): Omit<StatusDocument, 'page' | 'properties'> {
   const { startedAt, status, reason, readiness, polls, progress, isWhole, incidents } = snapshot;
@@ -209,7 +218,7 @@ function commonPart(
   return {
     version,
     startedAt,
-    headline: headlineOf(headlineFacts(snapshot)),
+    headline: headlineOf(headlineFacts(snapshot, devices)),
     health: { status, reason: words(reason) },
     cloud: half(readiness.cloud),
     broker: half(readiness.broker),
@@ -228,19 +237,35 @@ function commonPart(
   };
 }
 
-function headlineFacts(snapshot: StatusSnapshot): Parameters<typeof headlineOf>[0] {
-  const { readiness, status: health, isWhole, sonics, signals, properties, polls } = snapshot;
+function headlineFacts(
+  snapshot: StatusSnapshot,
+  devices: readonly Device[],
+): Parameters<typeof headlineOf>[0] {
+  const { readiness, status: health, isWhole, sonics, properties, polls } = snapshot;
   const isFresh = isPresent(snapshot);
-  const valves = new Map(sonics.map((view) => [idKey(view.sonic.id), headlineValve(view, isFresh)]));
-  const names = new Map([
-    ...signals.map(({ signal }) => [idKey(signal.id), nameOf(signal)] as const),
-    ...sonics.map(({ sonic }) => [idKey(sonic.id), nameOf(sonic)] as const),
-  ]);
-  const alerts = snapshot.incidents.flatMap((incident): PlacedAlert[] => {
+  const places = placesOf(devices, properties);
+  const valves = new Map(
+    sonics.map((view) => [idKey(view.sonic.id), headlineValve(view, places.get(view), isFresh)]),
+  );
+  // Hubs first: a valve with the id of a hub is the valve.
+  const known = new Map(
+    devices
+      .toSorted((one, other) => Number(isSonic(one)) - Number(isSonic(other)))
+      .map((device) => [idKey(recordOf(device).id), device]),
+  );
+  const homes = new Map(
+    properties.flatMap(({ property, incidents }) =>
+      incidents.map(({ id }) => [id, { name: nameOf(property), property: null }]),
+    ),
+  );
+  const positions = new Map(devices.map((device, index) => [device, index]));
+  const found = snapshot.incidents.flatMap((incident) => {
     const [sonicId, signalId] = [idKey(incident.sonic_id ?? ''), idKey(incident.signal_id ?? '')];
     const valve = valves.get(sonicId) ?? null;
-    const place = names.get(valve ? sonicId : signalId) ?? null;
-    return alertsOf([incident], shortened).map((alert) => ({ alert, place, valve }));
+    const device = known.get(valve ? sonicId : signalId);
+    const place = (device && places.get(device)) ?? homes.get(incident.id) ?? null;
+    const position = (device && positions.get(device)) ?? -1;
+    return alertsOf([incident], shortened).map((alert) => ({ alert, place, valve, position }));
   });
   return {
     ...readiness,
@@ -248,7 +273,8 @@ function headlineFacts(snapshot: StatusSnapshot): Parameters<typeof headlineOf>[
     isLoading: readiness.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
     isWhole,
     valves: [...valves.values()],
-    alerts,
+    // Of those that are as urgent, the headline names the one that the page shows first.
+    alerts: found.toSorted((one, other) => one.position - other.position),
     // One that names no device, or is at a hub whose property is unknown, may be anywhere.
     areAlertsKnown:
       isFresh && snapshot.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
@@ -256,12 +282,29 @@ function headlineFacts(snapshot: StatusSnapshot): Parameters<typeof headlineOf>[
   };
 }
 
-function headlineValve(view: SonicView, isFresh: boolean): HeadlineValve {
+/** What each device is called: with its property if another one has the same name. */
+function placesOf(
+  devices: readonly Device[],
+  properties: readonly PropertyView[],
+): ReadonlyMap<Device, Place> {
+  const homes = new Map(properties.map(({ property }) => [property.id, nameOf(property)]));
+  const counts = new Map<string, number>();
+  for (const name of devices.map(deviceName)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map(
+    devices.map((device) => {
+      const name = deviceName(device);
+      const property = (counts.get(name) ?? 0) > 1 ? homes.get(device.propertyId ?? '') || null : null;
+      return [device, { name, property }];
+    }),
+  );
+}
+
+function headlineValve(view: SonicView, place: Place | undefined, isFresh: boolean): HeadlineValve {
   const { sonic, valve } = view;
   const doubt = doubtOf(view, isFresh);
   const isSure = doubt === null;
   return {
-    name: nameOf(sonic),
+    ...(place ?? { name: nameOf(sonic), property: null }),
     valve,
     isSure,
     isReachable: doubt !== 'unreachable',
@@ -280,34 +323,39 @@ function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ra
   const inside = new Map<string | null, Device[]>(properties.map(({ property }) => [property.id, []]));
   const unassigned: Device[] = [];
   for (const device of [...signals, ...sonics]) (inside.get(device.propertyId) ?? unassigned).push(device);
-  const rankOf = (device: Device) => ranks.get(device) ?? fine;
   const inOrder = (one: Device, other: Device) =>
-    rankOf(one) - rankOf(other) ||
+    compareRanks(ranks.get(one), ranks.get(other)) ||
     Number(isSonic(other)) - Number(isSonic(one)) ||
     byName(deviceName(one), deviceName(other));
   const homes = properties.map((view): Household => {
     return { view, devices: (inside.get(view.property.id) ?? []).toSorted(inOrder) };
   });
   if (unassigned.length > 0) homes.push({ view: null, devices: unassigned.toSorted(inOrder) });
-  const homeRank = ({ view, devices: [worst] }: Household) =>
-    Math.min(worst ? rankOf(worst) : fine, view ? alertRank(view.incidents) : fine);
   const sorted = homes.map((home) => {
-    return { home, rank: homeRank(home), name: home.view && nameOf(home.view.property) };
+    const own = home.view ? rankOf(home.view.incidents) : fine;
+    const worst = home.devices[0] && ranks.get(home.devices[0]);
+    const rank = compareRanks(worst, own) < 0 ? worst : own;
+    return { home, rank, name: home.view && nameOf(home.view.property) };
   });
   sorted.sort(
     (one, other) =>
-      one.rank - other.rank ||
+      compareRanks(one.rank, other.rank) ||
       Number(one.name === null) - Number(other.name === null) ||
       byName(one.name ?? '', other.name ?? ''),
   );
   return sorted.map(({ home }) => home);
 }
 
-/** How urgently somebody should look at each device, 0 first. */
-type Ranks = ReadonlyMap<Device, number>;
-const urgencyRanks = { alarm: 0, warning: 1, notice: 3 } as const;
-const troubled = 2;
-const fine = 4;
+/** How urgently somebody should look at something: the lowest grade first, then by the worst alert. */
+interface Rank {
+  readonly grade: number;
+  readonly worst: Alert | null;
+}
+
+type Ranks = ReadonlyMap<Device, Rank>;
+const grades = { alarm: 0, warning: 1, notice: 3 } as const;
+const troubled: Rank = { grade: 2, worst: null };
+const fine: Rank = { grade: 4, worst: null };
 
 function rankDevices(snapshot: StatusSnapshot): Ranks {
   const isFresh = isPresent(snapshot);
@@ -316,16 +364,22 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
       ? device.valve === null || doubtOf(device, true) !== null
       : device.isStale || cloudLinkOf(device) !== true;
   return new Map(
-    [...snapshot.signals, ...snapshot.sonics].map((device) => [
-      device,
+    [...snapshot.signals, ...snapshot.sonics].map((device) => {
+      const rank = rankOf(device.incidents);
       // In an outage everything is old, which is no reason to look at one before another.
-      Math.min(alertRank(device.incidents), isFresh && isTroubled(device) ? troubled : fine),
-    ]),
+      const isWorse = isFresh && isTroubled(device) && compareRanks(troubled, rank) < 0;
+      return [device, isWorse ? troubled : rank];
+    }),
   );
 }
 
-function alertRank(incidents: readonly Incident[]): number {
-  return Math.min(fine, ...alertsOf(incidents, shortened).map(({ urgency }) => urgencyRanks[urgency]));
+function rankOf(incidents: readonly Incident[]): Rank {
+  const [worst] = alertsOf(incidents, shortened);
+  return worst ? { grade: grades[worst.urgency], worst } : fine;
+}
+
+function compareRanks(one: Rank = fine, other: Rank = fine): number {
+  return one.grade - other.grade || (one.worst && other.worst ? byUrgency(one.worst, other.worst) : 0);
 }
 
 /** The most urgent alerts, and how many there are. */
@@ -334,9 +388,12 @@ function withAlerts(incidents: readonly Incident[]): WithAlerts {
 }
 
 /** What neither a device nor a property shows. */
-function unplacedAlerts({ incidents, properties, signals, sonics }: StatusSnapshot): WithAlerts {
+function unplacedAlerts(snapshot: StatusSnapshot): StatusDocument['unplaced'] {
+  const { incidents, properties, signals, sonics } = snapshot;
   const placed = idsOf([...properties, ...signals, ...sonics]);
-  return withAlerts(incidents.filter(({ id }) => !placed.has(id)));
+  const here = incidents.filter(({ id }) => !placed.has(id));
+  const elsewhere = incidents.filter(({ id }) => placed.has(id));
+  return { ...withAlerts(here), isFirst: compareRanks(rankOf(here), rankOf(elsewhere)) <= 0 };
 }
 
 function idsOf(views: readonly (PropertyView | Device)[]): Set<string> {
@@ -346,6 +403,7 @@ function idsOf(views: readonly (PropertyView | Device)[]): Set<string> {
 function shownProperty(
   { view, devices }: Household,
   shown: readonly Device[],
+  ranks: Ranks,
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
 ): ShownProperty {
@@ -353,13 +411,22 @@ function shownProperty(
   const sonics = devices.filter(isSonic);
   const shownSonics = shown.filter(isSonic);
   const usage = view
-    ? [usageOf(null, sonics)]
+    ? [usageOf(null, sonics, isFresh)]
     : // What is in no known property has no water in common.
-      shownSonics.map((each) => usageOf(nameOf(each.sonic), [each]));
+      shownSonics.map((each) => usageOf(nameOf(each.sonic), [each], isFresh));
   const placed = idsOf(devices);
+  const own = view ? view.incidents.filter(({ id }) => !placed.has(id)) : [];
+  const rankOfFirst = ([first]: readonly Device[]) => first && ranks.get(first);
+  const worst = {
+    alerts: rankOf(own),
+    sonics: rankOfFirst(shownSonics),
+    hubs: rankOfFirst(shown.filter((device) => !isSonic(device))),
+  };
   return {
     name: view && nameOf(view.property),
-    ...withAlerts(view ? view.incidents.filter(({ id }) => !placed.has(id)) : []),
+    ...withAlerts(own),
+    areAlertsKnown: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsKnown),
+    sections: sections.toSorted((one, other) => compareRanks(worst[one], worst[other])),
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
     sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt, flows)),
     hubsInAll: devices.length - sonics.length,
@@ -400,7 +467,7 @@ function shownSonic(
     flowLMin: measured?.flowLMin ?? null,
     pressureBar: measured?.pressureBar ?? null,
     temperatureC: measured?.waterTemperatureC ?? null,
-    todayL: usage?.todayL ?? null,
+    todayL: isFresh ? (usage?.todayL ?? null) : null,
     flowDay: flows.of(sonic.id),
   };
 }
@@ -423,8 +490,12 @@ function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {
   return counts;
 }
 
+function recordOf(device: Device): Sonic | Signal {
+  return isSonic(device) ? device.sonic : device.signal;
+}
+
 function deviceName(device: Device): string {
-  return nameOf(isSonic(device) ? device.sonic : device.signal);
+  return nameOf(recordOf(device));
 }
 
 function nameOf(record: { readonly name: string | null } | undefined): string {

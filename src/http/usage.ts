@@ -30,8 +30,15 @@ export interface ShownUsage {
   readonly isFresh: boolean;
 }
 
-/** Sums up the water of these sonics; null where none of them has any, or that is not known yet. */
-export function usageOf(sonic: string | null, sonics: readonly SonicView[]): ShownUsage | null {
+/**
+ * Sums up the water of these sonics; null where none of them has any, or that is not known yet. `isPresent`: whether what was
+ * read last counts as today's figure, as it does not in an outage.
+ */
+export function usageOf(
+  sonic: string | null,
+  sonics: readonly SonicView[],
+  isPresent = true,
+): ShownUsage | null {
   const known = sonics.flatMap(({ usage }) => usage ?? []);
   const today = known.map(dateOf).toSorted().at(-1);
   if (today === undefined) return null;
@@ -55,7 +62,7 @@ export function usageOf(sonic: string | null, sonics: readonly SonicView[]): Sho
     averageDays: compared.length,
     monthL: inMonth.length === 0 ? null : rounded(sum(inMonth)),
     isMonthWhole: month.every(({ isWhole }) => isWhole),
-    isFresh: known.length === expected && known.every(({ todayL }) => todayL !== null),
+    isFresh: isPresent && known.length === expected && known.every(({ todayL }) => todayL !== null),
   };
 }
 

@@ -16,7 +16,15 @@ const neverThere = { ...away, workedAt: null } as const;
 const justGone = { ...away, isWorking: true } as const;
 
 const open: HeadlineValve = {
-  ...{ name: 'Kitchen', valve: 'open', isSure: true, isReachable: true, isTesting: false, isFaulty: false },
+  ...{
+    name: 'Kitchen',
+    property: null,
+    valve: 'open',
+    isSure: true,
+    isReachable: true,
+    isTesting: false,
+    isFaulty: false,
+  },
 };
 const closed: HeadlineValve = { ...open, name: 'Garden', valve: 'closed' };
 const closing: HeadlineValve = { ...open, valve: 'closing' };
@@ -36,7 +44,7 @@ function alertAt(valve: HeadlineValve | null, changes: Partial<Alert> = {}): Pla
     at: 9_000,
     ...changes,
   };
-  return { alert, place: valve?.name ?? null, valve };
+  return { alert, place: valve, valve };
 }
 const lowBattery = { name: 'Low battery', type: 'low_battery_level', urgency: 'notice' } as const;
 
@@ -150,6 +158,21 @@ describe('the headline', () => {
       { alerts: [alertAt(open, lowBattery), alertAt(open), alertAt(open, lowBattery)] },
       'alarm: alert_at_since water_on / more_alerts',
     ],
+    [
+      'with a low battery, and another valve offline',
+      { valves: [open, offline], alerts: [alertAt(open, lowBattery)] },
+      'warning: valve_offline / more_alerts',
+    ],
+    [
+      'with a leak, and another valve offline',
+      { valves: [open, offline], alerts: [alertAt(open)] },
+      'alarm: alert_at_since its_valve_open',
+    ],
+    [
+      'with a low battery, while the valves are read for the first time',
+      { valves: [stale], isLoading: true, isWhole: false, alerts: [alertAt(stale, lowBattery)] },
+      'notice: alert_at_since its_valve_unknown',
+    ],
     ['with a low battery', { alerts: [alertAt(open, lowBattery)] }, 'notice: alert_at_since water_on'],
     [
       'with a leak, without a broker',
@@ -201,6 +224,11 @@ describe('the headline', () => {
     expect(headlineOf(facts).sentences[1]?.values).toEqual({ count: 1, of: 2, litres: 142 });
     const leak = headlineOf({ ...facts, alerts: [alertAt(open)] });
     expect(leak.sentences[0]?.values).toMatchObject({ name: 'Leak', place: 'Kitchen', at: 9_000 });
+    const twin = { ...offline, property: 'Flat 12' };
+    const home = headlineOf({ ...facts, valves: [open, twin], alerts: [alertAt(twin)] });
+    expect(home.sentences[0]?.values).toMatchObject({ place: 'Garden', property: 'Flat 12' });
+    const gone = headlineOf({ ...facts, valves: [open, twin] });
+    expect(gone.sentences[0]?.values).toMatchObject({ place: 'Garden', property: 'Flat 12' });
     const two = headlineOf({ ...facts, valves: [open, offline, offline] });
     expect(two.sentences[0]?.values).toMatchObject({ count: 2, of: 3 });
   });

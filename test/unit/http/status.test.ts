@@ -160,6 +160,119 @@ describe('alerts', () => {
   });
 });
 
+describe('the worst alert', () => {
+  const home = (name: string, incidents: Incident[] = []) =>
+    propertyView({ property: aProperty({ id: name, name }), incidents });
+  const incident = (id: string, type: string, severity: string, changes: object = {}) =>
+    anIncident({ id, type, severity, sonic_id: null, signal_id: null, ...changes });
+  const running = incident('running', 'long_flow_alert', 'high', { sonic_id: 'A1' });
+  const leak = incident('leak', 'water_presence_detected', 'low', { sonic_id: 'B2' });
+  const lost = incident('lost', 'cloud_disconnection', 'high', { signal_id: 'B-hub' });
+  const low = incident('low', 'low_battery_level', 'low');
+  const valve = (propertyId: string, name: string, incidents: Incident[] = []) =>
+    sonicView({ sonic: aSonic({ id: name, name }), propertyId, incidents });
+  const hub = (incidents: Incident[]) =>
+    signalView({ signal: aSignal({ id: 'B-hub', name: 'Hub' }), propertyId: 'B', incidents });
+
+  it('is the first on the page too, among alarms that are as red', () => {
+    const { properties, headline } = status({
+      properties: [home('A', [running]), home('B', [leak])],
+      signals: [],
+      sonics: [valve('A', 'A1', [running]), valve('B', 'B1'), valve('B', 'B2', [leak])],
+      incidents: [running, leak],
+    });
+    expect(headline.sentences[0]?.values).toMatchObject({ name: 'Leak', place: 'B2' });
+    expect(properties.map(({ name, sonics }) => [name, sonics[0]?.name])).toEqual([
+      ['B', 'B2'],
+      ['A', 'A1'],
+    ]);
+  });
+
+  it('is the newer one of two that are as bad, and of two that are as new the one that the page shows first', () => {
+    const at = (detected_at: string) => [{ ...running, detected_at }];
+    const [early, late] = [at('2025-02-01T00:00:00Z'), at('2025-02-02T00:00:00Z')];
+    const first = (...valves: SonicView[]) => {
+      const incidents = valves.flatMap((view) =>
+        view.incidents.map((each) => ({ ...each, sonic_id: view.sonic.id, id: view.sonic.id })),
+      );
+      const shown = status({ properties: [home('A')], signals: [], sonics: valves, incidents });
+      return [shown.headline.sentences[0]?.values?.['place'], shown.properties[0]?.sonics[0]?.name];
+    };
+    expect(first(valve('A', 'A1', early), valve('A', 'A2', late))).toEqual(['A2', 'A2']);
+    expect(first(valve('A', 'A2', late), valve('A', 'A1', late))).toEqual(['A1', 'A1']);
+  });
+
+  it('decides whether the property, its valves or its hubs come first', () => {
+    const sections = (own: Incident[], atHub: Incident[]) =>
+      status({
+        properties: [home('B', [...own, ...atHub, leak])],
+        signals: [hub(atHub)],
+        sonics: [valve('B', 'B2', [{ ...leak, type: 'device_handle_moved', severity: 'medium' }])],
+      }).properties[0]?.sections;
+    expect(sections([], [])).toEqual(['sonics', 'alerts', 'hubs']);
+    expect(sections([low], [])).toEqual(['sonics', 'alerts', 'hubs']);
+    expect(sections([running], [])).toEqual(['alerts', 'sonics', 'hubs']);
+    expect(sections([], [lost])).toEqual(['hubs', 'sonics', 'alerts']);
+  });
+
+  it('comes before those without a place, unless one of these is worse', () => {
+    const nowhere = incident('nowhere', 'high_volume_alert', 'medium', { sonic_id: 'gone' });
+    const isFirst = (placed: Incident[]) =>
+      status({
+        properties: [home('B')],
+        sonics: [valve('B', 'B2', placed)],
+        signals: [],
+        incidents: [...placed, nowhere],
+      }).unplaced.isFirst;
+    expect([isFirst([]), isFirst([low]), isFirst([leak])]).toEqual([true, true, false]);
+  });
+
+  it('has the property for its place if it names no device', () => {
+    const { headline } = status({ properties: [home('Mill', [low])], sonics: [], incidents: [low] });
+    expect(headline.sentences[0]).toMatchObject({ text: 'alert_at_since', values: { place: 'Mill' } });
+  });
+
+  it('names the property of a valve or hub if another one is called the same, and else not', () => {
+    const twin = (propertyId: string, id: string, name: string, incidents: Incident[] = []) =>
+      sonicView({ sonic: aSonic({ id, name }), propertyId, incidents });
+    const atKitchen = { ...leak, sonic_id: 'k2' };
+    const values = (...incidents: Incident[]) =>
+      status({
+        properties: [home('Flat 3'), home('Flat 12')],
+        signals: [],
+        sonics: [
+          ...[twin('Flat 3', 'k1', 'Kitchen'), twin('Flat 12', 'k2', 'Kitchen', [atKitchen])],
+          twin('Flat 12', 'b', 'Bath'),
+        ],
+        incidents,
+      }).headline.sentences[0]?.values;
+    expect(values(atKitchen)).toMatchObject({ place: 'Kitchen', property: 'Flat 12' });
+    expect(values({ ...leak, sonic_id: 'b' })).not.toHaveProperty('property');
+  });
+});
+
+describe('what the headline doubts', () => {
+  it('is doubted in each property: the alerts, and the water of today', () => {
+    const property = (changes: Partial<StatusSnapshot> = {}) => {
+      const [first] = status({ properties: [propertyView({ incidents: [] })], ...changes }).properties;
+      const [usage] = first?.usage ?? [];
+      return [first?.areAlertsKnown, usage?.isFresh, first?.sonics[0]?.todayL];
+    };
+    expect(property()).toEqual([true, true, 41.5]);
+    expect(property({ readiness: { cloud: away, broker: up } })).toEqual([false, false, null]);
+    expect(property({ readiness: { cloud: up, broker: away } })).toEqual([true, true, 41.5]);
+    const unread = [propertyView({ areIncidentsKnown: false })];
+    expect(property({ properties: unread, areIncidentsKnown: false })).toEqual([false, true, 41.5]);
+  });
+
+  it('is doubted of what is in no known property too', () => {
+    const sonics = [sonicView({ propertyId: null })];
+    const known = (areIncidentsKnown: boolean) =>
+      status({ properties: [], signals: [], sonics, areIncidentsKnown }).properties[0]?.areAlertsKnown;
+    expect([known(true), known(false)]).toEqual([true, false]);
+  });
+});
+
 describe('the search', () => {
   const homes = ['Mill', 'Barn'].map((name) => propertyView({ property: aProperty({ id: name, name }) }));
   const sonics = Array.from({ length: 130 }, (_, index) =>
