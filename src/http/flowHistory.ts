@@ -3,21 +3,29 @@ import { measurementOf } from '../model/telemetry.ts';
 import type { Store } from '../store/store.ts';
 
 // The flow of the last day, for the small charts of the status page. It is kept in memory while the bridge runs, since
-// the cloud has figures of whole days only. 48 numbers a valve: 200 kB for a thousand of them.
+// the cloud has figures of whole days only. The bars of a chart stand for a minute at first, and for more as they become
+// too many, so that there is something to see within minutes. At most 48 numbers a valve: 400 kB for a thousand of them.
 
-const intervalMs = 30 * 60_000;
-const intervals = 48;
+const maxBars = 48;
+
+const minuteMs = 60_000;
+
+/** How long a bar can be. Each length is a multiple of the one before, so that bars become one without a guess. */
+const barLengthsMs = [1, 5, 15, 30].map((minutes) => minutes * minuteMs);
 
 /** How often the flow is looked at; a valve measures about once a minute. */
-const lookMs = 60_000;
+const lookMs = minuteMs;
 
 /** With more valves than that nobody looks at small charts, and the memory is better saved. */
 const maxValves = 2_000;
 
-/** The highest flow that was measured in each half hour, L/min; null where none was measured. */
+/** The flow of a valve, at most a day of it. */
 export interface FlowDay {
-  /** When the first half hour began, in ms. */
+  /** When the first bar begins, in ms. */
   readonly from: number;
+  /** How long a bar is. */
+  readonly barMs: number;
+  /** The highest flow that was measured in each, L/min; null where none was. The last is the present one. */
   readonly peaks: readonly (number | null)[];
 }
 
@@ -25,10 +33,8 @@ export interface FlowDay {
 export class FlowHistory {
   readonly #store: Pick<Store, 'ids' | 'sonicView'>;
   readonly #clock: Clock;
-  /** By sonic, a ring of half hours; NaN where nothing was measured. */
-  readonly #rings = new Map<string, Float32Array>();
-  /** The present half hour, counted since 1970. */
-  #interval = 0;
+  /** By sonic. */
+  readonly #days = new Map<string, FlowDay>();
 
   constructor(store: Pick<Store, 'ids' | 'sonicView'>, clock: Clock) {
     this.#store = store;
@@ -48,46 +54,65 @@ export class FlowHistory {
 
   /** Takes in the flow of this moment. */
   record(): void {
-    this.#advance();
     const ids = this.#store.ids('sonic');
     const kept = new Set(ids.length > maxValves ? [] : ids);
-    for (const id of this.#rings.keys()) if (!kept.has(id)) this.#rings.delete(id);
+    for (const id of this.#days.keys()) if (!kept.has(id)) this.#days.delete(id);
     for (const id of kept) {
       const telemetry = this.#store.sonicView(id)?.telemetry;
       const flow = telemetry ? measurementOf(telemetry).flowLMin : null;
       if (flow === null) continue;
-      const ring = this.#rings.get(id) ?? new Float32Array(intervals).fill(Number.NaN);
-      this.#rings.set(id, ring);
-      const index = this.#interval % intervals;
-      const before = ring[index] ?? Number.NaN;
-      ring[index] = Number.isNaN(before) ? flow : Math.max(before, flow);
+      const day = this.#dayOf(id) ?? emptyDay(this.#clock.now());
+      this.#days.set(id, { ...day, peaks: day.peaks.with(-1, higher(day.peaks.at(-1) ?? null, flow)) });
     }
   }
 
-  /** From the first half hour with a measurement until now; null without any. */
+  /** From the first bar with a measurement until now; null without any. */
   of(sonicId: string): FlowDay | null {
-    this.#advance();
-    const ring = this.#rings.get(sonicId);
-    if (!ring) return null;
-    const oldest = this.#interval - intervals + 1;
-    const peaks = Array.from({ length: intervals }, (_, index) => {
-      const flow = ring[(oldest + index) % intervals] ?? Number.NaN;
-      return Number.isNaN(flow) ? null : Math.round(flow * 10) / 10;
-    });
-    const first = peaks.findIndex((flow) => flow !== null);
-    if (first === -1) return null;
-    return { from: (oldest + first) * intervalMs, peaks: peaks.slice(first) };
+    const day = this.#dayOf(sonicId);
+    const rounded = (flow: number | null) => (flow === null ? null : Math.round(flow * 10) / 10);
+    return day && { ...day, peaks: day.peaks.map(rounded) };
   }
 
-  /** Forgets what is older than a day. A clock that is set back leaves half hours that are still to come: all goes. */
-  #advance(): void {
-    const now = Math.floor(this.#clock.now() / intervalMs);
-    const passed = now - this.#interval;
-    if (passed === 0) return;
-    for (const ring of this.#rings.values()) {
-      if (passed < 0 || passed >= intervals) ring.fill(Number.NaN);
-      else for (let each = 1; each <= passed; each++) ring[(this.#interval + each) % intervals] = Number.NaN;
-    }
-    this.#interval = now;
+  /** What is left of the last 24 hours, up to now; null if that is nothing. */
+  #dayOf(sonicId: string): FlowDay | null {
+    const kept = this.#days.get(sonicId);
+    return kept ? untilNow(kept, this.#clock.now()) : null;
   }
+}
+
+function emptyDay(now: number): FlowDay {
+  return { from: startOf(now, minuteMs), barMs: minuteMs, peaks: [null] };
+}
+
+/** A clock that is set back leaves bars that are still to come: then all is forgotten. */
+function untilNow(day: FlowDay, now: number): FlowDay | null {
+  const { from, barMs, peaks } = day;
+  const bars = (startOf(now, barMs) - from) / barMs + 1;
+  if (bars < peaks.length) return null;
+  const longer = barLengthsMs.find((each) => each > barMs);
+  if (bars > maxBars && longer) return untilNow(merged(day, longer), now);
+  const missing = Math.min(bars - peaks.length, maxBars);
+  const last = [...peaks, ...Array<null>(missing).fill(null)].slice(-maxBars);
+  const first = last.findIndex((flow) => flow !== null);
+  if (first === -1) return null;
+  return { from: startOf(now, barMs) - (last.length - 1 - first) * barMs, barMs, peaks: last.slice(first) };
+}
+
+/** The same with longer bars. */
+function merged({ from, barMs, peaks }: FlowDay, longerMs: number): FlowDay {
+  const start = startOf(from, longerMs);
+  const bars: (number | null)[] = [];
+  for (const [index, flow] of peaks.entries()) {
+    const bar = Math.floor((from + index * barMs - start) / longerMs);
+    bars[bar] = higher(bars[bar] ?? null, flow);
+  }
+  return { from: start, barMs: longerMs, peaks: bars };
+}
+
+function higher(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+function startOf(ms: number, barMs: number): number {
+  return Math.floor(ms / barMs) * barMs;
 }

@@ -1,3 +1,4 @@
+import { homepage } from '../base/version.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { type EntityName, nameIn } from '../entities/names.ts';
 import { type Language, languages } from '../model/language.ts';
@@ -365,11 +366,11 @@ const table = {
     pl: 'Alerty bez znanego miejsca',
   },
   advice_water_presence_detected: {
-    en: 'Find the leak, and keep the valve closed until it is repaired.',
-    de: 'Das Leck suchen. Das Ventil geschlossen halten, bis das Leck repariert ist.',
-    fr: 'Trouvez la fuite, et gardez la vanne fermée jusqu’à la réparation.',
-    nl: 'Zoek het lek, en houd de klep dicht tot het lek is gerepareerd.',
-    pl: 'Należy znaleźć wyciek. Zawór powinien pozostać zamknięty do czasu naprawy.',
+    en: 'Close the valve, and find the leak. Open the valve only after the repair.',
+    de: 'Das Ventil schließen und das Leck suchen. Das Ventil erst nach der Reparatur öffnen.',
+    fr: 'Fermez la vanne et trouvez la fuite. N’ouvrez la vanne qu’après la réparation.',
+    nl: 'Sluit de klep en zoek het lek. Open de klep pas na de reparatie.',
+    pl: 'Należy zamknąć zawór i znaleźć wyciek. Zawór można otworzyć dopiero po naprawie.',
   },
   advice_long_flow_alert: {
     en: 'Check for an open tap, a garden hose or a running toilet.',
@@ -636,12 +637,12 @@ const table = {
     nl: 'Batterij onbekend',
     pl: 'Poziom baterii nieznany',
   },
-  flow_of_day: {
-    en: 'Flow of the last 24 hours, at most {figure} L/min',
-    de: 'Durchfluss der letzten 24 Stunden, höchstens {figure} L/min',
-    fr: 'Débit des dernières 24 heures, au plus {figure} L/min',
-    nl: 'Waterstroom van de laatste 24 uur, hoogstens {figure} L/min',
-    pl: 'Przepływ w ostatnich 24 godzinach, najwyżej {figure} L/min',
+  flow_since: {
+    en: 'Flow since {at}, at most {figure} L/min',
+    de: 'Durchfluss seit {at}, höchstens {figure} L/min',
+    fr: 'Débit depuis {at}, au plus {figure} L/min',
+    nl: 'Waterstroom sinds {at}, hoogstens {figure} L/min',
+    pl: 'Przepływ od {at}, najwyżej {figure} L/min',
   },
   hub_connected: {
     en: 'Hub {place}: connected',
@@ -684,6 +685,13 @@ const table = {
     fr: 'Vannes\u00a0: inconnues.',
     nl: 'Kleppen: onbekend.',
     pl: 'Zawory: nieznane.',
+  },
+  alerts_not_known: {
+    en: 'Alerts: unknown.',
+    de: 'Meldungen: unbekannt.',
+    fr: 'Alertes\u00a0: inconnues.',
+    nl: 'Waarschuwingen: onbekend.',
+    pl: 'Alerty: nieznane.',
   },
   unassigned: {
     en: 'Unassigned devices',
@@ -1011,6 +1019,28 @@ const table = {
     fr: 'Version {version}, en marche depuis {at}. Lecture seule\u00a0: cette page ne peut actionner aucune vanne.',
     nl: 'Versie {version}, actief sinds {at}. Alleen lezen: deze pagina kan geen klep bewegen.',
     pl: 'Wersja {version}, działa od {at}. Tylko do odczytu: ta strona nie może poruszyć zaworu.',
+  },
+  documents: same(`${homepage}/blob/main`),
+  about_page: {
+    en: 'What this page shows',
+    de: 'Was diese Seite zeigt',
+    fr: 'Ce que montre cette page',
+    nl: 'Wat deze pagina toont',
+    pl: 'Co pokazuje ta strona',
+  },
+  troubleshooting: {
+    en: 'Troubleshooting',
+    de: 'Hilfe bei Problemen',
+    fr: 'En cas de problème',
+    nl: 'Problemen oplossen',
+    pl: 'Rozwiązywanie problemów',
+  },
+  documentation: {
+    en: 'Documentation',
+    de: 'Dokumentation',
+    fr: 'Documentation',
+    nl: 'Documentatie',
+    pl: 'Dokumentacja',
   },
   seconds_ago: {
     en: '{count} s ago',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { homepage } from '../../src/base/version.ts';
 import { setupTexts } from '../../src/cli/setupPage/texts.ts';
 import type { Text, TextTable } from '../../src/http/files.ts';
 import { pageTexts } from '../../src/http/texts.ts';
@@ -17,7 +18,16 @@ const alike = [
     'Cloud',
     'Hubs',
   ],
-  ...['sonic2mqtt', '{litres} L', '{figure} L/min', '{figure} bar', '{figure} °C', '{day}: {water}'],
+  ...[
+    'Documentation',
+    `${homepage}/blob/main`,
+    'sonic2mqtt',
+    '{litres} L',
+    '{figure} L/min',
+    '{figure} bar',
+    '{figure} °C',
+    '{day}: {water}',
+  ],
   ...['{name} ({count})', 'Code', 'E-mail'],
 ];
 

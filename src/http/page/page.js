@@ -53,6 +53,7 @@ function inWords(gap, values) {
   const value = values[gap];
   if (gap === 'name' && 'type' in values) return alertName(values);
   if (gap === 'at') return timeOrDate(value);
+  if (gap === 'place' && values.property) return `${value || texts.unnamed}, ${values.property}`;
   if (gap === 'litres') return litres(value);
   return typeof value === 'number' ? number(value, 2) : value || texts.unnamed;
 }
@@ -128,23 +129,24 @@ const marks = {
 /** While the bridge is unreachable, the page shows nothing as current. */
 function headline() {
   if (shown === null) {
-    const words = isLost ? say('no_bridge') : '';
-    return { tone: 'unknown', words, details: '' };
+    return { tone: 'unknown', lead: isLost ? [say('no_bridge')] : [], details: '' };
   }
   const { tone, sentences, details } = shown.headline;
-  const join = (parts) => parts.map(({ text, values }) => say(text, values)).join(' ');
-  if (!isLost) return { tone, words: join(sentences), details: join(details) };
-  const before = say('lost_before', { at: heard.server, sentences: join(sentences) });
-  return { tone: 'unknown', words: say('lost_headline'), details: before };
+  const inText = (parts) => parts.map(({ text, values }) => say(text, values));
+  const lead = inText(sentences);
+  if (!isLost) return { tone, lead, details: inText(details).join(' ') };
+  const before = say('lost_before', { at: heard.server, sentences: lead.join(' ') });
+  return { tone: 'unknown', lead: [say('lost_headline')], details: before };
 }
 
 function showHeadline() {
-  const { tone, words, details } = headline();
+  const { tone, lead, details } = headline();
   at('hero').dataset.tone = tone;
   at('mark').setAttribute('d', marks[tone] ?? 'M32 26v14M32 48v0');
-  write(at('headline'), words);
+  // Each sentence has its own element, and stays on one line if it can.
+  draw(at('headline'), lead, () => lead.flatMap((words) => [make('span', null, words), ' ']));
   write(at('details'), details);
-  document.title = words === '' ? 'sonic2mqtt' : `${words} – sonic2mqtt`;
+  document.title = lead.length === 0 ? 'sonic2mqtt' : `${lead.join(' ')} – sonic2mqtt`;
   const icon = shown === null ? 'icon.svg' : `icon-${tone}.svg`;
   if (at('icon').getAttribute('href') !== icon) at('icon').setAttribute('href', icon);
 }
@@ -245,7 +247,7 @@ function doubtWords({ doubt, readAt }, areHubsPending) {
   return readAt === null ? texts.no_update : [say('no_update_since', { at: readAt }), ', ', moment(readAt)];
 }
 
-function flowWords({ flowLMin }) {
+function flowWords(flowLMin) {
   if (flowLMin === null) return null;
   if (flowLMin === 0) return texts.no_flow;
   return make(
@@ -260,21 +262,27 @@ function flowWords({ flowLMin }) {
   );
 }
 
-/** The flow of the last day, a bar for each half hour; nothing where none was measured. */
+/** A chart of fewer bars leaves room on its left. */
+const fewestBars = 10;
+
+/** The flow of the last day, a bar for each part of it; nothing where none was measured. */
 function spark({ flowDay }) {
   if (flowDay === null) return null;
-  const { peaks } = flowDay;
-  const from = 48 - peaks.length;
+  const { from, peaks } = flowDay;
+  const width = Math.max(peaks.length, fewestBars);
   const most = Math.max(...peaks.map((peak) => peak ?? 0));
-  const x = (index) => (from + index) * 2 + 1;
-  const known = peaks.flatMap((peak, index) => (peak === null ? [] : `M${x(index) - 1} 23.500h2`)).join('');
+  const x = (index) => width - peaks.length + index;
+  const known = peaks.flatMap((peak, index) => (peak === null ? [] : `M${x(index)} 23.500h1`)).join('');
   const bars = peaks
-    .flatMap((peak, index) => (peak ? `M${x(index)} 23V${(22 - (peak / most) * 20).toFixed(1)}` : []))
+    .flatMap((peak, index) => (peak ? `M${x(index) + 0.5} 23V${(22 - (peak / most) * 20).toFixed(1)}` : []))
     .join('');
-  const label = say('flow_of_day', { figure: number(most, 1) });
+  const label = say('flow_since', { at: from, figure: number(most, 1) });
   return make(
     'svg',
-    { class: 'spark', viewBox: '0 0 96 24', role: 'img', 'aria-label': label },
+    {
+      ...{ class: 'spark', viewBox: `0 0 ${width} 24`, preserveAspectRatio: 'none' },
+      ...{ role: 'img', 'aria-label': label },
+    },
     make('title', null, label),
     make('path', { class: 'base', d: known }),
     make('path', { d: bars }),
@@ -289,13 +297,15 @@ const dotted = (parts) =>
     .flat();
 
 function valveParts({ sonic, areHubsPending }, row) {
-  const { name, battery, pressureBar, temperatureC, word, todayL } = sonic;
+  const { name, battery, word } = sonic;
+  // Without a connection to the bridge nothing is known of the present.
+  const { flowLMin = null, pressureBar = null, temperatureC = null, todayL = null } = isLost ? {} : sonic;
   const isWord = word !== null && !['pressure_test', 'faulty'].includes(word);
   const lines = [
     [
       doubtWords(sonic, areHubsPending),
       isWord ? say('cloud_word', { word }) : null,
-      flowWords(sonic),
+      flowWords(flowLMin),
       todayL === null ? null : say('litres_today', { litres: todayL }),
     ],
     [
@@ -337,6 +347,7 @@ const emptyCard = () =>
       'div',
       { class: 'devices' },
       make('div'),
+      make('div', { class: 'own' }),
       make('ul', { class: 'valves' }),
       make('ul', { class: 'hubs' }),
     ),
@@ -344,18 +355,23 @@ const emptyCard = () =>
   );
 
 function drawCard(card, { home, status }) {
-  const { name, sonics, hubs, usage, alerts, alertsInAll, hubsInAll, sonicsInAll } = home;
+  const { name, sonics, hubs, usage, sections, alerts, alertsInAll, hubsInAll, sonicsInAll } = home;
   const isPending = (list) => status.polls.some(({ slice, isPending: isOpen }) => slice === list && isOpen);
   const [devices, waters] = card.children;
-  const [head, valves, hubList] = devices.children;
+  const [head] = devices.children;
+  const [own, valves, hubList] = ['own', 'valves', 'hubs'].map((kind) => devices.querySelector(`.${kind}`));
+  const places = { alerts: own, sonics: valves, hubs: hubList };
+  // The worst comes first. What stands where it belongs is not moved, which would end its animations.
+  for (const [index, section] of sections.entries()) {
+    const there = devices.children[index + 1];
+    if (there !== places[section]) there.before(places[section]);
+  }
   const { isWhole, isLoading } = status;
+  const areAlertsKnown = (home.areAlertsKnown && !isLost) || isPending('incidents');
   const isCut = hubs.length < hubsInAll || sonics.length < sonicsInAll;
   const arePlacesPending = isPending('properties');
-  draw(
-    head,
-    { name, alerts, alertsInAll, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending },
-    headParts,
-  );
+  draw(head, { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown }, headParts);
+  draw(own, { alerts, alertsInAll }, (data) => [alertItems(data)]);
   const areHubsPending = isPending('signals');
   drawEach(
     valves,
@@ -369,18 +385,19 @@ function drawCard(card, { home, status }) {
     () => make('li'),
     (row, hub) => draw(row, { ...hub, isLost }, hubParts),
   );
-  drawEach(waters, usage, emptyWater, drawWater);
+  const water = usage.map((each) => ({ ...each, isFresh: each.isFresh && !isLost }));
+  drawEach(waters, water, emptyWater, drawWater);
 }
 
 function headParts(home) {
-  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending } = home;
+  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown } = home;
   const nameless = arePlacesPending ? texts.property_unread : texts.unassigned;
   const noValve = isWhole ? texts.no_valve_here : isLoading ? texts.valves_unread : texts.valves_not_known;
   return [
     make('h2', null, name === null ? nameless : name || texts.unnamed),
     isCut ? make('p', { class: 'faint' }, texts.on_other_pages) : null,
-    alertItems(home),
     sonicsInAll === 0 ? make('p', { class: 'faint' }, noValve) : null,
+    areAlertsKnown ? null : make('p', { class: 'faint' }, texts.alerts_not_known),
   ];
 }
 
@@ -626,7 +643,13 @@ at('search').addEventListener('input', () => {
 
 function show(status) {
   shown = status;
-  draw(at('unplaced'), status.unplaced, unplacedParts);
+  const unplaced = at('unplaced');
+  draw(unplaced, status.unplaced, unplacedParts);
+  const { isFirst } = status.unplaced;
+  if (isFirst !== (unplaced.nextElementSibling === at('finder'))) {
+    if (isFirst) at('finder').before(unplaced);
+    else at('properties').after(unplaced);
+  }
   showFinder(status.page);
   const { properties, isWhole, emptiness, page } = status;
   drawEach(
@@ -635,7 +658,6 @@ function show(status) {
     emptyCard,
     drawCard,
   );
-  at('properties').classList.toggle('is-single', properties.length === 1);
   const isFlowing = properties.some(({ sonics }) => sonics.some(({ flowLMin }) => flowLMin > 0));
   document.body.classList.toggle('is-flowing', isFlowing);
   const isEmpty = isWhole && properties.length === 0;

@@ -22,24 +22,54 @@ function home(ids: readonly string[] = ['kitchen']) {
   return { clock, flows, history, present, stopping };
 }
 
-it('The highest flow of each half hour is kept, and nothing is made up where none was measured', async () => {
-  const { clock, flows, history } = home();
-  expect(history.of('kitchen')).toBeNull();
-  // The clock may be anywhere in its half hour.
+/** The same, half a minute after a half hour has begun. */
+async function homeAtHalfHour() {
+  const whole = home();
+  const { clock } = whole;
   await clock.advance(30 * minuteMs - (clock.now() % (30 * minuteMs)) + minuteMs / 2);
-  const from = clock.now() - minuteMs / 2;
-  flows.set('kitchen', 4);
-  await clock.advance(2 * minuteMs);
-  flows.set('kitchen', 7.25);
-  await clock.advance(minuteMs);
-  flows.set('kitchen', 0);
-  await clock.advance(2 * minuteMs);
-  expect(history.of('kitchen')).toEqual({ from, peaks: [7.3] });
+  return { ...whole, from: clock.now() - minuteMs / 2 };
+}
+
+it('The chart begins with a bar a minute, and nothing is made up where none was measured', async () => {
+  const { clock, flows, history, from } = await homeAtHalfHour();
+  expect(history.of('kitchen')).toBeNull();
+  for (const flow of [4, 7.25, 0, null, null, 1]) {
+    flows.set('kitchen', flow);
+    await clock.advance(minuteMs);
+  }
   flows.set('kitchen', null);
-  await clock.advance(55 * minuteMs);
-  flows.set('kitchen', 1);
   await clock.advance(minuteMs);
-  expect(history.of('kitchen')).toEqual({ from, peaks: [7.3, null, 1] });
+  expect(history.of('kitchen')).toEqual({
+    from: from + minuteMs,
+    barMs: minuteMs,
+    peaks: [4, 7.3, 0, null, null, 1, null],
+  });
+});
+
+it('Of two flows within a bar the higher one is kept', () => {
+  const { flows, history } = home();
+  for (const flow of [4, 9, 2]) {
+    flows.set('kitchen', flow);
+    history.record();
+  }
+  expect(history.of('kitchen')?.peaks).toEqual([9]);
+});
+
+it('Bars become longer as they become too many, up to half an hour, and none of the peaks is lost', async () => {
+  const { clock, flows, history, from } = await homeAtHalfHour();
+  // A peak in the second minute of each hour.
+  const lengths: { barMinutes: number; bars: number }[] = [];
+  for (let minute = 0; minute < 23 * 60; minute++) {
+    flows.set('kitchen', minute % 60 === 0 ? 9 : minute % 60 === 30 ? null : 1);
+    await clock.advance(minuteMs);
+    const { barMs = 0, peaks = [] } = history.of('kitchen') ?? {};
+    lengths.push({ barMinutes: barMs / minuteMs, bars: peaks.length });
+  }
+  expect([...new Set(lengths.map(({ barMinutes }) => barMinutes))]).toEqual([1, 5, 15, 30]);
+  const fewest = (after: number) => Math.min(...lengths.slice(after).map(({ bars }) => bars));
+  expect([fewest(9), Math.max(...lengths.map(({ bars }) => bars))]).toEqual([10, 48]);
+  const halfHours = Array.from({ length: 46 }, (_, index) => (index % 2 === 0 ? 9 : 1));
+  expect(history.of('kitchen')).toEqual({ from, barMs: 30 * minuteMs, peaks: [...halfHours, 1] });
 });
 
 it('What is older than a day is forgotten, however long nobody measured', async () => {
@@ -51,8 +81,23 @@ it('What is older than a day is forgotten, however long nobody measured', async 
   expect(new Set(history.of('kitchen')?.peaks)).toEqual(new Set([2]));
   expect(history.of('kitchen')?.peaks).toHaveLength(48);
   flows.set('kitchen', null);
-  await clock.advance(25 * 60 * minuteMs);
+  await clock.advance(23 * 60 * minuteMs);
+  expect(new Set(history.of('kitchen')?.peaks)).toEqual(new Set([2, null]));
+  await clock.advance(2 * 60 * minuteMs);
   expect(history.of('kitchen')).toBeNull();
+  flows.set('kitchen', 3);
+  await clock.advance(minuteMs);
+  expect(history.of('kitchen')).toMatchObject({ barMs: minuteMs, peaks: [3] });
+});
+
+it('After the clock was set back the chart begins again, instead of showing what is still to come', async () => {
+  const { clock, flows, history } = home();
+  flows.set('kitchen', 4);
+  await clock.advance(10 * minuteMs);
+  clock.sleep(-60 * minuteMs);
+  expect(history.of('kitchen')).toBeNull();
+  await clock.advance(minuteMs);
+  expect(history.of('kitchen')?.peaks).toEqual([4]);
 });
 
 it('Valves that are gone are forgotten, and of very many none is kept', async () => {
