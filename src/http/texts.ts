@@ -686,13 +686,6 @@ const table = {
     nl: 'Kleppen: onbekend.',
     pl: 'Zawory: nieznane.',
   },
-  alerts_not_known: {
-    en: 'Alerts: unknown.',
-    de: 'Meldungen: unbekannt.',
-    fr: 'Alertes\u00a0: inconnues.',
-    nl: 'Waarschuwingen: onbekend.',
-    pl: 'Alerty: nieznane.',
-  },
   unassigned: {
     en: 'Unassigned devices',
     de: 'Nicht zugeordnete Geräte',

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { homepage } from '../../src/base/version.ts';
 import { setupTexts } from '../../src/cli/setupPage/texts.ts';
-import type { Text, TextTable } from '../../src/http/files.ts';
+import { filledIn, type Text, type TextTable } from '../../src/http/files.ts';
+import html from '../../src/http/page/page.html?raw';
 import { pageTexts } from '../../src/http/texts.ts';
 import { type Language, languages } from '../../src/model/language.ts';
 
@@ -70,4 +72,15 @@ describe.each([
     for (const language of languages)
       for (const [, text] of formsIn(table, language)) expect(text).not.toMatch(/[<>&"]/);
   });
+});
+
+it('the status page links pages of the project that there are', () => {
+  const links = languages.flatMap((language) =>
+    [...filledIn(html, pageTexts)(language).matchAll(/href="(https[^"]*)"/g)].map(([, href = '']) => href),
+  );
+  expect(links.length).toBe(3 * languages.length);
+  for (const href of links) {
+    expect(href.startsWith(`${homepage}/blob/main/`)).toBe(true);
+    expect([href, existsSync(href.replace(`${homepage}/blob/main/`, ''))]).toEqual([href, true]);
+  }
 });

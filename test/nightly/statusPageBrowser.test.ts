@@ -13,7 +13,7 @@ import { ingressPath, startIngress } from '../support/ingress.ts';
 import { logLines } from '../support/logLines.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/program.ts';
-import { propertyView, sonicView } from '../support/views.ts';
+import { anIncident, propertyView, sonicView } from '../support/views.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const desktop = { width: 1280, height: 900 };
@@ -97,6 +97,23 @@ const isLive = `document.querySelector('#link').dataset.state === 'live'`;
 const isAway = `document.querySelector('#link').dataset.state === 'away'`;
 const has = (selector: string, words: string) =>
   `[...document.querySelectorAll('${selector}')].some((each) => each.innerText.includes(${JSON.stringify(words)}))`;
+
+/** A home with a valve, of which everything is known but for this usage. */
+function calmHome(usage = sonicView().usage) {
+  const half = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
+  let overview: StatusSnapshot = {
+    ...{ startedAt: 0, status: 'ok', reason: null, readiness: { cloud: half, broker: half }, polls: [] },
+    ...{ emptiness: null, progress: [], isWhole: true, properties: [propertyView()], signals: [] },
+    ...{ sonics: [sonicView({ usage })], incidents: [] },
+    ...{ areIncidentsKnown: true, incidentsReadAt: 0, readAt: () => null },
+  };
+  return {
+    snapshots: { status: () => overview } as unknown as Snapshots,
+    change: (changes: Partial<StatusSnapshot>) => {
+      overview = { ...overview, ...changes };
+    },
+  };
+}
 
 describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 60_000 }, () => {
   it('is readable on a phone and a desktop, in light and dark, and asks nobody else for anything', async () => {
@@ -188,6 +205,12 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const details = await tab.evaluate(`document.querySelector('#details').innerText`);
     expect(details).toMatch(/This page shows data from \d+:\d+\. It is not known whether the water is on\.$/);
     expect(await text(tab)).toMatch(/No update since \d+:\d+, \d+ s ago/);
+    expect(await text(tab)).toContain('Not all alerts could be read.');
+    const todays = `[...document.querySelectorAll('.today, .chosen')].map((each) => each.innerText)`;
+    const figures = Object(await tab.evaluate(todays));
+    expect(figures.filter((each: string) => !/[Aa]t least/.test(each))).toEqual([]);
+    expect(figures.length).toBeGreaterThan(1);
+    expect(await text(tab)).not.toMatch(/No flow|L\/min|(?<!At least )\b[\d,.]+ L today/);
     bridge.cloud.setFaults([]);
     await waitInTab(tab, `!${has('#hero', 'cloud')} && ${has('.is-closed', 'Closed')}`);
 
@@ -195,18 +218,117 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, has('#link', 'Connection lost. This page shows data from'), 4_000);
     expect(await tab.evaluate(`document.querySelectorAll('.valve:not(.is-unsure)').length`)).toBe(0);
     expect(await tab.evaluate(has('.is-unsure', 'Was closed'))).toBe(true);
+    await tab.evaluate(`document.querySelector('#connections').open = true`);
+    expect(await text(tab)).not.toMatch(/Everything works|Connected|No flow|L\/min|bar\b|°C/);
+    expect(await text(tab)).toContain('Not all alerts could be read.');
+    expect(Object(await tab.evaluate(todays)).filter((each: string) => !/[Aa]t least/.test(each))).toEqual(
+      [],
+    );
     expect(await tab.evaluate(`document.querySelector('#hero').dataset.tone`)).toBe('unknown');
     expect(await tab.evaluate('document.title')).toBe('Connection to sonic2mqtt lost. – sonic2mqtt');
     expect(await tab.evaluate(`document.querySelector('#icon').getAttribute('href')`)).toBe(
       'icon-unknown.svg',
     );
     expect(await tab.evaluate(`document.querySelector('#details').innerText`)).toMatch(/^At \d+:\d+: .*\.$/);
-    const colours = `new Set([...document.querySelectorAll('.card :is(h2, h3, strong, .alert), .chart rect')].map((each) =>
+    const colours = `new Set([...document.querySelectorAll('.card :is(h2, h3, strong, .alert), .chart rect:not(.incomplete)')].map((each) =>
       getComputedStyle(each)[each.matches('rect') ? 'fill' : 'color'])).size`;
     expect(await tab.evaluate(colours)).toBe(1);
     await waitInTab(tab, has('#link-age', 's ago'));
     bridge.start();
     await waitInTab(tab, `${isLive} && ${has('#link', 'Live')}`, 30_000);
+  });
+
+  it('shows the worst first with its place, also among twins', async () => {
+    const cloud = { properties: 2, signals: 2, sonics: 4 };
+    const { bridge, url } = await startWithHttp({}, { cloud });
+    const { world } = bridge.cloud;
+    const ids = world.sonics.ids;
+    for (const [index, name] of ['Kitchen', 'Kitchen', 'Bath', 'Bath'].entries())
+      world.changeSonic(ids[index] ?? '', { name });
+    const [here = '', there = ''] = ids;
+    const homeOf = (id: string) => String(world.properties.get(world.propertyOf(id) ?? '')?.name);
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    world.openIncident({ type: 'long_flow_alert', sonicId: here, severity: 'high' });
+    const tab = await openTab(`${url}/`, { ...phone, width: 700 });
+    const firstOnPage = (words: string) =>
+      `[document.querySelector('#headline').innerText.startsWith(${JSON.stringify(words)}),
+        document.querySelector('.alert').innerText.startsWith(${JSON.stringify(words.split(' at ')[0])})].every(Boolean)`;
+    await waitInTab(tab, firstOnPage(`Water running too long at Kitchen, ${homeOf(here)} since`));
+    expect(await tab.evaluate('document.title')).toContain(`Kitchen, ${homeOf(here)}`);
+    world.openIncident({ type: 'water_presence_detected', sonicId: there, severity: 'low' });
+    await waitInTab(tab, firstOnPage(`Leak at Kitchen, ${homeOf(there)} since`));
+    expect(await tab.evaluate(`document.querySelector('h2').innerText`)).toBe(homeOf(there));
+    // A headline breaks between its sentences, and not within one that has the room.
+    const lines = `[...document.querySelectorAll('#headline span')].map((each) => each.offsetTop)`;
+    expect(new Set(Object(await tab.evaluate(lines))).size).toBe(2);
+    expect(await text(tab)).toMatch(/Close the valve, and find the leak/);
+
+    const hubsFirst = `document.querySelector('.devices > :is(.valves, .hubs)').className === 'hubs'`;
+    expect(await tab.evaluate(hubsFirst)).toBe(false);
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    const [signalId = ''] = world.signals.ids;
+    world.openIncident({ type: 'cloud_disconnection', signalId, severity: 'high' });
+    await waitInTab(tab, `${hubsFirst} && ${has('#headline', 'lost at')}`);
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    await waitInTab(tab, `!(${hubsFirst})`);
+  });
+
+  it('has no hole beside a property, however many valves another one has', async () => {
+    const { bridge, url } = await startWithHttp({}, { cloud: { properties: 3, signals: 3, sonics: 8 } });
+    const { world } = bridge.cloud;
+    const [first] = world.signals.ids;
+    for (let count = 0; count < 6; count++) world.addSonic(first);
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && document.querySelectorAll('.valves > li').length === 14`);
+    const widths = `[...document.querySelectorAll('#hero, .card')].map((each) => each.getBoundingClientRect().width)`;
+    expect(new Set(Object(await tab.evaluate(widths))).size).toBe(1);
+    // The valves of the long one stand side by side, those of the others above each other.
+    const columns = `[...document.querySelectorAll('.card')].map((card) =>
+      new Set([...card.querySelectorAll('.valves > li')].map((each) => each.offsetLeft)).size)`;
+    expect(Object(await tab.evaluate(columns)).toSorted()).toEqual([1, 1, 2]);
+  });
+
+  it('shows alerts without a place before the properties, unless a property has a worse one', async () => {
+    const nowhere = anIncident({ id: 'nowhere', sonic_id: 'gone', type: 'high_volume_alert' });
+    const leak = anIncident({ id: 'leak', type: 'water_presence_detected' });
+    const order = `[...document.querySelectorAll('h2')].map((each) => each.innerText)`;
+    const unplaced = 'Alerts without a known place';
+    const home = propertyView().property.name;
+    const changing = calmHome();
+    const { url } = await startHttpServer(
+      createRoutes(changing.snapshots, { of: () => null }, null, systemClock, logLines().secrets),
+    );
+    const tab = await openTab(`${url}/`, desktop);
+    for (const [alerts, titles] of [
+      [[], [unplaced, home]],
+      [[leak], [home, unplaced]],
+      [[], [unplaced, home]],
+    ] as const) {
+      changing.change({
+        sonics: [sonicView({ incidents: [...alerts] })],
+        incidents: [...alerts, nowhere],
+      });
+      await waitInTab(tab, `JSON.stringify(${order}) === ${JSON.stringify(JSON.stringify(titles))}`);
+    }
+  });
+
+  it('draws a chart of the flow from the first minutes on', async () => {
+    const { snapshots } = calmHome();
+    const from = Date.UTC(2026, 10, 2, 12);
+    const flows = { of: () => ({ from, barMs: 60_000, peaks: [0, 4.2, null, 9] }) };
+    const { url } = await startHttpServer(
+      createRoutes(snapshots, flows, null, systemClock, logLines().secrets),
+    );
+    const tab = await openTab(`${url}/`, { ...desktop, timezone: 'UTC' });
+    await waitInTab(tab, `document.querySelector('.spark')`);
+    expect(await tab.evaluate(`document.querySelector('.spark').getAttribute('aria-label')`)).toMatch(
+      /^Flow since (2 Nov 2026, )?12:00, at most 9 L\/min$/,
+    );
+    const bar = `document.querySelector('.spark path:last-child').getBoundingClientRect()`;
+    const chart = `document.querySelector('.spark').getBoundingClientRect()`;
+    // Three of four bars are to be seen, and four of ten places taken.
+    expect(await tab.evaluate(`${bar}.width / ${chart}.width`)).toBeCloseTo(0.2, 0);
+    expect(await tab.evaluate(`${bar}.width > 15`)).toBe(true);
   });
 
   it('says while it loads how far that is, and takes nothing for missing that was not read', async () => {
@@ -449,24 +571,10 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   });
 
   it('does not call water of which nobody knows none', async () => {
-    const usage = { todayL: null, yesterdayL: null, monthL: null, totalL: null, days: {} };
-    const lastReset = '2026-11-02T00:00:00Z';
-    const sonic = sonicView({ usage: { ...usage, lastReset, updatedAt: lastReset } });
-    const half = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
-    const overview: StatusSnapshot = {
-      ...{ startedAt: 0, status: 'ok', reason: null, readiness: { cloud: half, broker: half }, polls: [] },
-      ...{
-        emptiness: null,
-        progress: [],
-        isWhole: true,
-        properties: [propertyView()],
-        signals: [],
-        sonics: [sonic],
-        incidents: [],
-      },
-      ...{ areIncidentsKnown: true, incidentsReadAt: 0, readAt: () => null },
-    };
-    const snapshots = { status: () => overview } as unknown as Snapshots;
+    const { snapshots } = calmHome({
+      ...{ todayL: null, yesterdayL: null, monthL: null, totalL: null, days: {} },
+      ...{ lastReset: '2026-11-02T00:00:00Z', updatedAt: '2026-11-02T00:00:00Z' },
+    });
     const { url } = await startHttpServer(
       createRoutes(snapshots, { of: () => null }, null, systemClock, logLines().secrets),
     );

@@ -16,6 +16,9 @@ const soonMs = 5_000;
 /** With fewer hubs and valves nobody needs to search. */
 const fewDevices = 20;
 
+/** So many valves of a property are higher than the water beside them. */
+const manyValves = 5;
+
 const at = (id) => document.getElementById(id);
 
 // ---- words ------------------------------------------------------------------------------------------------------
@@ -369,6 +372,7 @@ function drawCard(card, { home, status }) {
   const { isWhole, isLoading } = status;
   const areAlertsKnown = (home.areAlertsKnown && !isLost) || isPending('incidents');
   const isCut = hubs.length < hubsInAll || sonics.length < sonicsInAll;
+  card.classList.toggle('is-long', sonics.length >= manyValves);
   const arePlacesPending = isPending('properties');
   draw(head, { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown }, headParts);
   draw(own, { alerts, alertsInAll }, (data) => [alertItems(data)]);
@@ -385,8 +389,7 @@ function drawCard(card, { home, status }) {
     () => make('li'),
     (row, hub) => draw(row, { ...hub, isLost }, hubParts),
   );
-  const water = usage.map((each) => ({ ...each, isFresh: each.isFresh && !isLost }));
-  drawEach(waters, water, emptyWater, drawWater);
+  drawEach(waters, usage, emptyWater, drawWater);
 }
 
 function headParts(home) {
@@ -397,7 +400,7 @@ function headParts(home) {
     make('h2', null, name === null ? nameless : name || texts.unnamed),
     isCut ? make('p', { class: 'faint' }, texts.on_other_pages) : null,
     sonicsInAll === 0 ? make('p', { class: 'faint' }, noValve) : null,
-    areAlertsKnown ? null : make('p', { class: 'faint' }, texts.alerts_not_known),
+    areAlertsKnown ? null : make('p', { class: 'faint' }, texts.alerts_unknown),
   ];
 }
 
@@ -407,8 +410,11 @@ const emptyWater = () =>
   make('figure', { class: 'water' }, make('figcaption'), make('div', { class: 'month' }));
 
 function drawWater(place, usage) {
-  draw(place.firstChild, usage, waterParts);
-  draw(place.lastChild, usage, monthParts);
+  const isFresh = usage.isFresh && !isLost;
+  // What is not fresh lacks the water since then.
+  const incompleteDays = isFresh ? usage.incompleteDays : [...usage.incompleteDays, usage.days.length - 1];
+  draw(place.firstChild, { ...usage, isFresh, incompleteDays }, waterParts);
+  draw(place.lastChild, { ...usage, incompleteDays }, monthParts);
 }
 
 const dateOf = ({ today, days }, index) => Date.parse(today) - (days.length - 1 - index) * 86_400_000;
@@ -425,7 +431,7 @@ function waterParts({
   incompleteDays,
 }) {
   const last = days.at(-1);
-  const isPartial = incompleteDays.includes(days.length - 1) || !isFresh;
+  const isPartial = incompleteDays.includes(days.length - 1);
   const words =
     last === null ? texts.not_known : say(isPartial ? 'at_least_litres' : 'litres', { litres: last });
   const average =
