@@ -17,10 +17,11 @@ const tasks = {
     'docs/status-page',
     'docs/webhook',
     'docs/node-red',
+    'docs/other-programs',
     'docs/grafana',
     'docs/large-installations',
   ],
-  Help: ['docs/faq', 'docs/troubleshooting', 'docs/update', 'docs/security', 'docs/privacy'],
+  Help: ['docs/faq', 'docs/troubleshooting', 'docs/update', 'docs/uninstall', 'docs/security', 'docs/privacy'],
 };
 const project = ['CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'CODE_OF_CONDUCT'];
 
