@@ -241,18 +241,11 @@ function headlineFacts(
   snapshot: StatusSnapshot,
   devices: readonly Device[],
 ): Parameters<typeof headlineOf>[0] {
-  const { readiness, status: health, isWhole, sonics, properties, polls } = snapshot;
+  const { readiness, status: health, isWhole, signals, sonics, properties, polls } = snapshot;
   const isFresh = isPresent(snapshot);
-  const places = placesOf(devices, properties);
-  const valves = new Map(
-    sonics.map((view) => [idKey(view.sonic.id), headlineValve(view, places.get(view), isFresh)]),
-  );
-  // Hubs first: a valve with the id of a hub is the valve.
-  const known = new Map(
-    devices
-      .toSorted((one, other) => Number(isSonic(one)) - Number(isSonic(other)))
-      .map((device) => [idKey(recordOf(device).id), device]),
-  );
+  const placeOf = placesOf(devices, properties);
+  const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
+  const known = new Map([...signals, ...sonics].map((device) => [idKey(recordOf(device).id), device]));
   const homes = new Map(
     properties.flatMap(({ property, incidents }) =>
       incidents.map(({ id }) => [id, { name: nameOf(property), property: null }]),
@@ -260,10 +253,10 @@ function headlineFacts(
   );
   const positions = new Map(devices.map((device, index) => [device, index]));
   const found = snapshot.incidents.flatMap((incident) => {
-    const [sonicId, signalId] = [idKey(incident.sonic_id ?? ''), idKey(incident.signal_id ?? '')];
-    const valve = valves.get(sonicId) ?? null;
-    const device = known.get(valve ? sonicId : signalId);
-    const place = (device && places.get(device)) ?? homes.get(incident.id) ?? null;
+    const [sonic, signal] = [incident.sonic_id, incident.signal_id].map((id) => known.get(idKey(id ?? '')));
+    const device = sonic && isSonic(sonic) ? sonic : signal;
+    const place = device ? placeOf(device) : (homes.get(incident.id) ?? null);
+    const valve = (device && isSonic(device) && valves.get(device)) || null;
     const position = (device && positions.get(device)) ?? -1;
     return alertsOf([incident], shortened).map((alert) => ({ alert, place, valve, position }));
   });
@@ -282,29 +275,27 @@ function headlineFacts(
   };
 }
 
-/** What each device is called: with its property if another one has the same name. */
+/** What a device is called: with its property if another one has the same name. */
 function placesOf(
   devices: readonly Device[],
   properties: readonly PropertyView[],
-): ReadonlyMap<Device, Place> {
+): (device: Device) => Place {
   const homes = new Map(properties.map(({ property }) => [property.id, nameOf(property)]));
   const counts = new Map<string, number>();
   for (const name of devices.map(deviceName)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return new Map(
-    devices.map((device) => {
-      const name = deviceName(device);
-      const property = (counts.get(name) ?? 0) > 1 ? homes.get(device.propertyId ?? '') || null : null;
-      return [device, { name, property }];
-    }),
-  );
+  return (device) => {
+    const name = deviceName(device);
+    const isTwin = (counts.get(name) ?? 0) > 1;
+    return { name, property: (isTwin && homes.get(device.propertyId ?? '')) || null };
+  };
 }
 
-function headlineValve(view: SonicView, place: Place | undefined, isFresh: boolean): HeadlineValve {
+function headlineValve(view: SonicView, place: Place, isFresh: boolean): HeadlineValve {
   const { sonic, valve } = view;
   const doubt = doubtOf(view, isFresh);
   const isSure = doubt === null;
   return {
-    ...(place ?? { name: nameOf(sonic), property: null }),
+    ...place,
     valve,
     isSure,
     isReachable: doubt !== 'unreachable',
