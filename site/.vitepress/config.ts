@@ -21,7 +21,14 @@ const tasks = {
     'docs/grafana',
     'docs/large-installations',
   ],
-  Help: ['docs/faq', 'docs/troubleshooting', 'docs/update', 'docs/uninstall', 'docs/security', 'docs/privacy'],
+  Help: [
+    'docs/faq',
+    'docs/troubleshooting',
+    'docs/update',
+    'docs/uninstall',
+    'docs/security',
+    'docs/privacy',
+  ],
 };
 const project = ['CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'CODE_OF_CONDUCT'];
 
