@@ -315,7 +315,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('draws a chart of the flow from the first minutes on', async () => {
     const { snapshots } = calmHome();
     const from = Date.UTC(2026, 10, 2, 12);
-    const flows = { of: () => ({ from, barMs: 60_000, peaks: [0, 4.2, null, 9] }) };
+    let peaks = [0, 4.2, null, 9];
+    const flows = { of: () => ({ from, barMs: 60_000, peaks }) };
     const { url } = await startHttpServer(
       createRoutes(snapshots, flows, null, systemClock, logLines().secrets),
     );
@@ -329,6 +330,9 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     // Three of four bars are to be seen, and four of ten places taken.
     expect(await tab.evaluate(`${bar}.width / ${chart}.width`)).toBeCloseTo(0.2, 0);
     expect(await tab.evaluate(`${bar}.width > 15`)).toBe(true);
+    // A line without a bar is no chart.
+    peaks = [0, 0, null, 0];
+    await waitInTab(tab, `!document.querySelector('.spark')`);
   });
 
   it('says while it loads how far that is, and takes nothing for missing that was not read', async () => {

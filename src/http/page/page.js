@@ -268,12 +268,13 @@ function flowWords(flowLMin) {
 /** A chart of fewer bars leaves room on its left. */
 const fewestBars = 10;
 
-/** The flow of the last day, a bar for each part of it; nothing where none was measured. */
+/** The flow of the last day, a bar for each part of it; nothing where no water has run. */
 function spark({ flowDay }) {
   if (flowDay === null) return null;
   const { from, peaks } = flowDay;
   const width = Math.max(peaks.length, fewestBars);
   const most = Math.max(...peaks.map((peak) => peak ?? 0));
+  if (most === 0) return null;
   const x = (index) => width - peaks.length + index;
   const known = peaks.flatMap((peak, index) => (peak === null ? [] : `M${x(index)} 23.500h1`)).join('');
   const bars = peaks
