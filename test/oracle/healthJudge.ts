@@ -83,11 +83,16 @@ export class HealthJudge {
     if (operation !== null) this.#askedAt.set(operation, this.#circumstances.now());
   }
 
-  /** An answer has reached the bridge. */
-  answered({ operation }: SeenRequest, status: number, retryAfterMs: number | null): void {
+  /** An answer has reached the bridge; `isTrue` is whether it is what the cloud said. */
+  answered(
+    { operation }: SeenRequest,
+    status: number,
+    retryAfterMs: number | null,
+    isTrue: boolean,
+  ): void {
     if (operation === null) return;
     const now = this.#circumstances.now();
-    const isDenied = status === 401 || (isOfSession(operation) && status !== 200);
+    const isDenied = status === 401 || (isOfSession(operation) && (status !== 200 || !isTrue));
     this.#letInSince = isDenied ? null : (this.#letInSince ?? now);
     if (status === 429 || status === 503)
       this.#pausedUntil.set(operation, now + Math.min(longestPauseMs, retryAfterMs ?? 2_000));

@@ -11,6 +11,10 @@ export interface LeakCircumstances {
   after(delayMs: number, run: () => void): void;
   bounds(): Bounds;
   isRefused(topic: string): boolean;
+  /** Whether the bridge that is judged has that topic. */
+  isOurs(topic: string): boolean;
+  /** Below which it has its topics. */
+  readonly base: string;
   /** Whether messages can reach the broker, and have been able to for a while. */
   isHeard(): boolean;
   /** Ms since 1970 of that time of the simulation. */
@@ -85,21 +89,40 @@ export class LeakJudge {
     const id = isAtValve ? incident.sonic_id : incident.signal_id;
     const isKnownType = incidentTypes.some((type) => type === incident.type);
     const sensor = isKnownType ? `binary_sensor_incident_${incident.type}` : 'sensor_open_incidents';
-    const entity =
-      this.#eyes.entity(id ?? '', sensor) ?? this.#eyes.entity(id ?? '', 'sensor_open_incidents');
+    const raw = this.#rawCount(isAtValve ? 'sonic' : 'signal', id ?? '');
+    // Where Home Assistant has no device, or has it from another bridge, the topics tell.
+    const entity = this.#ownEntity(id, sensor) ?? this.#ownEntity(id, 'sensor_open_incidents') ?? raw;
     // Where its device has moved to is known only from lists that are read more rarely.
     const homes = [...this.#history.since(now() - bounds().windowMs.properties)].map(
       (each) => each.moment.propertyOfIncident(incident) ?? '',
     );
     const isSettled = new Set(homes).size === 1;
-    const home = isSettled ? this.#eyes.entity(homes[0] ?? '', 'binary_sensor_problem') : undefined;
-    for (const each of [entity, home]) {
+    const home = isSettled ? homes[0] : undefined;
+    const ofHome = home ? [this.#ownEntity(home, 'binary_sensor_problem'), this.#rawCount('property', home)] : [];
+    for (const each of [entity, raw, ...ofHome]) {
       const word = each && this.#wordOf(each);
       if (word === 'OFF' || word === 0) return `${each?.stateTopic} ${each?.componentId} shows ${word}`;
     }
     const isPlain = entity !== undefined && this.#wordOf(entity) !== null;
     if (isPlain || !this.#isHealthOk()) return null;
     return `${sensor} is not known, and health is ok`;
+  }
+
+  #ownEntity(id: string | null | undefined, componentId: string): SeenEntity | undefined {
+    const entity = this.#eyes.entity(id ?? '', componentId);
+    return entity && this.#circumstances.isOurs(entity.stateTopic) ? entity : undefined;
+  }
+
+  /** The number of open incidents at a topic of its own, as an entity that shows it. */
+  #rawCount(kind: 'sonic' | 'signal' | 'property', id: string): SeenEntity | undefined {
+    const { base } = this.#circumstances;
+    const stateTopic = `${base}/${kind}/${id}/incidents`;
+    const payload = this.#retained.get(stateTopic);
+    if (payload === undefined) return undefined;
+    const { open_count: count } = parsed(payload);
+    const availabilityTopics = [`${base}/bridge/state`, `${base}/bridge/cloud`];
+    const state = typeof count === 'number' ? count : null;
+    return { id, componentId: 'incidents#open_count', stateTopic, key: 'open_count', availabilityTopics, state };
   }
 
   /** What it shows, available; null where that is not known. */

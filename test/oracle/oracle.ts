@@ -72,6 +72,8 @@ export class Oracle {
   #isMuteUntil = 0;
   /** How many bridges hear the commands. */
   bridges = 1;
+  /** Whether another account has the device, which a bridge of its own shows at the same topics. */
+  isOfOtherAccount: (id: string) => boolean = () => false;
 
   constructor(options: OracleOptions) {
     this.#options = options;
@@ -83,6 +85,7 @@ export class Oracle {
       after: (delayMs, run) => void time.after(delayMs, run),
       bounds: () => this.#bounds,
       isOurs: (topic) => topic.startsWith(`${this.#base}/`),
+      isOfOtherAccount: (id) => this.isOfOtherAccount(id),
       isRefused: (topic) => this.#refused.has(topic),
       isMisled: (source) => this.#isMisled(source),
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
@@ -96,7 +99,8 @@ export class Oracle {
     this.#shown = new ShownJudge(history, this.eyes, this.#water, common);
     const isHeard = () => this.#isHeard();
     const atEpoch = (timeMs: number) => epochMs + timeMs;
-    this.#leak = new LeakJudge(history, this.eyes, retained, { ...common, isHeard, atEpoch });
+    const leak = { ...common, isHeard, atEpoch, base: this.#base };
+    this.#leak = new LeakJudge(history, this.eyes, retained, leak);
     this.#move = new MoveJudge({
       ...common,
       now: () => time.now,
@@ -158,7 +162,7 @@ export class Oracle {
       this.#noteAccepted(request, status);
     },
     answered: (request, answer) => this.#answered(request, answer),
-    torn: (request, status) => this.#health.answered(request, status, null),
+    torn: (request, status) => this.#health.answered(request, status, null, true),
     ended: (request) => {
       this.#move.ended(request);
       this.#given.delete(request.number);
@@ -213,7 +217,8 @@ export class Oracle {
     const { time } = this.#options;
     const isTrue = this.#given.get(number) === text;
     this.#noteAccepted(request, answer.status);
-    this.#health.answered(request, answer.status, retryAfterMs(answer));
+    const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
+    this.#health.answered(request, answer.status, pauseMs, isTrue);
     if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
     const crawl = this.#crawls.answered(
       request,
@@ -280,7 +285,9 @@ export class Oracle {
   }
 }
 
-function retryAfterMs({ headers }: Pick<TwistedAnswer, 'headers'>): number | null {
-  const seconds = Number(headers['retry-after']);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : null;
+/** In seconds, or until a date; null where it says nothing sensible. `now` is in ms since 1970. */
+function retryAfterMs({ headers }: Pick<TwistedAnswer, 'headers'>, now: number): number | null {
+  const text = headers['retry-after'] ?? '';
+  const ms = /^[\d.]+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
+  return ms > 0 ? ms : null;
 }

@@ -28,8 +28,11 @@ export const atSignalAlone =
     incident.signal_id === id && !world.things.get(incident.sonic_id ?? '');
 const inProperty =
   ({ world, id }: Place) =>
-  (incident: Incident) =>
-    world.propertyOfIncident(incident) === id;
+  (incident: Incident) => {
+    // One that names no device of the account is in its only property.
+    const home = world.propertyOfIncident(incident);
+    return home === undefined ? world.properties.size === 1 : home === id;
+  };
 
 const property = ({ world, id }: Place) => world.properties.get(id);
 const settings = ({ world, id }: Place) => world.settings.get(id);
@@ -45,6 +48,7 @@ const batteries: Readonly<Record<string, string>> = {
   mid: 'medium',
   high: 'high',
   low: 'low',
+  critical: 'low',
   external_power_supply: 'external_power_supply',
 };
 
@@ -127,7 +131,7 @@ export const recordTruths: Readonly<
     binary_sensor_valve_problem: (place) => onOff(sonic(place)?.valve_state === 'faulty'),
     binary_sensor_pressure_test_running: ({ world, id }) => onOff(world.valve(id)?.testing),
     sensor_battery: (place) => batteries[sonic(place)?.battery ?? ''] ?? 'other',
-    binary_sensor_battery_low: (place) => onOff(sonic(place)?.battery === 'low'),
+    binary_sensor_battery_low: (place) => onOff(/^(low|critical)$/.test(sonic(place)?.battery ?? '')),
     binary_sensor_external_power: (place) => onOff(sonic(place)?.battery === 'external_power_supply'),
     binary_sensor_radio_connection: (place) => onOff(sonic(place)?.radio_connection === 'connected'),
     sensor_radio_rssi: (place) => sonic(place)?.radio_rssi ?? null,

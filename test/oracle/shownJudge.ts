@@ -19,6 +19,8 @@ export interface Circumstances {
   bounds(): Bounds;
   /** Whether the bridge that is judged has that topic. */
   isOurs(topic: string): boolean;
+  /** Whether another account has the device. */
+  isOfOtherAccount(id: string): boolean;
   /** Whether the broker has refused the bridge's last message there. */
   isRefused(topic: string): boolean;
   /** Whether the cloud has told something else than the truth of this lately. */
@@ -113,6 +115,7 @@ export class ShownJudge {
     if (state === null || state === '' || !this.#eyes.isAvailable(entity)) return;
     const kind = this.#kindOf(stateTopic);
     if (kind === null || !this.#circumstances.isOurs(stateTopic)) return;
+    if (this.#circumstances.isOfOtherAccount(id)) return;
     const { counted, violated, bounds, isMisled } = this.#circumstances;
     const source = sourceOf(kind, componentId);
     const windowMs = bounds().windowMs[source];
@@ -219,7 +222,11 @@ export class ShownJudge {
     if (kind === 'signal') return isUp(id);
     return moments.some(({ things }) => {
       const sonic = things.get(id);
-      return sonic?.radio_connection === 'connected' && isUp(sonic.signal_id);
+      // One on Wi-Fi may have no link of which the cloud could tell.
+      const isLinked =
+        sonic?.radio_connection === 'connected' ||
+        (sonic?.radio_connection === null && sonic.signal_id === null);
+      return isLinked && isUp(sonic.signal_id);
     });
   }
 

@@ -265,7 +265,11 @@ export class Home {
 
   /** Another account in the same cloud. */
   anotherAccount(cloud: SimulatorOptions): Simulator {
-    return new Simulator({ clock: this.#worldClock, quiet: true, ...cloud });
+    const simulator = new Simulator({ clock: this.#worldClock, quiet: true, ...cloud });
+    const { world } = simulator;
+    this.oracle.isOfOtherAccount = (id) =>
+      world.properties.has(id) || world.signals.has(id) || world.things.get(id) !== undefined;
+    return simulator;
   }
 
   /** Stops a bridge, as SIGTERM does. */
