@@ -260,11 +260,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       }
       // It may become so meanwhile, without the devices having been published.
       const areDevicesReady = this.#areDevicesReady;
+      const { cloud } = this.#parts.bridgeState;
       this.#publishBridge();
       await this.#publishUnread();
       if (areDevicesReady) await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.waitForAnswers();
-      this.#publishOnline(areDevicesReady);
+      this.#publishOnline(areDevicesReady, cloud);
       if (!areDevicesReady) continue;
       this.#hasShownDevices = true;
       this.emit('published');
@@ -290,11 +291,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#publishDevice(view);
   }
 
-  /** Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection. */
-  #publishOnline(areDevicesReady: boolean): void {
+  /**
+   * Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection.
+   * Where the cloud has come back during the pass, the broker has what was before until the next one.
+   */
+  #publishOnline(areDevicesReady: boolean, cloudBefore: Message): void {
     if (this.#isAllWanted) return;
     const { cloud, state } = this.#parts.bridgeState;
-    if (areDevicesReady) this.#put(cloud);
+    if (areDevicesReady && cloud.payload === cloudBefore.payload) this.#put(cloud);
     this.#put(state);
   }
 
