@@ -94,6 +94,7 @@ function health(): object {
       pressure_tests: polled,
     },
     rejectedUntil: null,
+    unread: [],
     overdue: [],
     silentValves: [],
     limitedUntil: null,

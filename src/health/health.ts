@@ -15,6 +15,8 @@ import { type Problem, problem } from './problem.ts';
 /** Everything that decides about the status. */
 export interface HealthInputs {
   readonly polls: StatusByPoll;
+  /** The polls whose first whole reading goes on. */
+  readonly unread: readonly PollName[];
   /** The polls that have read nothing for longer than their schedule allows. */
   readonly overdue: readonly PollName[];
   /** Names of the valves that are reachable and send no new measurements. */
@@ -45,6 +47,9 @@ export const staleReason = 'No fresh data from the cloud';
 
 /** Why nothing is known yet. */
 export const waitingReason = 'Waiting for the cloud to answer';
+
+/** Why not all is known yet. */
+export const readingReason = 'Connected, reading the account for the first time';
 
 /** A longer list is no clearer. */
 export const maxShown = 10;
@@ -79,7 +84,7 @@ function messageOf(problems: readonly Problem[]): string | null {
   return joinSentences(problems.slice(0, maxShown).map(({ message }) => message)) || null;
 }
 
-function cloudProblems({ polls, overdue, silentValves, rejectedUntil }: HealthInputs): Problem[] {
+function cloudProblems({ polls, unread, overdue, silentValves, rejectedUntil }: HealthInputs): Problem[] {
   if (rejectedUntil !== null) return [rejectedAccount(rejectedUntil)];
   const failing = failuresByKey(polls);
   for (const { kind, status } of outages) {
@@ -94,7 +99,18 @@ function cloudProblems({ polls, overdue, silentValves, rejectedUntil }: HealthIn
     const isOverdue = affected.some((poll) => overdue.includes(poll));
     return { ...failedPolls(failure, affected), isBrief, stops: isOverdue ? ('cloud' as const) : undefined };
   });
-  return [...failed, ...waitingPolls(polls, overdue), ...silence(silentValves)];
+  return [
+    ...failed,
+    ...waitingPolls(polls, overdue),
+    ...firstReading(polls, unread),
+    ...silence(silentValves),
+  ];
+}
+
+/** Before the vital lists were read whole once, a leak or a valve may be missing. */
+function firstReading(polls: StatusByPoll, unread: readonly PollName[]): Problem[] {
+  const isUnread = vitalPolls.some((poll) => unread.includes(poll) && polls[poll].failure === null);
+  return isUnread ? [problem('start', 'degraded', readingReason)] : [];
 }
 
 /** Polls that have not failed, and have not read anything in time either: their requests wait. */

@@ -1,6 +1,6 @@
 import type { Connection } from '../broker/connection.ts';
 import { isJudged, pollNames, type StatusByPoll, vitalPolls, wasPolled } from '../polling/pollStatus.ts';
-import { staleReason, waitingReason } from './health.ts';
+import { readingReason, staleReason, waitingReason } from './health.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
 
 /** One of the two sides of the bridge. */
@@ -59,7 +59,7 @@ export function cloudReadiness(
   }
   if (isCloudFresh) return connected(unready.cloud);
   return pollNames.some((poll) => wasPolled(records[poll]))
-    ? starting('loading', cloudReason ?? 'Connected, reading the account for the first time')
+    ? starting('loading', cloudReason ?? readingReason)
     : starting('connecting', waitingReason);
 }
 

@@ -36,6 +36,7 @@ const well: HealthInputs = {
     usage: good,
     pressure_tests: good,
   },
+  unread: [],
   overdue: [],
   silentValves: [],
   rejectedUntil: null,
@@ -168,6 +169,17 @@ describe('health', () => {
       reason: 'Waiting for the cloud to answer',
       cloudReason: null,
     });
+  });
+
+  it('is degraded until the vital lists were read whole once, unless they cannot be', () => {
+    const reading = { ...withPolls({ sonics: neverPolled }), unread: ['sonics', 'usage'] as const };
+    expect(evaluateHealth(reading)).toMatchObject({
+      status: 'degraded',
+      reason: 'Connected, reading the account for the first time',
+    });
+    expect(evaluateHealth({ ...well, unread: ['properties', 'signals', 'usage'] }).status).toBe('ok');
+    const failing = { ...withPolls({ sonics: bad('forbidden') }), unread: ['sonics'] as const };
+    expect(evaluateHealth(failing).reason).toBe('Cannot read valves: forbidden in words');
   });
 
   it('is degraded, not auth_failed, by one list that the cloud refuses although the session is good', () => {

@@ -78,6 +78,7 @@ describe('what could not be read', () => {
       },
       rejectedUntil: null,
       limitedUntil: null,
+      unread: [],
       overdue: [],
       silentValves: [],
       problems: [],
