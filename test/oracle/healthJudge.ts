@@ -84,12 +84,7 @@ export class HealthJudge {
   }
 
   /** An answer has reached the bridge; `isTrue` is whether it is what the cloud said. */
-  answered(
-    { operation }: SeenRequest,
-    status: number,
-    retryAfterMs: number | null,
-    isTrue: boolean,
-  ): void {
+  answered({ operation }: SeenRequest, status: number, retryAfterMs: number | null, isTrue: boolean): void {
     if (operation === null) return;
     const now = this.#circumstances.now();
     const isDenied = status === 401 || (isOfSession(operation) && (status !== 200 || !isTrue));

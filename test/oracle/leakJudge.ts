@@ -98,7 +98,9 @@ export class LeakJudge {
     );
     const isSettled = new Set(homes).size === 1;
     const home = isSettled ? homes[0] : undefined;
-    const ofHome = home ? [this.#ownEntity(home, 'binary_sensor_problem'), this.#rawCount('property', home)] : [];
+    const ofHome = home
+      ? [this.#ownEntity(home, 'binary_sensor_problem'), this.#rawCount('property', home)]
+      : [];
     for (const each of [entity, raw, ...ofHome]) {
       const word = each && this.#wordOf(each);
       if (word === 'OFF' || word === 0) return `${each?.stateTopic} ${each?.componentId} shows ${word}`;
@@ -122,7 +124,14 @@ export class LeakJudge {
     const { open_count: count } = parsed(payload);
     const availabilityTopics = [`${base}/bridge/state`, `${base}/bridge/cloud`];
     const state = typeof count === 'number' ? count : null;
-    return { id, componentId: 'incidents#open_count', stateTopic, key: 'open_count', availabilityTopics, state };
+    return {
+      id,
+      componentId: 'incidents#open_count',
+      stateTopic,
+      key: 'open_count',
+      availabilityTopics,
+      state,
+    };
   }
 
   /** What it shows, available; null where that is not known. */
