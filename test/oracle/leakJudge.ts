@@ -11,6 +11,8 @@ export interface LeakCircumstances {
   after(delayMs: number, run: () => void): void;
   bounds(): Bounds;
   isRefused(topic: string): boolean;
+  /** Whether somebody else has written there since. */
+  isForged(topic: string): boolean;
   /** Whether the bridge that is judged has that topic. */
   isOurs(topic: string): boolean;
   /** Below which it has its topics. */
@@ -101,7 +103,9 @@ export class LeakJudge {
     const ofHome = home
       ? [this.#ownEntity(home, 'binary_sensor_problem'), this.#rawCount('property', home)]
       : [];
-    for (const each of [entity, raw, ...ofHome]) {
+    const shown = [entity, raw, ...ofHome];
+    if (shown.some((each) => each && this.#isForged(each))) return null;
+    for (const each of shown) {
       const word = each && this.#wordOf(each);
       if (word === 'OFF' || word === 0) return `${each?.stateTopic} ${each?.componentId} shows ${word}`;
     }
@@ -139,6 +143,10 @@ export class LeakJudge {
     const { isRefused } = this.#circumstances;
     if (!this.#eyes.isAvailable(entity) || isRefused(entity.stateTopic)) return null;
     return entity.state;
+  }
+
+  #isForged({ stateTopic, availabilityTopics }: SeenEntity): boolean {
+    return [stateTopic, ...availabilityTopics].some((topic) => this.#circumstances.isForged(topic));
   }
 
   #isHealthOk(): boolean {

@@ -64,6 +64,8 @@ export class Oracle {
   /** When the cloud last accepted a movement, by sonic and word. */
   readonly #acceptedAt = new Map<string, number>();
   readonly #refused = new Map<string, number>();
+  /** Topics of the bridge at which somebody else has written last. */
+  readonly #forged = new Set<string>();
   readonly #base: string;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #runningSince: number | null = null;
@@ -87,6 +89,7 @@ export class Oracle {
       isOurs: (topic) => topic.startsWith(`${this.#base}/`),
       isOfOtherAccount: (id) => this.isOfOtherAccount(id),
       isRefused: (topic) => this.#refused.has(topic),
+      isForged: (topic) => this.#forged.has(topic),
       isMisled: (source) => this.#isMisled(source),
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       counted: (check) => this.#count(check),
@@ -147,6 +150,11 @@ export class Oracle {
     this.#health.excuse(until);
   }
 
+  /** Somebody else has written there: until the bridge does so again, nothing that depends on it is its word. */
+  forged(topic: string): void {
+    this.#forged.add(topic);
+  }
+
   /** The bridge wants to send a request, whatever becomes of it. */
   asked(request: SeenRequest): void {
     this.#glance();
@@ -187,6 +195,7 @@ export class Oracle {
     handedOver: () => {},
     taken: (topic, payload, retain) => {
       this.#refused.delete(topic);
+      this.#forged.delete(topic);
       this.#glance();
       if (!retain) return;
       if (topic.startsWith(`${this.#base}/`)) this.#shown.take(topic, payload);

@@ -23,6 +23,8 @@ export interface Circumstances {
   isOfOtherAccount(id: string): boolean;
   /** Whether the broker has refused the bridge's last message there. */
   isRefused(topic: string): boolean;
+  /** Whether somebody else has written there since. */
+  isForged(topic: string): boolean;
   /** Whether the cloud has told something else than the truth of this lately. */
   isMisled(source: Source): boolean;
   /** Whether the cloud has accepted that this valve moves to there, so that it may be shown on its way. */
@@ -158,11 +160,13 @@ export class ShownJudge {
   }
 
   #isRefused({ stateTopic, availabilityTopics }: SeenEntity): boolean {
-    return [stateTopic, ...availabilityTopics].some((topic) => this.#circumstances.isRefused(topic));
+    const { isRefused, isForged } = this.#circumstances;
+    return [stateTopic, ...availabilityTopics].some((topic) => isRefused(topic) || isForged(topic));
   }
 
   /** Null where nothing is known of what it should show. */
-  #wasSo(kind: Kind, { id, componentId, state }: SeenEntity, windowMs: number): boolean | null {
+  #wasSo(kind: Kind, entity: SeenEntity, windowMs: number): boolean | null {
+    const { id, componentId, state } = entity;
     const [path, field] = componentId.includes('#') ? componentId.split('#') : [];
     // It tells itself how old it is.
     if (componentId === 'sensor_telemetry_time') return null;
@@ -176,11 +180,13 @@ export class ShownJudge {
     const counts: number[] = [];
     for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
+      const asShown = field === undefined && typeof wanted === 'string' ? stateOf(wanted) : wanted;
       const isFresh = () => isFreshEnough(componentId, moment, id, from);
-      if (wanted === state && isFresh() && this.#canTell(componentId, id, state, from)) return true;
+      if (asShown === state && isFresh() && this.#canTell(kind, entity, from)) return true;
       if (isCount && typeof wanted === 'number')
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
+    if (!this.#canTell(kind, entity, from)) return false;
     // A list is read in parts, each at another time: a number may be one that never was, between others.
     if (typeof state === 'number' && counts.length > 1)
       return state >= Math.min(...counts) && state <= Math.max(...counts);
@@ -188,9 +194,9 @@ export class ShownJudge {
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
   }
 
-  /** That nothing is wrong is known only from a device that can report it. */
-  #canTell(componentId: string, id: string, state: Shown, from: number): boolean {
-    if (state !== 'OFF' || !reportedByValve.test(componentId)) return true;
+  /** That nothing is wrong is known only from a device that can report it: of a sonic, but for its link. */
+  #canTell(kind: Kind, { id, componentId, state }: SeenEntity, from: number): boolean {
+    if (kind !== 'sonic' || !isNothingWrong(componentId, state)) return true;
     // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
     const { now, bounds } = this.#circumstances;
     return this.#wasReachable('sonic', id, Math.min(from, now() - bounds().windowMs.signals));
@@ -247,8 +253,17 @@ export class ShownJudge {
   }
 }
 
-/** What only the device itself can notice. */
-const reportedByValve = /^binary_sensor_incident_(water_presence_detected|low_temperature|high_humidity)$/;
+/** What of a text fits into a state of Home Assistant, without half characters. */
+function stateOf(text: string): string {
+  return text.slice(0, 255).replace(/\p{Surrogate}/gu, '');
+}
+
+/** Whether it says that there is none of what only a device itself can notice. The cloud finds out that a link is lost. */
+function isNothingWrong(componentId: string, state: Shown): boolean {
+  if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return false;
+  const isOff = /^binary_sensor_(incident_|problem$)/.test(componentId) && state === 'OFF';
+  return isOff || (/open_(incidents|count)$/.test(componentId) && state === 0);
+}
 
 /** How many incidents a device may show: a hub has those of its valves that are not known, or not any more. */
 function mostAt(kind: Kind, id: string, { incidents }: Moment): number {

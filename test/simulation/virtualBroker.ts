@@ -106,6 +106,12 @@ export class VirtualBroker {
     this.#time.after(delayMs, run);
   }
 
+  /** Retains a message of which nobody is told. */
+  forge(topic: string, payload: string): void {
+    if (payload === '') this.retained.delete(topic);
+    else this.retained.set(topic, payload);
+  }
+
   take(topic: string, payload: string, retain: boolean): void {
     if (retain && payload === '') this.retained.delete(topic);
     else if (retain) this.retained.set(topic, payload);

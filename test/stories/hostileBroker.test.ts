@@ -79,7 +79,7 @@ async function endure(messages: readonly TimedMessage[]): Promise<void> {
     for (const message of messages) {
       if (message.afterMs > 0) await home.pass(message.afterMs);
       counts.published += 1;
-      if (message.retain) home.broker.take(message.topic, message.payload.toString(), true);
+      if (message.retain) home.forge(message.topic, message.payload.toString());
       if (home.link.deliver(message)) delivered.push(message);
     }
     counts['taken in'] += delivered.length;

@@ -51,6 +51,7 @@ export class HostileHome extends Home {
       tapDial: (dial) => link.tap(dial),
     });
     this.link = link;
+    link.onDelivery = (...message) => this.oracle.broker.delivered(...message, this.time.now);
     this.world.openIncident({ type: 'long_flow_alert', sonicId: this.sonicId });
     this.onHandedOver = (message) => void this.handedOver.push(message);
     this.onLogged = (line) => void this.log.push(line);
@@ -62,6 +63,12 @@ export class HostileHome extends Home {
       const { body, ...others } = twisted;
       return { ...others, text: body };
     };
+  }
+
+  /** Somebody else has the broker retain this at a topic, which may be the bridge's own. */
+  forge(topic: string, payload: string): void {
+    this.broker.forge(topic, payload);
+    this.oracle.forged(topic);
   }
 
   /** Starts the bridge and lets it show its devices. */

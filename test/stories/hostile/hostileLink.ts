@@ -11,10 +11,14 @@ export interface HostileMessage {
   readonly correlationData?: Buffer;
 }
 
+type Deliver = (topic: string, payload: string, isFlagged: boolean) => void;
+
 /** The bridge's end of its link to a broker, at which messages can be put in and answers be seen. */
 export class HostileLink {
   #client: MqttClient | null = null;
   readonly #filters = new Set<string>();
+  /** Told each message that the bridge is about to hear. */
+  onDelivery: Deliver = () => {};
 
   /** What is dialled from now on goes through this link. */
   tap(dial: Connect): Connect {
@@ -43,6 +47,7 @@ export class HostileLink {
       ...(responseTopic !== undefined && { responseTopic }),
       ...(correlationData !== undefined && { correlationData }),
     };
+    this.onDelivery(topic, payload.toString(), retain);
     // The connection uses no more of a packet.
     this.#client?.emit('message', topic, payload, { retain, properties } as never);
     return true;
