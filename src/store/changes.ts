@@ -19,16 +19,25 @@ export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
 export class Changes {
   #dirty = nothing();
   #isMarked = false;
+  #sonics = new Set<string>();
 
   mark(kind: PlannedKind, id: string): void {
     this.#dirty[kind].add(id);
     this.#isMarked = true;
+    if (kind === 'sonic') this.#sonics.add(id);
   }
 
   /** What was marked since the last time that this was called. */
   take(): Dirty {
     const taken = this.#dirty;
     this.#dirty = nothing();
+    return taken;
+  }
+
+  /** The sonics that were marked since the last time that this was called. */
+  takeSonics(): ReadonlySet<string> {
+    const taken = this.#sonics;
+    this.#sonics = new Set();
     return taken;
   }
 

@@ -24,6 +24,7 @@ import { DetailTable, TelemetryTable } from './details.ts';
 import { type IncidentEvent, OpenIncidents } from './incidents.ts';
 import { LinkFlaps } from './links.ts';
 import { PropertyFilter } from './propertyFilter.ts';
+import { SilentSonics } from './silentSonics.ts';
 import { type Change, type Reading, Table } from './table.ts';
 import { type DeviceTables, Topology } from './topology.ts';
 import { Valves } from './valves.ts';
@@ -89,6 +90,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   readonly incidents: OpenIncidents;
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
+  readonly silentSonics = new SilentSonics();
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
   readonly hubs = new DetailTable<HubDetail>(() => undefined);
@@ -470,6 +472,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   #settle(): void {
     const deviceEvents = this.#placeDevices();
     const incidentEvents = this.#placeIncidents();
+    this.#recordSilence();
     for (const kind of cloudKinds) {
       if (this.devices[kind].isComplete) this.#settledKinds.add(kind);
     }
@@ -504,6 +507,18 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     }
     this.#gone.clear();
     return events;
+  }
+
+  /** A property shows whether its sonics can report. */
+  #recordSilence(): void {
+    for (const id of this.#changes.takeSonics()) {
+      const isSilent = this.sonicView(id)?.isReporting === false;
+      const home = isSilent ? this.topology.propertyOf('sonic', id) : undefined;
+      for (const each of this.silentSonics.record(id, home)) {
+        for (const propertyId of each === null ? this.ids('property') : [each])
+          this.touch('property', propertyId);
+      }
+    }
   }
 
   #placeIncidents(): readonly IncidentEvent[] {

@@ -13,6 +13,7 @@ import type { Usage } from '../model/usage.ts';
 import type { DetailTable, TelemetryTable } from './details.ts';
 import type { OpenIncidents } from './incidents.ts';
 import type { LinkFlaps } from './links.ts';
+import type { SilentSonics } from './silentSonics.ts';
 import type { DeviceTables, Topology } from './topology.ts';
 import type { Valves } from './valves.ts';
 
@@ -23,6 +24,7 @@ export interface AccountData {
   readonly incidents: OpenIncidents;
   readonly flaps: { readonly signal: LinkFlaps; readonly sonic: LinkFlaps };
   readonly valves: Valves;
+  readonly silentSonics: SilentSonics;
   readonly settings: DetailTable<PropertySettings>;
   readonly notifications: DetailTable<NotificationSettings>;
   readonly hubs: DetailTable<HubDetail>;
@@ -53,7 +55,7 @@ export function propertyViewOf(
     possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.
     areIncidentsKnown: incidents.areKnown && topology.isSurveyed(id),
-    isReporting: true,
+    isReporting: !account.silentSonics.mayBeIn(id),
   };
 }
 

@@ -194,12 +194,23 @@ export class ShownJudge {
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
   }
 
-  /** That nothing is wrong is known only from a device that can report it: of a sonic, but for its link. */
+  /** That nothing is wrong is known only from devices that can report it: of a sonic, but for its link. */
   #canTell(kind: Kind, { id, componentId, state }: SeenEntity, from: number): boolean {
-    if (kind !== 'sonic' || !isNothingWrong(componentId, state)) return true;
+    if (kind === 'signal' || !isNothingWrong(componentId, state)) return true;
     // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
     const { now, bounds } = this.#circumstances;
-    return this.#wasReachable('sonic', id, Math.min(from, now() - bounds().windowMs.signals));
+    const since = Math.min(from, now() - bounds().windowMs.signals);
+    const sonicIds = kind === 'sonic' ? [id] : this.#steadySonicsIn(id);
+    return sonicIds.every((each) => this.#wasReachable('sonic', each, since));
+  }
+
+  /** The sonics that have been in a property for so long that this is known. */
+  #steadySonicsIn(propertyId: string): string[] {
+    const { now, bounds } = this.#circumstances;
+    const moments = [...this.#history.since(now() - bounds().windowMs.properties)];
+    return [...this.#history.latest.thingsById.keys()].filter((id) =>
+      moments.every(({ moment }) => moment.propertyOf(id) === propertyId),
+    );
   }
 
   /** Where a device has moved, its incidents are where it was until the lists that tell of it were read. */
@@ -262,7 +273,7 @@ function stateOf(text: string): string {
 function isNothingWrong(componentId: string, state: Shown): boolean {
   if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return false;
   const isOff = /^binary_sensor_(incident_|problem$)/.test(componentId) && state === 'OFF';
-  return isOff || (/open_(incidents|count)$/.test(componentId) && state === 0);
+  return isOff || (/open_(incidents|count)$/.test(componentId) && state === 0) || state === 'none';
 }
 
 /** How many incidents a device may show: a hub has those of its valves that are not known, or not any more. */

@@ -41,6 +41,37 @@ function refuse(operation: string, status: number, isSo = () => true): Strike {
       : null;
 }
 
+describe('what only a valve can report', () => {
+  it('is unknown in its property while the valve is out of reach and none is open', async () => {
+    const home = quietHome({ cloud: { properties: 2 } });
+    const { propertyId, sonicId, world } = home;
+    const [, other = ''] = world.properties.ids;
+    const shown = (id: string) =>
+      ['binary_sensor_problem', 'sensor_open_incidents', 'sensor_highest_severity'].map(
+        (componentId) => home.entity(id, componentId).state,
+      );
+    const none = ['OFF', 0, 'none'];
+    await home.start();
+    expect(shown(propertyId)).toEqual(none);
+    world.changeSonic(sonicId, { radio_connection: 'disconnected' });
+    await home.pass(3 * minuteMs);
+    for (let run = 0; run < 2; run++) {
+      expect(shown(propertyId)).toEqual([null, null, null]);
+      expect(home.json(`property/${propertyId}/incidents`).open_count).toBeNull();
+      expect(shown(other)).toEqual(none);
+      await home.restart();
+    }
+    const { id } = world.openIncident({ type: 'radio_disconnection', sonicId });
+    await home.pass(minuteMs);
+    expect(shown(propertyId).slice(0, 2)).toEqual(['ON', 1]);
+    world.closeIncident(id);
+    world.changeSonic(sonicId, { radio_connection: 'connected' });
+    await home.pass(2 * minuteMs);
+    expect(shown(propertyId)).toEqual(none);
+    home.bridge.kill();
+  });
+});
+
 describe('an incident of which a part is known', () => {
   it.each([
     ['null', null],
