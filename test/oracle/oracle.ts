@@ -4,12 +4,13 @@ import type { CloudTap, SeenRequest, TwistedAnswer } from '../simulation/virtual
 import type { VirtualTime } from '../simulation/virtualTime.ts';
 import { type Bounds, type Source, slackMs, widest } from './bounds.ts';
 import { Crawls } from './crawls.ts';
-import { Eyes } from './eyes.ts';
+import { Eyes, parsed } from './eyes.ts';
 import { HealthJudge } from './healthJudge.ts';
 import { LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
 import type { Shown } from './recordTruths.ts';
 import { type Circumstances, ShownJudge } from './shownJudge.ts';
+import { TotalJudge } from './totalJudge.ts';
 import { WaterSamples } from './waterSamples.ts';
 import { WorldHistory } from './worldHistory.ts';
 
@@ -57,6 +58,7 @@ export class Oracle {
   readonly #leak: LeakJudge;
   readonly #move: MoveJudge;
   readonly #health: HealthJudge;
+  readonly #totals: TotalJudge;
   /** Answers as the cloud gave them, by the number of their request. */
   readonly #given = new Map<number, string>();
   /** When the cloud last told something else than the truth, by what it is read with. */
@@ -104,6 +106,7 @@ export class Oracle {
     const atEpoch = (timeMs: number) => epochMs + timeMs;
     const leak = { ...common, isHeard, atEpoch, base: this.#base };
     this.#leak = new LeakJudge(history, this.eyes, retained, leak);
+    this.#totals = new TotalJudge(common);
     this.#move = new MoveJudge({
       ...common,
       now: () => time.now,
@@ -128,6 +131,7 @@ export class Oracle {
   /** A run of the bridge begins, knowing nothing. */
   runBegan(): void {
     this.#runningSince = this.#options.time.now;
+    this.#totals.runBegan(this.#options.retained);
     this.#move.forget();
     this.#crawls.forget();
     this.#health.forget();
@@ -198,7 +202,10 @@ export class Oracle {
       this.#forged.delete(topic);
       this.#glance();
       if (!retain) return;
-      if (topic.startsWith(`${this.#base}/`)) this.#shown.take(topic, payload);
+      if (topic.startsWith(`${this.#base}/`)) {
+        this.#shown.take(topic, payload);
+        this.#takeTotal(topic, payload);
+      }
       this.eyes.take(topic, payload);
     },
     refused: (topic, retain) => {
@@ -229,6 +236,7 @@ export class Oracle {
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
     this.#health.answered(request, answer.status, pauseMs, isTrue);
     if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
+    if (operation === 'read_daily_usage') this.#totals.heard(request.params['thing_id'] ?? '', text);
     const crawl = this.#crawls.answered(
       request,
       { ...answer, text },
@@ -243,6 +251,14 @@ export class Oracle {
   #sampleWater({ operation, params }: SeenRequest): void {
     if (operation === 'read_daily_usage')
       this.#water.take(this.#options.simulator.world, params['thing_id'] ?? '');
+  }
+
+  /** Two topics show it: that of usage, and that of the entities. */
+  #takeTotal(topic: string, payload: string): void {
+    const [, id, path] = /\/sonic\/([^/]+)\/(usage|homeassistant)$/.exec(topic) ?? [];
+    if (id === undefined || this.isOfOtherAccount(id)) return;
+    const key = path === 'usage' ? 'total' : 'water_total';
+    this.#totals.show(topic, id, payload === '' ? null : (parsed(payload)[key] ?? undefined));
   }
 
   /** Success is the status, whatever the body. */

@@ -8,6 +8,7 @@ const atATime = 20;
 
 const everyCheck = [
   'a change was asked for, once, and in time',
+  'a total falls by corrections alone',
   'a valve can be moved',
   'after a quiet time all is shown as it is',
   'an incident is announced once',

@@ -47,6 +47,10 @@ export class Watch {
   readonly #excused = new Set<string>();
   readonly #told = new Map<string, number>();
   #rejectedSignIns: number[] = [];
+  /** When the cloud rejected the password first and last, since it accepted one or the run began. */
+  #rejected: { readonly firstAt: number; readonly lastAt: number } | null = null;
+  /** When a sign-in failed otherwise, since one worked. */
+  #failedSignIns: number[] = [];
   /** When devices and incidents left the world, by id. */
   readonly #goneSince = new Map<string, number>();
   /** Incidents of which the cloud has said by themselves that they are not open. */
@@ -93,7 +97,7 @@ export class Watch {
     }
     this.runStartedAt = this.#now();
     this.#crawls.clear();
-    this.#rejectedSignIns = [];
+    this.#endSignIns();
     this.#forgetCommands();
   }
 
@@ -168,10 +172,15 @@ export class Watch {
   }
 
   #checkSignIn(answer: Answer): void {
-    if (answer.status === 200) this.#rejectedSignIns = [];
+    if (answer.status === 200) this.#endSignIns();
+    const now = this.#now();
+    if (answer.status === 429 || answer.status >= 500) this.#checkBackoff(now);
     if (answer.status !== 401) return;
     this.#count('sign-ins keep to their cap');
-    const now = this.#now();
+    const { firstAt, lastAt } = this.#rejected ?? { firstAt: now, lastAt: Number.NEGATIVE_INFINITY };
+    if (lastAt >= firstAt + hourMs && now - lastAt < hourMs - 1_000)
+      this.#violated(`a rejected sign-in ${Math.round((now - lastAt) / 1_000)} s after another`);
+    this.#rejected = { firstAt, lastAt: now };
     this.#rejectedSignIns = [...this.#rejectedSignIns.filter((at) => now - at < hourMs - 1_000), now];
     const lastMinute = this.#rejectedSignIns.filter((at) => now - at < minuteMs - 1_000).length;
     if (lastMinute > 3 || this.#rejectedSignIns.length > 6) {
@@ -179,6 +188,23 @@ export class Watch {
         `${lastMinute} rejected sign-ins in a minute, ${this.#rejectedSignIns.length} in an hour`,
       );
     }
+  }
+
+  /** All who sign in keep to one back-off, which reaches two minutes; a little shorter by chance. */
+  #checkBackoff(now: number): void {
+    this.#count('sign-ins that fail keep to a back-off');
+    this.#failedSignIns = [...this.#failedSignIns.filter((at) => now - at < 10 * minuteMs), now];
+    const lastMinute = this.#failedSignIns.filter((at) => now - at < minuteMs).length;
+    if (lastMinute > 8 || this.#failedSignIns.length > 20)
+      this.#violated(
+        `${lastMinute} failed sign-ins in a minute, ${this.#failedSignIns.length} in ten minutes`,
+      );
+  }
+
+  #endSignIns(): void {
+    this.#rejectedSignIns = [];
+    this.#rejected = null;
+    this.#failedSignIns = [];
   }
 
   #hearOfIncident({ params }: SeenRequest, answer: Answer): void {

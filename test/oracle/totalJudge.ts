@@ -1,0 +1,61 @@
+import { parsed } from './eyes.ts';
+
+/** What the judge is told by those who look at other things. */
+export interface TotalCircumstances {
+  counted(check: string): void;
+  violated(words: string): void;
+}
+
+/** Litres come in thousandths, and a sum of them may be a little off. */
+const toleranceL = 0.001;
+
+/**
+ * No litre is lost: the running total of a sonic's water falls only as far as the cloud has taken litres back from days that
+ * it had told of before. Neither a restart nor midnight makes it fall.
+ */
+export class TotalJudge {
+  readonly #circumstances: TotalCircumstances;
+  /** What the cloud told last of each day, by sonic and date. */
+  readonly #days = new Map<string, number>();
+  /** How many litres it has taken back of each sonic. */
+  readonly #takenBack = new Map<string, number>();
+  /** The highest total that was shown, by topic, with what had been taken back of it by then. */
+  readonly #shown = new Map<string, { readonly total: number; readonly takenBack: number }>();
+
+  constructor(circumstances: TotalCircumstances) {
+    this.#circumstances = circumstances;
+  }
+
+  /** A bridge begins, which knows of each total what the broker has, or its disk. */
+  runBegan(retained: ReadonlyMap<string, string>): void {
+    for (const topic of this.#shown.keys()) if (!retained.has(topic)) this.#shown.delete(topic);
+  }
+
+  /** The bridge has heard of the water of some days. */
+  heard(id: string, text: string): void {
+    const { daily } = parsed(text);
+    for (const { date, liters } of Array.isArray(daily) ? daily : []) {
+      if (typeof liters !== 'number') continue;
+      const key = `${id} ${date}`;
+      const before = this.#days.get(key) ?? 0;
+      if (liters < before) this.#takenBack.set(id, (this.#takenBack.get(id) ?? 0) + before - liters);
+      this.#days.set(key, liters);
+    }
+  }
+
+  /** A total is shown, or what was retained of it is deleted: null. */
+  show(topic: string, id: string, total: unknown): void {
+    if (total === null) this.#shown.delete(topic);
+    if (typeof total !== 'number') return;
+    const { counted, violated } = this.#circumstances;
+    const takenBack = this.#takenBack.get(id) ?? 0;
+    const highest = this.#shown.get(topic);
+    counted('a total falls by corrections alone');
+    const least = highest ? highest.total - (takenBack - highest.takenBack) - toleranceL : 0;
+    if (!highest || total >= highest.total) this.#shown.set(topic, { total, takenBack });
+    else if (total < least) {
+      violated(`${topic} shows a total of ${total} L after ${highest.total} L`);
+      this.#shown.set(topic, { total, takenBack });
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { Simulator } from '../../src/simulator/simulator.ts';
+import type { SeenRequest } from './virtualCloud.ts';
+import { VirtualTime } from './virtualTime.ts';
+import { Watch } from './watch.ts';
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const topic = 'sonic2mqtt/sonic/a/valve/set';
+
+/** What an observer sees, told as a bridge would do it. */
+class Scene {
+  now = 0;
+  readonly watch: Watch;
+
+  constructor() {
+    const time = new VirtualTime();
+    const clock = { now: () => time.now, monotonic: () => time.now, after: time.after.bind(time) };
+    const simulator = new Simulator({ clock, quiet: true, properties: 1, signals: 1, sonics: 1 });
+    const bounds = {
+      ...{ requestTimeoutMs: 10 * secondMs, maxConcurrency: 4, password: 'secret' },
+      ...{ isSelected: () => true, canRemember: () => true },
+    };
+    this.watch = new Watch(
+      bounds,
+      () => this.now,
+      () => simulator.world,
+      () => {},
+    );
+    this.watch.broker.linked(true);
+  }
+
+  signIn(status: number): void {
+    const request: SeenRequest = {
+      ...{ origin: '', method: 'POST', target: '/', operation: 'sign_in', params: {}, body: '', number: 1 },
+    };
+    this.watch.cloud.answered(request, { status, headers: {}, text: '{}' });
+  }
+
+  command(payload: string): void {
+    this.watch.ordered({ topic, payload, isCommand: true, asksFor: [] });
+    this.watch.broker.delivered(topic, payload, false, this.now);
+  }
+
+  outcome(): void {
+    const event = JSON.stringify({ event: 'command', topic, status: 'ok', reason: null });
+    this.watch.broker.handedOver('sonic2mqtt/bridge/event', event, false);
+  }
+
+  /** What it says of the commands once their time is over. */
+  judged(): number {
+    this.now += minuteMs;
+    this.watch.checkOutcomes();
+    return this.watch.violations.length;
+  }
+}
+
+describe('a command has one outcome', () => {
+  it.each([
+    ['none', 0, 1],
+    ['one', 1, 0],
+    ['two', 2, 1],
+  ])('and %s is told: %i', (_words, outcomes, found) => {
+    const scene = new Scene();
+    scene.command('CLOSE');
+    for (let outcome = 0; outcome < outcomes; outcome++) scene.outcome();
+    expect(scene.judged()).toBe(found);
+  });
+});
+
+describe('sign-ins', () => {
+  it.each<[string, number, number[], boolean]>([
+    ['a rejected password, three times at once', 401, [0, 1, 2], true],
+    ['a rejected password, four times in a minute', 401, [0, 1, 2, 3], false],
+    ['a rejected password, seven times in an hour', 401, [0, 1, 2, 100, 200, 300, 400], false],
+    ['a rejected password, once an hour', 401, [0, 3_600, 7_200, 10_800], true],
+    ['a rejected password, twice in a later hour', 401, [0, 3_700, 5_000], false],
+    ['a failure, by a back-off', 503, [0, 2, 6, 14, 30, 62, 182, 302, 422], true],
+    ['a failure, each five seconds', 503, [...Array(10).keys()].map((index) => 5 * index), false],
+    ['a limit, each twenty seconds', 429, [...Array(40).keys()].map((index) => 20 * index), false],
+  ])('after %s', (_words, status, times, isKept) => {
+    const scene = new Scene();
+    for (const seconds of times) {
+      scene.now = seconds * secondMs;
+      scene.signIn(status);
+    }
+    expect(scene.watch.violations.length === 0).toBe(isKept);
+  });
+
+  it('begin anew once one has worked', () => {
+    const scene = new Scene();
+    for (const status of [401, 401, 401, 200, 401, 401, 401]) scene.signIn(status);
+    scene.now = 2 * hourMs;
+    scene.signIn(401);
+    expect(scene.watch.violations).toEqual([]);
+  });
+});
