@@ -11,6 +11,14 @@ import { VirtualTime } from './virtualTime.ts';
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 
+type Asked =
+  | 'list_incidents'
+  | 'list_sonics'
+  | 'command_valve'
+  | 'sign_in'
+  | 'read_daily_usage'
+  | 'read_telemetry';
+
 /** A broker and a cloud, on which lies are told as a bridge would tell them. */
 class Stage {
   readonly time = new VirtualTime();
@@ -28,6 +36,8 @@ class Stage {
   readonly oracle: Oracle;
   readonly broker: VirtualBroker;
   readonly sonicId = this.simulator.world.thingIds[0] ?? '';
+  readonly signalId = this.simulator.world.signals.ids[0] ?? '';
+  readonly propertyId = this.simulator.world.properties.ids[0] ?? '';
   #numbers = 0;
 
   constructor() {
@@ -57,15 +67,20 @@ class Stage {
 
   /** Announces the valve with these sensors, all of it available. */
   announce(...componentIds: readonly string[]): void {
-    const components = componentIds.map((id) => {
-      const [, platform, key] = /^(binary_sensor|sensor|valve)_(.+)$/.exec(id) ?? [];
-      return [id, { platform, unique_id: id, value_template: `{{ value_json.${key} }}` }];
+    this.announceDevice('sonic', ...componentIds);
+  }
+
+  announceDevice(kind: 'property' | 'signal' | 'sonic', ...componentIds: readonly string[]): void {
+    const id = this[`${kind}Id`];
+    const components = componentIds.map((componentId) => {
+      const [, platform, key] = /^(binary_sensor|sensor|switch|text|valve)_(.+)$/.exec(componentId) ?? [];
+      return [componentId, { platform, unique_id: componentId, value_template: `{{ value_json.${key} }}` }];
     });
     for (const path of ['bridge/state', 'bridge/cloud', `sonic/${this.sonicId}/availability`])
       this.say(path, 'online');
-    this.say(`homeassistant/device/sonic2mqtt_${this.sonicId}/config`, {
+    this.say(`homeassistant/device/sonic2mqtt_${id}/config`, {
       availability: [{ topic: 'sonic2mqtt/bridge/state' }, { topic: 'sonic2mqtt/bridge/cloud' }],
-      state_topic: `sonic2mqtt/sonic/${this.sonicId}/homeassistant`,
+      state_topic: `sonic2mqtt/${kind}/${id}/homeassistant`,
       components: Object.fromEntries(components),
     });
   }
@@ -75,22 +90,17 @@ class Stage {
   }
 
   /** Asks the cloud, whose answer arrives at once. */
-  ask(operation: 'list_incidents' | 'list_sonics' | 'command_valve' | 'sign_in', body = ''): void {
-    const paths = {
-      list_incidents: '/ape/v1/incidents',
-      list_sonics: '/ape/v1/sonics',
-      command_valve: '/valve',
-      sign_in: '/',
-    };
+  ask(operation: Asked, body = '', status = 200): void {
     const request: SeenRequest = {
-      ...{ origin: '', method: operation === 'command_valve' ? 'PUT' : 'GET', target: paths[operation] },
-      ...{ operation, params: { sonic_id: this.sonicId }, body, number: ++this.#numbers },
+      ...{ origin: '', method: operation === 'command_valve' ? 'PUT' : 'GET', target: '/', operation },
+      ...{ params: { sonic_id: this.sonicId, thing_id: this.sonicId }, body, number: ++this.#numbers },
     };
     const { world } = this.simulator;
     const records =
       operation === 'list_incidents' ? [...world.incidents.values()] : [...world.sonics.values()];
-    const text = JSON.stringify({ data: records, total_pages: 1, total_entries: records.length });
-    const answer = { status: 200, headers: {}, text };
+    const list = { data: records, total_pages: 1, total_entries: records.length };
+    const text = JSON.stringify(operation === 'read_daily_usage' ? world.usage(this.sonicId) : list);
+    const answer = { status, headers: {}, text };
     this.oracle.asked(request);
     this.oracle.cloud.sent(request);
     this.oracle.cloud.judged(request, answer);
@@ -114,6 +124,16 @@ class Stage {
 
   async pass(ms: number): Promise<void> {
     await this.time.runUntil(this.time.now + ms);
+  }
+
+  /** Lets so much time pass that details of after an outage were read again. */
+  async settle(): Promise<void> {
+    await this.pass(7 * minuteMs);
+  }
+
+  /** What was said of the valve's state, and not of its availability. */
+  get violationsOfStates(): readonly string[] {
+    return this.violations.filter((words) => !words.includes('/availability '));
   }
 
   get violations(): readonly string[] {
@@ -168,6 +188,133 @@ describe('shown is true', () => {
     expect(stage.violations).toHaveLength(1);
   });
 
+  it.each<[string, 'property' | 'signal' | 'sonic', string, (stage: Stage) => string | number]>([
+    ['position', 'sonic', 'valve_valve', () => 'closed'],
+    ['state', 'sonic', 'sensor_valve_state', () => 'faulty'],
+    ['leak', 'sonic', 'binary_sensor_incident_water_presence_detected', () => 'ON'],
+    ['number of incidents', 'sonic', 'sensor_open_incidents', () => 1],
+    ['problem', 'property', 'binary_sensor_problem', () => 'ON'],
+    ['radio link', 'sonic', 'binary_sensor_radio_connection', () => 'OFF'],
+    ['radio strength', 'sonic', 'sensor_radio_rssi', () => -1],
+    ['cloud link', 'signal', 'binary_sensor_cloud_connection', () => 'OFF'],
+    ['Wi-Fi strength', 'signal', 'sensor_wifi_rssi', () => 1],
+    ['battery', 'sonic', 'binary_sensor_battery_low', () => 'ON'],
+    [
+      'setting',
+      'property',
+      'switch_auto_shut_off',
+      ({ simulator: { world }, propertyId }) =>
+        world.settings.get(propertyId)?.auto_shut_off ? 'OFF' : 'ON',
+    ],
+    ['setting in words', 'property', 'text_timezone', () => 'Nowhere/Else'],
+    ['measurement', 'sonic', 'sensor_flow', () => 999],
+    ['name', 'sonic', 'text_name', () => 'Nobody’s'],
+    ['name', 'property', 'text_name', () => 'Nobody’s'],
+  ])('finds a false %s (%s)', async (_words, kind, componentId, lie) => {
+    const stage = new Stage();
+    stage.announceDevice(kind, componentId);
+    await stage.settle();
+    const [, key = ''] = /^(?:binary_sensor|sensor|switch|text|valve)_(.+)$/.exec(componentId) ?? [];
+    stage.say(`${kind}/${stage[`${kind}Id`]}/homeassistant`, { [key]: lie(stage) });
+    expect(stage.violations).toHaveLength(1);
+  });
+
+  it('finds a leak that is open, and said to be none for too long', async () => {
+    const stage = new Stage();
+    stage.announce('binary_sensor_incident_water_presence_detected');
+    stage.show({ incident_water_presence_detected: 'OFF' });
+    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+    await stage.pass(9 * minuteMs);
+    expect(stage.violations).toHaveLength(1);
+  });
+
+  it.each([
+    ['low_battery_level', 1],
+    ['device_handle_moved', 1],
+    ['radio_disconnection', 0],
+  ])('finds that an offline valve says that %s is not open: %i', async (type, count) => {
+    const stage = new Stage();
+    stage.announce(`binary_sensor_incident_${type}`);
+    stage.simulator.world.changeSonic(stage.sonicId, { radio_connection: 'disconnected' });
+    await stage.pass(15 * minuteMs);
+    stage.show({ [`incident_${type}`]: 'OFF' });
+    expect(stage.violationsOfStates).toHaveLength(count);
+  });
+
+  it('finds that nothing is open at an offline valve and in its property', async () => {
+    const stage = new Stage();
+    stage.announce('sensor_open_incidents');
+    stage.announceDevice('property', 'binary_sensor_problem', 'sensor_open_incidents');
+    stage.simulator.world.changeSonic(stage.sonicId, { radio_connection: 'disconnected' });
+    await stage.pass(130 * minuteMs);
+    stage.show({ open_incidents: 0 });
+    stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF', open_incidents: 0 });
+    expect(stage.violationsOfStates).toHaveLength(3);
+  });
+
+  it('finds water of today that the cloud never told of, and takes what it did', async () => {
+    const stage = new Stage();
+    stage.announce('sensor_water_today');
+    await stage.settle();
+    stage.ask('read_daily_usage');
+    const today = stage.simulator.world.usage(stage.sonicId).daily.at(-1)?.liters ?? 0;
+    stage.show({ water_today: today });
+    expect(stage.violations).toEqual([]);
+    stage.show({ water_today: today + 1 });
+    expect(stage.violations).toHaveLength(1);
+  });
+
+  it('finds a total that falls, unless the cloud has taken litres back', () => {
+    const stage = new Stage();
+    const total = (water: number) => stage.say(`sonic/${stage.sonicId}/usage`, { total: water });
+    for (const water of [100, null as never, 101.5]) total(water);
+    expect(stage.violations).toEqual([]);
+    total(101.4);
+    expect(stage.violations).toHaveLength(1);
+    const told = (liters: number) =>
+      stage.oracle.cloud.answered(
+        {
+          ...{ origin: '', method: 'GET', target: '/', operation: 'read_daily_usage' },
+          ...{ params: { thing_id: stage.sonicId }, body: '', number: 0 },
+        },
+        { status: 200, headers: {}, text: JSON.stringify({ daily: [{ date: '1969-12-31', liters }] }) },
+      );
+    for (const liters of [20, 8]) told(liters);
+    total(90);
+    expect(stage.violations).toHaveLength(1);
+  });
+
+  it.each([
+    ['a position', '', { valve: 'closed' }],
+    ['a link', '', { radio_connection: 'disconnected' }],
+    ['a number of incidents', '/incidents', { open_count: 2 }],
+    ['a measurement', '/telemetry', { flow_l_min: 999 }],
+  ])('finds %s of no valve on a raw topic', async (_words, path, document) => {
+    const stage = new Stage();
+    stage.announce();
+    await stage.settle();
+    stage.say(`sonic/${stage.sonicId}${path}`, document);
+    expect(stage.violations).toHaveLength(1);
+  });
+
+  it('finds a hub that is said to be reachable for too long', async () => {
+    const stage = new Stage();
+    stage.announce();
+    stage.say(`signal/${stage.signalId}/availability`, 'online');
+    stage.simulator.world.signals.change(stage.signalId, { cloud_connection: 'disconnected' });
+    await stage.pass(14 * minuteMs);
+    expect(stage.violations.join()).toContain(`signal/${stage.signalId}/availability`);
+  });
+
+  it('takes no word of anybody else for the bridge’s', () => {
+    const stage = new Stage();
+    stage.announce();
+    stage.broker.forge(`sonic2mqtt/sonic/${stage.sonicId}`, '{"valve":"closed"}');
+    stage.oracle.forged(`sonic2mqtt/sonic/${stage.sonicId}`);
+    stage.oracle.judgeAll();
+    expect(stage.violations).toEqual([]);
+  });
+
   it('finds the same on raw topics', () => {
     const stage = new Stage();
     stage.announce();
@@ -199,6 +346,40 @@ describe('a leak is heard', () => {
     const before = stage.violations.length;
     await stage.pass(61 * secondMs);
     expect(stage.violations.slice(before)).toHaveLength(count);
+  });
+
+  it.each([
+    ['ok', 1, 0],
+    ['ok', 0, 1],
+    ['ok', null, 1],
+    ['degraded', null, 0],
+  ])('on topics alone: health %s, open incidents %s', async (status, count, found) => {
+    const stage = new Stage();
+    stage.announce();
+    stage.say('bridge/health', { status });
+    await stage.pass(40 * secondMs);
+    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+    stage.say(`sonic/${stage.sonicId}/incidents`, { open_count: count });
+    await stage.pass(secondMs);
+    stage.ask('list_incidents');
+    const before = stage.violations.length;
+    await stage.pass(61 * secondMs);
+    expect(stage.violations.slice(before)).toHaveLength(found);
+  });
+
+  it('in its property too', async () => {
+    const stage = new Stage();
+    stage.announce(...sensors);
+    stage.announceDevice('property', 'binary_sensor_problem');
+    stage.show({ incident_water_presence_detected: 'OFF', open_incidents: 0 });
+    stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF' });
+    await stage.pass(40 * secondMs);
+    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+    stage.show({ incident_water_presence_detected: 'ON', open_incidents: 1 });
+    await stage.pass(secondMs);
+    stage.ask('list_incidents');
+    await stage.pass(61 * secondMs);
+    expect(stage.violations).toEqual([expect.stringContaining('binary_sensor_problem shows OFF')]);
   });
 });
 
@@ -279,6 +460,17 @@ describe('health is true', () => {
     stage.oracle.broker.refused?.(`sonic2mqtt/sonic/${stage.sonicId}`, true);
     await listsEvery(stage, 4 * minuteMs, ['list_incidents', 'list_sonics']);
     expect(stage.violations).toHaveLength(1);
+  });
+
+  it('is not ok while no measurement is read', async () => {
+    const stage = new Stage();
+    stage.announce();
+    stage.say('bridge/health', { status: 'ok' });
+    for (let minute = 0; minute < 12; minute++) {
+      stage.ask('read_telemetry', '', 500);
+      await listsEvery(stage, minuteMs, ['list_incidents', 'list_sonics']);
+    }
+    expect(stage.violations).toEqual([expect.stringContaining('no measurement was read')]);
   });
 
   it('is not ok while another bridge announces a device', async () => {
