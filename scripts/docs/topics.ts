@@ -94,7 +94,7 @@ function health(): object {
       pressure_tests: polled,
     },
     rejectedUntil: null,
-    unread: [],
+    isFirstReading: false,
     overdue: [],
     silentValves: [],
     limitedUntil: null,

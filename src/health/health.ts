@@ -15,8 +15,8 @@ import { type Problem, problem } from './problem.ts';
 /** Everything that decides about the status. */
 export interface HealthInputs {
   readonly polls: StatusByPoll;
-  /** The polls whose first whole reading goes on. */
-  readonly unread: readonly PollName[];
+  /** Whether the account is read for the first time, so that a valve or a leak may be missing. */
+  readonly isFirstReading: boolean;
   /** The polls that have read nothing for longer than their schedule allows. */
   readonly overdue: readonly PollName[];
   /** Names of the valves that are reachable and send no new measurements. */
@@ -84,7 +84,13 @@ function messageOf(problems: readonly Problem[]): string | null {
   return joinSentences(problems.slice(0, maxShown).map(({ message }) => message)) || null;
 }
 
-function cloudProblems({ polls, unread, overdue, silentValves, rejectedUntil }: HealthInputs): Problem[] {
+function cloudProblems({
+  polls,
+  isFirstReading,
+  overdue,
+  silentValves,
+  rejectedUntil,
+}: HealthInputs): Problem[] {
   if (rejectedUntil !== null) return [rejectedAccount(rejectedUntil)];
   const failing = failuresByKey(polls);
   for (const { kind, status } of outages) {
@@ -99,18 +105,8 @@ function cloudProblems({ polls, unread, overdue, silentValves, rejectedUntil }: 
     const isOverdue = affected.some((poll) => overdue.includes(poll));
     return { ...failedPolls(failure, affected), isBrief, stops: isOverdue ? ('cloud' as const) : undefined };
   });
-  return [
-    ...failed,
-    ...waitingPolls(polls, overdue),
-    ...firstReading(polls, unread),
-    ...silence(silentValves),
-  ];
-}
-
-/** Before the vital lists were read whole once, a leak or a valve may be missing. */
-function firstReading(polls: StatusByPoll, unread: readonly PollName[]): Problem[] {
-  const isUnread = vitalPolls.some((poll) => unread.includes(poll) && polls[poll].failure === null);
-  return isUnread ? [problem('start', 'degraded', readingReason)] : [];
+  const reading = isFirstReading ? [problem('start', 'degraded', readingReason)] : [];
+  return [...failed, ...waitingPolls(polls, overdue), ...reading, ...silence(silentValves)];
 }
 
 /** Polls that have not failed, and have not read anything in time either: their requests wait. */

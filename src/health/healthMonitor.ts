@@ -8,7 +8,7 @@ import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
-import { cloudFreshUntil, vitalPolls, wasPolled } from '../polling/pollStatus.ts';
+import { cloudFreshUntil } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { accountProblems } from './accountProblems.ts';
@@ -27,7 +27,7 @@ import { type Problem, type ProblemSource, problem } from './problem.ts';
 /** Other parts log these problems. */
 const loggedElsewhere = new Set<ProblemSource>(['start', 'broker', 'data_dir', 'http', 'data', 'telemetry']);
 
-/** Health is published without an answer of the cloud to all that is vital after this time. */
+/** Health is published after this time, although the lists of the cloud were not read yet. */
 const firstAnswerMs = 2_000;
 
 /** Health is evaluated at least this often: what has stopped reports nothing. */
@@ -93,11 +93,13 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
     this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
-    poller.on('ended', () => {
-      // The first lists end at nearly the same time: what is said before the last of them would be out of date at once.
-      const { records } = poller.statuses;
-      if (this.#report !== null || vitalPolls.every((poll) => wasPolled(records[poll]))) this.#evaluate(true);
-    });
+    poller
+      .on('ended', (poll) => {
+        // The first lists end at nearly the same time: what is said before the last of them would be out of date at once.
+        const isNews = this.#report !== null || poller.statuses.records[poll].failure !== null;
+        if (isNews || !poller.isFirstReading) this.#evaluate(true);
+      })
+      .on('listsRead', () => this.#evaluate());
     retained.on('refusals', () => this.#evaluateAgain());
     connection
       .on('connected', () => {
@@ -123,7 +125,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return this.#brokerLostAt;
   }
 
-  /** Null until the cloud has answered for the vital lists, or `firstAnswerMs` after the start. */
+  /** Null until the lists of the cloud were read, or one could not be, or `firstAnswerMs` after the start. */
   get status(): HealthStatus | null {
     return this.#report?.status ?? null;
   }
@@ -153,7 +155,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return this.#payload;
   }
 
-  /** Evaluates health after `firstAnswerMs`, if the vital polls have not ended before, and from then on again and again. */
+  /** Evaluates health after `firstAnswerMs`, if it was not evaluated before, and from then on again and again. */
   start(): void {
     this.#cancelTimer = this.#clock.after(firstAnswerMs, () => this.#evaluate());
   }
@@ -243,7 +245,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     const { status, nextAttemptAt } = client.sessionState();
     return {
       polls: poller.statuses.records,
-      unread: poller.statuses.progress.map(({ slice }) => slice),
+      isFirstReading: poller.isFirstReading,
       overdue: poller.statuses.overdue,
       silentValves: this.#silentValves(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,

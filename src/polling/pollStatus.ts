@@ -200,8 +200,8 @@ export class PollStatuses {
   readonly #heardAt = new Map<PollName, number>();
   /** When a poll last read a page, or ended well, in ms of the monotonic clock. */
   readonly #readAt = new Map<PollName, number>();
-  /** Since when the pages of a list have not fitted together, in ms of the monotonic clock. */
-  readonly #inDoubtSince = new Map<PollName, number>();
+  /** When the last run began whose pages fitted together, or else the first ended, in ms of the monotonic clock. */
+  readonly #certainAt = new Map<PollName, number>();
 
   constructor(
     schedules: Readonly<Record<PollName, PollSchedule>>,
@@ -292,7 +292,7 @@ export class PollStatuses {
     this.#hear(poll);
     const before = this.#records[poll];
     const isRead = failure === null || failure.kind === 'incomplete';
-    const isChanging = this.#isOnlyChanging(poll, failure);
+    const isChanging = this.#isOnlyChanging(poll, startedAt, failure);
     const shown = isChanging ? null : failure;
     if (isRead) this.#readAt.set(poll, this.#clock.monotonic());
     if (isRead && !isChanging) this.#pending.delete(poll);
@@ -310,17 +310,14 @@ export class PollStatuses {
 
   /**
    * A list that changes while it is read belongs to a busy account and is read again soon. That is no failure, unless
-   * it goes on for long.
+   * what was read before is too old by then.
    */
-  #isOnlyChanging(poll: PollName, failure: PollFailure | null): boolean {
-    if (failure?.isInDoubt !== true) {
-      this.#inDoubtSince.delete(poll);
-      return false;
-    }
+  #isOnlyChanging(poll: PollName, startedAt: number, failure: PollFailure | null): boolean {
+    const isInDoubt = failure?.isInDoubt === true;
     const now = this.#clock.monotonic();
-    const since = this.#inDoubtSince.get(poll) ?? now;
-    this.#inDoubtSince.set(poll, since);
-    return now - since < this.maxAgeMs(poll);
+    const certainAt = isInDoubt ? (this.#certainAt.get(poll) ?? now) : startedAt;
+    this.#certainAt.set(poll, certainAt);
+    return isInDoubt && now - certainAt < this.maxAgeMs(poll);
   }
 
   #hear(poll: PollName): void {

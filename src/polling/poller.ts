@@ -26,6 +26,7 @@ import {
   pollNames,
   sonicPolls,
   toProblem,
+  vitalPolls,
 } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
 import { TelemetryPoll } from './telemetry.ts';
@@ -52,6 +53,8 @@ export interface PollerOptions extends PollerTimes {
 interface PollerEvents {
   /** A run of a poll has ended; whether it read everything. */
   readonly ended: [poll: PollName, isComplete: boolean];
+  /** All lists were read once, well or not. */
+  readonly listsRead: [];
 }
 
 /** After so many ms nothing waits for the first details any more: those of a large account take minutes. */
@@ -177,6 +180,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     };
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
     this.#areListsRead = true;
+    this.emit('listsRead');
     if (!this.#stopping.signal.aborted) this.#days.start(() => this.#onNewDay());
   }
 
@@ -209,6 +213,14 @@ export class Poller extends EventEmitter<PollerEvents> {
   /** Runs one poll as soon as possible; resolves after that and never rejects. */
   runNow(poll: PollName): Promise<void> {
     return this.#schedules[poll].runNow();
+  }
+
+  /** Whether the lists were not all read once, or a vital one not whole, and nothing has kept it from that. */
+  get isFirstReading(): boolean {
+    const { progress, records } = this.statuses;
+    const isUnread = (poll: PollName) =>
+      progress.some(({ slice }) => slice === poll) && !records[poll].failure;
+    return !this.#areListsRead || vitalPolls.some(isUnread);
   }
 
   /** Whether valves and incidents are still read. An unreachable cloud does not change that. */

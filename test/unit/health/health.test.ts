@@ -36,7 +36,7 @@ const well: HealthInputs = {
     usage: good,
     pressure_tests: good,
   },
-  unread: [],
+  isFirstReading: false,
   overdue: [],
   silentValves: [],
   rejectedUntil: null,
@@ -171,15 +171,12 @@ describe('health', () => {
     });
   });
 
-  it('is degraded until the vital lists were read whole once, unless they cannot be', () => {
-    const reading = { ...withPolls({ sonics: neverPolled }), unread: ['sonics', 'usage'] as const };
+  it('is degraded while the account is read for the first time', () => {
+    const reading = { ...withPolls({ sonics: neverPolled }), isFirstReading: true };
     expect(evaluateHealth(reading)).toMatchObject({
       status: 'degraded',
       reason: 'Connected, reading the account for the first time',
     });
-    expect(evaluateHealth({ ...well, unread: ['properties', 'signals', 'usage'] }).status).toBe('ok');
-    const failing = { ...withPolls({ sonics: bad('forbidden') }), unread: ['sonics'] as const };
-    expect(evaluateHealth(failing).reason).toBe('Cannot read valves: forbidden in words');
   });
 
   it('is degraded, not auth_failed, by one list that the cloud refuses although the session is good', () => {

@@ -37,6 +37,7 @@ async function startMonitor(record: object) {
   });
   const retained = Object.assign(new EventEmitter(), { refusal: null });
   const poller = Object.assign(new EventEmitter(), {
+    isFirstReading: false,
     statuses: {
       records,
       overdue: [],
@@ -53,7 +54,7 @@ async function startMonitor(record: object) {
     connection.isConnected = isConnected;
     const before = lines.messages.length;
     records[poll] = status;
-    poller.emit('ended');
+    poller.emit('ended', poll);
     return lines.messages.slice(before);
   };
   return { linesAfter, reason: () => monitor.reason };

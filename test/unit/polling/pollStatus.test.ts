@@ -78,7 +78,7 @@ describe('what could not be read', () => {
       },
       rejectedUntil: null,
       limitedUntil: null,
-      unread: [],
+      isFirstReading: false,
       overdue: [],
       silentValves: [],
       problems: [],
