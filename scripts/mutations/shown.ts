@@ -4,6 +4,8 @@ const storeTests = ['test/unit/store/store.test.ts'];
 const valveTests = ['test/unit/model/valve.test.ts'];
 const healthTests = ['test/stories/health.test.ts'];
 const announcementTests = ['test/stories/announcements.test.ts'];
+const uncertainTests = ['test/stories/uncertain.test.ts'];
+const accountTests = ['test/unit/health/health.test.ts'];
 
 /** What is shown. */
 export const showingMutations: readonly Mutation[] = [
@@ -160,5 +162,110 @@ export const showingMutations: readonly Mutation[] = [
     text: 'isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms',
     replacement: 'ms',
     tests: ['test/unit/cloud/client.test.ts'],
+  },
+  {
+    promise: 'what was read too long ago is not shown',
+    file: 'src/store/table.ts',
+    text: 'return entry !== undefined && entry.readAt < this.#staleBefore;',
+    replacement: 'return false;',
+    tests: storeTests,
+  },
+  {
+    promise: 'what was measured too long ago is not shown',
+    file: 'src/store/details.ts',
+    text: 'const isPresent = ageMs <= maxMeasuredMs;',
+    replacement: 'const isPresent = true;',
+    tests: ['test/unit/store/details.test.ts', ...storeTests],
+  },
+  {
+    promise: 'water of today that was read too long ago is not shown',
+    file: 'src/model/usage.ts',
+    text: 'return { ...usage, todayL: null,',
+    replacement: 'return { ...usage,',
+    tests: ['test/stories/knownInThisRun.test.ts', 'test/stories/water.test.ts'],
+  },
+  {
+    promise: 'what this run has not read is offline',
+    file: 'src/publishing/publisher.ts',
+    text: 'if (!this.#isUnreadWanted || this.#isStopped) return;',
+    replacement: 'return;',
+    tests: ['test/stories/knownInThisRun.test.ts'],
+  },
+  {
+    promise: 'devices are available again only with what was read since',
+    file: 'src/publishing/publisher.ts',
+    text: 'if (areDevicesReady && cloud.payload === cloudBefore.payload)',
+    replacement: 'if (areDevicesReady)',
+    tests: ['test/stories/cloudFaults.test.ts'],
+  },
+  {
+    promise: 'an offline valve does not say that nothing leaks',
+    file: 'src/store/views.ts',
+    text: 'return { ...view, isReporting: isSonicReachable(view) };',
+    replacement: 'return view;',
+    tests: uncertainTests,
+  },
+  {
+    promise: 'a property does not say that nothing leaks at an offline valve',
+    file: 'src/store/views.ts',
+    text: 'isReporting: !account.silentSonics.mayBeIn(id)',
+    replacement: 'isReporting: true',
+    tests: uncertainTests,
+  },
+  {
+    promise: 'an incident without a type may be of any',
+    file: 'src/model/incidents.ts',
+    text: '    [...incidents, ...possibleIncidents].some(isTypeUnknown) ||\n',
+    replacement: '',
+    tests: ['test/unit/model/incidents.test.ts'],
+  },
+  {
+    promise: 'an incident of a hub may be at each valve of it',
+    file: 'src/store/incidents.ts',
+    text: "return kind === 'sonic' && isWithoutSonic(place) && this.#topology.mayBeOn(id, device.id);",
+    replacement: 'return false;',
+    tests: uncertainTests,
+  },
+  {
+    promise: 'a list of incidents that is too old says nothing',
+    file: 'src/store/incidents.ts',
+    text: 'return this.#table.isListFresh;',
+    replacement: 'return true;',
+    tests: storeTests,
+  },
+  {
+    promise: 'health tells of an incident whose valve is not known',
+    file: 'src/health/accountProblems.ts',
+    text: 'store.isComplete ? store.incidents.uncertain : []',
+    replacement: '[]',
+    tests: uncertainTests,
+  },
+  {
+    promise: 'health tells of measurements that have stopped',
+    file: 'src/health/health.ts',
+    text: 'if (valves.length === 0) return [];',
+    replacement: 'return [];',
+    tests: accountTests,
+  },
+  {
+    promise: 'health tells of devices that another bridge announces',
+    file: 'src/health/healthMonitor.ts',
+    text: "['bridges', otherBridges.announcerProblem, 'broker'],",
+    replacement: '',
+    tests: ['test/stories/otherInstallations.test.ts'],
+  },
+  {
+    promise: 'health is not ok before the account was read',
+    file: 'src/health/health.ts',
+    text: "isFirstReading ? [problem('start', 'degraded', readingReason)] : []",
+    replacement: '[]',
+    tests: accountTests,
+  },
+  {
+    promise: 'a list that changes for too long is a fault',
+    file: 'src/polling/pollStatus.ts',
+    text: 'return isInDoubt && now - certainAt < this.maxAgeMs(poll);',
+    replacement: 'return isInDoubt;',
+    tests: ['test/stories/largeAccount.test.ts'],
   },
 ];
