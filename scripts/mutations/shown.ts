@@ -268,4 +268,11 @@ export const showingMutations: readonly Mutation[] = [
     replacement: 'return isInDoubt;',
     tests: ['test/stories/largeAccount.test.ts'],
   },
+  {
+    promise: 'a total does not begin again at zero',
+    file: 'src/polling/usage.ts',
+    text: 'this.#parts.state.remembersUsage(sonicId) ? usage :',
+    replacement: 'usage ? usage :',
+    tests: ['test/unit/polling/usage.test.ts', 'test/stories/water.test.ts'],
+  },
 ];
