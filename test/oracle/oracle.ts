@@ -76,6 +76,8 @@ export class Oracle {
   #isMuteUntil = 0;
   /** How many bridges hear the commands. */
   bridges = 1;
+  /** Whether no other bridge has the same topics, and shows what it has read itself. */
+  isAlone = true;
   /** Whether another account has the device, which a bridge of its own shows at the same topics. */
   isOfOtherAccount: (id: string) => boolean = () => false;
 
@@ -256,9 +258,10 @@ export class Oracle {
   /** Two topics show it: that of usage, and that of the entities. */
   #takeTotal(topic: string, payload: string): void {
     const [, id, path] = /\/sonic\/([^/]+)\/(usage|homeassistant)$/.exec(topic) ?? [];
-    if (id === undefined || this.isOfOtherAccount(id)) return;
+    if (id === undefined) return;
     const key = path === 'usage' ? 'total' : 'water_total';
-    this.#totals.show(topic, id, payload === '' ? null : (parsed(payload)[key] ?? undefined));
+    const isJudged = payload !== '' && this.isAlone && this.bridges === 1;
+    this.#totals.show(topic, id, isJudged ? (parsed(payload)[key] ?? undefined) : null);
   }
 
   /** Success is the status, whatever the body. */

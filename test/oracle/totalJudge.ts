@@ -52,7 +52,7 @@ export class TotalJudge {
     const highest = this.#shown.get(topic);
     counted('a total falls by corrections alone');
     const least = highest ? highest.total - (takenBack - highest.takenBack) - toleranceL : 0;
-    if (!highest || total >= highest.total) this.#shown.set(topic, { total, takenBack });
+    if (!highest || total > highest.total) this.#shown.set(topic, { total, takenBack });
     else if (total < least) {
       violated(`${topic} shows a total of ${total} L after ${highest.total} L`);
       this.#shown.set(topic, { total, takenBack });

@@ -249,6 +249,7 @@ export class Home {
   anotherBridge(config: Sections, { simulator = this.simulator, disk = newDisk() } = {}): BridgeProcess {
     this.#widen(config);
     const isOfAccount = simulator === this.simulator;
+    this.oracle.isAlone = false;
     const silent = { sent: () => {}, judged: () => {}, answered: () => {}, torn: () => {} };
     const { onStart: _, onEnd: __, ...place } = this.#place;
     return new BridgeProcess({
