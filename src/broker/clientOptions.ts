@@ -55,7 +55,8 @@ export function clientOptions(options: BrokerOptions, url: string, version: 4 | 
     protocolVersion: version,
     clean: true,
     reconnectPeriod: 0,
-    connectTimeout: greetingTimeoutMs,
+    // The session has a limit of its own, which says whether there was a connection at all.
+    connectTimeout: 2 * greetingTimeoutMs,
     resubscribe: false,
     queueQoSZero: false,
     // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.

@@ -7,7 +7,7 @@ import { OutageLog } from '../base/outageLog.ts';
 import { describeUrl } from './brokerUrl.ts';
 import { type BrokerOptions, clientOptions } from './clientOptions.ts';
 import { type Connect, connectLimited } from './connect.ts';
-import { describeError, describeSilentEnd, takenOverMessage } from './errorMessages.ts';
+import { describeError, describeUnanswered, takenOverMessage } from './errorMessages.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
 import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
@@ -30,6 +30,9 @@ const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 /** A refused event counts for so long: the next one may be a long time coming. */
 const refusedEventMs = 3_600_000;
 
+/** A broker that used MQTT 5 and closes more connections in a row than a restart takes is perhaps another broker. */
+const maxUnanswered = 20;
+
 /** After a connection that lasts this long, the next wait is short again and the log reports the reconnection. */
 const lastingMs = reconnect.longestMs;
 
@@ -47,8 +50,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #hasOneAddress: boolean;
   /** Addresses that there was a connection to. */
   readonly #known = new Set<string>();
-  /** Addresses that have refused MQTT 5. */
-  readonly #refusingV5 = new Set<string>();
+  /** Addresses at which the log says that MQTT 3.1.1 is used instead of MQTT 5. */
+  readonly #olderLogged = new Set<string>();
+  /** How often an address has ended a connection without an answer since it last used MQTT 5. */
+  readonly #unansweredSinceV5 = new Map<string, number>();
   /** The present session, or the last one. */
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
@@ -198,22 +203,28 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /** Connects to an address with the version of MQTT that is wanted, and with 3.1.1 where it refuses that. */
+  /** Connects to an address with the version of MQTT that is wanted, and with 3.1.1 if the broker may be too old for that. */
   async #attempt(address: string): Promise<SessionEnd> {
     const { find, protocolVersion } = this.#options;
     try {
       const url = find ? await find(this.#stopping.signal) : address;
       const ended = await this.#connect(url, protocolVersion);
-      if (!ended.isVersionRefused || this.#stopping.signal.aborted) return ended;
-      if (!this.#refusingV5.has(url)) {
-        this.#refusingV5.add(url);
-        const name = this.#hasOneAddress ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
-        this.#log.info(`${name} does not support MQTT 5. Using MQTT 3.1.1`);
-      }
-      return await this.#connect(url, 4);
+      const isOver = protocolVersion === 4 || this.#stopping.signal.aborted;
+      return isOver || !this.#mayBeOlder(url, ended) ? ended : await this.#connect(url, 4);
     } catch (error) {
       return { livedMs: null, reason: describeError(error) };
     }
+  }
+
+  /**
+   * Whether a broker that did not accept MQTT 5 may accept 3.1.1. Old ones close the connection or do not answer. So does
+   * a new one that restarts, so one that has used MQTT 5 is believed to go on.
+   */
+  #mayBeOlder(url: string, { isVersionRefused, ending }: SessionEnd): boolean {
+    if (ending !== 'unanswered' && ending !== 'silent') return isVersionRefused === true;
+    const count = (this.#unansweredSinceV5.get(url) ?? maxUnanswered) + 1;
+    this.#unansweredSinceV5.set(url, count);
+    return count > maxUnanswered;
   }
 
   /** One connection from its first packet to its end; throws in words where a file that it needs cannot be read. */
@@ -225,6 +236,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       this.#latest = session;
       this.forgetRefusedEvents();
       this.#known.add(url);
+      if (version === 5) this.#unansweredSinceV5.set(url, 0);
+      else if (this.#options.protocolVersion === 5) this.#logOlder(url);
       // In a series of short connections the log has only the first return, and then the one that lasts.
       if (this.#relapses <= 1) this.#logConnected(url, version);
       else cancelLogging = this.#clock.after(lastingMs, () => this.#logConnected(url, version));
@@ -233,20 +246,28 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     session.on('message', (message) => this.#handle(message));
     const ended = await session.ended;
     cancelLogging();
-    return { ...ended, reason: this.#reasonOf(ended, url, version) };
+    return { ...ended, reason: this.#reasonOf(ended, url) };
   }
 
   /** What a connection that was closed without a word may have ended of. */
-  #reasonOf({ closed, livedMs, reason }: SessionEnd, url: string, version: 4 | 5): string {
+  #reasonOf({ ending, livedMs, reason }: SessionEnd, url: string): string {
     // Of one that has answered before it is no news what it speaks.
-    if (closed === 'unanswered' && !this.#known.has(url)) return describeSilentEnd(reason, version);
+    if (ending === 'unanswered' && !this.#known.has(url)) return describeUnanswered(reason);
     const isRelapse = this.#relapses > 0 && livedMs !== null && livedMs < lastingMs;
-    if (!closed || !isRelapse) return reason;
+    if (ending !== 'closed' || !isRelapse) return reason;
     return `the broker closes the connection repeatedly. Perhaps ${takenOverMessage(this.#options.clientId)}`;
   }
 
   get #session(): MqttSession | null {
     return this.#latest?.isLive ? this.#latest : null;
+  }
+
+  /** Logs once for each address that the broker is an old one. */
+  #logOlder(url: string): void {
+    if (this.#olderLogged.has(url)) return;
+    this.#olderLogged.add(url);
+    const name = this.#hasOneAddress ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
+    this.#log.info(`${name} does not support MQTT 5. Using MQTT 3.1.1`);
   }
 
   #logConnected(url: string, version: 4 | 5): void {

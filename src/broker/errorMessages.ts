@@ -77,13 +77,11 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
 }
 
 /**
- * The broker closed the connection before its first answer: so ends plain MQTT on a port for TLS, TLS on one for plain MQTT, and MQTT 5
- * on a broker that is too old to refuse it.
+ * The broker closed the connection before its first answer: so ends plain MQTT on a port for TLS, TLS on one for plain
+ * MQTT, and with some brokers a sign-in with a wrong password. It was asked with MQTT 3.1.1, too.
  */
-export function describeSilentEnd(words: string, version: 4 | 5): string {
-  return version === 5
-    ? `${words} before any answer. Check the port, mqtt:// or mqtts://, and whether it supports MQTT 5`
-    : `${words} before any answer. Check the port, and mqtt:// or mqtts://`;
+export function describeUnanswered(words: string): string {
+  return `${words} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
 }
 
 /** Why the broker ended the connection, by its MQTT 5 reason. */

@@ -27,8 +27,8 @@ export interface SessionEnd {
   readonly reason: string;
   /** Whether the broker answered that it does not speak this version of MQTT. */
   readonly isVersionRefused?: boolean;
-  /** Whether the broker closed it without saying why: before its first answer, or later. */
-  readonly closed?: 'unanswered' | 'later' | null;
+  /** How the broker ended it without saying why: closed it before its first answer, never answered, or closed it later. */
+  readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
 }
 
 /** The events of one connection. */
@@ -77,7 +77,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   readonly #stored: StoredMessages;
   #hasAnswered = false;
   #isVersionRefused = false;
-  #unexplained: 'unanswered' | 'later' | null = null;
+  #ending: SessionEnd['ending'];
   /** Why it is over; null until it is. */
   #reason: string | null = null;
   #isSayingGoodbye = false;
@@ -113,7 +113,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([], {}, [topic]), clock);
     this.#isSubscribed = matchesAny([...subscriptions, ...(will ? [will.topic] : [])]);
     // The client's own limit ends with any answer, even a torn one.
-    this.#cancelGreeting = clock.after(greetingTimeoutMs, () => this.#giveUp(silentMessage));
+    this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
+      if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
+      else this.#endWithout('silent', silentMessage);
+    });
     signal.addEventListener('abort', this.#onStop, { once: true });
     // Else a message waits until TCP has acknowledged the one before it, which a broker may delay by 40 ms, again and again.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
@@ -338,7 +341,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #onError(error: Error & { code?: unknown }): void {
     const words = describeFailure(error, this.#hasAnswered);
     // It was closed while it was written to: what the broker may have said before is lost.
-    if (closedCodes.has(String(error.code))) this.#giveUpUnexplained(words);
+    if (closedCodes.has(String(error.code))) this.#onClosed(words);
     else {
       this.#isVersionRefused =
         this.version === 5 && !this.#hasAnswered && refusedVersionCodes.has(Number(error.code));
@@ -348,17 +351,22 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   #onClose(): SessionEnd {
     this.#signal.removeEventListener('abort', this.#onStop);
-    this.#giveUpUnexplained(closedMessage);
+    this.#onClosed(closedMessage);
     return {
       livedMs: this.#connectedAt === null ? null : this.#clock.monotonic() - this.#connectedAt,
       reason: this.#reason ?? '',
       isVersionRefused: this.#isVersionRefused,
-      closed: this.#unexplained,
+      ending: this.#ending,
     };
   }
 
-  #giveUpUnexplained(words: string): void {
-    if (this.#reason === null) this.#unexplained = this.#hasAnswered ? 'later' : 'unanswered';
+  #onClosed(words: string): void {
+    this.#endWithout(this.#hasAnswered ? 'closed' : 'unanswered', words);
+  }
+
+  /** The broker has said nothing of why. */
+  #endWithout(ending: SessionEnd['ending'], words: string): void {
+    if (this.#reason === null) this.#ending = ending;
     this.#giveUp(words);
   }
 

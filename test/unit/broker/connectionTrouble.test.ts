@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, connect as dial } from 'node:net';
 import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
@@ -16,7 +16,7 @@ const onMosquitto = it.skipIf(!mosquittoAvailable());
 const retained = { retain: true } as const;
 const live = { retain: false } as const;
 const unanswered =
-  'the connection was closed before any answer. Check the port, mqtt:// or mqtts://, and whether it supports MQTT 5';
+  'the connection was closed before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password';
 
 /** Of MQTT, as the first packet of a client says. */
 const versionOf = (firstBytes: Buffer) => firstBytes[firstBytes.indexOf('MQTT') + 4];
@@ -52,18 +52,77 @@ describe('a connection', () => {
     expect(versions).toEqual([5, 4, 5, 4]);
   });
 
-  onMosquitto('stays with MQTT 5 where a proxy hangs up while its broker restarts', async () => {
+  it('uses MQTT 3.1.1 where the broker closes the connection at MQTT 5 without a word', async () => {
+    const { port } = await startEmbedded();
+    const proxy = await startTcpProxy(port, (firstBytes) => versionOf(firstBytes) === 4);
+    const { happenings, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`);
+    expect(happenings).toEqual(['connected']);
+    expect(lines.messages).toEqual([
+      'info: The MQTT broker does not support MQTT 5. Using MQTT 3.1.1',
+      `info: Connected to the MQTT broker mqtt://127.0.0.1:${proxy.port} (MQTT 3.1.1)`,
+    ]);
+    proxy.reset();
+    await waitFor(() => happenings.filter((each) => each === 'connected').length === 2, {
+      what: 'the connection to be back',
+    });
+    expect(proxy.visits).toBe(4);
+  });
+
+  it('uses MQTT 3.1.1 where the broker does not answer MQTT 5 for 15 seconds', async () => {
+    const { port } = await startEmbedded();
+    const clock = new FakeClock();
+    const versions: (number | undefined)[] = [];
+    const server = createServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .once('data', (firstBytes) => {
+          versions.push(versionOf(firstBytes));
+          if (versionOf(firstBytes) !== 4) return;
+          const target = dial(port, '127.0.0.1');
+          target.write(firstBytes);
+          socket.pipe(target).pipe(socket);
+        }),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { connection, lines } = openConnection(url, {}, clock);
+    await waitFor(() => versions.length === 1, { what: 'the first attempt' });
+    await passTime(clock, 15_000, 1_000);
+    await waitFor(() => connection.isConnected, { what: 'the connection' });
+    expect(versions).toEqual([5, 4]);
+    expect(lines.text).toContain('does not support MQTT 5. Using MQTT 3.1.1');
+  });
+
+  it('says that the password may be wrong where the broker closes the connection at each', async () => {
+    const versions: (number | undefined)[] = [];
+    const proxy = await startTcpProxy(await freePort(), (firstBytes) => {
+      versions.push(versionOf(firstBytes));
+      return false;
+    });
+    const { happenings, lines } = openConnection(`mqtt://127.0.0.1:${proxy.port}`);
+    await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
+    expect(versions).toEqual([5, 4]);
+    expect(happenings).toEqual([`failed: ${unanswered}`]);
+    expect(lines.text).not.toContain('does not support');
+  });
+
+  onMosquitto('stays with MQTT 5 where a broker that has used it restarts behind a proxy', async () => {
     const { port } = await startMosquitto();
     const versions: (number | undefined)[] = [];
-    let hangUps = 2;
+    let hangUps = 0;
     const proxy = await startTcpProxy(port, (firstBytes) => {
       versions.push(versionOf(firstBytes));
       hangUps -= 1;
       return hangUps < 0;
     });
     const { happenings, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`);
-    expect(versions).toEqual([5, 5, 5]);
-    expect(happenings).toEqual([`failed: ${unanswered}`, `failed: ${unanswered}`, 'connected']);
+    hangUps = 2;
+    proxy.reset();
+    await waitFor(() => happenings.filter((each) => each === 'connected').length === 2, {
+      what: 'the connection to be back',
+    });
+    expect(versions).toEqual([5, 5, 5, 5]);
     expect(lines.messages.at(-1)).toMatch(/\(MQTT 5\)$/);
   });
 
@@ -88,7 +147,7 @@ describe('a connection', () => {
     );
     const { port } = silent.address() as AddressInfo;
     const clock = new FakeClock();
-    const { happenings } = openConnection(`mqtt://127.0.0.1:${port}`, {}, clock);
+    const { happenings } = openConnection(`mqtt://127.0.0.1:${port}`, { protocolVersion: 4 }, clock);
     await hasGreeted;
     await passTime(clock, 14_999, 1_000);
     expect(happenings).toEqual([]);
