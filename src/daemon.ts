@@ -57,7 +57,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const { cloud, homeassistant, valve, control, shard, stale_after: staleAfterMs } = config;
   const { enabled: isHomeAssistantOn, status_topic: statusTopic, language } = homeassistant;
   const topics = topicsOf(config);
-  const subscriptions = [...commandFilters(topics), topics.requestFilter, statusTopic];
+  const subscriptions = [...commandFilters(topics), topics.requestFilter];
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
   const state = new StateFile(config.data_dir, account, log, clock, disk, shard);
@@ -76,6 +76,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     will: { topic: topics.bridge('state'), payload: 'offline' },
     overheard: topics.liveBridgeFilters,
     subscriptions,
+    statusTopics: [statusTopic],
   };
   const connection = new Connection(broker, clock, random, log, dial);
   const retained = new Retained(connection, log);

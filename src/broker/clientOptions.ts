@@ -34,8 +34,10 @@ export interface BrokerOptions {
   readonly will: { readonly topic: string; readonly payload: string } | null;
   /** Filters for the messages of other bridges. The connection works without them if the broker refuses them. */
   readonly overheard?: readonly string[];
-  /** Subscribed to before a connection counts as one. */
+  /** Filters for commands, subscribed to before a connection counts as one. */
   readonly subscriptions: readonly string[];
+  /** Likewise topics of birth messages. Of the messages there, only stored ones have the retain flag. */
+  readonly statusTopics?: readonly string[];
 }
 
 /** A node of a cluster may need ten seconds to take a client over from one that has died. */

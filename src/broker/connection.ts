@@ -103,6 +103,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#session?.areStoredUnmarked ?? false;
   }
 
+  /** The subscriptions that the broker refuses, in words; null if it refuses none. */
+  get refusedSubscriptions(): string | null {
+    return this.#session?.refusedSubscriptions ?? null;
+  }
+
   /** How many messages were published so far. */
   get published(): number {
     return this.#published;

@@ -101,20 +101,26 @@ export function takenOverMessage(clientId: string): string {
   return `another client uses the client ID ${clientId}. Change mqtt.client_id`;
 }
 
-/** The filters that the broker refused, by the codes of its answer. */
-export function refusedFilters(filters: readonly string[], codes: readonly unknown[]): string[] {
-  return filters.filter((_, index) => Number(codes[index]) >= 128);
+/** Filters that the broker has refused, and why. */
+export interface RefusedFilters {
+  readonly filters: readonly string[];
+  readonly reason: string;
 }
 
-/** The same in words. */
-export function describeRefusedFilters(
+/** What the broker has refused, by the codes of its answer. Without any codes it is all. */
+export function refusedFilters(
   filters: readonly string[],
   codes: readonly unknown[],
   error: Error,
-): string {
-  const refused = refusedFilters(filters, codes);
-  const [first, second, ...others] = refused.length > 0 ? refused : filters;
+): RefusedFilters {
+  const refused = filters.filter((_, index) => codes.length === 0 || Number(codes[index]) >= 128);
+  return { filters: refused, reason: error.message.replace(/^Subscribe error: /, '') };
+}
+
+/** The same in words. */
+export function describeRefusedFilters({ filters, reason }: RefusedFilters): string {
+  const [first, second, ...others] = filters;
   const listed = [first, second].filter(Boolean).join(', ');
   const more = others.length > 0 ? ` and ${others.length} more` : '';
-  return `${listed}${more}: ${error.message.replace(/^Subscribe error: /, '')}`;
+  return `${listed}${more}: ${reason}`;
 }

@@ -9,6 +9,7 @@ import {
   describeError,
   describeFailure,
   describeRefusedFilters,
+  type RefusedFilters,
   refusedFilters,
   silentMessage,
 } from './errorMessages.ts';
@@ -57,6 +58,11 @@ const quietMs = 300;
 /** Messages after the answer to the ping are read until a gap of this length: aedes needs up to 1.3 s. */
 const lateMs = 1_500;
 
+/** Refused subscriptions are tried again after this time. */
+const retryMs = 600_000;
+
+const noneRefused: RefusedFilters = { filters: [], reason: '' };
+
 /** The number of packet ids, for a broker that names no limit. */
 const maxInFlight = 65_535;
 
@@ -94,6 +100,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #reading: Promise<unknown> = Promise.resolve();
   /** The packet ids of messages that have come. */
   readonly #takenIds = new Set<number>();
+  /** Of what is subscribed to as long as the connection lasts. */
+  #refused = noneRefused;
+  #cancelRetry: () => void = () => {};
   readonly #cancelGreeting: () => void;
   /** Ends the connection, unless it is established: then `end` disconnects in order. */
   readonly #onStop = () => {
@@ -109,9 +118,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#clock = clock;
     this.#signal = signal;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
-    const { subscriptions, will } = options;
-    this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([], {}, [topic]), clock);
-    this.#isSubscribed = matchesAny([...subscriptions, ...(will ? [will.topic] : [])]);
+    const { subscriptions, statusTopics = [], will } = options;
+    this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([topic]), clock);
+    this.#isSubscribed = matchesAny([...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])]);
     // The client's own limit ends with any answer, even a torn one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
       if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
@@ -149,6 +158,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#stored.areUnmarked;
   }
 
+  /** The subscriptions that the broker refuses, in words; null if it refuses none. */
+  get refusedSubscriptions(): string | null {
+    return this.#refused.filters.length === 0 ? null : describeRefusedFilters(this.#refused);
+  }
+
   /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
   async publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     if (!this.#queue) throw new NotConnectedError();
@@ -166,47 +180,36 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Resolves once the broker has taken all filters but the optional ones; throws a `NotConnectedError`, or its refusal in words.
+   * Resolves to the filters that the broker has refused; throws a `NotConnectedError`, or that it does not answer.
    * At QoS 0, which with a clean session is hardly less: of more, a broker sends some, keeps the rest until these are
    * acknowledged, and answers pings meanwhile, so that a message could be older than it seems. It also sends none twice.
    */
-  async #subscribe(
+  #subscribe(
     filters: readonly string[],
-    flags: SubscriptionFlags = {},
-    optional: readonly string[] = [],
-  ): Promise<void> {
-    const all = [...filters, ...optional];
-    if (all.length === 0) return;
+    flagsOf: (filter: string) => SubscriptionFlags = () => ({}),
+  ): Promise<RefusedFilters> {
     const isV5 = this.version === 5;
     const map = Object.fromEntries(
-      all.map((topic, index) => [topic, { qos: 0 as const, ...(isV5 && index < filters.length && flags) }]),
+      filters.map((filter) => [filter, { qos: 0 as const, ...(isV5 && flagsOf(filter)) }]),
     );
-    await new Promise<void>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       // The client's own promise never settles when the connection ends first, or when no answer comes.
       const onClose = () => settle(new NotConnectedError('the connection was closed'));
       const cancel = this.#clock.after(answerTimeoutMs, () =>
         settle(new Error('the broker does not answer a subscription')),
       );
-      const settle = (error?: Error) => {
+      const settle = (answer: RefusedFilters | Error) => {
         cancel();
         this.#client.off('close', onClose);
-        if (error) reject(error);
-        else resolve();
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
       };
+      if (filters.length === 0) return settle(noneRefused);
       this.#client.once('close', onClose);
       this.#stored.subscribed();
       this.#client.subscribe(map, (error, _subscriptions, packet) => {
-        const codes = codesOf(packet);
-        const refused = refusedFilters(all, codes);
-        const isTaken =
-          !error || (refused.length > 0 && refused.every((filter) => optional.includes(filter)));
-        if (isTaken) {
-          this.#stored.subscribed();
-          settle();
-        } else {
-          const words = describeRefusedFilters(all, codes, error);
-          settle(new Error(`the broker rejects a subscription: ${words}`));
-        }
+        this.#stored.subscribed();
+        settle(error ? refusedFilters(filters, codesOf(packet), error) : noneRefused);
       });
     });
   }
@@ -249,7 +252,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       found(message);
     };
     try {
-      await this.#subscribe(filters, { nl: true });
+      const refused = await this.#subscribe(filters, () => ({ nl: true }));
+      if (refused.filters.length > 0) throw new Error(rejectsSubscription(refused));
       // Not sooner: Mosquitto's system would hold this answer back until that one is acknowledged, for up to 40 ms.
       await this.#pingAnswered();
       if (count === 0) await untilQuiet(quietMs);
@@ -293,17 +297,28 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#cancelGreeting();
     this.#pings.start();
     this.#largestPacket = properties.maximumPacketSize ?? Number.POSITIVE_INFINITY;
-    const { subscriptions, will, overheard = [] } = this.#options;
+    const { subscriptions, statusTopics = [], will, overheard = [] } = this.#options;
     // A broker may forbid reading one's own topics. Commands work without them.
     const ownTopics = [...(will ? [will.topic] : []), ...overheard];
-    // MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused.
-    this.#subscribe(subscriptions, { rap: true }, ownTopics).then(
-      () => this.#onSubscribed(properties.receiveMaximum),
+    const needed = [...subscriptions, ...statusTopics];
+    this.#subscribe([...needed, ...ownTopics], (filter) => this.#flagsOf(filter)).then(
+      ({ filters, reason }) => {
+        const refused = { filters: filters.filter((filter) => needed.includes(filter)), reason };
+        // Only what needs a forbidden topic does not work. A broker that refuses all may do so for a moment.
+        if (subscriptions.length > 0 && subscriptions.every((filter) => filters.includes(filter)))
+          this.#giveUp(rejectsSubscription(refused));
+        else this.#onSubscribed(refused, properties.receiveMaximum);
+      },
       (error) => this.#giveUp(describeError(error)),
     );
   }
 
-  #onSubscribed(receiveMaximum = maxInFlight): void {
+  /** MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused. */
+  #flagsOf(filter: string): SubscriptionFlags {
+    return { rap: this.#options.subscriptions.includes(filter) };
+  }
+
+  #onSubscribed(refused: RefusedFilters, receiveMaximum = maxInFlight): void {
     if (this.#reason !== null) return;
     this.#connectedAt = this.#clock.monotonic();
     const overdueMs = Math.max(answerTimeoutMs, 1_500 * this.#options.keepaliveS);
@@ -311,8 +326,21 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#queue = new PublishQueue(this.#client, limits, this.#clock, () =>
       this.#giveUp('the broker does not acknowledge messages'),
     );
+    this.#setRefused(refused);
     this.emit('connected');
     for (const message of this.#early.splice(0)) this.emit('message', message);
+  }
+
+  /** Somebody may allow later what is forbidden now. */
+  #setRefused(refused: RefusedFilters): void {
+    this.#refused = refused;
+    if (refused.filters.length === 0) return;
+    this.#cancelRetry = this.#clock.after(retryMs, () => {
+      this.#subscribe(refused.filters, (filter) => this.#flagsOf(filter)).then(
+        (still) => this.#setRefused(still),
+        (error) => this.#giveUp(describeError(error)),
+      );
+    });
   }
 
   /**
@@ -375,6 +403,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (this.#reason !== null) return;
     this.#reason = why;
     this.#cancelGreeting();
+    this.#cancelRetry();
     this.#pings.stop();
     this.#queue?.close();
     // Not by its end(): it would stumble over the packets that came before what was wrong.
@@ -385,4 +414,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 /** What the broker answered each filter. */
 function codesOf(packet: Packet | undefined): readonly unknown[] {
   return packet?.cmd === 'suback' ? packet.granted : [];
+}
+
+function rejectsSubscription(refused: RefusedFilters): string {
+  return `the broker rejects a subscription: ${describeRefusedFilters(refused)}`;
 }

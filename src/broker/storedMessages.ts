@@ -14,7 +14,7 @@ const sendingMs = 10_000;
  */
 export class StoredMessages {
   readonly #topic: string | undefined;
-  readonly #subscribe: (topic: string) => Promise<void>;
+  readonly #subscribe: (topic: string) => Promise<unknown>;
   readonly #clock: Clock;
   #subscribedAt: number;
   #areMarked = false;
@@ -23,7 +23,7 @@ export class StoredMessages {
   #again: 'no' | 'sent' | 'answered' = 'no';
 
   /** `topic` is that of the bridge's own state, to which `subscribe` subscribes again. */
-  constructor(topic: string | undefined, subscribe: (topic: string) => Promise<void>, clock: Clock) {
+  constructor(topic: string | undefined, subscribe: (topic: string) => Promise<unknown>, clock: Clock) {
     this.#topic = topic;
     this.#subscribe = subscribe;
     this.#clock = clock;

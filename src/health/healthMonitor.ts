@@ -284,6 +284,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         'broker',
         'rejected',
       ],
+      ['commands', missedMessages(connection.refusedSubscriptions)],
       ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
       ['bridges', otherBridges.problem, 'broker'],
       ['bridges', otherBridges.announcerProblem, 'broker'],
@@ -320,6 +321,11 @@ const unmarkedMessages =
 function rejectedMessages(refusal: Connection['refusedEvent']): string | null {
   if (refusal === null) return null;
   return `The MQTT broker rejects messages, for example ${refusal.topic}: ${refusal.reason}. Home Assistant shows old values or none. Check the access list and the limits of the broker`;
+}
+
+function missedMessages(refused: string | null): string | null {
+  if (refused === null) return null;
+  return `The MQTT broker rejects a subscription: ${refused}. Messages there have no effect. Check the access list of the broker`;
 }
 
 function isOutage({ outage }: Problem): boolean {

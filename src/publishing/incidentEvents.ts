@@ -80,10 +80,11 @@ export class IncidentEvents {
     };
     connection
       .once('connected', () => connection.on('connected', () => awaitBirth(reconnectionMs)))
-      .on('message', ({ topic, payload, isRetained }) => {
+      .on('message', ({ topic, payload, isRetained, doubt }) => {
         if (topic !== statusTopic || isRetained) return;
         if (payload === 'offline') awaitBirth(maxRestartMs);
-        if (payload === 'online') this.#awaitedUntil = Number.NEGATIVE_INFINITY;
+        // One that may be stored is perhaps of an earlier start.
+        if (payload === 'online' && doubt === null) this.#awaitedUntil = Number.NEGATIVE_INFINITY;
         this.#wake();
       });
     publisher.on('published', () => this.#wake());

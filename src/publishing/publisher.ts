@@ -216,10 +216,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#areDevicesReady = false;
   }
 
-  /** Home Assistant has started, and sets up its entities. */
-  #onMessage({ topic, payload }: BrokerMessage): void {
+  /** Home Assistant has started, and sets up its entities. A stored message is about an earlier start. */
+  #onMessage({ topic, payload, isRetained }: BrokerMessage): void {
     const { statusTopic, random } = this.#parts;
-    if (topic !== statusTopic || payload !== 'online') return;
+    if (topic !== statusTopic || payload !== 'online' || isRetained) return;
     this.#log.info('Home Assistant has started. Publishing all devices');
     this.#discovery.homeAssistantStarted();
     this.#cancelBirth();

@@ -101,11 +101,6 @@ const greetings: readonly Row[] = [
     script: granting(() => 128),
     words: /rejects a subscription: \S+, \S+ and \d+ more: Unspecified error/,
   },
-  {
-    name: 'refuses one subscription',
-    script: granting((code, index) => (index === 0 ? 135 : Number(code))),
-    words: /rejects a subscription: sonic2mqtt\/\S+: Not authorized/,
-  },
 ];
 
 describe('a broker that', () => {
@@ -137,4 +132,22 @@ describe('a broker that', () => {
       await home.stop();
     },
   );
+
+  it('refuses one subscription is told in words, and shows the rest', async () => {
+    const home = new Home({ isWired: true, config: { schedules: leisurely } });
+    home.wire.play(granting((code, index) => (index === 0 ? 135 : Number(code))));
+    await home.start();
+    await home.pass(minuteMs);
+    expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'open' });
+    expect(home.text('bridge/state')).toBe('online');
+    expect(home.wire.visits).toBe(1);
+    const words =
+      /The MQTT broker rejects a subscription: sonic2mqtt\/\S+: Not authorized\. Messages there have no effect/;
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringMatching(words),
+    });
+    expect(home.linesFrom(0).filter((line) => words.test(line))).toHaveLength(1);
+    await home.stop();
+  });
 });

@@ -37,6 +37,51 @@ describe('12: after a restart of Home Assistant all is unavailable until the bri
   });
 });
 
+describe.each([5, 4] as const)(
+  'a birth message that Home Assistant has retained, with MQTT version %i',
+  (version) => {
+    it('is no start of Home Assistant at each connection, and a live one is', async () => {
+      const home = new Home({ config: { mqtt: { protocol_version: version } } });
+      home.broker.publish('homeassistant/status', 'online', true);
+      await home.start();
+      const births = () => home.linesFrom(0).filter((line) => /Home Assistant has started/.test(line)).length;
+      const from = home.messages.length;
+      home.broker.cut();
+      await home.pass(minuteMs);
+      const again = home.messages.slice(from).filter(({ topic }) => isDiscovery(topic));
+      expect(again.map(({ topic }) => topic).toSorted()).toEqual(announced(home));
+      expect(births()).toBe(0);
+      const live = home.messages.length;
+      home.broker.publish('homeassistant/status', 'online', true);
+      await home.pass(3 * secondMs);
+      const since = home.messages.slice(live).filter(({ topic }) => isDiscovery(topic));
+      expect(since.map(({ topic }) => topic).toSorted()).toEqual(announced(home));
+      expect(births()).toBe(1);
+      home.bridge.kill();
+    });
+
+    it('lets an event go as soon as Home Assistant is back, if it is live', async () => {
+      const home = new Home({
+        config: { mqtt: { protocol_version: version }, schedules: { incidents: '10s' } },
+      });
+      await home.start();
+      home.broker.cut();
+      await home.pass(5 * secondMs);
+      home.broker.publish('homeassistant/status', 'online', true);
+      const bornAt = home.time.now;
+      const { id } = home.world.openIncident({ type: 'high_humidity', sonicId: home.sonicId });
+      home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
+      await home.pass(minuteMs);
+      const told = home
+        .published(`sonic/${home.sonicId}/incident`)
+        .filter(({ payload }) => payload.includes(id));
+      expect(told).toHaveLength(1);
+      expect((told[0]?.at ?? 0) - bornAt).toBeLessThan(10 * secondMs);
+      home.bridge.kill();
+    });
+  },
+);
+
 describe('13: re-sending discovery at each poll floods the log, and sent once it gets lost', () => {
   it('nothing is sent in quiet hours; each birth brings each device once, each time after another moment', async () => {
     const home = new Home();

@@ -205,24 +205,59 @@ describe('a connection', () => {
     expect(happenings).toEqual(['failed: cannot read the file mqtt.password_file', 'connected']);
   });
 
-  it('is none while a subscription is refused, and says so', async () => {
+  /** Refuses what `isForbidden` says. */
+  async function startForbidding(isForbidden: (filter: string) => boolean): Promise<string> {
     const broker = await Aedes.createBroker({
       authorizeSubscribe: (_client, subscription, done) =>
-        done(null, subscription.topic === 'secret' ? null : subscription),
+        done(null, isForbidden(subscription.topic) ? null : subscription),
     });
     const server = createServer(broker.handle);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const { connection, happenings } = openConnection(`mqtt://127.0.0.1:${port}`, {
+    return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it('is none while all subscriptions are refused, and says so', async () => {
+    const url = await startForbidding(() => true);
+    const { connection, happenings } = openConnection(url, {
       protocolVersion: 4,
-      subscriptions: ['open', 'secret'],
+      subscriptions: ['secret', 'hidden'],
     });
     await waitFor(() => happenings.length > 0, { what: 'the refusal' });
-    expect(happenings[0]).toMatch(/^failed: the broker rejects a subscription: \w/);
+    expect(happenings[0]).toMatch(/^failed: the broker rejects a subscription: secret, hidden: \w/);
     expect(connection.isConnected).toBe(false);
   });
+
+  it.each(['secret', 'status'])(
+    'goes without %s if that is refused, says so, and has it once it is allowed',
+    async (forbidden) => {
+      let isForbidden = true;
+      const url = await startForbidding((filter) => isForbidden && filter === forbidden);
+      const clock = new FakeClock();
+      const options = {
+        protocolVersion: 4,
+        subscriptions: ['open', 'secret'],
+        statusTopics: ['status'],
+      } as const;
+      const { connection, heard, happenings } = openConnection(url, options, clock);
+      await waitFor(() => happenings.length > 0, { what: 'the connection' });
+      expect(happenings).toEqual(['connected']);
+      expect(connection.refusedSubscriptions).toMatch(new RegExp(`^${forbidden}: \\w`));
+      const watcher = await watchTopics(url, 'none');
+      await watcher.publish(forbidden, 'lost');
+      await watcher.publish('open', 'heard');
+      await waitFor(() => heard.length === 1, { what: 'the command' });
+      isForbidden = false;
+      clock.advance(600_000);
+      await waitFor(() => connection.refusedSubscriptions === null, { what: 'the subscription' });
+      await watcher.publish(forbidden, 'heard');
+      await waitFor(() => heard.length === 2, { what: 'the other command' });
+      expect(heard.map(({ topic, payload }) => [topic, payload])).toEqual([
+        ['open', 'heard'],
+        [forbidden, 'heard'],
+      ]);
+    },
+  );
 
   onMosquitto('passes a refused message on to its sender, and stays', async () => {
     const { url } = await startMosquitto({ permitted: ['allowed'] });
