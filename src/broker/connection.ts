@@ -7,8 +7,9 @@ import { OutageLog } from '../base/outageLog.ts';
 import { describeUrl } from './brokerUrl.ts';
 import { type BrokerOptions, clientOptions } from './clientOptions.ts';
 import { type Connect, connectLimited } from './connect.ts';
-import { describeError, describeUnanswered, takenOverMessage } from './errorMessages.ts';
+import { describeError, describeTooLarge, describeUnanswered, takenOverMessage } from './errorMessages.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
+import { MessageLimit } from './messageLimit.ts';
 import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
@@ -54,6 +55,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #olderLogged = new Set<string>();
   /** How often an address has ended a connection without an answer since it last used MQTT 5. */
   readonly #unansweredSinceV5 = new Map<string, number>();
+  /** How long messages may be, by address. */
+  readonly #limits = new Map<string, MessageLimit>();
   /** The present session, or the last one. */
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
@@ -187,9 +190,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     let tried = 0;
     for (let index = 0; !signal.aborted; index = (index + 1) % urls.length) {
       const url = urls[index] ?? '';
-      const { livedMs, reason } = await this.#attempt(url);
+      const ended = await this.#attempt(url);
       if (signal.aborted) return;
-      if (livedMs !== null && livedMs >= lastingMs) {
+      const { livedMs, reason } = ended;
+      if (hasLasted(ended)) {
         waits = 0;
         tried = 0;
         this.#relapses = 0;
@@ -235,7 +239,16 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   /** One connection from its first packet to its end; throws in words where a file that it needs cannot be read. */
   async #connect(url: string, version: 4 | 5): Promise<SessionEnd> {
     const client = this.#dial(clientOptions(this.#options, url, version), this.#logTooLong());
-    const session = new MqttSession(client, version, this.#options, this.#clock, this.#stopping.signal);
+    const limit = this.#limits.get(url) ?? new MessageLimit();
+    this.#limits.set(url, limit);
+    const session = new MqttSession(
+      client,
+      version,
+      this.#options,
+      limit,
+      this.#clock,
+      this.#stopping.signal,
+    );
     let cancelLogging = () => {};
     session.on('connected', () => {
       this.#latest = session;
@@ -251,15 +264,18 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     session.on('message', (message) => this.#handle(message));
     const ended = await session.ended;
     cancelLogging();
+    limit.ended(ended.large, hasLasted(ended));
     return { ...ended, reason: this.#reasonOf(ended, url) };
   }
 
   /** What a connection that was closed without a word may have ended of. */
-  #reasonOf({ ending, livedMs, reason }: SessionEnd, url: string): string {
+  #reasonOf(ended: SessionEnd, url: string): string {
+    const { ending, livedMs, reason, large } = ended;
     // Of one that has answered before it is no news what it speaks.
     if (ending === 'unanswered' && !this.#known.has(url)) return describeUnanswered(reason);
-    const isRelapse = this.#relapses > 0 && livedMs !== null && livedMs < lastingMs;
+    const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended);
     if (ending !== 'closed' || !isRelapse) return reason;
+    if (large) return describeTooLarge(large);
     return `the broker closes the connection repeatedly. Perhaps ${takenOverMessage(this.#options.clientId)}`;
   }
 
@@ -300,4 +316,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     if (message.topic !== will?.topic) this.emit('message', message);
     else if (message.payload === will.payload && !message.isRetained) this.emit('willPublished');
   }
+}
+
+function hasLasted({ livedMs }: SessionEnd): boolean {
+  return livedMs !== null && livedMs >= lastingMs;
 }

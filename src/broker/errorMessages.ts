@@ -1,5 +1,6 @@
 import { ReasonCodes } from 'mqtt';
 import { errorMessage } from '../base/errorMessage.ts';
+import type { Unanswered } from './messageLimit.ts';
 
 /** The broker has closed the connection without a reason. */
 export const closedMessage = 'the connection was closed';
@@ -82,6 +83,11 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
  */
 export function describeUnanswered(words: string): string {
   return `${words} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
+}
+
+/** The broker closed the connection while it had this large message. */
+export function describeTooLarge({ topic, bytes }: Unanswered): string {
+  return `the broker closes the connection at ${topic} with ${bytes} bytes. Perhaps it is too large for the broker`;
 }
 
 /** Why the broker ended the connection, by its MQTT 5 reason. */

@@ -14,6 +14,7 @@ import {
   silentMessage,
 } from './errorMessages.ts';
 import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } from './message.ts';
+import type { MessageLimit, Unanswered } from './messageLimit.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 import { Pings } from './pings.ts';
 import { PublishQueue } from './publishQueue.ts';
@@ -30,6 +31,8 @@ export interface SessionEnd {
   readonly isVersionRefused?: boolean;
   /** How the broker ended it without saying why: closed it before its first answer, never answered, or closed it later. */
   readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
+  /** The first large message that was not acknowledged when the broker ended it. It may have been too large. */
+  readonly large?: Unanswered | undefined;
 }
 
 /** The events of one connection. */
@@ -48,6 +51,7 @@ interface SubscriptionFlags {
 const answerTimeoutMs = 10_000;
 const goodbyeMs = 500;
 const refusedVersionCodes = new Set([1, 132]);
+const packetTooLarge = 149;
 
 /** How a socket says that the broker has closed the connection. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
@@ -84,11 +88,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #hasAnswered = false;
   #isVersionRefused = false;
   #ending: SessionEnd['ending'];
+  #large: Unanswered | undefined;
   /** Why it is over; null until it is. */
   #reason: string | null = null;
   #isSayingGoodbye = false;
   #connectedAt: number | null = null;
   #queue: PublishQueue | null = null;
+  readonly #limit: MessageLimit;
   #largestPacket = Number.POSITIVE_INFINITY;
   /** Messages that came before the answer to the subscriptions. They are emitted after it. */
   readonly #early: BrokerMessage[] = [];
@@ -110,8 +116,16 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   };
 
   /** Takes a client that is about to connect; the signal ends what is not connected yet. */
-  constructor(client: MqttClient, version: 4 | 5, options: BrokerOptions, clock: Clock, signal: AbortSignal) {
+  constructor(
+    client: MqttClient,
+    version: 4 | 5,
+    options: BrokerOptions,
+    limit: MessageLimit,
+    clock: Clock,
+    signal: AbortSignal,
+  ) {
     super();
+    this.#limit = limit;
     this.version = version;
     this.#options = options;
     this.#client = client;
@@ -136,7 +150,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       this.#stored.received(message);
       this.#onMessage(message);
     });
-    client.on('disconnect', (packet) => this.#giveUp(describeDisconnect(packet, options.clientId)));
+    client.on('disconnect', (packet) => {
+      if (packet.reasonCode === packetTooLarge) this.#large = this.#queue?.large;
+      this.#giveUp(describeDisconnect(packet, options.clientId));
+    });
     client.on('error', (error) => this.#onError(error));
     this.ended = new Promise((ended) => {
       client.on('close', () => ended(this.#onClose()));
@@ -169,13 +186,15 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const { retain, correlationData } = options;
     const limit = this.#largestPacket;
     // Few brokers have one, and to measure a long message takes almost as long as to send it.
-    const isLimited = limit !== Number.POSITIVE_INFINITY;
-    const bytes = isLimited ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData) : 0;
+    const isMeasured = limit !== Number.POSITIVE_INFINITY || this.#limit.isOneAtATime;
+    const bytes = isMeasured
+      ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData)
+      : payload.length;
     if (bytes > limit) {
       throw new Error(`${topic} has ${bytes} bytes. The broker accepts at most ${limit}`);
     }
     const properties = correlationData && this.version === 5 ? { properties: { correlationData } } : {};
-    await this.#queue.publish(topic, payload, { qos: 1, retain, ...properties });
+    await this.#queue.publish({ topic, bytes }, payload, { qos: 1, retain, ...properties });
     if (retain) this.#stored.stored(topic);
   }
 
@@ -296,7 +315,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#hasAnswered = true;
     this.#cancelGreeting();
     this.#pings.start();
-    this.#largestPacket = properties.maximumPacketSize ?? Number.POSITIVE_INFINITY;
+    this.#largestPacket = Math.min(
+      properties.maximumPacketSize ?? Number.POSITIVE_INFINITY,
+      this.#limit.maxBytes,
+    );
     const { subscriptions, statusTopics = [], will, overheard = [] } = this.#options;
     // A broker may forbid reading one's own topics. Commands work without them.
     const ownTopics = [...(will ? [will.topic] : []), ...overheard];
@@ -322,7 +344,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (this.#reason !== null) return;
     this.#connectedAt = this.#clock.monotonic();
     const overdueMs = Math.max(answerTimeoutMs, 1_500 * this.#options.keepaliveS);
-    const limits = { maxInFlight: receiveMaximum, overdueMs };
+    const isOneLargeAtATime = this.#limit.isOneAtATime;
+    const limits = { maxInFlight: receiveMaximum, isOneLargeAtATime, overdueMs };
     this.#queue = new PublishQueue(this.#client, limits, this.#clock, () =>
       this.#giveUp('the broker does not acknowledge messages'),
     );
@@ -369,7 +392,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #onError(error: Error & { code?: unknown }): void {
     const words = describeFailure(error, this.#hasAnswered);
     // It was closed while it was written to: what the broker may have said before is lost.
-    if (closedCodes.has(String(error.code))) this.#onClosed(words);
+    // The second is Mosquitto's answer to a message that is too large, which the library does not accept.
+    if (closedCodes.has(String(error.code)) || /^Invalid puback reason code/.test(error.message))
+      this.#onClosed(words);
     else {
       this.#isVersionRefused =
         this.version === 5 && !this.#hasAnswered && refusedVersionCodes.has(Number(error.code));
@@ -385,6 +410,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       reason: this.#reason ?? '',
       isVersionRefused: this.#isVersionRefused,
       ending: this.#ending,
+      large: this.#large,
     };
   }
 
@@ -394,7 +420,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   /** The broker has said nothing of why. */
   #endWithout(ending: SessionEnd['ending'], words: string): void {
-    if (this.#reason === null) this.#ending = ending;
+    if (this.#reason === null) {
+      this.#ending = ending;
+      this.#large = this.#queue?.large;
+    }
     this.#giveUp(words);
   }
 

@@ -1,23 +1,25 @@
 import type { IClientPublishOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../base/clock.ts';
+import { largeBytes, type Unanswered } from './messageLimit.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
 /** The limits of the broker. */
 export interface PublishQueueOptions {
   /** Unacknowledged messages that the broker accepts at a time. */
   readonly maxInFlight: number;
+  /** Whether only one of them may be large. */
+  readonly isOneLargeAtATime: boolean;
   /** How long the oldest of them may stay so, in ms. */
   readonly overdueMs: number;
 }
 
 /** The caller that waits for the acknowledgement of a message. */
-interface Sender {
+interface Sender extends Unanswered {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
 interface Message {
-  readonly topic: string;
   readonly payload: string | Buffer;
   readonly options: IClientPublishOptions;
   readonly sender: Sender;
@@ -49,10 +51,20 @@ export class PublishQueue {
     return this.#sent.size + this.#waiting.length === 0;
   }
 
+  /** The first large message that is sent and not acknowledged. */
+  get large(): Unanswered | undefined {
+    for (const sender of this.#sent) if (sender.bytes >= largeBytes) return sender;
+    return undefined;
+  }
+
   /** Resolves when the broker has the message; rejects with its refusal, or a `NotConnectedError`. */
-  publish(topic: string, payload: string | Buffer, options: IClientPublishOptions): Promise<void> {
+  publish(
+    { topic, bytes }: Unanswered,
+    payload: string | Buffer,
+    options: IClientPublishOptions,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ topic, payload, options, sender: { resolve, reject } });
+      this.#waiting.push({ payload, options, sender: { topic, bytes, resolve, reject } });
       this.#send();
     });
   }
@@ -69,12 +81,14 @@ export class PublishQueue {
 
   #send(): void {
     while (this.#sent.size < this.#options.maxInFlight) {
-      const message = this.#waiting.shift();
-      if (!message) break;
-      const { topic, payload, options, sender } = message;
+      const [message] = this.#waiting;
+      if (!message || (message.sender.bytes >= largeBytes && this.#options.isOneLargeAtATime && this.large))
+        break;
+      this.#waiting.shift();
+      const { payload, options, sender } = message;
       this.#sent.add(sender);
       // The client rejects open messages just before it emits the end of the connection. That is no refusal.
-      this.#client.publish(topic, payload, options, (error) =>
+      this.#client.publish(sender.topic, payload, options, (error) =>
         queueMicrotask(() => this.#answered(sender, error)),
       );
     }
