@@ -19,9 +19,8 @@ import { serveLiveness, startingUp } from './health/liveness.ts';
 import { OtherBridges } from './health/otherBridges.ts';
 import { Snapshots } from './health/snapshots.ts';
 import { reportToSystemd } from './health/systemd.ts';
-import { commandFilters } from './homeassistant/command.ts';
 import type { HttpServer } from './http/httpServer.ts';
-import { brokerOptions, clientOptions, topicsOf } from './partOptions.ts';
+import { bridgeOptions, clientOptions, topicsOf } from './partOptions.ts';
 import { FirstReading } from './polling/firstReading.ts';
 import { Poller } from './polling/poller.ts';
 import { BridgeEvents } from './publishing/bridgeEvents.ts';
@@ -57,7 +56,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const { cloud, homeassistant, valve, control, shard, stale_after: staleAfterMs } = config;
   const { enabled: isHomeAssistantOn, status_topic: statusTopic, language } = homeassistant;
   const topics = topicsOf(config);
-  const subscriptions = [...commandFilters(topics), topics.requestFilter];
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
   const state = new StateFile(config.data_dir, account, log, clock, disk, shard);
@@ -71,13 +69,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     },
     onPasswordChange: () => poller.refresh(),
   });
-  const broker = {
-    ...brokerOptions(config, secrets, findBroker),
-    will: { topic: topics.bridge('state'), payload: 'offline' },
-    overheard: topics.liveBridgeFilters,
-    subscriptions,
-    statusTopics: [statusTopic],
-  };
+  const broker = bridgeOptions(config, secrets, findBroker);
   const connection = new Connection(broker, clock, random, log, dial);
   const retained = new Retained(connection, log);
 
@@ -162,7 +154,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
   return {
     ...base,
-    subscriptions,
+    subscriptions: broker.subscriptions,
     poller,
     firstReading,
     otherBridges,

@@ -9,6 +9,7 @@ import { readBytes } from './config/file.ts';
 import type { Config } from './config/schema.ts';
 import { brokerAddresses } from './config/schema.ts';
 import { readSecret } from './config/secrets.ts';
+import { commandFilters } from './homeassistant/command.ts';
 import { Topics } from './homeassistant/topics.ts';
 
 /** The topics of a configuration. */
@@ -55,7 +56,7 @@ export function brokerOptions(
   config: Config,
   secrets: Secrets,
   find?: BrokerFinder,
-): Omit<BrokerOptions, 'will' | 'overheard' | 'subscriptions'> {
+): Omit<BrokerOptions, 'will' | 'subscriptions'> {
   const { mqtt } = config;
   const { embedded } = mqtt;
   const addresses = brokerAddresses(config);
@@ -85,6 +86,18 @@ export function brokerOptions(
         rejectUnauthorized: mqtt.reject_unauthorized,
       };
     },
+  };
+}
+
+/** The same with what the bridge itself needs: its last will, and its subscriptions. */
+export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFinder): BrokerOptions {
+  const topics = topicsOf(config);
+  return {
+    ...brokerOptions(config, secrets, find),
+    will: { topic: topics.bridge('state'), payload: 'offline' },
+    overheard: topics.liveBridgeFilters,
+    subscriptions: [...commandFilters(topics), topics.requestFilter],
+    statusTopics: [config.homeassistant.status_topic],
   };
 }
 

@@ -10,7 +10,7 @@ import { Connection } from './connection.ts';
  * Rejects with the reasons in words when none of its addresses can be reached, or when the signal aborts.
  */
 export async function probeBroker<T>(
-  options: Omit<BrokerOptions, 'will' | 'subscriptions'>,
+  options: Omit<BrokerOptions, 'will' | 'subscriptions'> & Partial<BrokerOptions>,
   visitor: string,
   parts: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
   work: (connection: Connection) => Promise<T>,
@@ -21,7 +21,7 @@ export async function probeBroker<T>(
     const connected = new Promise<Connection>((resolve, reject) => {
       const reasons: string[] = [];
       const created = new Connection(
-        { ...options, clientId: `${options.clientId}-${visitor}`, will: null, subscriptions: [] },
+        { will: null, subscriptions: [], ...options, clientId: `${options.clientId}-${visitor}` },
         parts.clock,
         Math.random,
         parts.log,

@@ -1,12 +1,17 @@
-import { systemClock } from '../base/clock.ts';
+import { randomUUID } from 'node:crypto';
+import { sleep, systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
 import { describeUrl } from '../broker/brokerUrl.ts';
 import type { Connection } from '../broker/connection.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
-import { brokerAddresses } from '../config/schema.ts';
-import { brokerOptions } from '../partOptions.ts';
-import { type Check, ok } from './checks.ts';
+import { brokerAddresses, type Config } from '../config/schema.ts';
+import { bridgeOptions, brokerOptions, topicsOf } from '../partOptions.ts';
+import { type Check, type Found, ok } from './checks.ts';
 import type { Configuration } from './configuration.ts';
 import { portProblem } from './ports.ts';
+
+/** A broker sends a message back at once. */
+const echoMs = 5_000;
 
 /** A check of each address of the broker. With `work`, it also does that there. */
 export function brokerChecks(
@@ -15,29 +20,71 @@ export function brokerChecks(
   signal: AbortSignal,
   work?: (connection: Connection) => Promise<void>,
 ): Check[] {
-  const options = brokerOptions(config, secrets, findBroker);
-  const connect = (urls = options.urls) =>
-    probeBroker({ ...options, urls }, visitor, { clock: systemClock, log, signal }, async (connection) =>
-      work?.(connection),
+  const topics = topicsOf(config);
+  const parts = { clock: systemClock, log, signal };
+  const options = bridgeOptions(config, secrets, findBroker);
+  const subscriptions = [...options.subscriptions, topics.bridge('check')];
+  const connect = async (urls = options.urls): Promise<readonly Found[]> => {
+    const tried = await probeBroker({ ...options, subscriptions, urls }, visitor, parts, (connection) =>
+      tryMessages(connection, config),
     );
+    // What it reads must not be subscribed to.
+    if (work)
+      await probeBroker({ ...brokerOptions(config, secrets, findBroker), urls }, visitor, parts, work);
+    return tried;
+  };
   const addresses = brokerAddresses(config);
   if (addresses.length === 0) {
     const { host, port } = config.mqtt.embedded;
     const run = async () => {
       const problem = await portProblem(host, port);
       if (problem === null && !work) return ok('the built-in broker starts with sonic2mqtt');
-      await connect().catch((error) => {
+      const tried = await connect().catch((error) => {
         throw problem === null ? error : new Error(`mqtt.embedded: ${problem}`);
       });
-      return ok('the built-in broker is running');
+      return [...ok('the built-in broker is running'), ...tried];
     };
     return [{ name: 'MQTT broker', run }];
   }
   return addresses.map((url) => ({
     name: 'MQTT broker',
     run: async () => {
-      await connect([url]);
-      return ok(`connected to ${findBroker ? 'the broker of Home Assistant' : describeUrl(url)}`);
+      const tried = await connect([url]);
+      return [
+        ...ok(`connected to ${findBroker ? 'the broker of Home Assistant' : describeUrl(url)}`),
+        ...tried,
+      ];
     },
   }));
+}
+
+/**
+ * Does what the bridge does: publishes at topics like those of its devices, and receives a message. None of the messages
+ * is retained, and each is one that others ignore: Home Assistant also ignores this discovery message without a warning.
+ */
+async function tryMessages(connection: Connection, config: Config): Promise<readonly Found[]> {
+  const topics = topicsOf(config);
+  const failed = (words: string): Found => ({ outcome: 'FAIL', words });
+  const refused = connection.refusedSubscriptions;
+  const found = refused === null ? [] : [failed(`the broker rejects a subscription: ${refused}`)];
+  const own = { topic: topics.bridge('check'), payload: randomUUID() };
+  const messages = [
+    own,
+    { topic: topics.below('sonic', 'check', 'availability'), payload: '' },
+    { topic: topics.discovery('sonic', 'check'), payload: JSON.stringify({ migrate_discovery: true }) },
+  ];
+  const back = new Promise<true>((resolve) => {
+    connection.on('message', ({ topic, payload }) => {
+      if (topic === own.topic && payload === own.payload) resolve(true);
+    });
+  });
+  for (const { topic, payload } of messages) {
+    await connection.publish(topic, payload, { retain: false }).catch((error) => {
+      found.push(failed(`the broker rejects messages, for example ${topic}: ${errorMessage(error)}`));
+    });
+  }
+  if (found.length > 0) return found;
+  const isBack = await Promise.race([back, sleep(systemClock, echoMs)]);
+  if (isBack) return ok('published a message and received it');
+  return [failed(`the broker does not send ${own.topic} back. Check its access list`)];
 }

@@ -65,7 +65,7 @@ describe('sonic2mqtt check', () => {
     const dataDir = join(temporaryFolder(), 'data');
     const { code, stdout } = await runProgram(['check'], { config: { ...config, data_dir: dataDir } });
     const lines = stdout.trimEnd().split('\n');
-    expect(lines.map((line) => line.slice(0, 5))).toEqual(Array(7).fill('OK   '));
+    expect(lines.map((line) => line.slice(0, 5))).toEqual(Array(8).fill('OK   '));
     expect(stdout).toContain('2 valves');
     expect(code).toBe(0);
     expect(cloud.requests.count('sign_out')).toBe(1);

@@ -136,17 +136,21 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
     const good = `mqtt://me:pass-word@127.0.0.1:${other.port}`;
     const away = `mqtt://me:pass-word@127.0.0.1:${await freePort()}`;
     const check = (url: readonly string[]) => startProgram(['check'], { config: withUrls(bridge, url) });
+    const received = 'OK   MQTT broker: published a message and received it';
     const all = check([bridge.broker.url, good]);
     expect((await all.ended()).code).toBe(0);
     expect(all.stdout.split('\n').filter((line) => line.includes('broker'))).toEqual([
       `OK   MQTT broker: connected to ${bridge.broker.url}`,
+      received,
       `OK   MQTT broker: connected to ${other.url}`,
+      received,
     ]);
     const some = check([away, bridge.broker.url]);
     expect((await some.ended()).code).toBe(1);
     expect(some.stdout.split('\n').filter((line) => line.includes('broker'))).toEqual([
       `FAIL MQTT broker: ${away.replace('me:pass-word@', '')}: connection refused. Check the broker and its port`,
       `OK   MQTT broker: connected to ${bridge.broker.url}`,
+      received,
     ]);
     expect(all.output + some.output).not.toContain('pass-word');
   }, 60_000);

@@ -1,0 +1,101 @@
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { Aedes, type AedesOptions } from 'aedes';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { brokerChecks } from '../../../src/cli/brokerChecks.ts';
+import { runChecks } from '../../../src/cli/checks.ts';
+import { readConfiguration } from '../../../src/cli/configuration.ts';
+import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
+import { watchTopics } from '../../support/mqttWatcher.ts';
+import { temporaryFolder } from '../../support/program.ts';
+
+/** What `check` says of the broker there. */
+async function checked(url: string): Promise<string[]> {
+  const folder = temporaryFolder();
+  const account = { email: 'me@example.com', password: 'secret' };
+  writeFileSync(join(folder, 'config.yaml'), JSON.stringify({ cloud: account, mqtt: { url } }));
+  const context = {
+    env: {},
+    cwd: folder,
+    print: () => {},
+    complain: () => {},
+    signal: new AbortController().signal,
+    configFile: undefined,
+    logLevel: undefined,
+  };
+  const configuration = await readConfiguration(context, { level: 'error' });
+  const lines: string[] = [];
+  const reporter = {
+    progress: () => {},
+    found: ({ outcome, words }: { outcome: string; words: string }) => void lines.push(`${outcome} ${words}`),
+  };
+  await runChecks(brokerChecks(configuration, 'check', context.signal), reporter, context.signal);
+  return lines.map((line) => line.replaceAll(url, 'URL'));
+}
+
+async function startAedes(options: AedesOptions): Promise<string> {
+  const broker = await Aedes.createBroker(options);
+  const server = createServer(broker.handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const connected = 'OK connected to URL';
+
+describe('check finds that', () => {
+  it('a broker works, and leaves nothing there', async () => {
+    const url = await startAedes({});
+    const watcher = await watchTopics(url, '#');
+    expect(await checked(url)).toEqual([connected, 'OK published a message and received it']);
+    expect(watcher.messages.map(({ topic }) => topic)).toEqual([
+      'sonic2mqtt/bridge/check',
+      'sonic2mqtt/sonic/check/availability',
+      'homeassistant/device/sonic2mqtt_check/config',
+    ]);
+    expect((await watchTopics(url, '#')).messages).toEqual([]);
+  });
+
+  it('a broker takes no last will', async () => {
+    const url = await startAedes({
+      preConnect: (client, { will }, done) => {
+        if (will) client.conn.destroy();
+        done(null, !will);
+      },
+    });
+    expect(await checked(url)).toEqual([
+      expect.stringMatching(/^FAIL URL: the connection was closed before/),
+    ]);
+  });
+
+  it('a broker forbids one subscription', async () => {
+    const url = await startAedes({
+      authorizeSubscribe: (_client, subscription, done) =>
+        done(null, subscription.topic === 'homeassistant/status' ? null : subscription),
+    });
+    expect(await checked(url)).toEqual([
+      connected,
+      expect.stringMatching(/^FAIL the broker rejects a subscription: homeassistant\/status: \w/),
+    ]);
+  });
+
+  it('a broker takes messages and sends none back', async () => {
+    const url = await startAedes({ authorizeForward: () => null });
+    expect(await checked(url)).toEqual([
+      connected,
+      'FAIL the broker does not send sonic2mqtt/bridge/check back. Check its access list',
+    ]);
+  }, 15_000);
+
+  it.skipIf(!mosquittoAvailable()).each([
+    ['states', 'sonic2mqtt/sonic/check/availability', ['homeassistant/#', 'sonic2mqtt/bridge/#']],
+    ['devices', 'homeassistant/device/sonic2mqtt_check/config', ['homeassistant/status', 'sonic2mqtt/#']],
+  ])('a broker forbids %s', async (_, topic, permitted) => {
+    const { url } = await startMosquitto({ permitted });
+    expect(await checked(url)).toEqual([
+      connected,
+      expect.stringMatching(`^FAIL the broker rejects messages, for example ${topic}: .*[Nn]ot authorized`),
+    ]);
+  });
+});
