@@ -124,10 +124,11 @@ async function runningBridges(connection: Connection, topics: Topics): Promise<s
   return [...running];
 }
 
-/** The topics of the bridge and of the devices that it has announced, by its state file, discovery messages first. */
+/** The topics of the bridge, and of the devices and incidents that it has announced, by its state file, discovery messages first. */
 async function knownTopics(directory: string, topics: Topics): Promise<string[]> {
   const text = await readFile(join(directory, stateFileName), 'utf8').catch(() => '{}');
-  const devices = readState(text).state.devices.flatMap((key) => {
+  const { state } = readState(text);
+  const devices = state.devices.flatMap((key) => {
     const target = topics.parse(`${topics.base}/${key}`);
     return target && target.kind !== 'incident' ? [{ kind: target.kind, id: target.id }] : [];
   });
@@ -135,6 +136,7 @@ async function knownTopics(directory: string, topics: Topics): Promise<string[]>
   return [
     ...all.map(({ kind, id }) => topics.discovery(kind, id)),
     ...all.flatMap(({ kind, id }) => topics.documents(kind, id)),
+    ...[...state.announced, ...state.waiting].map((id) => topics.incident(id)),
   ];
 }
 

@@ -48,7 +48,7 @@ async function brokerWith(kept: Readonly<Record<string, string>>) {
 async function run(url: string, devices: readonly string[], { force = false } = {}) {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'data'));
-  writeFileSync(join(folder, 'data', 'state.json'), JSON.stringify({ devices }));
+  writeFileSync(join(folder, 'data', 'state.json'), JSON.stringify({ devices, announced: ['leak'] }));
   const cloud = { email: 'me@example.com', password: 'secret' };
   const mqtt = { url, protocol_version: 4 };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify({ cloud, mqtt }));
@@ -89,14 +89,15 @@ describe('cleanup', () => {
       [topics.discovery('sonic', 'b')]: madeBy('sonic2mqtt'),
     };
     const foreign = { [topics.discovery('signal', 's')]: madeBy('trial') };
-    const own = { ...ofValve, ...ofBridge, 'sonic2mqtt/bridge/state': 'online' };
+    const ofIncident = { 'sonic2mqtt/incident/leak': '{"id":"leak"}' };
+    const own = { ...ofValve, ...ofBridge, ...ofIncident, 'sonic2mqtt/bridge/state': 'online' };
     const { url, left } = await brokerWith({ ...own, ...unknown, ...foreign });
     const devices = ['sonic/a', 'signal/s', 'nonsense'];
     expect(await run(url, devices)).toEqual({ code: 1, printed: [] });
-    expect(left()).toHaveLength(9);
+    expect(left()).toHaveLength(10);
     expect(await run(url, devices, { force: true })).toEqual({
       code: 1,
-      printed: ['Deleted 6 retained messages'],
+      printed: ['Deleted 7 retained messages'],
     });
     expect(left()).toEqual(Object.keys({ ...unknown, ...foreign }).toSorted());
   });
