@@ -61,6 +61,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
+  /** Whether the last attempt came to no connection. */
+  #hasFailed = false;
   /** By topic. */
   readonly #refusedEvents = new Map<string, { topic: string; reason: string; at: number }>();
   #published = 0;
@@ -198,6 +200,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
         tried = 0;
         this.#relapses = 0;
       } else if (livedMs !== null) this.#relapses += 1;
+      this.#hasFailed = livedMs === null;
       const told = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
       // Whether the takeover is certain or only likely, the log reports it once.
       const takenOver = takenOverMessage(this.#options.clientId);
@@ -273,7 +276,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const { ending, livedMs, reason, large } = ended;
     // Of one that has answered before it is no news what it speaks.
     if (ending === 'unanswered' && !this.#known.has(url)) return describeUnanswered(reason);
-    const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended);
+    // A broker that was away in between has restarted.
+    const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended) && !this.#hasFailed;
     if (ending !== 'closed' || !isRelapse) return reason;
     if (large) return describeTooLarge(large);
     return `the broker closes the connection repeatedly. Perhaps ${takenOverMessage(this.#options.clientId)}`;

@@ -126,6 +126,23 @@ describe('a connection', () => {
     expect(lines.messages.at(-1)).toMatch(/\(MQTT 5\)$/);
   });
 
+  it('takes a broker that restarts twice for no other client of the same id', async () => {
+    const { port } = await startEmbedded();
+    const proxy = await startTcpProxy(port);
+    const { connection, happenings, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`);
+    for (let restarts = 0; restarts < 3; restarts++) {
+      const from = happenings.length;
+      proxy.cut();
+      await waitFor(() => happenings.slice(from).some((each) => each.startsWith('failed')), {
+        what: 'an attempt to fail',
+      });
+      proxy.mend();
+      await waitFor(() => connection.isConnected, { what: 'the connection' });
+    }
+    expect(lines.text).toContain('the connection was closed');
+    expect(lines.text).not.toContain('another client');
+  });
+
   it.each(['127.0.0.1', 'localhost'])('waits for a broker on %s that is not there yet', async (host) => {
     const port = await freePort();
     const { connection, happenings, lines } = openConnection(`mqtt://${host}:${port}`);
