@@ -215,7 +215,11 @@ export class Daemon {
     if (this.#isStopping) return;
     firstReading.listsRead();
     // What an earlier run has left on the broker must be known before devices are published.
-    void cleanup.scanned.then(() => publisher.devicesReady());
+    const isKnown = cleanup.scanned.then(() => cleanup.readListed());
+    void isKnown.then(() => {
+      poller.refreshDays();
+      publisher.devicesReady();
+    });
     await poller.startDetails();
     if (this.#isStopping) return;
     firstReading.stop();

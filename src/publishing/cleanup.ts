@@ -136,6 +136,37 @@ export class Cleanup {
     });
   }
 
+  /**
+   * Some brokers show retained messages to exact topics only. If the state file was lost, what is nowhere else is read by
+   * the topics of what the cloud lists: the totals of water, and which incidents were announced.
+   */
+  async readListed(): Promise<void> {
+    const { state, store, topics, shard, incidentEvents, log } = this.#parts;
+    if (!state.isNew || this.#found > 0) return;
+    const listed = [
+      ...store.ids('sonic').map((id) => topics.below('sonic', id, 'usage')),
+      ...store.ids('incident').map((id) => topics.incident(id)),
+    ];
+    const found = new RetainedScan(topics, shard);
+    let isFound = true;
+    try {
+      for (let start = 0; start < listed.length && isFound; start += maxAtOnce) {
+        isFound = false;
+        const note = (topic: string, payload: string) => {
+          found.add(topic, payload);
+          isFound = true;
+        };
+        await new Promise<void>((resolve, reject) => {
+          this.#read(listed.slice(start, start + maxAtOnce), note, resolve).catch(reject);
+        });
+      }
+    } catch (error) {
+      log.debug(`Reading what the broker has of the listed valves: ${String(error)}`);
+    }
+    for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
+    incidentEvents.takeOver(found.incidents);
+  }
+
   /** Scans nothing more. */
   stop(): void {
     this.#isStopped = true;

@@ -48,6 +48,8 @@ export class VirtualBroker {
   fault: BrokerFault | null = null;
   /** Shows at the next reading of what is retained only so much of it, as while it restarts; 1 is all. */
   shownShare = 1;
+  /** Whether it shows retained messages to subscriptions with wildcards too, which RabbitMQ does not. */
+  listsRetained = true;
   /** Whether what a client does is told of; what it publishes is told of in any case. */
   isWatched: (clientId: string) => boolean = () => true;
   /** Refuses messages at these topics, as for want of rights. */
@@ -337,10 +339,11 @@ class VirtualClient extends EventEmitter implements Peer {
   }
 
   #showRetained(filters: readonly string[]): void {
-    const { shownShare, random } = this.#broker;
+    const { shownShare, listsRetained, random } = this.#broker;
+    const shown = filters.filter((filter) => listsRetained || !/[+#]/.test(filter));
     for (const [topic, payload] of [...this.#broker.remembered]) {
       if (shownShare < 1 && random() >= shownShare) continue;
-      if (filters.some((filter) => matches(filter, topic)))
+      if (shown.some((filter) => matches(filter, topic)))
         this.deliver(topic, payload, !this.#broker.isFlagLost, null);
     }
   }

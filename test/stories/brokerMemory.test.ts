@@ -120,4 +120,42 @@ describe('a broker', () => {
     expectTruth();
     home.bridge.kill();
   });
+
+  it('that shows retained messages to exact topics only has the totals and incidents of a lost state file', async () => {
+    const home = await startHome();
+    const { broker, sonicId } = home;
+    broker.listsRetained = false;
+    const usage = `sonic2mqtt/sonic/${sonicId}/usage`;
+    const { total, ...others } = JSON.parse(broker.retained.get(usage) ?? '{}');
+    const told = home.published(`sonic/${sonicId}/incident`).length;
+    expect(told).toBeGreaterThan(0);
+    await home.stop();
+    home.disk.files.clear();
+    broker.publish(usage, JSON.stringify({ ...others, total: total + 5_000_000 }), true);
+    const from = home.messages.length;
+    await home.start();
+    await home.pass(6 * minuteMs);
+    const totals = home.messages
+      .slice(from)
+      .filter(({ topic }) => topic === usage)
+      .map(({ payload }) => JSON.parse(payload).total);
+    expect(totals.filter((each) => each !== null && each < 5_000_000)).toEqual([]);
+    expect(home.json(`sonic/${sonicId}/usage`).total).toBeGreaterThanOrEqual(total + 5_000_000);
+    expect(home.published(`sonic/${sonicId}/incident`)).toHaveLength(told);
+    expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
+    home.bridge.kill();
+  });
+
+  it('that shows retained messages to exact topics only loses devices that have gone meanwhile', async () => {
+    const home = await startHome();
+    const [, gone = ''] = home.world.sonics.ids;
+    home.broker.listsRetained = false;
+    await home.stop();
+    home.world.sonics.delete(gone);
+    await home.start();
+    await home.pass(6 * minuteMs);
+    expect([...home.broker.retained.keys()].filter((topic) => topic.includes(gone))).toEqual([]);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+    home.bridge.kill();
+  });
 });

@@ -34,6 +34,7 @@ async function startMonitor(record: object) {
     trouble: 'refused',
     areStoredUnmarked: false,
     refusedEvent: null,
+    refusedSubscriptions: null,
   });
   const retained = Object.assign(new EventEmitter(), { refusal: null });
   const poller = Object.assign(new EventEmitter(), {
