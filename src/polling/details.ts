@@ -116,12 +116,8 @@ export class Details {
   async #readHubs(): Promise<void> {
     const store = this.#store;
     const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
-    const { clock, statuses, log } = this.#parts;
-    const startedAt = clock.monotonic();
-    const problem = await queryDevices(this.#parts, ids, this.#hubQuery()).finally(() =>
-      store.markStale('hubs', statuses.staleBefore('properties', startedAt)),
-    );
-    if (problem) log.debug(`Reading hubs: ${problem.message}`);
+    const problem = await queryDevices(this.#parts, ids, this.#hubQuery());
+    if (problem) this.#parts.log.debug(`Reading hubs: ${problem.message}`);
   }
 
   #hubQuery(): DeviceQuery {

@@ -5,6 +5,9 @@ import type { Schedule } from '../base/schedule.ts';
 
 const retryBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 
+/** A timer stands still while the machine sleeps: looked at so often, a run that became due meanwhile begins soon after. */
+const lookEveryMs = 10_000;
+
 /** A cron second that passed longer ago than this, while the process was held up, is skipped. */
 const maxLateMs = 5_000;
 
@@ -96,8 +99,15 @@ export class PollSchedule {
     if (this.#schedule.kind === 'every') {
       waits.push(this.#startedAt + this.#schedule.everyMs - this.#clock.monotonic());
     }
-    if (waits.length === 0) return;
-    this.#cancelTimer = this.#clock.after(Math.max(0, Math.min(...waits)), () => void this.runNow());
+    if (waits.length > 0) this.#runAt(this.#clock.monotonic() + Math.max(0, Math.min(...waits)));
+  }
+
+  #runAt(dueAt: number): void {
+    const leftMs = dueAt - this.#clock.monotonic();
+    this.#cancelTimer = this.#clock.after(Math.min(leftMs, lookEveryMs), () => {
+      if (leftMs <= lookEveryMs || this.#clock.monotonic() >= dueAt) void this.runNow();
+      else this.#runAt(dueAt);
+    });
   }
 
   /**

@@ -143,8 +143,8 @@ export function cloudFreshUntil(records: StatusByPoll): number {
 
 /**
  * When the cloud answered the poll that decides about freshness, in ms of the monotonic clock; minus infinity while it
- * does not answer, infinity where no poll decides. Records age up to that time: while the cloud is unreachable everything
- * is unavailable, and no value changes.
+ * does not answer, infinity where no poll decides. Records age until that poll is due again: while the cloud is
+ * unreachable everything is unavailable, and no value changes.
  */
 export function cloudAnsweredAt(records: StatusByPoll): number {
   const deciding = decidingPoll(records);
@@ -191,7 +191,8 @@ export class PollStatuses {
     usage: neverPolled,
     pressure_tests: neverPolled,
   };
-  readonly #running = new Set<PollName>();
+  /** When each run in progress has begun, in ms of the monotonic clock. */
+  readonly #running = new Map<PollName, number>();
   readonly #counts = new Map<PollName, PollCounts>();
   readonly #pending = new Map<PollName, PollProgress>(
     pollNames.map((slice) => [slice, { slice, read: 0, total: null }]),
@@ -235,9 +236,15 @@ export class PollStatuses {
     return Math.max(this.#staleAfterMs, 2 * this.#schedules[poll].periodMs);
   }
 
-  /** By a run that was sent at that time: what the poll read before is stale, in ms of the monotonic clock. */
-  staleBefore(poll: PollName, sentAt: number): number {
-    return Math.min(sentAt, cloudAnsweredAt(this.#records)) - this.maxAgeMs(poll);
+  /**
+   * What the poll read before that time is stale at the given one, in ms of the monotonic clock. A run in progress is about
+   * to read it again: that of a large account takes long.
+   */
+  staleBefore(poll: PollName, at: number): number {
+    const deciding = decidingPoll(this.#records);
+    const periodMs = deciding === null ? 0 : this.#schedules[deciding].periodMs;
+    const isAnsweringUntil = cloudAnsweredAt(this.#records) + periodMs;
+    return Math.min(at, this.#running.get(poll) ?? at, isAnsweringUntil) - this.maxAgeMs(poll);
   }
 
   /**
@@ -276,7 +283,7 @@ export class PollStatuses {
 
   /** A run begins. */
   begin(poll: PollName): void {
-    this.#running.add(poll);
+    this.#running.set(poll, this.#clock.monotonic());
     this.#hear(poll);
   }
 

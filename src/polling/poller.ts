@@ -57,6 +57,9 @@ interface PollerEvents {
   readonly listsRead: [];
 }
 
+/** Polls may be rarer than what they have read may be old beyond their last run. */
+const ageEveryMs = 30_000;
+
 /** After so many ms nothing waits for the first details any more: those of a large account take minutes. */
 const maxDetailsMs = 5_000;
 
@@ -88,6 +91,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #pressureTests: PressureTestPoll;
   readonly #stopping = new AbortController();
   #areListsRead = false;
+  #cancelAging: () => void = () => {};
   #propertiesRead: Promise<void> = Promise.resolve();
   #onReached: () => void = () => {};
   /** Resolves when the first list could be read, and when the poller is stopped. */
@@ -163,6 +167,7 @@ export class Poller extends EventEmitter<PollerEvents> {
    */
   async start(): Promise<void> {
     const start = (poll: PollName) => this.#start(poll);
+    this.#markStaleLater();
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
     // If only some properties are shown, their sonics are known only after this.
@@ -244,6 +249,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     this.#onReached();
     this.#days.stop();
+    this.#cancelAging();
     this.#store.setAging(false);
     await Promise.all(pollNames.map((poll) => this.#schedules[poll].stop()));
   }
@@ -269,8 +275,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     statuses.end(poll, startedAt, failure);
     if (failure?.isInDoubt) this.#log.debug(`Reading ${poll} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
-    // Measured values age by themselves.
-    if (poll !== 'telemetry') this.#store.markStale(poll, statuses.staleBefore(poll, startedAt));
+    // Before anything is available again after a sleep of the machine.
+    this.#markStale(startedAt);
     if (isRead && !isSonicPoll(poll)) this.#onReached();
     if (this.#areListsRead && statuses.records[poll].failure === null) {
       if (before.failure?.kind === 'unavailable') this.#runFailed(poll);
@@ -282,6 +288,21 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.emit('ended', poll, failure === null);
     if (poll === 'properties') void this.#details.hubsAndCategories();
     return failure === null;
+  }
+
+  /** Notes what is too old at that time, whichever poll has read it. Measured values age by themselves. */
+  #markStale(at: number): void {
+    for (const poll of pollNames) {
+      if (poll !== 'telemetry') this.#store.markStale(poll, this.statuses.staleBefore(poll, at));
+    }
+    this.#store.markStale('hubs', this.statuses.staleBefore('properties', at));
+  }
+
+  #markStaleLater(): void {
+    this.#cancelAging = this.#clock.after(ageEveryMs, () => {
+      this.#markStale(this.#clock.monotonic());
+      this.#markStaleLater();
+    });
   }
 
   #toFailure(error: unknown): PollFailure {

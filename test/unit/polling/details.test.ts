@@ -30,9 +30,11 @@ async function furnish(clock: FakeClock) {
   const { parts } = sonicPollParts({ store, state, answers: {}, maxAgeMs, timezone: 'UTC', clock });
   const { statuses } = parts;
   const details = new Details({ ...parts, client });
-  const read = (isCloudThere: boolean) => {
+  /** Reads as the poller does, which then notes what is too old. */
+  const read = async (isCloudThere: boolean) => {
     if (isCloudThere) statuses.end('sonics', clock.monotonic(), null);
-    return details.hubsAndCategories();
+    await details.hubsAndCategories();
+    store.markStale('hubs', statuses.staleBefore('properties', clock.monotonic()));
   };
   return { cloud, store, read, shown: () => store.signalView('hub')?.hub };
 }

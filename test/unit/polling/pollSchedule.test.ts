@@ -42,6 +42,16 @@ describe('a task that recurs', () => {
     expect(runs).toHaveLength(4);
   });
 
+  it('that became due while the machine slept runs within ten seconds of its waking', async () => {
+    const task = scheduled({ kind: 'every', everyMs: 1_800_000 });
+    await task.start(run);
+    await pass(60_000);
+    clock.sleep(3_600_000);
+    await pass(10_000);
+    expect(runs).toHaveLength(2);
+    await task.stop();
+  });
+
   it('never overlaps itself, and asked during a run it runs once more', async () => {
     let end: (good: boolean) => void = () => {};
     outcome = new Promise((resolve) => {

@@ -108,6 +108,21 @@ describe('a poll of valves or incidents', () => {
 
   const failure: PollFailure = { kind: 'unavailable', ...toProblem(away) };
 
+  it('has read what grows old between two runs too, as long as the cloud was there and can be asked', () => {
+    const { clock, statuses } = start();
+    statuses.end('sonics', 0, null);
+    // Two hours are how old it may be, and the cloud was there until the next hourly run is due.
+    const staleAt = (minutes: number) => statuses.staleBefore('usage', minutes * minuteMs) / minuteMs + 120;
+    expect([0, 59, 60, 300].map(staleAt)).toEqual([0, 59, 60, 60]);
+    clock.advance(10 * minuteMs);
+    statuses.begin('usage');
+    expect(staleAt(50)).toBe(10);
+    statuses.end('usage', 0, null);
+    expect(staleAt(50)).toBe(50);
+    statuses.end('sonics', 0, failure);
+    expect(staleAt(50)).toBe(Number.NEGATIVE_INFINITY);
+  });
+
   it('is missing ten minutes after its next run was due, however the last one ended', () => {
     const { clock, statuses } = start();
     statuses.end('sonics', 0, failure);
