@@ -122,8 +122,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
 
   /** The first of the messages that the broker does not take; null if it takes all. */
   get refusal(): Refusal | null {
-    for (const refusal of this.#refused.values()) if (!refusal.isDeletion) return refusal;
-    return null;
+    return this.#refused.values().next().value ?? null;
   }
 
   /** Waits while too many messages are unacknowledged. */

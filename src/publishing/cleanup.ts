@@ -123,8 +123,9 @@ export class Cleanup {
       this.#checkLater();
       void this.#removeFormer();
     });
-    // Devices whose property was unknown were not touched. They may be stale.
     poller.on('ended', () => {
+      publisher.sweepIfDue();
+      // Devices whose property was unknown were not touched. They may be stale.
       if (this.#wasResolved || !store.isResolved) return;
       this.#wasResolved = true;
       if (publisher.isShowingDevices) this.#scanSoon();
@@ -306,15 +307,19 @@ export class Cleanup {
       ...state.incidentIds().map((id) => former.incident(id)),
       ...former.documents('bridge', ''),
     ];
-    for (const topic of new Set(stale)) {
-      // This bridge has replaced the discovery messages of its devices.
-      if (retained.isKnown(topic)) continue;
+    // This bridge has replaced the discovery messages of its devices.
+    const formerTopics = [...new Set(stale)].filter((topic) => !retained.isKnown(topic));
+    for (const topic of formerTopics) {
       await retained.waitForRoom();
       retained.found(topic);
       retained.clear(topic);
     }
     await retained.waitForAnswers();
     if (!connection.isConnected) return;
+    const isAnyLeft = formerTopics.some((topic) => retained.mayHave(topic));
+    // Nobody waits for what the broker refuses to delete there. The next scan tries again.
+    for (const topic of formerTopics) retained.release(topic);
+    if (isAnyLeft) return;
     state.forgetBaseTopic(base);
     log.info(`mqtt.base_topic has changed. Deleted the retained messages below ${base}`);
   }
@@ -323,7 +328,10 @@ export class Cleanup {
   #useFindings(found: RetainedScan, taken: Set<string>): void {
     const { state, discovery, incidentEvents, publisher } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
-      if (!taken.has(topic)) discovery.found(topic, componentIds);
+      if (!taken.has(topic)) {
+        publisher.found(topic);
+        discovery.found(topic, componentIds);
+      }
       taken.add(topic);
     }
     for (const topic of found.states()) {

@@ -23,7 +23,13 @@ import { statesPath, type Topics } from '../homeassistant/topics.ts';
 import { type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { type CloudDeviceKind, cloudKinds, type DeviceKey, type Dirty } from '../store/changes.ts';
+import {
+  type CloudDeviceKind,
+  cloudKinds,
+  type DeviceKey,
+  type Dirty,
+  type PlannedKind,
+} from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
@@ -86,6 +92,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #undecided = new Set<string>();
   /** Devices of this bridge that a scan has found on the broker, as `kind/id`. */
   readonly #found = new Set<string>();
+  /**
+   * Topics that a scan has found, and this run has not published, until a list judges them that was requested at that time
+   * or later, in ms of the monotonic clock: a message may tell of something newer than what was read before.
+   */
+  readonly #unjudged = new Map<string, number>();
+  /** Since when no other bridge can have published here unheard. The first complete lists judge the first connection. */
+  #hearsSince = Number.NEGATIVE_INFINITY;
   #areDevicesReady = false;
   #areDetailsReady = false;
   #hasShownDevices = false;
@@ -129,10 +142,21 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
     bridgeState.on('changed', () => this.wake());
     connection
-      .on('connected', () => this.publishAll())
+      .on('connected', () => {
+        if (this.#hasShownDevices) this.#hearsSince = this.#clock.monotonic();
+        this.publishAll();
+      })
       .on('message', (message) => this.#onMessage(message))
       .on('willPublished', () => this.#correctWill());
-    otherBridges.on('greet', () => this.#publishAgain('info'));
+    let isOtherRunning = false;
+    otherBridges
+      .on('greet', () => this.#publishAgain('info'))
+      .on('changed', () => {
+        if (otherBridges.isAny) this.#hearsSince = this.#clock.monotonic();
+        // What it has published here is not what this bridge shows.
+        if (isOtherRunning && otherBridges.problem === null) this.publishAll();
+        isOtherRunning = otherBridges.problem !== null;
+      });
   }
 
   /** Whether devices are published, and not only the bridge. */
@@ -164,6 +188,11 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** A scan has found this message on the broker. Its device is offline until this run has read it. */
   found(topic: string): void {
+    if (!this.#retained.mayHave(topic)) {
+      // Incidents are read often, so that their next list can be waited for. Another bridge may not have been heard.
+      const isIncident = this.#context.topics.parse(topic)?.kind === 'incident';
+      this.#unjudged.set(topic, isIncident ? this.#clock.monotonic() : this.#hearsSince);
+    }
     this.#retained.found(topic);
     const device = this.#deviceAt(topic);
     // While another bridge is heard on the same topics, what it shows is not taken from it.
@@ -176,6 +205,11 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#isUnreadWanted = true;
     this.#isSweepDue = true;
     this.wake();
+  }
+
+  /** A list was read, which may judge what was found before it was requested. */
+  sweepIfDue(): void {
+    if (this.#isSweepDue && this.#areDevicesReady) this.wake();
   }
 
   /** Publishes everything again: the broker may have lost it, or Home Assistant has started. */
@@ -260,12 +294,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       }
       // It may become so meanwhile, without the devices having been published.
       const areDevicesReady = this.#areDevicesReady;
-      const { cloud } = this.#parts.bridgeState;
+      const { payload: cloudBefore } = this.#parts.bridgeState.cloud;
       this.#publishBridge();
       await this.#publishUnread();
       if (areDevicesReady) await this.#publishDirty(this.#store.takeDirty());
       await this.#retained.waitForAnswers();
-      this.#publishOnline(areDevicesReady, cloud);
+      this.#publishOnline(areDevicesReady, cloudBefore);
       if (!areDevicesReady) continue;
       this.#hasShownDevices = true;
       this.emit('published');
@@ -274,14 +308,33 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  /**
-   * Whether all that the account has is on the broker, so that what is there besides is stale. A filter that matches
-   * nothing is out of date, or misspelt: once it is corrected, everything must be as it was.
-   */
+  /** Whether all that the account has is on the broker, so that what is there besides may be stale. */
   get #maySweep(): boolean {
-    const { isComplete, filter } = this.#store;
-    const isAllPublished = isComplete && !this.#isWanted && this.#connection.isConnected;
-    return isAllPublished && !this.#parts.otherBridges.isAny && (!filter.isOn || filter.isMatched);
+    const isAllPublished = this.#store.isComplete && !this.#isWanted && this.#connection.isConnected;
+    return isAllPublished && !this.#parts.otherBridges.isAny;
+  }
+
+  /**
+   * Whether what is on the broker, and not wanted, may be deleted there. A filter that matches nothing is out of date, or
+   * misspelt: once it is corrected, everything that the account still has must be as it was.
+   */
+  #isJudged(topic: string): boolean {
+    if (this.#unjudged.has(topic)) return false;
+    const { filter } = this.#store;
+    if (!filter.isOn || filter.isMatched) return true;
+    const records = this.#recordsAt(topic);
+    return records.length > 0 && !records.some(({ kind, id }) => this.#store.has(kind, id));
+  }
+
+  /** What a topic may be of. A discovery message does not tell, but the broker has other messages of its device. */
+  #recordsAt(topic: string): readonly { readonly kind: PlannedKind; readonly id: string }[] {
+    const { topics } = this.#context;
+    const target = topics.parse(topic);
+    if (target) return target.kind === 'bridge' ? [] : [{ kind: target.kind, id: target.id }];
+    const { isBridge, id } = topics.discovered(topic) ?? { isBridge: true, id: '' };
+    if (isBridge) return [];
+    const there = cloudKinds.filter((kind) => this.#retained.mayHave(topics.device(kind, id)));
+    return (there.length > 0 ? there : cloudKinds).map((kind) => ({ kind, id }));
   }
 
   #publishBridge(): void {
@@ -293,12 +346,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /**
    * Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection.
-   * Where the cloud has come back during the pass, the broker has what was before until the next one.
+   * What has changed with the cloud's return is published in the pass that begins after it.
    */
-  #publishOnline(areDevicesReady: boolean, cloudBefore: Message): void {
+  #publishOnline(areDevicesReady: boolean, cloudBefore: string): void {
     if (this.#isAllWanted) return;
     const { cloud, state } = this.#parts.bridgeState;
-    if (areDevicesReady && cloud.payload === cloudBefore.payload) this.#put(cloud);
+    if (areDevicesReady && (cloudBefore === 'online' || cloud.payload === 'offline')) this.#put(cloud);
     this.#put(state);
   }
 
@@ -422,6 +475,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         backoffMs(refusalBackoff, this.#refusals, () => 1),
         () => {
           this.#cancelRetry = null;
+          this.#isSweepDue = true;
           this.#store.touchAll();
           this.wake();
         },
@@ -454,10 +508,15 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** Deletes stale messages: after a whole pass, a topic whose content is still unknown has no device. */
   async #sweep(): Promise<void> {
-    this.#isSweepDue = false;
-    this.#findVanished();
+    for (const [topic, since] of this.#unjudged) {
+      const isRead = this.#recordsAt(topic).every(({ kind }) => this.#store.isReadSince(kind, since));
+      if (isRead) this.#unjudged.delete(topic);
+    }
+    const isAnyKept = this.#findVanished();
     const unwanted = this.#retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
-    const stale = unwanted.filter((topic) => !this.#isLeftToOthers(topic));
+    const judged = unwanted.filter((topic) => this.#isJudged(topic));
+    const stale = judged.filter((topic) => !this.#isLeftToOthers(topic));
+    this.#isSweepDue = isAnyKept || this.#unjudged.size > 0 || judged.length < unwanted.length;
     for (const topic of stale) {
       await this.#retained.waitForRoom();
       this.#retained.clear(topic);
@@ -470,14 +529,23 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.emit('cleaned');
   }
 
-  /** Finds named devices that the account no longer has. A scan of the broker may miss what the state file names. */
-  #findVanished(): void {
+  /**
+   * Finds named devices that the account no longer has. A scan of the broker may miss what the state file names. Returns
+   * whether any that is not shown is kept.
+   */
+  #findVanished(): boolean {
     const { state } = this.#parts;
     const { topics } = this.#context;
+    let isAnyKept = false;
     for (const key of this.#named) {
       const device = this.#deviceAt(`${topics.base}/${key}`);
       if (!device) state.forgetDevice(key);
       else if (this.#isVanished(device)) {
+        const { kind, id } = device;
+        if (!topics.documents(kind, id).every((topic) => this.#isJudged(topic))) {
+          isAnyKept = true;
+          continue;
+        }
         const isAnnounced = state.devices.has(key);
         for (const topic of this.#forget(device)) {
           if (isAnnounced) this.#retained.found(topic);
@@ -485,6 +553,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         }
       }
     }
+    return isAnyKept;
   }
 
   #isVanished({ kind, id }: DeviceKey): boolean {

@@ -147,6 +147,11 @@ export class OpenIncidents {
     return this.#table.isComplete;
   }
 
+  /** Whether the list was read completely by requests that were sent since then. */
+  isReadSince(at: number): boolean {
+    return this.#table.isReadSince(at);
+  }
+
   /** Whether no other is open: all were read, and not too long ago. */
   get areKnown(): boolean {
     return this.#table.isListFresh;

@@ -419,6 +419,16 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     return [property, signal, sonic, this.incidents].every(({ isComplete }) => isComplete);
   }
 
+  /** Whether the account has the device, or has the incident open, shown or not. */
+  has(kind: PlannedKind, id: string): boolean {
+    return kind === 'incident' ? this.incidents.isOpen(id) : this.devices[kind].has(id);
+  }
+
+  /** Whether the list of that kind was read completely by requests that were sent since then. */
+  isReadSince(kind: PlannedKind, at: number): boolean {
+    return (kind === 'incident' ? this.incidents : this.devices[kind]).isReadSince(at);
+  }
+
   /** Whether it was also once known where everything is, so that what is not shown is not wanted. */
   get isResolved(): boolean {
     return this.isComplete && this.topology.isDecided;

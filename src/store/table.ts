@@ -170,9 +170,14 @@ export class Table<T extends object | null> {
     return this.#completeAt !== null;
   }
 
+  /** Whether it was read completely by requests that were sent since then. */
+  isReadSince(at: number): boolean {
+    return this.#completeAt !== null && this.#completeAt >= at;
+  }
+
   /** Whether it was read completely, and not too long ago. */
   get isListFresh(): boolean {
-    return this.#completeAt !== null && this.#completeAt >= this.#staleBefore;
+    return this.isReadSince(this.#staleBefore);
   }
 }
 

@@ -87,6 +87,48 @@ describe('a broker', () => {
     home.bridge.kill();
   });
 
+  it('that refuses to forget a closed incident is asked again, and health says so until it has', async () => {
+    const home = await startHome();
+    const { id } = home.world.openIncident({ type: 'high_humidity', sonicId: home.sonicId });
+    await home.pass(minuteMs);
+    home.broker.refuses = (topic) => topic === `sonic2mqtt/incident/${id}`;
+    home.world.closeIncident(id);
+    await home.pass(minuteMs);
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining(`rejects messages, for example sonic2mqtt/incident/${id}`),
+    });
+    home.broker.refuses = () => false;
+    await home.pass(3 * minuteMs);
+    expect(home.text(`incident/${id}`)).toBeUndefined();
+    expect(home.json('bridge/health').status).toBe('ok');
+    await home.stop();
+  });
+
+  it('that got an incident from another bridge keeps it until a list that is asked for later is without it', async () => {
+    const home = new Home({ config: { schedules: { incidents: '5m' } } });
+    await home.start();
+    await home.pass(3 * minuteMs);
+    // Opened after the list that this bridge has read, and announced by a bridge that has gone since.
+    const { id, ...record } = home.world.openIncident({ type: 'long_flow_alert', sonicId: home.sonicId });
+    home.broker.cut();
+    for (const [incident, fields] of [
+      [id, record],
+      ['ghost', { open: true }],
+    ] as const)
+      home.broker.publish(
+        `sonic2mqtt/incident/${incident}`,
+        JSON.stringify({ id: incident, ...fields }),
+        true,
+      );
+    const from = home.messages.length;
+    await home.pass(6 * minuteMs);
+    const deleted = home.messages.slice(from).filter(({ payload }) => payload === '');
+    expect(deleted.map(({ topic }) => topic)).toEqual(['sonic2mqtt/incident/ghost']);
+    expect(home.json(`incident/${id}`).open).toBe(true);
+    await home.stop();
+  });
+
   it('that keeps what others have written there shows the truth again, and what is theirs stays', async () => {
     const home = await startHome();
     const { broker, sonicId } = home;

@@ -115,9 +115,12 @@ describe('after a restart', () => {
 
   it('a property that was renamed under its filter is not shown as it was', async () => {
     const config = { filters: { properties: ['My house'] } };
-    const home = new Home({ cloud: { properties: 1 }, config });
+    const home = new Home({ cloud: { properties: 1, sonics: 2 }, config });
+    const [, second = ''] = home.world.sonics.ids;
     home.world.properties.change(home.propertyId, { name: 'My house' });
     home.world.setValve(home.sonicId, 'open');
+    const { id: lasting } = home.world.openIncident({ type: 'legionella_risk', sonicId: home.sonicId });
+    const { id: passing } = home.world.openIncident({ type: 'high_humidity', sonicId: home.sonicId });
     await home.start();
     await home.pass(3 * minuteMs);
     expect(shownOf(home)).toEqual(everything);
@@ -129,6 +132,11 @@ describe('after a restart', () => {
     expect(shownOf(home)).toEqual([]);
     expect(linksOf(home)).toEqual(['offline', 'offline']);
     await home.pass(2 * hourMs);
+    home.world.closeIncident(passing);
+    home.world.removeSonic(second);
+    await home.pass(3 * minuteMs);
+    expect([home.discovery(second), home.text(`sonic/${second}`)]).toEqual([null, undefined]);
+    expect([lasting, passing].map((id) => home.text(`incident/${id}`) !== undefined)).toEqual([true, false]);
     expect(shownOf(home)).toEqual([]);
     // Once the name is corrected everything is as it was.
     expect(home.discovery(home.sonicId)).not.toBeNull();

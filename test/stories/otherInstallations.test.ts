@@ -91,6 +91,21 @@ describe('two live bridges with one base topic', () => {
   });
 });
 
+it('what a second bridge has published where it was not the only one is put right once it has gone', async () => {
+  const home = new Home();
+  await home.start();
+  const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
+  // Every bridge begins with this.
+  home.onTaken = ({ topic, payload }) => {
+    if (topic === 'sonic2mqtt/bridge/cloud' && payload === 'offline') second.kill();
+  };
+  second.start();
+  await home.pass(minuteMs);
+  expect([home.text('bridge/state'), home.text('bridge/cloud')]).toEqual(['online', 'online']);
+  expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
+  await home.stop();
+});
+
 describe('two accounts on one broker', () => {
   it('have a bridge device each, and the stop of one changes nothing of the other', async () => {
     const home = new Home();

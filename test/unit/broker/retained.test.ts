@@ -183,6 +183,27 @@ describe('retained messages', () => {
     expect(retained.unknownTopics()).toEqual([]);
   });
 
+  it('of which a broker refuses the deletion are refused until it takes that', async () => {
+    let isFull = false;
+    const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
+    const retained = new Retained(connectionOf(publish), logLines().log);
+    const clear = async (topic: string) => {
+      retained.clear(topic);
+      await retained.waitForAnswers();
+    };
+    retained.put('own', 'x');
+    await retained.waitForAnswers();
+    isFull = true;
+    for (let times = 0; times < 2; times++) {
+      await clear('own');
+      expect(retained.refusal).toMatchObject({ topic: 'own' });
+      retained.markAllUnknown();
+    }
+    isFull = false;
+    await clear('own');
+    expect(retained.refusal).toBeNull();
+  });
+
   it('that a broker may have, although it takes them no more, stay to be deleted', async () => {
     let answer = () => Promise.resolve();
     const retained = new Retained(
