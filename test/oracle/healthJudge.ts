@@ -1,7 +1,7 @@
 import type { SeenRequest } from '../simulation/virtualCloud.ts';
 import { type Bounds, slackMs } from './bounds.ts';
 import type { Crawls } from './crawls.ts';
-import type { Eyes } from './eyes.ts';
+import { type Eyes, parsed } from './eyes.ts';
 import { isHealthOk } from './leakJudge.ts';
 
 /** What the judge is told by those who look at other things. */
@@ -14,6 +14,8 @@ export interface HealthCircumstances {
   /** Topics at which the broker has refused the last message, each with since when. */
   refused(): ReadonlyMap<string, number>;
   isHeard(): boolean;
+  /** Whether the broker does not take what the bridge says of its health. */
+  isHealthRefused(): boolean;
   /** Whether the bridge that is judged has that topic. */
   isOurs(topic: string): boolean;
   counted(check: string): void;
@@ -83,11 +85,12 @@ export class HealthJudge {
     if (operation !== null) this.#askedAt.set(operation, this.#circumstances.now());
   }
 
-  /** An answer has reached the bridge; `isTrue` is whether it is what the cloud said. */
-  answered({ operation }: SeenRequest, status: number, retryAfterMs: number | null, isTrue: boolean): void {
+  /** An answer has reached the bridge. */
+  answered({ operation }: SeenRequest, status: number, retryAfterMs: number | null, text = ''): void {
     if (operation === null) return;
     const now = this.#circumstances.now();
-    const isDenied = status === 401 || (isOfSession(operation) && (status !== 200 || !isTrue));
+    const isWithoutToken = isOfSession(operation) && (status !== 200 || !('token_details' in parsed(text)));
+    const isDenied = status === 401 || isWithoutToken;
     this.#letInSince = isDenied ? null : (this.#letInSince ?? now);
     if (status === 429 || status === 503)
       this.#pausedUntil.set(operation, now + Math.min(longestPauseMs, retryAfterMs ?? 2_000));
@@ -99,14 +102,14 @@ export class HealthJudge {
 
   /** To be called every ten seconds. */
   look(): void {
-    const { now, runningSince, counted, violated } = this.#circumstances;
+    const { now, runningSince, isHealthRefused, counted, violated } = this.#circumstances;
     const since = runningSince();
     if (since === null || now() < this.#excusedUntil) {
       this.#okSince = null;
       return;
     }
     this.#lookAtFloor(since);
-    if (!isHealthOk(this.#retained)) {
+    if (isHealthRefused() || !isHealthOk(this.#retained)) {
       this.#okSince = null;
       return;
     }

@@ -17,6 +17,10 @@ export interface LeakCircumstances {
   isOurs(topic: string): boolean;
   /** Below which it has its topics. */
   readonly base: string;
+  /** Whether the broker does not take what the bridge says of its health. */
+  isHealthRefused(): boolean;
+  /** Whether the cloud has told something else than the truth of incidents lately. */
+  isMisled(source: 'incidents'): boolean;
   /** Whether messages can reach the broker, and have been able to for a while. */
   isHeard(): boolean;
   /** Ms since 1970 of that time of the simulation. */
@@ -89,7 +93,8 @@ export class LeakJudge {
       moment.things.get(incident.sonic_id ?? '') ??
       this.#eyes.entity(incident.sonic_id ?? '', 'sensor_open_incidents');
     const id = isAtValve ? incident.sonic_id : incident.signal_id;
-    const isKnownType = incidentTypes.some((type) => type === incident.type);
+    const isKnownType =
+      incidentTypes.some((type) => type === incident.type) && !this.#circumstances.isMisled('incidents');
     const sensor = isKnownType ? `binary_sensor_incident_${incident.type}` : 'sensor_open_incidents';
     const raw = this.#rawCount(isAtValve ? 'sonic' : 'signal', id ?? '');
     // Where Home Assistant has no device, or has it from another bridge, the topics tell.
@@ -140,7 +145,9 @@ export class LeakJudge {
 
   /** What it shows, available; null where that is not known. */
   #wordOf(entity: SeenEntity) {
-    const { isRefused } = this.#circumstances;
+    const { isRefused, isOurs } = this.#circumstances;
+    // What another bridge announces it reads by itself.
+    if (!isOurs(entity.stateTopic)) return null;
     if (!this.#eyes.isAvailable(entity) || isRefused(entity.stateTopic)) return null;
     return entity.state;
   }
@@ -150,7 +157,7 @@ export class LeakJudge {
   }
 
   #isHealthOk(): boolean {
-    return isHealthOk(this.#retained);
+    return !this.#circumstances.isHealthRefused() && isHealthOk(this.#retained);
   }
 }
 

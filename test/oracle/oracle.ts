@@ -29,6 +29,9 @@ export interface OracleOptions {
 
 const hourMs = 3_600_000;
 
+/** What the broker refuses is sent again at least so often. */
+const sentAgainMs = 11 * 60_000;
+
 /** Which sources an operation reads. */
 const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]])[] = [
   [/incident/, ['incidents']],
@@ -52,6 +55,7 @@ export class Oracle {
   #bounds: Bounds;
   /** What Home Assistant makes of it. */
   readonly eyes: Eyes;
+  readonly #history: WorldHistory;
   readonly #water: WaterSamples;
   readonly #crawls = new Crawls();
   readonly #shown: ShownJudge;
@@ -68,6 +72,8 @@ export class Oracle {
   readonly #refused = new Map<string, number>();
   /** Topics of the bridge at which somebody else has written last. */
   readonly #forged = new Set<string>();
+  /** When the broker last refused what the bridge says of its health. */
+  #healthRefusedAt = 0;
   readonly #base: string;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #runningSince: number | null = null;
@@ -95,18 +101,25 @@ export class Oracle {
       isRefused: (topic) => this.#refused.has(topic),
       isForged: (topic) => this.#forged.has(topic),
       isMisled: (source) => this.#isMisled(source),
+      areIncidentsUnread: () =>
+        time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
     };
-    const history = new WorldHistory(simulator.world, 12 * hourMs, () => this.#shown?.worldChanged());
+    const history: WorldHistory = new WorldHistory(simulator.world, 12 * hourMs, () =>
+      this.#shown?.worldChanged(),
+    );
+    this.#history = history;
     this.eyes = new Eyes(retained, (entity) => this.#shown.judge(entity));
     this.#base = options.base ?? 'sonic2mqtt';
     this.#water = new WaterSamples(now);
     this.#shown = new ShownJudge(history, this.eyes, this.#water, common);
     const isHeard = () => this.#isHeard();
+    const health = `${this.#base}/bridge/health`;
+    const isHealthRefused = () => this.#refused.has(health) && time.now - this.#healthRefusedAt < sentAgainMs;
     const atEpoch = (timeMs: number) => epochMs + timeMs;
-    const leak = { ...common, isHeard, atEpoch, base: this.#base };
+    const leak = { ...common, isHeard, isHealthRefused, atEpoch, base: this.#base };
     this.#leak = new LeakJudge(history, this.eyes, retained, leak);
     this.#totals = new TotalJudge(common);
     this.#move = new MoveJudge({
@@ -119,6 +132,7 @@ export class Oracle {
       ...common,
       now: () => time.now,
       isHeard,
+      isHealthRefused,
       runningSince: () => this.#runningSince,
       refused: () => this.#refused,
     });
@@ -176,7 +190,7 @@ export class Oracle {
       this.#noteAccepted(request, status);
     },
     answered: (request, answer) => this.#answered(request, answer),
-    torn: (request, status) => this.#health.answered(request, status, null, true),
+    torn: (request, status) => this.#health.answered(request, status, null),
     ended: (request) => {
       this.#move.ended(request);
       this.#given.delete(request.number);
@@ -210,9 +224,12 @@ export class Oracle {
       }
       this.eyes.take(topic, payload);
     },
-    refused: (topic, retain) => {
+    refused: (topic, retain, payload) => {
+      // To delete what is not there is not owed.
+      if (payload === '' && !this.#options.retained.has(topic)) return;
       // What is said once is lost with that; what is kept is owed until the broker has it.
       if (retain && !this.#refused.has(topic)) this.#refused.set(topic, this.#options.time.now);
+      if (topic === `${this.#base}/bridge/health`) this.#healthRefusedAt = this.#options.time.now;
     },
     delivered: (topic, payload, isFlagged, publishedAt) =>
       this.#move.delivered({ topic, payload, isFlagged, publishedAt, at: this.#options.time.now }),
@@ -236,7 +253,7 @@ export class Oracle {
     const isTrue = this.#given.get(number) === text;
     this.#noteAccepted(request, answer.status);
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
-    this.#health.answered(request, answer.status, pauseMs, isTrue);
+    this.#health.answered(request, answer.status, pauseMs, text);
     if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
     if (operation === 'read_daily_usage') this.#totals.heard(request.params['thing_id'] ?? '', text);
     const crawl = this.#crawls.answered(
@@ -251,8 +268,13 @@ export class Oracle {
   }
 
   #sampleWater({ operation, params }: SeenRequest): void {
-    if (operation === 'read_daily_usage')
-      this.#water.take(this.#options.simulator.world, params['thing_id'] ?? '');
+    if (operation !== 'read_daily_usage') return;
+    const { simulator, time, epochMs } = this.#options;
+    const id = params['thing_id'] ?? '';
+    // A property's time zone is read with the properties, which are read more rarely.
+    const moments = this.#history.since(epochMs + time.now - this.#bounds.windowMs.properties);
+    const zones = [...moments].map(({ moment }) => moment.timezoneOf(moment.propertyOf(id)));
+    this.#water.take(simulator.world, id, new Set(zones));
   }
 
   /** Two topics show it: that of usage, and that of the entities. */

@@ -34,6 +34,13 @@ const inProperty =
     return home === undefined ? world.properties.size === 1 : home === id;
   };
 
+/** Whether an incident is at a device of that kind. */
+export const isAt = {
+  property: inProperty,
+  signal: atSignalAlone,
+  sonic: ({ id }: Place) => atSonic(id),
+};
+
 const property = ({ world, id }: Place) => world.properties.get(id);
 const settings = ({ world, id }: Place) => world.settings.get(id);
 const notifications = ({ world, id }: Place) => world.notifications.get(id);

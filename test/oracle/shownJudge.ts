@@ -2,7 +2,7 @@ import { type Bounds, type Source, slackMs } from './bounds.ts';
 import type { Eyes, SeenEntity } from './eyes.ts';
 import { parsed } from './eyes.ts';
 import { rawTruths } from './rawTruths.ts';
-import { recordTruths, type Shown } from './recordTruths.ts';
+import { isAt, recordTruths, type Shown } from './recordTruths.ts';
 import { isWaterUse, type WaterSamples } from './waterSamples.ts';
 import type { Moment, WorldHistory } from './worldHistory.ts';
 
@@ -27,6 +27,8 @@ export interface Circumstances {
   isForged(topic: string): boolean;
   /** Whether the cloud has told something else than the truth of this lately. */
   isMisled(source: Source): boolean;
+  /** Whether the list of incidents could not be read for longer than what it tells may be shown. */
+  areIncidentsUnread(): boolean;
   /** Whether the cloud has accepted that this valve moves to there, so that it may be shown on its way. */
   isTravelling(id: string, shown: Shown): boolean;
   counted(check: string): void;
@@ -129,6 +131,8 @@ export class ShownJudge {
     if (isTrue || this.#wasSoElsewhere(kind, entity, source) || isMisled(source) || this.#isRefused(entity))
       return;
     if (this.#isBeingReadAgain(source)) return;
+    // No leak is hidden because nothing can be read: an alarm stays until a list is without its incident.
+    if (source === 'incidents' && state === 'ON' && this.#circumstances.areIncidentsUnread()) return;
     if (componentId.endsWith('valve') && this.#circumstances.isTravelling(id, state)) return;
     violated(
       `${stateTopic} ${componentId} shows ${state}, which has not been so for ${Math.round(windowMs / 60_000)} min`,
@@ -178,6 +182,9 @@ export class ShownJudge {
     if (field === 'availability') return state === 'offline' || this.#wasReachable(kind, id, from);
     const isCount = componentId.includes('open_') || componentId.endsWith('severity');
     const counts: number[] = [];
+    // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
+    const isClear = () => this.#steadyCount(kind, id, from) === 0;
+    if (componentId === 'binary_sensor_problem' && state === 'OFF' && isClear()) return true;
     for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
       const asShown = field === undefined && typeof wanted === 'string' ? stateOf(wanted) : wanted;
@@ -189,9 +196,22 @@ export class ShownJudge {
     if (!this.#canTell(kind, entity, from)) return false;
     // A list is read in parts, each at another time: a number may be one that never was, between others.
     if (typeof state === 'number' && counts.length > 1)
-      return state >= Math.min(...counts) && state <= Math.max(...counts);
+      return state <= Math.max(...counts) && state >= Math.min(...counts, this.#steadyCount(kind, id, from));
     if (componentId.endsWith('severity')) return null;
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
+  }
+
+  /** How many incidents were open at the same place all the time since then. */
+  #steadyCount(kind: Kind, id: string, from: number): number {
+    const moments = [...this.#history.since(from)].map(({ moment }) => moment);
+    const [latest] = moments;
+    const isThere = (moment: Moment, incidentId: string) => {
+      const incident = moment.incidents.get(incidentId);
+      return incident !== undefined && isAt[kind]({ world: moment, id })(incident);
+    };
+    return [...(latest?.incidents.keys() ?? [])].filter((each) =>
+      moments.every((moment) => isThere(moment, each)),
+    ).length;
   }
 
   /** That nothing is wrong is known only from devices that can report it: of a sonic, but for its link. */
@@ -226,6 +246,7 @@ export class ShownJudge {
     const most = Math.max(...moments.map(({ incidents }) => incidents.size));
     return (
       this.#wasSo(kind, entity, windowMs.properties) ||
+      (entity.state === 'ON' && most > 0) ||
       (Number(entity.state) > 0 && Number(entity.state) <= most)
     );
   }

@@ -24,11 +24,10 @@ export class WaterSamples {
     this.#now = now;
   }
 
-  /** The cloud is asked for the water of a sonic now. */
-  take(world: World, id: string): void {
-    const timeZone = world.timezoneOf(world.propertyOf(id));
+  /** The cloud is asked for the water of a sonic now, which is in one of these time zones, as far as the bridge may know. */
+  take(world: World, id: string, timeZones: Iterable<string>): void {
     // Nobody knows the day of a place that is nowhere.
-    if (isTimezone(timeZone)) this.#take(world, id, timeZone);
+    for (const timeZone of timeZones) if (isTimezone(timeZone)) this.#take(world, id, timeZone);
     // Of several properties nobody can tell to which a sonic on Wi-Fi belongs.
     if (world.wifiSonics.has(id) && world.properties.size > 1) this.#take(world, id, 'UTC');
   }

@@ -457,7 +457,7 @@ describe('health is true', () => {
     const stage = new Stage();
     stage.announce();
     stage.say('bridge/health', { status: 'ok' });
-    stage.oracle.broker.refused?.(`sonic2mqtt/sonic/${stage.sonicId}`, true);
+    stage.oracle.broker.refused?.(`sonic2mqtt/sonic/${stage.sonicId}`, true, '{}');
     await listsEvery(stage, 4 * minuteMs, ['list_incidents', 'list_sonics']);
     expect(stage.violations).toHaveLength(1);
   });

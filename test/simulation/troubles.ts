@@ -40,6 +40,8 @@ export class Troubles {
   #other: BridgeProcess | null = null;
   #oldInfo: string | undefined;
   #sleepsAtCommand = 0;
+  /** Whether lists tell something else than the truth. */
+  #areListsOdd = false;
   #floods = 0;
 
   constructor(struck: Struck) {
@@ -49,6 +51,7 @@ export class Troubles {
 
   /** What becomes of a request. */
   strike(request: SeenRequest, random: Random): ReturnType<Strike> {
+    if (this.#areListsOdd) this.#mislead();
     for (const trouble of this.#inForce) {
       if (trouble.at === 'route') {
         const outcome = strikeRoute(trouble, request, random);
@@ -76,6 +79,7 @@ export class Troubles {
     const { simulator, disk } = place;
     if (trouble.at === 'cloud' || trouble.at === 'route') this.#inForce.add(trouble);
     else if (trouble.at === 'lists') {
+      this.#areListsOdd = true;
       this.#mislead();
       simulator.setFaults([faultOf(trouble.fault)]);
     } else if (trouble.at === 'session') this.#strikeSession(trouble.fault);
@@ -104,6 +108,7 @@ export class Troubles {
     const { simulator, disk } = place;
     if (trouble.at === 'cloud' || trouble.at === 'route') this.#inForce.delete(trouble);
     else if (trouble.at === 'lists') {
+      this.#areListsOdd = false;
       this.#mislead();
       simulator.setFaults([]);
     } else if (trouble.at === 'session' && trouble.fault === 'rejected') simulator.setPassword(password);
@@ -117,6 +122,7 @@ export class Troubles {
   /** Nobody holds a valve any longer, and nothing is left behind that will begin by itself. */
   settle(): void {
     const { simulator, broker } = this.#struck.place;
+    this.#areListsOdd = false;
     simulator.setFaults([]);
     const { world } = simulator;
     for (const id of world.signals.ids) world.connectCloud(id);

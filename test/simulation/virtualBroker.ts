@@ -28,7 +28,7 @@ export interface BrokerTap {
     publishedAt: number | null,
   ) => void;
   /** The broker refused a message of the bridge. */
-  readonly refused?: (topic: string, retain: boolean) => void;
+  readonly refused?: (topic: string, retain: boolean, payload: string) => void;
   /** The bridge's connection began or ended; `epoch` counts them. */
   readonly linked: (isLinked: boolean) => void;
 }
@@ -226,11 +226,11 @@ class VirtualClient extends EventEmitter implements Peer {
     if (isWatched) this.#broker.tap.handedOver(topic, payload, retain);
     this.#answer(done, () => {
       if (this.#broker.refuses(topic)) {
-        if (isWatched) this.#broker.tap.refused?.(topic, retain);
+        if (isWatched) this.#broker.tap.refused?.(topic, retain, payload);
         return Object.assign(new Error('Publish error: Not authorized'), { code: 0x87 });
       }
       if (this.#broker.fault === 'quota' && this.#broker.random() < 0.1) {
-        if (isWatched) this.#broker.tap.refused?.(topic, retain);
+        if (isWatched) this.#broker.tap.refused?.(topic, retain, payload);
         return new Error('Quota exceeded');
       }
       this.#broker.takeFrom(this, topic, payload, retain);

@@ -25,6 +25,9 @@ interface Granted {
   usedBy: number | null;
 }
 
+/** In a flood twelve commands a second wait for up to ten seconds, each with two or three timers. */
+const maxTimers = 400;
+
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
@@ -358,7 +361,7 @@ export class Watch {
   /** A process that waits for more and more is one that leaks. */
   checkLoad({ timers, requests }: { readonly timers: number; readonly requests: number }): void {
     this.#count('what waits is bounded');
-    if (timers > 300) this.#violated(`the bridge waits for ${timers} things`);
+    if (timers > maxTimers) this.#violated(`the bridge waits for ${timers} things`);
     if (requests > this.#bounds.maxConcurrency) this.#violated(`${requests} requests are in flight`);
   }
 

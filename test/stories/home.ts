@@ -139,7 +139,7 @@ export class Home {
     });
     this.broker = new VirtualBroker(time, seededRandom(1), {
       handedOver: (topic, payload, retain) => this.onHandedOver({ at: time.now, topic, payload, retain }),
-      refused: (topic, retain) => this.oracle.broker.refused?.(topic, retain),
+      refused: (...message) => this.oracle.broker.refused?.(...message),
       taken: (topic, payload, retain) => {
         this.oracle.broker.taken(topic, payload, retain);
         const message = { at: time.now, topic, payload, retain };
