@@ -14,6 +14,8 @@ export interface HealthCircumstances {
   /** Topics at which the broker has refused the last message, each with since when. */
   refused(): ReadonlyMap<string, number>;
   isHeard(): boolean;
+  /** Whether the cloud has the valve. */
+  hasThing(id: string): boolean;
   /** Whether the broker does not take what the bridge says of its health. */
   isHealthRefused(): boolean;
   /** Whether the bridge that is judged has that topic. */
@@ -45,8 +47,8 @@ export class HealthJudge {
   readonly #askedAt = new Map<string, number>();
   /** Until when a vital list's own answer has told to wait. */
   readonly #pausedUntil = new Map<string, number>();
-  /** Answers of measurements in a row that were not good, and since when. */
-  #unmeasured: { readonly since: number; count: number } | null = null;
+  /** Answers of measurements in a row that were not good, since when, and the last valve that was asked for. */
+  #unmeasured: { readonly since: number; readonly count: number; readonly id: string } | null = null;
   /** Since when the cloud lets it in; null while it does not. */
   #letInSince: number | null = null;
   #okSince: number | null = null;
@@ -86,7 +88,7 @@ export class HealthJudge {
   }
 
   /** An answer has reached the bridge. */
-  answered({ operation }: SeenRequest, status: number, retryAfterMs: number | null, text = ''): void {
+  answered({ operation, params }: SeenRequest, status: number, retryAfterMs: number | null, text = ''): void {
     if (operation === null) return;
     const now = this.#circumstances.now();
     const isWithoutToken = isOfSession(operation) && (status !== 200 || !('token_details' in parsed(text)));
@@ -96,8 +98,10 @@ export class HealthJudge {
       this.#pausedUntil.set(operation, now + Math.min(longestPauseMs, retryAfterMs ?? 2_000));
     if (!/^read_(wifi_)?telemetry$/.test(operation)) return;
     if (status === 200) this.#unmeasured = null;
-    else if (this.#unmeasured) this.#unmeasured.count += 1;
-    else this.#unmeasured = { since: now, count: 1 };
+    else {
+      const { since, count } = this.#unmeasured ?? { since: now, count: 0 };
+      this.#unmeasured = { since, count: count + 1, id: params['sonic_id'] ?? '' };
+    }
   }
 
   /** To be called every ten seconds. */
@@ -136,8 +140,10 @@ export class HealthJudge {
       this.#takenSince ??= now();
       if (now() - this.#takenSince > 2 * minuteMs) return `another bridge announces ${strangers[0]}`;
     } else this.#takenSince = null;
-    const { count = 0, since: unmeasuredSince = 0 } = this.#unmeasured ?? {};
-    if (count > 2 && now() - unmeasuredSince > windowMs.telemetry) return 'no measurement was read';
+    const { count = 0, since: unmeasuredSince = 0, id = '' } = this.#unmeasured ?? {};
+    // Of a valve that has gone nobody measures anything.
+    const isDue = count > 2 && now() - unmeasuredSince > windowMs.telemetry;
+    if (isDue && this.#circumstances.hasThing(id)) return 'no measurement was read';
     return null;
   }
 

@@ -133,6 +133,7 @@ export class Oracle {
       now: () => time.now,
       isHeard,
       isHealthRefused,
+      hasThing: (id) => simulator.world.things.get(id) !== undefined,
       runningSince: () => this.#runningSince,
       refused: () => this.#refused,
     });
