@@ -8,7 +8,7 @@ const announcementTests = ['test/stories/announcements.test.ts'];
 export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'the last will says offline',
-    file: 'src/daemon.ts',
+    file: 'src/partOptions.ts',
     text: "will: { topic: topics.bridge('state'), payload: 'offline' },",
     replacement: "will: { topic: topics.bridge('state'), payload: 'online' },",
     tests: announcementTests,
@@ -96,6 +96,27 @@ export const surroundingMutations: readonly Mutation[] = [
     text: 'return count > maxUnanswered;',
     replacement: 'return true;',
     tests: ['test/unit/broker/connectionTrouble.test.ts'],
+  },
+  {
+    promise: 'a stored birth message is no start of Home Assistant',
+    file: 'src/publishing/publisher.ts',
+    text: "payload !== 'online' || isRetained) return;",
+    replacement: "payload !== 'online') return;",
+    tests: ['test/stories/homeAssistant.test.ts'],
+  },
+  {
+    promise: 'one refused subscription does not end the connection',
+    file: 'src/broker/mqttSession.ts',
+    text: 'subscriptions.every((filter) => filters.includes(filter))',
+    replacement: 'subscriptions.some((filter) => filters.includes(filter))',
+    tests: ['test/unit/broker/connectionTrouble.test.ts'],
+  },
+  {
+    promise: 'a message at which the broker closes the connection is left out',
+    file: 'src/broker/messageLimit.ts',
+    text: 'Math.min(this.#maxBytes, large.bytes - 1)',
+    replacement: 'this.#maxBytes',
+    tests: ['test/unit/broker/messageLimit.test.ts'],
   },
   {
     promise: 'the certificate of the broker is verified by default',
