@@ -182,18 +182,18 @@ export class ShownJudge {
     if (field === 'availability') return state === 'offline' || this.#wasReachable(kind, id, from);
     const isCount = componentId.includes('open_') || componentId.endsWith('severity');
     const counts: number[] = [];
-    // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
-    const isClear = () => this.#steadyCount(kind, id, from) === 0;
-    if (componentId === 'binary_sensor_problem' && state === 'OFF' && isClear()) return true;
+    if (!this.#canTell(kind, entity, from)) return false;
     for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
       const asShown = field === undefined && typeof wanted === 'string' ? stateOf(wanted) : wanted;
       const isFresh = () => isFreshEnough(componentId, moment, id, from);
-      if (asShown === state && isFresh() && this.#canTell(kind, entity, from)) return true;
+      if (asShown === state && isFresh()) return true;
       if (isCount && typeof wanted === 'number')
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
-    if (!this.#canTell(kind, entity, from)) return false;
+    // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
+    if (componentId === 'binary_sensor_problem' && state === 'OFF')
+      return this.#steadyCount(kind, id, from) === 0;
     // A list is read in parts, each at another time: a number may be one that never was, between others.
     if (typeof state === 'number' && counts.length > 1)
       return state <= Math.max(...counts) && state >= Math.min(...counts, this.#steadyCount(kind, id, from));
@@ -220,17 +220,27 @@ export class ShownJudge {
     // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
     const { now, bounds } = this.#circumstances;
     const since = Math.min(from, now() - bounds().windowMs.signals);
-    const sonicIds = kind === 'sonic' ? [id] : this.#steadySonicsIn(id);
-    return sonicIds.every((each) => this.#wasReachable('sonic', each, since));
+    if (kind === 'sonic') return this.#wasReachable('sonic', id, since);
+    const { latest } = this.#history;
+    return [...latest.thingsById.keys()].every(
+      (each) =>
+        latest.propertyOf(each) !== id ||
+        this.#wasReachable('sonic', each, since) ||
+        !this.#isSteadyIn(each, id),
+    );
   }
 
-  /** The sonics that have been in a property for so long that this is known. */
-  #steadySonicsIn(propertyId: string): string[] {
+  /** Whether a sonic has been in a property for so long that this is known. */
+  #isSteadyIn(sonicId: string, propertyId: string): boolean {
     const { now, bounds } = this.#circumstances;
-    const moments = [...this.#history.since(now() - bounds().windowMs.properties)];
-    return [...this.#history.latest.thingsById.keys()].filter((id) =>
-      moments.every(({ moment }) => moment.propertyOf(id) === propertyId),
-    );
+    const from = now() - bounds().windowMs.properties;
+    return !this.#wasOnce(from, (moment) => moment.propertyOf(sonicId) !== propertyId);
+  }
+
+  /** Whether it was so since then. */
+  #wasOnce(from: number, isSo: (moment: Moment) => boolean): boolean {
+    for (const { moment } of this.#history.since(from)) if (isSo(moment)) return true;
+    return false;
   }
 
   /** Where a device has moved, its incidents are where it was until the lists that tell of it were read. */
@@ -253,12 +263,11 @@ export class ShownJudge {
 
   /** Its link and that of its hub are read by different lists. Offline is never too much said. */
   #wasReachable(kind: Kind, id: string, from: number): boolean {
-    const moments = [...this.#history.since(from)].map(({ moment }) => moment);
     const isUp = (signalId: string | null) =>
       signalId === null ||
-      moments.some(({ signals }) => signals.get(signalId)?.cloud_connection === 'connected');
+      this.#wasOnce(from, ({ signals }) => signals.get(signalId)?.cloud_connection === 'connected');
     if (kind === 'signal') return isUp(id);
-    return moments.some(({ things }) => {
+    return this.#wasOnce(from, ({ things }) => {
       const sonic = things.get(id);
       // One on Wi-Fi may have no link of which the cloud could tell.
       const isLinked =
