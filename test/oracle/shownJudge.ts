@@ -124,7 +124,7 @@ export class ShownJudge {
     const source = sourceOf(kind, componentId);
     const windowMs = bounds().windowMs[source];
     const isTrue = isWaterUse(componentId)
-      ? this.#water.isTrue(id, componentId, state, windowMs)
+      ? this.#water.isTrue(id, componentId, state, windowMs, this.#hasOtherDays(id))
       : this.#wasSo(kind, entity, windowMs);
     if (isTrue === null) return;
     counted('what is shown was so');
@@ -192,8 +192,8 @@ export class ShownJudge {
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
     // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
-    if (componentId === 'binary_sensor_problem' && state === 'OFF')
-      return this.#steadyCount(kind, id, from) === 0;
+    const [, type] = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId) ?? [null];
+    if (type !== null && state === 'OFF') return this.#steadyCount(kind, id, from, type) === 0;
     // A list is read in parts, each at another time: a number may be one that never was, between others.
     if (typeof state === 'number' && counts.length > 1)
       return state <= Math.max(...counts) && state >= Math.min(...counts, this.#steadyCount(kind, id, from));
@@ -201,17 +201,25 @@ export class ShownJudge {
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
   }
 
-  /** How many incidents were open at the same place all the time since then. */
-  #steadyCount(kind: Kind, id: string, from: number): number {
+  /** How many incidents, of that type where one is given, were open at the same place all the time since then. */
+  #steadyCount(kind: Kind, id: string, from: number, type?: string): number {
     const moments = [...this.#history.since(from)].map(({ moment }) => moment);
     const [latest] = moments;
     const isThere = (moment: Moment, incidentId: string) => {
       const incident = moment.incidents.get(incidentId);
-      return incident !== undefined && isAt[kind]({ world: moment, id })(incident);
+      const isOfType = type === undefined || incident?.type === type;
+      return incident !== undefined && isOfType && isAt[kind]({ world: moment, id })(incident);
     };
     return [...(latest?.incidents.keys() ?? [])].filter((each) =>
       moments.every((moment) => isThere(moment, each)),
     ).length;
+  }
+
+  /** Whether the time zone of a device has changed since it must have been read. */
+  #hasOtherDays(id: string): boolean {
+    const { now, bounds } = this.#circumstances;
+    const moments = [...this.#history.since(now() - bounds().windowMs.properties)];
+    return new Set(moments.map(({ moment }) => moment.timezoneOf(moment.propertyOf(id)))).size > 1;
   }
 
   /** That nothing is wrong is known only from devices that can report it: of a sonic, but for its link. */

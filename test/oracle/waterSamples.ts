@@ -49,7 +49,13 @@ export class WaterSamples {
   }
 
   /** Whether that was so within so many ms; null while nothing is known. */
-  isTrue(id: string, componentId: string, shown: Shown, windowMs: number): boolean | null {
+  isTrue(
+    id: string,
+    componentId: string,
+    shown: Shown,
+    windowMs: number,
+    hasOtherDays: boolean,
+  ): boolean | null {
     const samples = this.#samples.get(id);
     if (!samples) return null;
     const from = this.#now() - windowMs;
@@ -60,6 +66,7 @@ export class WaterSamples {
       if (sample[key] === shown) return true;
       // A new day has begun since then, by which what was of today is of yesterday.
       if (key === 'yesterday' && sample.today === shown) return true;
+      if (hasOtherDays && (sample.yesterday === shown || sample.today === shown)) return true;
     }
     // Nothing is used on a day that has just begun.
     return shown === 0;

@@ -118,6 +118,9 @@ async function checkMove({ time, simulator, broker }: Place, watch: Watch, ids: 
 
 /** Every day that is over has its litres. */
 function checkLitres({ simulator, broker }: Place, watch: Watch, id: string): void {
+  // What the cloud has answered 404 from the start on is tried again at the next start.
+  const { operations } = JSON.parse(broker.retained.get('sonic2mqtt/bridge/info') ?? '{}');
+  if (operations?.read_daily_usage === 'unavailable') return;
   const text = broker.retained.get(`sonic2mqtt/sonic/${id}/usage`);
   if (text === undefined) {
     watch.violated(`the usage of ${id} is missing on the broker`);
