@@ -55,6 +55,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #olderLogged = new Set<string>();
   /** How often an address has ended a connection without an answer since it last used MQTT 5. */
   readonly #unansweredSinceV5 = new Map<string, number>();
+  /** Addresses that do not answer MQTT 5, and use 3.1.1. */
+  readonly #silentAtV5 = new Set<string>();
   /** How long messages may be, by address. */
   readonly #limits = new Map<string, MessageLimit>();
   /** The present session, or the last one. */
@@ -220,9 +222,15 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const { find, protocolVersion } = this.#options;
     try {
       const url = find ? await find(this.#stopping.signal) : address;
-      const ended = await this.#connect(url, protocolVersion);
-      const isOver = protocolVersion === 4 || this.#stopping.signal.aborted;
-      return isOver || !this.#mayBeOlder(url, ended) ? ended : await this.#connect(url, 4);
+      const isSilent = this.#silentAtV5.delete(url);
+      const ended = await this.#connect(url, isSilent ? 4 : protocolVersion);
+      // Else each return would wait for an answer to MQTT 5.
+      if (isSilent && ended.ending !== 'silent') this.#silentAtV5.add(url);
+      const isOver = isSilent || protocolVersion === 4 || this.#stopping.signal.aborted;
+      if (isOver || !this.#mayBeOlder(url, ended)) return ended;
+      const older = await this.#connect(url, 4);
+      if (ended.ending === 'silent' && older.livedMs !== null) this.#silentAtV5.add(url);
+      return older;
     } catch (error) {
       return { livedMs: null, reason: describeError(error) };
     }

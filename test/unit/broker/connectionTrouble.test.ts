@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer, connect as dial } from 'node:net';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
@@ -72,6 +72,7 @@ describe('a connection', () => {
     const { port } = await startEmbedded();
     const clock = new FakeClock();
     const versions: (number | undefined)[] = [];
+    const sockets: Socket[] = [];
     const server = createServer((socket) =>
       socket
         .on('error', () => undefined)
@@ -79,6 +80,7 @@ describe('a connection', () => {
           versions.push(versionOf(firstBytes));
           if (versionOf(firstBytes) !== 4) return;
           const target = dial(port, '127.0.0.1');
+          sockets.push(socket);
           target.write(firstBytes);
           socket.pipe(target).pipe(socket);
         }),
@@ -92,6 +94,17 @@ describe('a connection', () => {
     await waitFor(() => connection.isConnected, { what: 'the connection' });
     expect(versions).toEqual([5, 4]);
     expect(lines.text).toContain('does not support MQTT 5. Using MQTT 3.1.1');
+    for (const socket of sockets) socket.destroy();
+    await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
+    // It does not wait for an answer to MQTT 5 again.
+    await waitFor(
+      async () => {
+        await passTime(clock, 100);
+        return connection.isConnected;
+      },
+      { what: 'the connection to be back' },
+    );
+    expect(versions).toEqual([5, 4, 4]);
   });
 
   it('says that the password may be wrong where the broker closes the connection at each', async () => {
