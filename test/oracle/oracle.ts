@@ -4,7 +4,7 @@ import type { CloudTap, SeenRequest, TwistedAnswer } from '../simulation/virtual
 import type { VirtualTime } from '../simulation/virtualTime.ts';
 import { type Bounds, type Source, slackMs, widest } from './bounds.ts';
 import { Crawls } from './crawls.ts';
-import { Eyes, parsed } from './eyes.ts';
+import { Eyes } from './eyes.ts';
 import { HealthJudge } from './healthJudge.ts';
 import { LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
@@ -278,13 +278,14 @@ export class Oracle {
     this.#water.take(simulator.world, id, new Set(zones));
   }
 
-  /** Two topics show it: that of usage, and that of the entities. */
+  /** Two topics show it: that of usage, and that of the entities, which is long. */
   #takeTotal(topic: string, payload: string): void {
-    const [, id, path] = /\/sonic\/([^/]+)\/(usage|homeassistant)$/.exec(topic) ?? [];
+    const [, id] = /\/sonic\/([^/]+)\/(?:usage|homeassistant)$/.exec(topic) ?? [];
     if (id === undefined) return;
-    const key = path === 'usage' ? 'total' : 'water_total';
+    const [, total] = /"(?:water_)?total":([\d.]+)/.exec(payload) ?? [];
     const isJudged = payload !== '' && this.isAlone && this.bridges === 1;
-    this.#totals.show(topic, id, isJudged ? (parsed(payload)[key] ?? undefined) : null);
+    if (!isJudged) this.#totals.forget(topic);
+    else if (total !== undefined) this.#totals.show(topic, id, Number(total));
   }
 
   /** Success is the status, whatever the body. */

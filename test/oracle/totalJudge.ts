@@ -43,10 +43,13 @@ export class TotalJudge {
     }
   }
 
-  /** A total is shown, or what was retained of it is deleted: null. */
-  show(topic: string, id: string, total: unknown): void {
-    if (total === null) this.#shown.delete(topic);
-    if (typeof total !== 'number') return;
+  /** The broker has none there any more, or more than one bridge shows it. */
+  forget(topic: string): void {
+    this.#shown.delete(topic);
+  }
+
+  /** A total is shown. */
+  show(topic: string, id: string, total: number): void {
     const { counted, violated } = this.#circumstances;
     const takenBack = this.#takenBack.get(id) ?? 0;
     const highest = this.#shown.get(topic);
