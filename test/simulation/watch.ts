@@ -58,6 +58,8 @@ export class Watch {
   readonly #goneSince = new Map<string, number>();
   /** Incidents of which the cloud has said by themselves that they are not open. */
   readonly #saidClosed = new Set<string>();
+  /** Topics of settings that the cloud has ever shown to the bridge. */
+  readonly #settingsRead = new Set<string>();
   /** When this run's first pages of lists were answered, by operation. */
   #crawls = new Map<OperationName, number[]>();
   #logLines: number[] = [];
@@ -217,8 +219,10 @@ export class Watch {
     if (!isOpen) this.#saidClosed.add(id);
   }
 
-  #hear({ operation, target, number }: SeenRequest): void {
+  #hear({ operation, params, target, number }: SeenRequest): void {
     if (operation === null) return;
+    const part = settingsParts.get(operation);
+    if (part) this.#settingsRead.add(`sonic2mqtt/property/${params['property_id']}/${part}`);
     const saidAt = this.#judgedAt.get(number);
     if (saidAt === undefined) return;
     if (operation.startsWith('list_') && !/[?&]page=(?!1(&|$))/.test(target)) {
@@ -296,6 +300,8 @@ export class Watch {
     // A part of a device that the cloud says it does not have goes by itself.
     if (!this.#known.has(of) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
     if (!this.#bounds.isSelected(of)) return;
+    // What the cloud refuses this bridge from the start on, another one may have read and left there.
+    if (/\/(settings|notifications)$/.test(topic) && !this.#settingsRead.has(topic)) return;
     if (goneAt === undefined) {
       this.#violated(`${topic} is deleted although the cloud has it`);
       return;
@@ -399,6 +405,12 @@ export class Watch {
     this.violations.push(words);
   }
 }
+
+/** What shows the settings of a property, by the operation that reads them. */
+const settingsParts = new Map<OperationName, string>([
+  ['read_property_settings', 'settings'],
+  ['read_notification_settings', 'notifications'],
+]);
 
 const deviceLists = [
   'list_properties',
