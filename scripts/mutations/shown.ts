@@ -117,8 +117,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'health tells of messages that the broker rejects',
     file: 'src/broker/retained.ts',
-    text: 'if (!refusal.isDeletion) return refusal;',
-    replacement: '',
+    text: 'return this.#refused.values().next().value ?? null;',
+    replacement: 'return null;',
     tests: healthTests,
   },
   {

@@ -52,22 +52,16 @@ export class Retained extends EventEmitter<RetainedEvents> {
 
   /**
    * Publishes the message if the broker does not have it. `answered` is called once the broker has taken or refused it,
-   * and never if the connection ends before. A long message may be known by its gist: a text that differs whenever the
-   * message does.
+   * and never if the connection ends before.
    */
-  put(
-    topic: string,
-    payload: string,
-    answered: (isTaken: boolean) => void = () => {},
-    gist: string = payload,
-  ): void {
-    const digest = digestOf(gist);
+  put(topic: string, payload: string, answered: (isTaken: boolean) => void = () => {}): void {
+    const digest = digestOf(payload);
     if (this.#digests.get(topic) !== digest) this.#publish(topic, payload, digest, answered);
   }
 
-  /** Whether the broker has just this message, or the one with this gist. */
-  has(topic: string, gist: string): boolean {
-    return this.isKnown(topic) && this.#digests.get(topic) === digestOf(gist);
+  /** Whether the broker has just this message. */
+  has(topic: string, payload: string): boolean {
+    return this.isKnown(topic) && this.#digests.get(topic) === digestOf(payload);
   }
 
   /** Whether the broker has or may have a message there. */

@@ -25,6 +25,8 @@ interface Announced {
   device: Announcing | null;
   /** The component ids that it may have. A removed one counts until the broker has the message that removes it. */
   componentIds: readonly string[];
+  /** The gist of the last message; null before one, and where that removes entities. */
+  gist: string | null;
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
   at: number | null;
   /** Cancels the message that waits. */
@@ -63,7 +65,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   found(topic: string, componentIds: readonly string[]): void {
     this.#retained.found(topic);
     if (!this.#announced.has(topic)) {
-      this.#announced.set(topic, { device: null, componentIds, at: null, cancelDelay: null });
+      this.#announced.set(topic, { device: null, componentIds, gist: null, at: null, cancelDelay: null });
     }
   }
 
@@ -97,34 +99,32 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
       this.#waiting.set(topic, device);
       return;
     }
-    if (this.#retained.has(topic, gist)) return;
+    if (known?.gist === gist && this.#retained.isKnown(topic)) return;
     const message = make();
     const componentIds = Object.keys(message.components);
     const gone = known?.componentIds.filter((id) => !(id in message.components)) ?? [];
     const payload = JSON.stringify(withWithdrawn(message, gone));
-    // What removes entities is another message, of which the gist knows nothing.
-    const wanted = gone.length === 0 ? gist : payload;
-    if (this.#retained.has(topic, wanted)) return;
+    if (this.#retained.has(topic, payload)) return;
     const now = this.#clock.monotonic();
     const waitMs = (known?.at ?? now) + spacingMs - now;
     if (known && waitMs > 0 && this.#retained.isKnown(topic)) {
       this.#publishLater(known, device, waitMs);
       return;
     }
-    const announced = known ?? { device: null, componentIds, at: null, cancelDelay: null };
+    const announced = known ?? { device: null, componentIds, gist: null, at: null, cancelDelay: null };
     announced.device = device;
     announced.componentIds = [...componentIds, ...gone];
+    announced.gist = gone.length === 0 ? gist : null;
     announced.at = null;
     this.#announced.set(topic, announced);
-    const answered = (isTaken: boolean) => {
+    this.#retained.put(topic, payload, (isTaken) => {
       announced.at = this.#clock.monotonic();
       // The device may have gone meanwhile.
       if (!isTaken || gone.length === 0 || this.#announced.get(topic) !== announced) return;
       this.#log.info({ device: device.id, topic }, `Home Assistant: removing entities: ${gone.join(', ')}`);
       announced.componentIds = componentIds;
       this.#publishLater(announced, device, spacingMs);
-    };
-    this.#retained.put(topic, payload, answered, wanted);
+    });
   }
 
   /** Forgets a device of that kind, and returns whether the message at the topic is its own. */

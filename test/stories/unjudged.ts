@@ -7,10 +7,6 @@ const unjudgedStories: readonly (readonly [name: RegExp, reason: string])[] = [
     /^neither does any other field, whatever stands in it/,
     'the records say `true` of a link, which the bridge shows as the word for it, `connected`',
   ],
-  [
-    /^that is asked thing by thing, these are shown/,
-    'water that cannot be read again grows old with the attempts to read it, which are up to five minutes apart',
-  ],
 ];
 
 /** Whether the oracle judges the story of that name. */
