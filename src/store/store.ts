@@ -187,11 +187,12 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
       usage: [this.usage],
       pressure_tests: [this.pressureTests],
     };
+    const { areKnown } = this.incidents;
     for (const id of tables[what].flatMap((table) => table.markStale(readBefore))) {
       this.touch(staleShownOn[what], id);
       if (what === 'signals') this.#touchLinks(id);
     }
-    if (what === 'incidents') this.#mayIncidentsMove = true;
+    if (this.incidents.areKnown !== areKnown) this.#mayIncidentsMove = true;
     this.#settle();
   }
 

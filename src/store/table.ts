@@ -118,9 +118,12 @@ export class Table<T extends object | null> {
 
   /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
   markStale(readBefore: number): string[] {
-    const fresh = this.ids.filter((id) => !this.isStale(id));
-    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
-    return fresh.filter((id) => this.isStale(id));
+    const before = this.#staleBefore;
+    if (readBefore <= before) return [];
+    this.#staleBefore = readBefore;
+    return [...this.#entries.values()]
+      .filter(({ readAt }) => readAt >= before && readAt < readBefore)
+      .map(({ id }) => id);
   }
 
   get(id: string | null): T | undefined {
