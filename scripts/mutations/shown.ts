@@ -194,7 +194,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'devices are available again only with what was read since',
     file: 'src/publishing/publisher.ts',
-    text: 'if (areDevicesReady && cloud.payload === cloudBefore.payload)',
+    text: "if (areDevicesReady && (cloudBefore === 'online' || cloud.payload === 'offline'))",
     replacement: 'if (areDevicesReady)',
     tests: ['test/stories/cloudFaults.test.ts'],
   },
