@@ -54,7 +54,7 @@ describe('a valve command', () => {
   });
 
   it('waits for the one before it, and only the newest that waits is sent', async () => {
-    cloud.setFaults([fault('latency=500@command_valve')]);
+    cloud.setFaults([fault('latency=300@command_valve')]);
     const request = JSON.stringify({ params: { thing_id: sonic }, body: { action: 'open' } });
     await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
     await waitFor(() => actionsSent().length > seen.actions, { what: 'the first one to be sent' });

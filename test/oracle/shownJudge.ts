@@ -192,8 +192,8 @@ export class ShownJudge {
         counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
     }
     // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
-    const [, type] = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId) ?? [null];
-    if (type !== null && state === 'OFF') return this.#steadyCount(kind, id, from, type) === 0;
+    const ofIncidents = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId);
+    if (ofIncidents && state === 'OFF') return this.#steadyCount(kind, id, from, ofIncidents[1]) === 0;
     // A list is read in parts, each at another time: a number may be one that never was, between others.
     if (typeof state === 'number' && counts.length > 1)
       return state <= Math.max(...counts) && state >= Math.min(...counts, this.#steadyCount(kind, id, from));
