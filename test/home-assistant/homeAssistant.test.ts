@@ -34,7 +34,8 @@ const mayBeUnknown: Readonly<Record<string, string>> = {
 };
 
 /** What says whether a device has incidents. */
-const ofIncidents = /^binary_sensor_(incident_|problem)|^sensor_open_incidents$/;
+const ofIncidents =
+  /^binary_sensor_(incident_|problem)|^sensor_(open_incidents|highest_severity)$/;
 
 const availability = z.array(z.object({ topic: z.string() }));
 const discovery = z.object({
@@ -111,6 +112,9 @@ async function stateOf(uniqueId: string): Promise<EntityState | undefined> {
 async function wrongStates(): Promise<string[]> {
   const [entities, states] = [await home.entities(), await home.states()];
   const wrong: string[] = [];
+  const isAnyOffline = [...watcher.last].some(
+    ([topic, text]) => /\/availability$/.test(topic) && text === 'offline',
+  );
   for (const device of announced()) {
     for (const [componentId, component] of Object.entries(device.components)) {
       const entity = entities.find(({ unique_id }) => unique_id === component.unique_id);
@@ -118,11 +122,11 @@ async function wrongStates(): Promise<string[]> {
       const state = states.get(entity.entity_id)?.state;
       const needs = component.availability ?? device.availability;
       const isOnline = ({ topic }: { topic: string }) => watcher.last.get(topic) === 'online';
-      // A device that is offline cannot say that it has no incident.
+      // A device that is offline cannot say that it has no incident, and its property cannot either.
       const isUnknown =
         componentId in mayBeUnknown ||
         componentId.startsWith('button_') ||
-        (ofIncidents.test(componentId) && !device.availability.every(isOnline));
+        (ofIncidents.test(componentId) && isAnyOffline);
       const isRight = needs.every(isOnline)
         ? state !== undefined && state !== 'unavailable' && (state !== 'unknown' || isUnknown)
         : state === 'unavailable';
