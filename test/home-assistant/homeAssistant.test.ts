@@ -34,8 +34,7 @@ const mayBeUnknown: Readonly<Record<string, string>> = {
 };
 
 /** What says whether a device has incidents. */
-const ofIncidents =
-  /^binary_sensor_(incident_|problem)|^sensor_(open_incidents|highest_severity)$/;
+const ofIncidents = /^binary_sensor_(incident_|problem)|^sensor_(open_incidents|highest_severity)$/;
 
 const availability = z.array(z.object({ topic: z.string() }));
 const discovery = z.object({
