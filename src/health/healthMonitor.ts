@@ -95,7 +95,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
     poller
       .on('ended', (poll) => {
-        // The first lists end at nearly the same time: what is said before the last of them would be out of date at once.
+        // The first lists end within moments. A report before the last of them would only be replaced.
         const isNews = this.#report !== null || poller.statuses.records[poll].failure !== null;
         if (isNews || !poller.isFirstReading) this.#evaluate(true);
       })

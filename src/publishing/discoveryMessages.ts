@@ -38,8 +38,8 @@ const spacingMs = 2_500;
 
 /**
  * Publishes the discovery messages of devices. A device whose topic another device or another bridge uses has none until
- * the topic is free: each would replace the message of the other, and lose its entities in turn. An entity that a device no longer has is removed by a first message, and
- * left out in a second one.
+ * the topic is free: each would replace the message of the other, and lose its entities in turn. An entity that a device
+ * no longer has is removed by a first message, and left out in a second one.
  */
 export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   readonly #retained: Retained;

@@ -260,7 +260,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#cancelBirth = this.#clock.after(birthJitterMs * random(), () => this.publishAll());
   }
 
-  /** Publishes these topics of the bridge again. */
   /**
    * A cluster may notice late that an earlier connection has ended, and then publishes its last will: `online` is
    * published again, but not as fast as another client that insists on `offline`.
@@ -275,6 +274,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
   }
 
+  /** Publishes these topics of the bridge again. */
   #publishAgain(...paths: readonly string[]): void {
     for (const path of paths) this.#retained.markUnknown(this.#context.topics.bridge(path));
     this.wake();
