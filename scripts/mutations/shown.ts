@@ -112,7 +112,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/health/healthMonitor.ts',
     text: 'this.#cancelTimer = this.#clock.after(nextMs, () => this.#evaluate());',
     replacement: '',
-    tests: healthTests,
+    tests: ['test/unit/health/healthMonitor.test.ts'],
   },
   {
     promise: 'health tells of messages that the broker rejects',
@@ -126,7 +126,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/polling/pollStatus.ts',
     text: 'return now > dueAt + waitMs;',
     replacement: 'return false;',
-    tests: healthTests,
+    tests: ['test/unit/polling/pollStatus.test.ts'],
   },
   {
     promise: 'a lost cloud makes values unavailable',

@@ -41,7 +41,7 @@ async function startMonitor(record: object) {
     isFirstReading: false,
     statuses: {
       records,
-      overdue: [],
+      overdue: [] as PollName[],
       get progress() {
         return pollNames.filter((slice) => records[slice].lastSuccessAt === null);
       },
@@ -58,7 +58,8 @@ async function startMonitor(record: object) {
     poller.emit('ended', poll);
     return lines.messages.slice(before);
   };
-  return { linesAfter, reason: () => monitor.reason };
+  const { overdue } = poller.statuses;
+  return { linesAfter, overdue, clock, reason: () => monitor.reason };
 }
 
 const failed = 'warn: Cannot read hubs: the cloud answered 422. Retrying';
@@ -81,6 +82,15 @@ it('logs a list of valves that cannot be read once only if the next read fails t
   expect(linesAfter(times(1), true, 'sonics')).toEqual([]);
   expect(linesAfter(good, true, 'sonics')).toEqual([]);
   expect(linesAfter(times(2), true, 'sonics')).toEqual(['warn: Cannot read valves: 503. Retrying']);
+});
+
+it('reports within ten seconds what has stopped, though no poll ends', async () => {
+  const { linesAfter, overdue, clock, reason } = await startMonitor({});
+  linesAfter(good);
+  expect(reason()).toBeNull();
+  overdue.push('incidents');
+  clock.advance(10_000);
+  expect(reason()).toMatch(/incidents/);
 });
 
 it('reports unexpected data, which the client has logged', async () => {

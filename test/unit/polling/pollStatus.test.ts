@@ -123,6 +123,19 @@ describe('a poll of valves or incidents', () => {
     expect(staleAt(50)).toBe(Number.NEGATIVE_INFINITY);
   });
 
+  it('is overdue a request and five seconds after its next run was due, unless it may not be read at all', () => {
+    const { clock, statuses } = start();
+    for (const poll of ['sonics', 'incidents', 'telemetry'] as const) statuses.end(poll, 0, null);
+    clock.advance(60 * minuteMs + 15_000);
+    expect(statuses.overdue).toEqual([]);
+    clock.advance(1);
+    expect(statuses.overdue.toSorted()).toEqual(['incidents', 'sonics']);
+    statuses.end('sonics', clock.monotonic(), null);
+    expect(statuses.overdue).toEqual(['incidents']);
+    statuses.end('incidents', clock.monotonic(), { kind: 'forbidden', ...toProblem(away) });
+    expect(statuses.overdue).toEqual([]);
+  });
+
   it('is missing ten minutes after its next run was due, however the last one ended', () => {
     const { clock, statuses } = start();
     statuses.end('sonics', 0, failure);
