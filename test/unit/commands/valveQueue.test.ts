@@ -616,6 +616,23 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
     expect(bench.changes).toEqual([moved('open'), moved('close')]);
   });
 
+  it('end one that the cloud puts off after a newer one has come', async () => {
+    const { open, opened } = door();
+    const answers = [{ status: 429 }, {}];
+    const bench = await startCommands(async ({ method }) => {
+      if (method === 'GET') return { json: aSonic() };
+      await opened;
+      return answers.shift();
+    });
+    bench.take(valve, 'OPEN');
+    await bench.reached(1);
+    bench.take(valve, 'CLOSE');
+    open();
+    await bench.told(2);
+    expect(bench.outcomes).toMatchObject([overtaken, { status: 'ok' }]);
+    expect(bench.changes).toEqual([moved('open'), moved('close')]);
+  });
+
   it('give up waiting for a new session as soon as a newer one has come', async () => {
     const { open, opened } = door();
     const bench = await startCommands(() => ({ json: aSonic() }));
