@@ -25,9 +25,11 @@ describe('a way to the broker that', () => {
     await story.liveMeanwhile();
     way.mend();
     await story.untilWhole();
-    const words = /the connection was reset/;
-    expect(story.warnings().filter((line) => words.test(line))).toHaveLength(1);
-    expect(story.warnings().length).toBeLessThanOrEqual(3);
+    const reasons = story.warnings().map((line) => line.replace(/^\[.*?\] /, ''));
+    // Who writes at the moment of the reset, or is too busy to, hears of it in another way.
+    expect(reasons[0]).toMatch(/the connection was (reset|closed)|does not answer any more/);
+    expect(reasons).toEqual([...new Set(reasons)]);
+    expect(reasons.length).toBeLessThanOrEqual(3);
     expect(story.program.stderr).not.toMatch(/did not take/);
     way.cut();
     await story.program.waitForOutput(/(works again after[\s\S]*WARN.*MQTT broker)/);
