@@ -180,8 +180,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   markStale(what: keyof typeof staleShownOn, readBefore: number): void {
     const tables = {
       properties: [this.devices.property, this.topology, this.settings, this.notifications],
-      signals: [this.devices.signal],
-      sonics: [this.devices.sonic],
+      signals: [this.devices.signal, this.flaps.signal],
+      sonics: [this.devices.sonic, this.flaps.sonic, this.valves],
       incidents: [this.incidents],
       hubs: [this.hubs],
       usage: [this.usage],
@@ -597,9 +597,11 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Passes the present record of a sonic to `valves`. */
   #recordValve(id: string): void {
-    const sonic = this.devices.sonic.get(id);
-    const readAt = this.devices.sonic.readAt(id);
-    if (sonic && readAt !== undefined && this.valves.record(sonic, readAt)) this.touch('sonic', id);
+    const table = this.devices.sonic;
+    const sonic = table.get(id);
+    const readAt = table.readAt(id);
+    if (!sonic || readAt === undefined) return;
+    if (this.valves.record(sonic, readAt, table.formerReadAt(id))) this.touch('sonic', id);
   }
 
   /** Marks what shows something of devices that are others, have come or have gone. */
@@ -627,7 +629,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     const flaps = this.flaps[kind];
     const table = this.devices[kind];
     for (const { id, before, after } of changes) {
-      flaps.record(id, linkOf(before), linkOf(after), table.readAt(id) ?? 0);
+      const flap = { upAt: table.formerReadAt(id), downAt: table.readAt(id) ?? 0 };
+      flaps.record(id, linkOf(before), linkOf(after), flap);
     }
     for (const id of flaps.ids) {
       if (!flaps.settle(id, table.readAt(id) ?? 0)) continue;

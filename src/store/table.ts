@@ -24,6 +24,8 @@ interface Entry<T> {
   record: T;
   /** When the request was sent that read it last; minus infinity for what only an earlier run has read. */
   readAt: number;
+  /** When the record was last read as it was before it became what it is now; minus infinity for one that is new. */
+  formerReadAt: number;
   /** How many complete lists in a row were without it. */
   misses: number;
 }
@@ -54,15 +56,15 @@ export class Table<T extends object | null> {
     const entry = this.#entries.get(idKey(id));
     if (this.isOlder(id, readAt)) return null;
     if (!entry) {
-      this.#entries.set(idKey(id), { id, record, readAt, misses: 0 });
+      this.#entries.set(idKey(id), { id, record, readAt, formerReadAt: Number.NEGATIVE_INFINITY, misses: 0 });
       return { id, before: undefined, after: record };
     }
-    const { record: before } = entry;
+    const { record: before, readAt: formerReadAt } = entry;
     const wasStale = this.isStale(id);
     entry.readAt = readAt;
     entry.misses = 0;
     const spelled = id !== entry.id && record && 'id' in record ? { ...record, id: entry.id } : record;
-    if (!isSame(before, spelled)) entry.record = spelled;
+    if (!isSame(before, spelled)) Object.assign(entry, { record: spelled, formerReadAt });
     return entry.record === before && this.isStale(id) === wasStale
       ? null
       : { id: entry.id, before, after: entry.record };
@@ -105,7 +107,7 @@ export class Table<T extends object | null> {
     const told = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
     const after = { ...before, ...Object.fromEntries(told) };
     if (isSame(before, after)) return null;
-    entry.record = after;
+    Object.assign(entry, { record: after, formerReadAt: entry.readAt });
     return { id: entry.id, before, after };
   }
 
@@ -142,6 +144,11 @@ export class Table<T extends object | null> {
   /** When the request was sent that read the record last, in ms of the monotonic clock. */
   readAt(id: string): number | undefined {
     return this.#entries.get(idKey(id))?.readAt;
+  }
+
+  /** When the record was last read as it was before its last change, in ms of the monotonic clock. */
+  formerReadAt(id: string): number {
+    return this.#entries.get(idKey(id))?.formerReadAt ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Whether a reading that was sent at that time knows less of the record than is known already. */

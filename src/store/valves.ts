@@ -14,19 +14,29 @@ interface Awaited extends AcceptedCommand {
   readonly acceptedAt: number;
 }
 
+interface Settled {
+  readonly position: SettledValve;
+  /** When it was last read, in ms of the monotonic clock; null while the cloud shows it. */
+  readonly seenAt: number | null;
+}
+
 /** What is known of the valves besides their present state in the cloud. */
 export class Valves {
   readonly #accepted = new Map<string, Awaited>();
-  readonly #settled = new Map<string, SettledValve>();
+  readonly #settled = new Map<string, Settled>();
   readonly #travelTimesS = new Map<string, number>();
+  #staleBefore = -Number.MAX_VALUE;
 
   /**
-   * Records the state of a sonic's valve, by a reading that was sent at that time in ms of the monotonic clock. Returns
-   * whether a command has ended by that: then the valve may show another state although the record is the same.
+   * Records the state of a sonic's valve, by a reading that was sent at that time in ms of the monotonic clock; its former
+   * state was read last at the other. Returns whether a command has ended by that: then the valve may show another state
+   * although the record is the same.
    */
-  record({ id, valve_state: state }: Sonic, readAt: number): boolean {
+  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
     const settled = settledValve(state);
-    if (settled) this.#settled.set(id, settled);
+    const former = this.#settled.get(id);
+    if (settled) this.#settled.set(id, { position: settled, seenAt: null });
+    else if (former?.seenAt === null) this.#settled.set(id, { ...former, seenAt: formerReadAt });
     const accepted = this.#accepted.get(id);
     if (!accepted) return false;
     // The reading may be older than the command.
@@ -65,9 +75,23 @@ export class Valves {
     return this.#travelTimesS.get(sonicId) ?? null;
   }
 
+  /** Notes that what was read before that time is too old; the sonics whose last settled position is no longer known. */
+  markStale(readBefore: number): string[] {
+    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
+    const ids = [...this.#settled.keys()];
+    return ids.filter((id) => this.#lastSettled(id) === null && this.#settled.delete(id));
+  }
+
   /** What to show for a sonic's valve. */
   shown({ id, valve_state: state }: Sonic): Valve | null {
-    return valveShownAfter(this.#accepted.get(id) ?? null, state, this.#settled.get(id) ?? null);
+    return valveShownAfter(this.#accepted.get(id) ?? null, state, this.#lastSettled(id));
+  }
+
+  /** Null also where it was read too long ago: a person may have moved the valve before its pressure test began. */
+  #lastSettled(id: string): SettledValve | null {
+    const settled = this.#settled.get(id);
+    if (!settled || (settled.seenAt ?? this.#staleBefore) < this.#staleBefore) return null;
+    return settled.position;
   }
 
   /** Forgets a sonic that is gone. */

@@ -309,6 +309,24 @@ describe('the store', () => {
     expect(store.sonicView('kitchen')?.valve).toBeNull();
   });
 
+  it('keeps neither that position nor a link that may be a flap for longer than what was read then counts', () => {
+    const seenAt = time;
+    store.replaceSonics(complete([sonic('kitchen', 'hub', 'closed'), sonic('bath', 'hub')]));
+    store.replaceSignals(complete([signal('hub')]));
+    const tested = time;
+    store.replaceSonics(complete([sonic('kitchen', 'hub', 'pressure_test'), sonic('bath', 'hub')]));
+    store.replaceSignals(complete([signal('hub', 'disconnected')]));
+    store.takeDirty();
+    const shown = () => [store.sonicView('kitchen')?.valve, store.sonicView('kitchen')?.isSignalReachable];
+    store.markStale('sonics', seenAt);
+    store.markStale('signals', seenAt);
+    expect(shown()).toEqual(['closed', true]);
+    store.markStale('sonics', tested);
+    store.markStale('signals', tested);
+    expect(shown()).toEqual([null, false]);
+    expect([...store.takeDirty().sonic].sort()).toEqual(['bath', 'kitchen']);
+  });
+
   it('takes in telemetry of known sonics only, and forgets it when the cloud has none', () => {
     const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
     for (const id of ['kitchen', 'nobody']) store.setTelemetry(id, telemetry, 0);
