@@ -138,8 +138,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'no request that waited too long is sent',
     file: 'src/commands/requests.ts',
-    text: 'if (timeoutMs > 0) return isChange',
-    replacement: 'if (true) return isChange',
+    text: 'const timeoutMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;',
+    replacement: 'const timeoutMs = 1_000;',
     tests: requestTests,
   },
   {

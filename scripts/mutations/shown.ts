@@ -275,4 +275,18 @@ export const showingMutations: readonly Mutation[] = [
     replacement: 'usage ? usage :',
     tests: ['test/unit/polling/usage.test.ts', 'test/stories/water.test.ts'],
   },
+  {
+    promise: 'through a long pressure test no old position is shown',
+    file: 'src/store/valves.ts',
+    text: '(settled.seenAt ?? this.#staleBefore) < this.#staleBefore',
+    replacement: 'false',
+    tests: storeTests,
+  },
+  {
+    promise: 'a link that may be a flap is not up for ever',
+    file: 'src/store/links.ts',
+    text: 'flap.upAt >= this.#staleBefore',
+    replacement: 'true',
+    tests: storeTests,
+  },
 ];
