@@ -14,7 +14,7 @@ export interface RequestQueueOptions {
   readonly maxRequestsPerMinute: number;
 }
 
-/** The slots that each leaves to others, where there are so many: what hangs never keeps a valve waiting. */
+/** The slots that each, with all that are less urgent, leaves to others: what hangs never keeps a valve waiting. */
 const slotsKeptFree: Readonly<Record<Priority, number>> = { valve: 0, command: 1, list: 2, device: 2 };
 
 /** What commands may take beyond the budget before those that can wait should, as a share of it. */
@@ -25,7 +25,8 @@ const maxListsInARow = 3;
 
 /** A task that waits for its turn. */
 interface Waiting {
-  readonly start: () => void;
+  /** Takes one of the slots of that priority. */
+  readonly start: (slot: Priority) => void;
   /** In ms of the monotonic clock, as the next. */
   readonly since: number;
   /** When it goes next at the latest, whatever else waits; infinity for what waits its turn. */
@@ -33,9 +34,9 @@ interface Waiting {
 }
 
 /**
- * Decides which request is sent next. Of `maxConcurrency` slots a command leaves one free, a list and a device two. Polls
+ * Decides which request is sent next. Of `maxConcurrency` slots commands and polls leave one free, polls alone two. Polls
  * keep to a token bucket that holds one minute's requests; commands never wait for it, but polls pay for them. A list may
- * have a limit to its waiting: then it goes next, before commands and valves and whatever the budget. Where there is
+ * have a limit to its waiting: then it goes next as a command, before valves and whatever the budget. Where there is
  * only one slot, a valve or such a list may go beside what is in it.
  */
 export class RequestQueue {
@@ -76,12 +77,12 @@ export class RequestQueue {
     maxWaitMs = Number.POSITIVE_INFINITY,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
-      const start = () => {
+      const start = (slot: Priority) => {
         leave();
-        this.#inFlight[priority] += 1;
+        this.#inFlight[slot] += 1;
         task()
           .finally(() => {
-            this.#inFlight[priority] -= 1;
+            this.#inFlight[slot] -= 1;
             this.#startNext();
           })
           .then(resolve, reject);
@@ -137,17 +138,18 @@ export class RequestQueue {
   #startOne(): boolean {
     const late = this.#firstToBeLate();
     const lateInMs = late ? late.latestAt - this.#clock.monotonic() : Number.POSITIVE_INFINITY;
-    if (late && lateInMs <= 0 && this.#hasSlot(slotsKeptFree.command, Math.max(2, this.#maxConcurrency))) {
+    if (late && lateInMs <= 0 && this.#hasSlot('command', Math.max(2, this.#maxConcurrency))) {
       // It comes on top of the budget: did others pay for it, they would get nothing where that is small.
-      late.start();
+      late.start('command');
       return true;
     }
-    const urgent = this.#next('valve') ?? this.#next('command');
-    if (urgent) {
+    for (const priority of ['valve', 'command'] as const) {
+      const urgent = this.#next(priority);
+      if (!urgent) continue;
       this.#fill();
       if (this.#tokens < 1) this.#overdraft = Math.max(0, this.#overdraft - 1);
       this.#spend();
-      urgent.start();
+      urgent.start(priority);
       return true;
     }
     const [list, device] = [this.#next('list'), this.#next('device')];
@@ -163,14 +165,14 @@ export class RequestQueue {
     }
     this.#listsInARow = poll === list ? this.#listsInARow + 1 : 0;
     this.#spend();
-    poll.start();
+    poll.start(poll === list ? 'list' : 'device');
     return true;
   }
 
   /** Who has waited longest with this priority, if it may have a slot. */
   #next(priority: Priority): Waiting | undefined {
     const limit = priority === 'valve' ? Math.max(2, this.#maxConcurrency) : this.#maxConcurrency;
-    if (!this.#hasSlot(slotsKeptFree[priority], limit)) return undefined;
+    if (!this.#hasSlot(priority, limit)) return undefined;
     const [first] = this.#waiting[priority];
     return first;
   }
@@ -183,15 +185,16 @@ export class RequestQueue {
     return first;
   }
 
-  /**
-   * Whether one more may be in flight that leaves so many slots free, of that many in all. Those that leave fewer free
-   * take nothing from it: their slots are their own.
-   */
-  #hasSlot(keptFree: number, limit: number): boolean {
-    const count = (least: number) =>
-      priorities.reduce((sum, each) => sum + (slotsKeptFree[each] >= least ? this.#inFlight[each] : 0), 0);
-    if (count(0) >= limit) return false;
-    return keptFree === 0 || count(keptFree) < Math.max(1, this.#maxConcurrency - keptFree);
+  /** Whether one more may be in flight, of that many in all: none of those that are more urgent loses a slot by it. */
+  #hasSlot(priority: Priority, limit: number): boolean {
+    let inFlight = 0;
+    for (let rank = priorities.length - 1; rank >= 0; rank--) {
+      const each = priorities[rank] ?? 'valve';
+      inFlight += this.#inFlight[each];
+      const most = each === 'valve' ? limit : Math.max(1, this.#maxConcurrency - slotsKeptFree[each]);
+      if (rank <= priorities.indexOf(priority) && inFlight >= most) return false;
+    }
+    return true;
   }
 
   /** The debt is bounded, so that a flood of commands cannot silence the polls for long. */

@@ -76,12 +76,18 @@ describe('the slots', () => {
     expect(started).toEqual(['device', 'device', 'command', 'valve']);
   });
 
-  it.each([1, 2, 3, 4, 32])('are %i, and a valve never waits for what is only read', async (slots) => {
+  const [device, list, command]: readonly Priority[] = ['device', 'list', 'command'];
+  it.each(
+    [1, 2, 3, 4, 32].flatMap((slots) => [
+      { slots, hanging: [device, list, command] },
+      { slots, hanging: [command, list, device] },
+    ]),
+  )('are $slots, and a valve never waits for others: $hanging', async ({ slots, hanging }) => {
     const { started, ask } = bench(slots);
-    for (const priority of ['device', 'list', 'command'] as const) {
-      for (let asked = 0; asked < 40; asked++) void ask(priority, priority);
+    for (const priority of hanging) {
+      for (let asked = 0; asked < 40; asked++) void ask(priority ?? 'list', priority ?? 'list');
+      await settle();
     }
-    await settle();
     const before = started.length;
     void ask('v1', 'valve');
     await settle();
