@@ -324,7 +324,8 @@ export class Poller extends EventEmitter<PollerEvents> {
   async #pollProperties(): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
     const owned = await this.#lists.ownedSignals();
-    if (owned.hasChanged && this.statuses.records.signals.lastSuccessAt !== null) {
+    // At the start the other lists were read a moment ago.
+    if (owned.hasChanged && this.#areListsRead) {
       for (const poll of ['signals', 'sonics'] as const) void this.runNow(poll);
     }
     this.#onLocated();

@@ -244,6 +244,17 @@ describe('23: the account shows settings only, no valve and no message', () => {
     home.bridge.kill();
   });
 
+  it('each list is read once at the start', async () => {
+    const home = new Home({
+      cloud: { properties: 3, signals: 3, sonics: 10 },
+      config: { schedules: leisurely },
+    });
+    await home.start();
+    const counted = ['list_properties', 'list_signals', 'list_sonics', 'list_wifi_sonics', 'list_incidents'];
+    expect(counted.map((operation) => home.asked(operation).length)).toEqual([1, 1, 1, 1, 1]);
+    home.bridge.kill();
+  });
+
   it('an account with nothing but a Wi-Fi sonic has its valve', async () => {
     const home = new Home({ cloud: { signals: 0, sonics: 0, wifiSonics: 1 } });
     await home.start();
