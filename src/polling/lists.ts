@@ -4,7 +4,7 @@ import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { HowFar } from '../cloud/readList.ts';
 import { isSameId } from '../model/ids.ts';
-import type { Incident, Sonic } from '../model/records.ts';
+import type { Incident, Signal, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
 import type { PollParts } from './pollParts.ts';
@@ -59,24 +59,32 @@ export class Lists {
    * read too: what is in them is not shown here.
    */
   async ownedSignals(): Promise<OwnedSignals> {
+    const { clock, statuses } = this.#parts;
     const problems: (PollProblem | null)[] = [];
-    let hasChanged = false;
+    const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
     const ids = this.#store.topology.surveyedIds();
     await forEachLimit(this.#client.maxConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
+      const startedAt = clock.monotonic();
       try {
-        const owned = await this.#client.readList(call, { signal: this.#stopping });
-        const signalIds = owned.records.map((signal) => signal.id);
-        if (this.#store.setOwnedSignals(id, signalIds, owned.complete)) hasChanged = true;
+        const {
+          records,
+          complete: isComplete,
+          ...owned
+        } = await this.#client.readList(call, {
+          signal: this.#stopping,
+        });
+        lists.set(id, { records, isComplete, startedAt });
         problems.push(listProblem(owned));
       } catch (error) {
         if (!(error instanceof CloudError) || this.#stopping.aborted) throw error;
         problems.push(isPermanent(error) ? null : toProblem(error));
       }
       // The details of the properties are the other half.
-      this.#parts.statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
+      statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
     });
-    return { problem: mergeProblems(problems), hasChanged };
+    // All at once: ten thousand valves took 18 s of processor time when they were placed anew for each property.
+    return { problem: mergeProblems(problems), hasChanged: this.#store.setOwnedSignals(lists) };
   }
 
   /** Reads the signals. */

@@ -140,16 +140,15 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#settle();
   }
 
-  /** Stores which signals a property has. Returns whether any signal has moved. */
-  setOwnedSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean): boolean {
-    const wasSurveyed = this.topology.isSurveyed(propertyId);
-    const readAt = this.#clock.monotonic();
-    const isNews = this.topology.setSignals(propertyId, signalIds, isComplete, readAt);
-    const isSurveyNew = this.topology.isSurveyed(propertyId) !== wasSurveyed;
-    if (isSurveyNew) this.touch('property', propertyId);
-    this.#mayDevicesMove ||= isNews || isSurveyNew;
+  /** Stores which signals these properties have. Returns whether any signal has moved. */
+  setOwnedSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
+    const unknown = [...lists.keys()].filter((id) => !this.topology.isSurveyed(id));
+    const haveMoved = this.topology.setSignals(lists);
+    const surveyed = unknown.filter((id) => this.topology.isSurveyed(id));
+    for (const id of surveyed) this.touch('property', id);
+    this.#mayDevicesMove ||= haveMoved || surveyed.length > 0;
     this.#settle();
-    return isNews;
+    return haveMoved;
   }
 
   /** Stores the signals. */

@@ -4,7 +4,7 @@ import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
 import type { CloudDeviceKind } from './changes.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
-import type { Table } from './table.ts';
+import type { Reading, Table } from './table.ts';
 
 /** All devices of the account, shown by this bridge or not. */
 export interface DeviceTables {
@@ -58,12 +58,18 @@ export class Topology {
     this.#decide();
   }
 
-  /** Stores the signals that a property lists. Returns whether any has moved to another property, or to none. */
-  setSignals(propertyId: string, signalIds: readonly string[], isComplete: boolean, readAt: number): boolean {
+  /** Stores the signals that these properties list. Returns whether any has moved to another property, or to none. */
+  setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
+    const moves = [...lists].map(([propertyId, reading]) => this.#setList(propertyId, reading));
+    this.#decide();
+    return moves.includes(true);
+  }
+
+  #setList(propertyId: string, { records, isComplete, startedAt }: Reading<Pick<Signal, 'id'>>): boolean {
     const list = this.#lists.get(propertyId) ?? new Map<string, number>();
     this.#lists.set(propertyId, list);
     let hasMoved = false;
-    const listed = new Set(signalIds.map(idKey));
+    const listed = new Set(records.map(({ id }) => idKey(id)));
     for (const id of listed) {
       // A signal that two properties list stays in the later one, so that it does not move with each poll.
       const isTaken = !list.has(id) || !this.#owners.has(id);
@@ -71,8 +77,7 @@ export class Topology {
       if (isTaken && this.#setOwner(id, propertyId)) hasMoved = true;
     }
     if (!isComplete) return hasMoved;
-    this.#surveyed.set(propertyId, readAt);
-    this.#decide();
+    this.#surveyed.set(propertyId, startedAt);
     for (const [id, misses] of list) {
       if (listed.has(id)) continue;
       list.set(id, misses + 1);

@@ -7,6 +7,7 @@ import type { Outcome } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
 import { Store } from '../../src/store/store.ts';
+import { ownedSignals } from '../support/ownedSignals.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
@@ -48,7 +49,7 @@ export async function startCommands(
   const store = new Store({ selection: [], clock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
-  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals(complete([aSignal()]));
   store.replaceSonics(complete([aSonic()]));
   const ofSignal = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });

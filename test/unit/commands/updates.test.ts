@@ -8,6 +8,7 @@ import type { IncidentEvent } from '../../../src/store/incidents.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { startBench } from '../../support/testClient.ts';
 import {
   anIncident,
@@ -44,7 +45,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setPropertyDetails('property-1', someSettings(), someNotifications(), 0);
-  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals(complete([aSignal()]));
   store.replaceSonics(complete([aSonic()]));
   store.replaceIncidents(complete([anIncident(), anIncident({ id: 'incident-2' })]));

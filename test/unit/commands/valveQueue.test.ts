@@ -9,6 +9,7 @@ import type { StubHandler } from '../../support/cloudStub.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { aProperty, aSignal, aSonic, topics } from '../../support/views.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -43,7 +44,7 @@ function startQueue() {
   const store = new Store({ selection: [], clock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
-  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals(complete([aSignal()]));
   store.replaceSonics(complete([aSonic({ valve_state: 'open' })]));
   const sent: Sent[] = [];

@@ -4,6 +4,7 @@ import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { temporaryFolder } from '../../support/program.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
 
@@ -27,7 +28,7 @@ function watch(timezones: string[], clock: FakeClock) {
       store.replaceProperties({ records: zones.map((id) => aProperty({ id })), ...at });
       for (const id of zones) {
         store.setPropertyDetails(id, someSettings({ timezone: id }), null, 0);
-        store.setOwnedSignals(id, [id], true);
+        store.setOwnedSignals(ownedSignals(id, [id]));
       }
       store.replaceSignals({ records: zones.map((id) => aSignal({ id })), ...at });
       store.replaceSonics({ records: zones.map((id) => aSonic({ id, signal_id: id })), ...at });

@@ -6,6 +6,7 @@ import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { temporaryFolder } from '../../support/program.ts';
 import { sonicPollParts } from '../../support/sonicPolls.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
@@ -32,7 +33,7 @@ beforeEach(() => {
   const at = { isComplete: true, startedAt: 0 };
   store.replaceProperties({ records: [aProperty()], ...at });
   store.setPropertyDetails('property-1', someSettings({ timezone: 'America/New_York' }), null, 0);
-  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
   state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);

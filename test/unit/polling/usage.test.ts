@@ -7,6 +7,7 @@ import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { temporaryFolder } from '../../support/program.ts';
 import { monthIn, sonicPollParts } from '../../support/sonicPolls.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
@@ -83,7 +84,7 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
   const at = { isComplete: true, startedAt: clock.monotonic() };
   store.replaceProperties({ records: [aProperty()], ...at });
   if (unread !== 'settings') setTimezone(store, timezone);
-  if (unread !== 'ownership') store.setOwnedSignals('property-1', ['signal-1'], true);
+  if (unread !== 'ownership') store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
   const { parts, run } = sonicPollParts({

@@ -10,6 +10,7 @@ import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { temporaryFolder } from '../../support/program.ts';
 import { monthIn, sonicPollParts } from '../../support/sonicPolls.ts';
 import { aProperty, aSignal, aSonic, someSettings } from '../../support/views.ts';
@@ -78,7 +79,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
   await state.open();
   const at = { isComplete: true, startedAt: 0 };
   store.replaceProperties({ records: [aProperty()], ...at });
-  store.setOwnedSignals('property-1', ['signal-1'], true);
+  store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
   const { parts, run } = sonicPollParts({

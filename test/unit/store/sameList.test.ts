@@ -4,6 +4,7 @@ import type { Sonic } from '../../../src/model/records.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { aProperty, aSignal, aSonic } from '../../support/views.ts';
 
 const ids = ['kitchen', 'bath', 'shed'];
@@ -48,7 +49,7 @@ const aDeed: fc.Arbitrary<{ list?: Sonic[]; deed: Deed }> = fc.oneof(
       store.replaceProperties(reading([aProperty({ id: 'home', name })], at)),
   })),
   fc.subarray([...places]).map((signals) => ({
-    deed: (store: Store) => store.setOwnedSignals('home', signals, true),
+    deed: (store: Store) => store.setOwnedSignals(ownedSignals('home', signals)),
   })),
 );
 
@@ -70,7 +71,7 @@ function eventsOf(store: Store, deed: () => unknown): object[] {
 function furnished(selection: readonly string[]): Store {
   const store = new Store({ selection, clock: new FakeClock(0) });
   store.replaceProperties(reading([aProperty({ id: 'home', name: 'Home' })], 0));
-  store.setOwnedSignals('home', ['hub', 'far'], true);
+  store.setOwnedSignals(ownedSignals('home', ['hub', 'far']));
   store.replaceSignals(reading([aSignal({ id: 'hub' }), aSignal({ id: 'far' })], 0));
   return store;
 }

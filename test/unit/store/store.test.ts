@@ -3,6 +3,7 @@ import type { HubDetail, Incident, Property, Signal, Sonic } from '../../../src/
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 
 const property = (id: string, name = id): Property => ({
   id,
@@ -87,7 +88,7 @@ function empty(selection: readonly string[] = []): void {
 function furnish(selection: readonly string[] = []): void {
   empty(selection);
   store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
-  store.setOwnedSignals('home', ['hub'], true);
+  store.setOwnedSignals(ownedSignals('home', ['hub']));
   store.replaceSignals(complete([signal('hub'), signal('stray')]));
   store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
   store.replaceIncidents(complete([]));
@@ -133,7 +134,7 @@ describe('the store', () => {
   });
 
   it('marks nothing of a device that no list has brought yet: it would be taken for gone', () => {
-    store.setOwnedSignals('home', ['hub', 'unread'], true);
+    store.setOwnedSignals(ownedSignals('home', ['hub', 'unread']));
     store.takeDirty();
     store.setHub('unread', { id: 'unread', status: 'online' } as HubDetail, 0);
     expect(store.takeDirty().signal).toEqual(new Set());
@@ -399,8 +400,8 @@ describe('the store', () => {
 
   it('follows a signal that moves to another property, and forgets what a removed property owned', () => {
     expect(store.sonicView('kitchen')?.propertyId).toBe('home');
-    expect(store.setOwnedSignals('shop', ['hub'], true)).toBe(true);
-    expect(store.setOwnedSignals('home', [], true)).toBe(false);
+    expect(store.setOwnedSignals(ownedSignals('shop', ['hub']))).toBe(true);
+    expect(store.setOwnedSignals(ownedSignals('home', []))).toBe(false);
     expect(store.sonicView('kitchen')?.propertyId).toBe('shop');
     const left = [property('home', 'My home'), property('barn', 'Barn')];
     for (let times = 0; times < 2; times++) store.replaceProperties(complete(left));
@@ -414,7 +415,7 @@ describe('the store', () => {
 describe('a signal that two properties list', () => {
   beforeEach(() => furnish());
 
-  const list = (propertyId: string, ...ids: string[]) => store.setOwnedSignals(propertyId, ids, true);
+  const list = (propertyId: string, ...ids: string[]) => store.setOwnedSignals(ownedSignals(propertyId, ids));
   const home = () => store.signalView('hub')?.propertyId;
 
   it('is in the one that listed it later, and does not move with each list', () => {
@@ -454,29 +455,29 @@ describe('a signal that the list of its property misses', () => {
   const relistTwice = () => [relist(), relist()];
 
   it('stays in it until the next complete list misses it too', () => {
-    expect(store.setOwnedSignals('home', [], true)).toBe(false);
+    expect(store.setOwnedSignals(ownedSignals('home', []))).toBe(false);
     relistTwice();
     expect([store.signalView('hub')?.propertyId, store.sonicView('kitchen')?.propertyId]).toEqual([
       'home',
       'home',
     ]);
-    expect(store.setOwnedSignals('home', [], true)).toBe(true);
+    expect(store.setOwnedSignals(ownedSignals('home', []))).toBe(true);
     relistTwice();
     expect([store.signalView('hub'), store.sonicView('kitchen')]).toEqual([null, null]);
   });
 
   it('is missed anew once a list has brought it', () => {
-    store.setOwnedSignals('home', [], true);
-    store.setOwnedSignals('home', ['hub'], true);
-    store.setOwnedSignals('home', [], true);
-    store.setOwnedSignals('home', [], false);
+    store.setOwnedSignals(ownedSignals('home', []));
+    store.setOwnedSignals(ownedSignals('home', ['hub']));
+    store.setOwnedSignals(ownedSignals('home', []));
+    store.setOwnedSignals(ownedSignals('home', [], false));
     relistTwice();
     expect(store.sonicView('kitchen')?.propertyId).toBe('home');
   });
 
   it('is in the other property at once that lists it', () => {
-    store.setOwnedSignals('home', [], true);
-    store.setOwnedSignals('shop', ['hub'], true);
+    store.setOwnedSignals(ownedSignals('home', []));
+    store.setOwnedSignals(ownedSignals('shop', ['hub']));
     relistTwice();
     expect(store.sonicView('kitchen')).toBeNull();
   });
@@ -558,13 +559,13 @@ describe('incidents in the store', () => {
     const areKnown = (id: string) => store.propertyView(id)?.areIncidentsKnown;
     expect([areKnown('home'), areKnown('shop')]).toEqual([true, false]);
     expect(store.sonicView('kitchen')?.areIncidentsKnown).toBe(true);
-    store.setOwnedSignals('shop', [], false);
+    store.setOwnedSignals(ownedSignals('shop', [], false));
     expect(areKnown('shop')).toBe(false);
     // It has none, as is known now.
-    store.setOwnedSignals('shop', [], true);
+    store.setOwnedSignals(ownedSignals('shop', []));
     expect(areKnown('shop')).toBe(true);
     expect(store.takeDirty().property).toEqual(new Set(['shop']));
-    store.setOwnedSignals('shop', [], false);
+    store.setOwnedSignals(ownedSignals('shop', [], false));
     expect(areKnown('shop')).toBe(true);
   });
 
@@ -654,7 +655,7 @@ describe('a selection of properties', () => {
   });
 
   it.each([
-    ['its signal left the property', () => store.setOwnedSignals('home', [], true)],
+    ['its signal left the property', () => store.setOwnedSignals(ownedSignals('home', []))],
     ['its property is gone', () => store.replaceProperties(complete([property('shop', 'Shop')]))],
   ])('lets an open incident go with its device, not as closed, once %s', (_, leave) => {
     furnish(['Home']);
@@ -694,7 +695,7 @@ describe('a selection of properties', () => {
   it('says that an incident closed whose signal the list of its property misses', () => {
     furnish(['Home']);
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
-    store.setOwnedSignals('home', [], true);
+    store.setOwnedSignals(ownedSignals('home', []));
     expect(eventsOf(() => store.replaceIncidents(complete([])))).toMatchObject([
       { event: 'incident_closed' },
     ]);
@@ -720,7 +721,7 @@ describe('a selection of properties', () => {
     // What the cloud does not list is gone all the same.
     expect(store.topology.isUndecided('sonic', 'gone')).toBe(false);
     expect(store.isLeftToOthers('incident', 'gone')).toBe(false);
-    store.setOwnedSignals('home', ['hub'], true);
+    store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect(store.isResolved).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);

@@ -3,6 +3,7 @@ import { bridgeOf } from '../../../src/model/shard.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { anIncident, aProperty, aSignal, aSonic } from '../../support/views.ts';
 
 const count = 2;
@@ -45,9 +46,9 @@ function furnish(selection: readonly string[] = []): void {
   store.on('incident', (event) => events.push(event));
   const named = (id: string) => aProperty({ id, name: id });
   store.replaceProperties(complete([named(ours), named(oursToo), named(theirs)]));
-  store.setOwnedSignals(ours, ['hub'], true);
-  store.setOwnedSignals(oursToo, [], true);
-  store.setOwnedSignals(theirs, ['far'], true);
+  store.setOwnedSignals(ownedSignals(ours, ['hub']));
+  store.setOwnedSignals(ownedSignals(oursToo, []));
+  store.setOwnedSignals(ownedSignals(theirs, ['far']));
   store.replaceSignals(complete(signals));
   store.replaceSonics(complete(sonics));
   store.replaceIncidents(complete([atSonic('leak', 'sink'), atSonic('their-leak', 'bath')]));
@@ -136,7 +137,7 @@ describe('the store of one of several bridges', () => {
   });
 
   it('lets go of a signal with its sonics as soon as its property is another bridge’s', () => {
-    expect(eventsOf(() => store.setOwnedSignals(theirs, ['far', 'hub'], true))).toEqual([
+    expect(eventsOf(() => store.setOwnedSignals(ownedSignals(theirs, ['far', 'hub'])))).toEqual([
       'device_removed hub',
       'device_removed sink',
     ]);
@@ -148,20 +149,20 @@ describe('the store of one of several bridges', () => {
   });
 
   it('keeps one in its property that a single list of it misses', () => {
-    expect(eventsOf(() => store.setOwnedSignals(ours, [], true))).toEqual([]);
+    expect(eventsOf(() => store.setOwnedSignals(ownedSignals(ours, [])))).toEqual([]);
     expect(store.sonicView('sink')?.propertyId).toBe(ours);
   });
 
   it('does not decide of what is in no property before it knows what is in each', () => {
     const fresh = newStore();
     fresh.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
-    fresh.setOwnedSignals(ours, [], true);
-    fresh.setOwnedSignals(theirs, [], false);
+    fresh.setOwnedSignals(ownedSignals(ours, []));
+    fresh.setOwnedSignals(ownedSignals(theirs, [], false));
     fresh.replaceSignals(complete(signals));
     fresh.takeDirty();
     expect(fresh.ids('signal')).toEqual([]);
     for (const { id } of signals) expect(fresh.isLeftToOthers('signal', id)).toBe(true);
-    fresh.setOwnedSignals(theirs, ['far'], true);
+    fresh.setOwnedSignals(ownedSignals(theirs, ['far']));
     const hubs = signals.map(({ id }) => id).filter((id) => id !== 'far' && bridgeOf(id, count) === 0);
     expect(fresh.ids('signal')).toEqual(hubs);
     expect(fresh.takeDirty().signal).toEqual(new Set(hubs));
@@ -207,7 +208,7 @@ describe('the store of a bridge that is alone', () => {
   it('answers for everything and leaves nothing to others', () => {
     store = new Store({ selection: [ours], clock: new FakeClock() });
     store.replaceProperties(complete([aProperty({ id: ours }), aProperty({ id: theirs })]));
-    store.setOwnedSignals(ours, ['hub'], true);
+    store.setOwnedSignals(ownedSignals(ours, ['hub']));
     store.replaceSonics(complete(sonics));
     expect([store.answersFor('sonic', 'bath'), store.topology.otherMover('bath')]).toEqual([true, null]);
     expect([store.isLeftToOthers('sonic', 'bath'), store.isLeftToOthers('property', theirs)]).toEqual([

@@ -3,6 +3,7 @@ import type { Sonic } from '../../../src/model/records.ts';
 import { type DeviceEvent, Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { ownedSignals } from '../../support/ownedSignals.ts';
 import { anIncident, aProperty, aSignal, aSonic, someSettings, someTelemetry } from '../../support/views.ts';
 
 let time = 0;
@@ -19,8 +20,8 @@ function storeWith(wifi: readonly Sonic[], selection: readonly string[] = []): S
   const store = new Store({ selection, clock: new FakeClock(0) });
   store.replaceProperties(complete([aProperty({ id: 'home' }), aProperty({ id: 'farm' })]));
   store.setPropertyDetails('farm', someSettings({ timezone: 'Asia/Tokyo' }), null, time++);
-  store.setOwnedSignals('home', ['hub'], true);
-  store.setOwnedSignals('farm', [], true);
+  store.setOwnedSignals(ownedSignals('home', ['hub']));
+  store.setOwnedSignals(ownedSignals('farm', []));
   store.replaceSignals(complete([aSignal({ id: 'hub' })]));
   store.replaceSonics(complete([kitchen]), complete(wifi));
   store.replaceIncidents(complete([]));

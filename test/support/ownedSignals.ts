@@ -1,0 +1,10 @@
+import type { Reading } from '../../src/store/table.ts';
+
+/** What a property says of its signals, as the store takes it. */
+export function ownedSignals(
+  propertyId: string,
+  signalIds: readonly string[],
+  isComplete = true,
+): ReadonlyMap<string, Reading<{ readonly id: string }>> {
+  return new Map([[propertyId, { records: signalIds.map((id) => ({ id })), isComplete, startedAt: 0 }]]);
+}
