@@ -233,9 +233,7 @@ export function usageOn(day: Day, record: UsageRecord): Usage {
     monthL: isKnown ? litres(sum(months[presentMonth] ?? [])) : null,
     totalL: isWhole ? litres(totalMl) : null,
     lastReset: day.startedAt,
-    days: Object.fromEntries(
-      [previous, presentMonth].flatMap((month) => daysShown(month, months[month] ?? [])),
-    ),
+    days: daysShown(months, [previous, presentMonth]),
     // At midnight the figures change by themselves.
     updatedAt: changedAt > dayStart ? changedAt : dayStart,
   };
@@ -251,10 +249,14 @@ function dayIn({ months }: UsageRecord, date: string): number | null {
   return months[monthOf(date)]?.[Number(date.slice(8)) - 1] ?? null;
 }
 
-function daysShown(month: string, days: readonly (number | null)[]): [string, number][] {
-  return days.flatMap((ml, index): [string, number][] =>
-    ml === null ? [] : [[`${month}-${String(index + 1).padStart(2, '0')}`, litres(ml)]],
-  );
+function daysShown(months: UsageRecord['months'], shown: readonly string[]): Record<string, number> {
+  const days: Record<string, number> = {};
+  for (const month of shown) {
+    for (const [index, ml] of months[month]?.entries() ?? []) {
+      if (ml !== null) days[`${month}-${String(index + 1).padStart(2, '0')}`] = litres(ml);
+    }
+  }
+  return days;
 }
 
 function sum(days: readonly (number | null)[]): number {

@@ -1,7 +1,7 @@
 import { CloudError } from '../cloud/errors.ts';
-import { isFirstOfMonth, monthOf } from '../model/calendar.ts';
+import { type Day, isFirstOfMonth, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
-import { monthsDue, usageOn, withReading } from '../model/usage.ts';
+import { monthsDue, type Usage, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
 import { clockProblem } from './localDays.ts';
 import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
@@ -24,6 +24,11 @@ interface MonthsRead {
 export class UsagePoll {
   readonly #parts: PollParts;
   readonly #read = new Map<string, MonthsRead>();
+  /** What was made last of each sonic, and of what: as long as that is the same, so is this. */
+  readonly #made = new Map<
+    string,
+    { readonly day: Day; readonly record: UsageRecord; readonly usage: Usage }
+  >();
 
   constructor(parts: PollParts) {
     this.#parts = parts;
@@ -137,7 +142,10 @@ export class UsagePoll {
     const { store, days } = this.#parts;
     const record = this.#parts.state.usageOf(sonicId);
     if (!record) return;
-    const usage = usageOn(days.of(sonicId), record);
+    const day = days.of(sonicId);
+    const made = this.#made.get(sonicId);
+    const usage = made?.day === day && made.record === record ? made.usage : usageOn(day, record);
+    this.#made.set(sonicId, { day, record, usage });
     // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
     const shown = this.#parts.state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
     const readAt = sentAt ?? store.usage.readAt(sonicId);
@@ -152,6 +160,7 @@ export class UsagePoll {
       if (present.has(sonicId) || clock.now() - readAt <= keptForMs) continue;
       this.#parts.state.forgetUsage(sonicId);
       this.#read.delete(sonicId);
+      this.#made.delete(sonicId);
     }
   }
 }
