@@ -258,6 +258,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       this.#options,
       limit,
       this.#clock,
+      this.#random,
       this.#stopping.signal,
     );
     let cancelLogging = () => {};
@@ -272,7 +273,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       else cancelLogging = this.#clock.after(lastingMs, () => this.#logConnected(url, version));
       this.emit('connected');
     });
-    session.on('message', (message) => this.#handle(message));
+    session.on('message', (message) => this.#handle(message, session));
     const ended = await session.ended;
     cancelLogging();
     limit.ended(ended.large, hasLasted(ended));
@@ -322,11 +323,15 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     };
   }
 
-  /** A retained will is an old one. A live one means that the broker takes this bridge for dead. */
-  #handle(message: BrokerMessage): void {
+  /**
+   * A retained will is an old one, unless this connection has replaced it. Any other means that the broker takes this bridge
+   * for dead.
+   */
+  #handle(message: BrokerMessage, { hasOwnState }: MqttSession): void {
     const { will } = this.#options;
     if (message.topic !== will?.topic) this.emit('message', message);
-    else if (message.payload === will.payload && !message.isRetained) this.emit('willPublished');
+    else if (message.payload === will.payload && (!message.isRetained || hasOwnState))
+      this.emit('willPublished');
   }
 }
 

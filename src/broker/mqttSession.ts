@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
 import type { IConnackPacket, IPublishPacket, MqttClient, Packet } from 'mqtt';
+import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { type BrokerOptions, greetingTimeoutMs } from './clientOptions.ts';
 import {
@@ -62,8 +63,11 @@ const quietMs = 300;
 /** Messages after the answer to the ping are read until a gap of this length: aedes needs up to 1.3 s. */
 const lateMs = 1_500;
 
-/** Refused subscriptions are tried again after this time. */
-const retryMs = 600_000;
+/**
+ * Refused subscriptions are tried again, soon at first: a cluster that has lost a node refuses some for seconds. An access
+ * list refuses them for good.
+ */
+const retry = { firstMs: 1_000, longestMs: 600_000 };
 
 const noneRefused: RefusedFilters = { filters: [], reason: '' };
 
@@ -82,6 +86,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   readonly #options: BrokerOptions;
   readonly #client: MqttClient;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #signal: AbortSignal;
   readonly #pings: Pings;
   readonly #stored: StoredMessages;
@@ -122,6 +127,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     options: BrokerOptions,
     limit: MessageLimit,
     clock: Clock,
+    random: Random,
     signal: AbortSignal,
   ) {
     super();
@@ -130,6 +136,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#options = options;
     this.#client = client;
     this.#clock = clock;
+    this.#random = random;
     this.#signal = signal;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
     const { subscriptions, statusTopics = [], will } = options;
@@ -175,9 +182,22 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#stored.areUnmarked;
   }
 
-  /** The subscriptions that the broker refuses, in words; null if it refuses none. */
+  /** Whether the broker has taken this bridge's state, in place of what an earlier connection has left there. */
+  get hasOwnState(): boolean {
+    return this.#stored.hasOwnState;
+  }
+
+  /** The subscriptions that the broker refuses, in words; null if it refuses none that are needed. */
   get refusedSubscriptions(): string | null {
-    return this.#refused.filters.length === 0 ? null : describeRefusedFilters(this.#refused);
+    const needed = this.#needed(this.#refused);
+    return needed.filters.length === 0 ? null : describeRefusedFilters(needed);
+  }
+
+  /** A broker may forbid reading one's own topics. Commands work without them. */
+  #needed({ filters, reason }: RefusedFilters): RefusedFilters {
+    const { subscriptions, statusTopics = [] } = this.#options;
+    const needed = [...subscriptions, ...statusTopics];
+    return { filters: filters.filter((filter) => needed.includes(filter)), reason };
   }
 
   /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
@@ -225,10 +245,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       };
       if (filters.length === 0) return settle(noneRefused);
       this.#client.once('close', onClose);
-      this.#stored.subscribed();
+      const answered = this.#stored.subscribing();
       this.#client.subscribe(map, (error, _subscriptions, packet) => {
-        this.#stored.subscribed();
-        settle(error ? refusedFilters(filters, codesOf(packet), error) : noneRefused);
+        const refused = error ? refusedFilters(filters, codesOf(packet), error) : noneRefused;
+        answered(refused.filters.length < filters.length);
+        settle(refused);
       });
     });
   }
@@ -320,15 +341,12 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       this.#limit.maxBytes,
     );
     const { subscriptions, statusTopics = [], will, overheard = [] } = this.#options;
-    // A broker may forbid reading one's own topics. Commands work without them.
-    const ownTopics = [...(will ? [will.topic] : []), ...overheard];
-    const needed = [...subscriptions, ...statusTopics];
-    this.#subscribe([...needed, ...ownTopics], (filter) => this.#flagsOf(filter)).then(
-      ({ filters, reason }) => {
-        const refused = { filters: filters.filter((filter) => needed.includes(filter)), reason };
+    const filters = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : []), ...overheard];
+    this.#subscribe(filters, (filter) => this.#flagsOf(filter)).then(
+      (refused) => {
         // Only what needs a forbidden topic does not work. A broker that refuses all may do so for a moment.
-        if (subscriptions.length > 0 && subscriptions.every((filter) => filters.includes(filter)))
-          this.#giveUp(rejectsSubscription(refused));
+        if (subscriptions.length > 0 && subscriptions.every((filter) => refused.filters.includes(filter)))
+          this.#giveUp(rejectsSubscription(this.#needed(refused)));
         else this.#onSubscribed(refused, properties.receiveMaximum);
       },
       (error) => this.#giveUp(describeError(error)),
@@ -354,13 +372,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     for (const message of this.#early.splice(0)) this.emit('message', message);
   }
 
-  /** Somebody may allow later what is forbidden now. */
-  #setRefused(refused: RefusedFilters): void {
+  /** Asks for them again, until the broker takes them. */
+  #setRefused(refused: RefusedFilters, times = 1): void {
     this.#refused = refused;
     if (refused.filters.length === 0) return;
-    this.#cancelRetry = this.#clock.after(retryMs, () => {
+    this.#cancelRetry = this.#clock.after(backoffMs(retry, times, this.#random), () => {
       this.#subscribe(refused.filters, (filter) => this.#flagsOf(filter)).then(
-        (still) => this.#setRefused(still),
+        (still) => this.#setRefused(still, times + 1),
         (error) => this.#giveUp(describeError(error)),
       );
     });

@@ -21,6 +21,7 @@ export class StoredMessages {
   #cameUnmarked = false;
   /** Whether the state was subscribed to again: not yet, or without an answer, or answered. */
   #again: 'no' | 'sent' | 'answered' = 'no';
+  #hasOwnState = false;
 
   /** `topic` is that of the bridge's own state, to which `subscribe` subscribes again. */
   constructor(topic: string | undefined, subscribe: (topic: string) => Promise<unknown>, clock: Clock) {
@@ -42,13 +43,24 @@ export class StoredMessages {
     return this.doubt === 'unmarked' && !this.#isSending;
   }
 
+  /** Whether the broker has taken the bridge's own state. */
+  get hasOwnState(): boolean {
+    return this.#hasOwnState;
+  }
+
   get #isSending(): boolean {
     return this.#clock.monotonic() - this.#subscribedAt < sendingMs;
   }
 
-  /** The broker was sent a subscription, or has answered it. */
-  subscribed(): void {
-    this.#subscribedAt = this.#clock.monotonic();
+  /** The broker is sent a subscription. The result is called with its answer: of one that is refused nothing comes. */
+  subscribing(): (isTaken: boolean) => void {
+    const before = this.#subscribedAt;
+    const sentAt = this.#clock.monotonic();
+    this.#subscribedAt = sentAt;
+    return (isTaken) => {
+      if (isTaken) this.#subscribedAt = this.#clock.monotonic();
+      else if (this.#subscribedAt === sentAt) this.#subscribedAt = before;
+    };
   }
 
   /** A message has come, at whatever topic. */
@@ -61,7 +73,9 @@ export class StoredMessages {
 
   /** The broker has taken a retained message. */
   stored(topic: string): void {
-    if (topic !== this.#topic || this.#areMarked || this.#again !== 'no') return;
+    if (topic !== this.#topic) return;
+    this.#hasOwnState = true;
+    if (this.#areMarked || this.#again !== 'no') return;
     this.#again = 'sent';
     this.#subscribe(topic).then(
       () => {

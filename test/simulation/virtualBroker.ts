@@ -54,6 +54,8 @@ export class VirtualBroker {
   isWatched: (clientId: string) => boolean = () => true;
   /** Refuses messages at these topics, as for want of rights. */
   refuses: (topic: string) => boolean = () => false;
+  /** Refuses subscriptions with these filters to a client on a wire. */
+  refusesFilter: (filter: string) => boolean = () => false;
   /** Delivers what it remembers as if it were new. */
   isFlagLost = false;
   /** Remembers whatever anybody has ever published, as if it were retained, and delivers it again after each subscription. */

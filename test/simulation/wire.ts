@@ -205,9 +205,10 @@ class BrokersEnd implements Peer, Way {
       this.#broker.attach(this);
       this.#answer({ cmd: 'connack', sessionPresent: false, reasonCode: 0, returnCode: 0 });
     } else if (packet.cmd === 'subscribe') {
-      const granted = packet.subscriptions.map(({ qos }) => qos);
+      const isTaken = packet.subscriptions.map(({ topic }) => !this.#broker.refusesFilter(topic));
+      const granted = packet.subscriptions.map(({ qos }, index) => (isTaken[index] ? qos : 0x80));
       this.#answer({ cmd: 'suback', messageId, granted } as Packet);
-      for (const { topic, rap = false, nl = false } of packet.subscriptions) {
+      for (const { topic, rap = false, nl = false } of packet.subscriptions.filter((_, at) => isTaken[at])) {
         this.#filters.set(topic, { isFlagKept: rap, isNotEchoed: nl });
         for (const [kept, payload] of [...this.#broker.retained])
           if (matches(topic, kept)) this.#deliver(kept, payload, true);

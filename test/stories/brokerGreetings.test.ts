@@ -1,7 +1,7 @@
 import type { Packet } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import type { Script, Way } from '../simulation/wire.ts';
-import { brokerWarnings, Home, leisurely, minuteMs } from './home.ts';
+import { brokerWarnings, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
 
 /** Answers the client's first packet so, whatever the broker says. */
 const greeting = (answer: (way: Way) => void): Script => ({
@@ -149,5 +149,76 @@ describe('a broker that', () => {
     });
     expect(home.linesFrom(0).filter((line) => words.test(line))).toHaveLength(1);
     await home.stop();
+  });
+
+  it('refuses some subscriptions for good is asked less and less, and valves obey meanwhile', async () => {
+    const home = new Home({ isWired: true, config: { schedules: leisurely } });
+    const askedAt: number[] = [];
+    home.broker.refusesFilter = (filter) => {
+      if (filter === 'sonic2mqtt/sonic/+/name/set') askedAt.push(home.time.now);
+      return /\/name\/set$|\/state(\/#)?$/.test(filter);
+    };
+    home.bridge.start();
+    await home.pass(20 * secondMs);
+    // None of them is taken for an old one, which only a subscription that is taken could bring back.
+    for (let round = 0; round < 8; round++) {
+      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, round % 2 ? 'OPEN' : 'CLOSE', false);
+      await home.pass(10 * secondMs);
+    }
+    expect(home.valveCommands).toHaveLength(8);
+    await home.pass(2 * hourMs);
+    expect(home.wire.visits).toBe(1);
+    expect(home.json('bridge/health')).toMatchObject({ status: 'degraded' });
+    expect(brokerWarnings(home).filter((line) => /: The MQTT broker rejects/.test(line))).toHaveLength(1);
+    const waits = askedAt.slice(1).map((at, index) => at - (askedAt[index] ?? 0));
+    expect(waits[0]).toBeLessThan(2 * secondMs);
+    expect(Math.min(...waits.slice(-5))).toBeGreaterThan(5 * minuteMs);
+    expect(Math.max(...waits)).toBeLessThan(11 * minuteMs);
+    await home.stop();
+  });
+
+  describe('refuses subscriptions for a moment, as a cluster that has lost a node', () => {
+    const until = async (at: number, isRefused: (filter: string) => boolean) => {
+      const home = new Home({ isWired: true, config: { schedules: leisurely } });
+      home.broker.refusesFilter = (filter) => home.time.now < at && isRefused(filter);
+      await home.start();
+      return home;
+    };
+
+    it('is asked for them again, and its valves obey within seconds', async () => {
+      const home = await until(8 * secondMs, (filter) => filter.endsWith('/valve/set'));
+      await home.pass(5 * secondMs);
+      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+      await home.pass(minuteMs);
+      expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'closed' });
+      expect(home.wire.visits).toBe(1);
+      expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
+      await home.stop();
+    });
+
+    it('and then publishes the last will of an earlier connection, is corrected', async () => {
+      const home = await until(20 * secondMs, (filter) => /\/state(\/#)?$/.test(filter));
+      expect(home.text('bridge/state')).toBe('online');
+      home.broker.publish('sonic2mqtt/bridge/state', 'offline', true);
+      await home.pass(10 * secondMs);
+      expect(home.text('bridge/state')).toBe('online');
+      await home.stop();
+    });
+
+    it('and has published the last will before it takes them, is corrected', async () => {
+      const home = await until(90 * secondMs, (filter) => /\/state(\/#)?$/.test(filter));
+      home.broker.publish('sonic2mqtt/bridge/state', 'offline', true);
+      await home.pass(2 * minuteMs);
+      expect(home.text('bridge/state')).toBe('online');
+      await home.stop();
+    });
+
+    it('reads what the broker keeps later, and deletes what is not needed', async () => {
+      const home = await until(4 * minuteMs, (filter) => filter.startsWith('homeassistant/device/'));
+      home.broker.forge('sonic2mqtt/sonic/gone', '{}');
+      await home.pass(10 * minuteMs);
+      expect(home.broker.retained.has('sonic2mqtt/sonic/gone')).toBe(false);
+      await home.stop();
+    });
   });
 });

@@ -278,7 +278,7 @@ describe('a connection', () => {
       await watcher.publish('open', 'heard');
       await waitFor(() => heard.length === 1, { what: 'the command' });
       isForbidden = false;
-      clock.advance(600_000);
+      clock.advance(1_000);
       await waitFor(() => connection.refusedSubscriptions === null, { what: 'the subscription' });
       await watcher.publish(forbidden, 'heard');
       await waitFor(() => heard.length === 2, { what: 'the other command' });
