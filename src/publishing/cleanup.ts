@@ -17,8 +17,11 @@ import type { IncidentEvents } from './incidentEvents.ts';
 import type { Publisher } from './publisher.ts';
 import { RetainedScan } from './retainedScan.ts';
 
-/** The nodes of a cluster may need this long to share their retained messages. */
+/** The nodes of a cluster may need this long to share their retained messages, or to answer a scan. */
 const againMs = 120_000;
+
+/** A broker may refuse each scan. Then the next ones wait longer and longer, but no longer than this. */
+const longestAgainMs = 3_600_000;
 
 /** A broker may close the connection at each scan. After this many times the bridge stops scanning. */
 const maxLosses = 3;
@@ -58,9 +61,10 @@ export interface CleanupParts {
 
 /**
  * Finds old retained messages: those of an earlier run, an earlier configuration or another bridge. It scans the broker on
- * each connection, and again two minutes later, because the nodes of a cluster may know different messages until then.
- * The publisher gets the messages of this bridge, and deletes those that no device needs. A message that a scan misses may
- * still exist, so the state file knows the devices that this bridge has announced.
+ * each connection, and again two minutes later, because the nodes of a cluster may know different messages until then. If
+ * the broker refuses that, it is tried again later. The publisher gets the messages of this bridge, and deletes those that
+ * no device needs. A message that a scan misses may still exist, so the state file knows the devices that this bridge has
+ * announced.
  *
  * Each of several bridges owns the devices of its properties. A new owner publishes over the messages of the old one. A
  * device of another bridge whose discovery message still names this bridge is set to offline after `stale_after`.
@@ -84,6 +88,8 @@ export class Cleanup {
   /** How many messages the last scan has found. */
   #found = 0;
   #isFailureLogged = false;
+  /** How many scans in a row the broker has refused, or not answered, on this connection. */
+  #failures = 0;
   #isStopped = false;
   #wasResolved = false;
   #cancelAgain: () => void = () => {};
@@ -107,10 +113,10 @@ export class Cleanup {
 
   constructor(parts: CleanupParts) {
     this.#parts = parts;
-    const { connection, store, poller, otherBridges, publisher, clock } = parts;
+    const { connection, store, poller, otherBridges, publisher } = parts;
     connection.on('connected', () => {
-      this.#cancelAgain();
-      this.#cancelAgain = clock.after(againMs, () => this.#scanSoon());
+      this.#failures = 0;
+      this.#scanAgainLater();
       this.#scanSoon();
     });
     let wasAny = false;
@@ -180,6 +186,12 @@ export class Cleanup {
     void this.#scan();
   }
 
+  #scanAgainLater(): void {
+    this.#cancelAgain();
+    const waitMs = Math.min(longestAgainMs, againMs * 2 ** this.#failures);
+    this.#cancelAgain = this.#parts.clock.after(waitMs, () => this.#scanSoon());
+  }
+
   async #scanOnce(): Promise<void> {
     const { connection, topics, shard, publisher, clock, log } = this.#parts;
     if (this.#isStopped || this.#losses >= maxLosses) return;
@@ -199,6 +211,7 @@ export class Cleanup {
     try {
       await this.#read(filters, note, () => {
         this.#losses = 0;
+        this.#failures = 0;
         isScanned = true;
         if (found.strangers().size === 0) this.#useFindings(found, taken);
         else isMore = true;
@@ -215,6 +228,8 @@ export class Cleanup {
         `Cannot read the retained messages of the broker. Old devices are not removed: ${String(error)}`,
       );
       this.#isFailureLogged = true;
+      this.#scanAgainLater();
+      this.#failures += 1;
       this.#sweep();
     }
   }
