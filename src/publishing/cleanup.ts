@@ -101,6 +101,8 @@ export class Cleanup {
   readonly #onlineAt = new Map<string, number>();
   /** How many discovery messages were looked at. */
   #checked = 0;
+  /** Topics of discovery messages that the last check has missed for the first time. */
+  #missed: ReadonlySet<string> = new Set();
   /** Whether the broker has shown this client a message of its own. */
   #isShown = false;
   #restoredAt = Number.NEGATIVE_INFINITY;
@@ -271,6 +273,7 @@ export class Cleanup {
       return topics[(this.#checked + index) % topics.length] ?? '';
     });
     this.#checked += some.length;
+    some.push(...this.#missed);
     const missing = new Set(some);
     let isReplaced = false;
     try {
@@ -289,8 +292,10 @@ export class Cleanup {
     if (isReplaced || (otherBridges.announcerProblem !== null && now >= this.#scannedAt + rescanMs)) {
       this.#scanSoon();
     }
-    // A broker may show nothing to this client.
-    const isDeleted = this.#isShown && [...missing].some((topic) => retained.isKnown(topic));
+    // A broker may show nothing to this client, and a cluster that has lost a node nothing for ten seconds.
+    const isLost = (topic: string) => this.#missed.has(topic) && retained.isKnown(topic);
+    const isDeleted = this.#isShown && [...missing].some(isLost);
+    this.#missed = new Set([...missing].filter((topic) => !this.#missed.has(topic)));
     if (!isDeleted || now < this.#restoredAt + rescanMs) return;
     this.#restoredAt = now;
     log.warn('Another client has deleted discovery messages of this bridge. Publishing all devices');

@@ -43,6 +43,32 @@ describe('a broker', () => {
     home.bridge.kill();
   });
 
+  it('that shows nothing for a while, as a cluster that has lost a node, has lost nothing', async () => {
+    const home = await startHome();
+    await home.pass(5 * minuteMs);
+    const from = home.messages.length;
+    for (let time = 0; time < 4; time++) {
+      home.broker.shownShare = 0;
+      await home.pass(119 * secondMs);
+      home.broker.shownShare = 1;
+      await home.pass(150 * secondMs);
+    }
+    expect(home.linesFrom(0).filter((line) => /has deleted/.test(line))).toEqual([]);
+    expect(home.messages.slice(from).filter(({ topic }) => topic.startsWith('homeassistant/'))).toEqual([]);
+    home.bridge.kill();
+  });
+
+  it('from which somebody has deleted a discovery message has it again', async () => {
+    const home = await startHome();
+    await home.pass(5 * minuteMs);
+    const before = pictureOf(home);
+    home.broker.forge(`homeassistant/device/sonic2mqtt_${home.sonicId}/config`, '');
+    await home.pass(7 * minuteMs);
+    expectWhole(home, before);
+    expect(home.linesFrom(0).filter((line) => /has deleted discovery messages/.test(line))).toHaveLength(1);
+    home.bridge.kill();
+  });
+
   it.each([
     ['all that it keeps', () => true],
     ['what it keeps of valves', (topic: string) => topic.includes('/sonic/')],
