@@ -440,7 +440,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #endWithout(ending: SessionEnd['ending'], words: string): void {
     if (this.#reason === null) {
       this.#ending = ending;
-      this.#large = this.#queue?.large;
+      this.#large = this.#queue?.closedAt;
     }
     this.#giveUp(words);
   }

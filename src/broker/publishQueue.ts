@@ -3,6 +3,9 @@ import type { Clock } from '../base/clock.ts';
 import { largeBytes, type Unanswered } from './messageLimit.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
+/** A broker closes the connection sooner than this at a message that is too large for it. */
+const promptMs = 4_000;
+
 /** The limits of the broker. */
 export interface PublishQueueOptions {
   /** Unacknowledged messages that the broker accepts at a time. */
@@ -55,6 +58,14 @@ export class PublishQueue {
   get large(): Unanswered | undefined {
     for (const sender of this.#sent) if (sender.bytes >= largeBytes) return sender;
     return undefined;
+  }
+
+  /**
+   * The large message at which the broker has perhaps closed the connection just now. If it has answered nothing for
+   * seconds before, it is another reason: NATS does so while it has no leader, whatever it is sent.
+   */
+  get closedAt(): Unanswered | undefined {
+    return this.#clock.monotonic() - this.#watchedSince < promptMs ? this.large : undefined;
   }
 
   /** Resolves when the broker has the message; rejects with its refusal, or a `NotConnectedError`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Script } from '../simulation/wire.ts';
+import type { Script, Way } from '../simulation/wire.ts';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
 import { brokerWarnings, Home, minuteMs, secondMs } from './home.ts';
 
@@ -213,6 +213,28 @@ describe('a broker that', () => {
     expect(brokerWarnings(home)).toEqual([expect.stringMatching(/invalid data from the broker/)]);
     expect(home.linesFrom(0).join('\n')).toMatch(/works again after/);
     expectWhole(home, before);
+    await home.stop();
+  });
+
+  it('takes no message for a minute and hangs up, as a cluster without a leader, has them all afterwards', async () => {
+    const home = new Home({ isWired: true, config: { mqtt: { protocol_version: 4 } } });
+    const waiting = new WeakSet<Way>();
+    home.wire.play({
+      fromBridge: (packet, way) => {
+        if (packet.cmd !== 'publish') return false;
+        if (!waiting.has(way)) home.time.after(5_000, () => way.hangUp());
+        waiting.add(way);
+        return true;
+      },
+    });
+    await home.start();
+    await home.pass(minuteMs);
+    expect(home.wire.visits).toBeGreaterThan(3);
+    home.wire.play();
+    await home.pass(2 * minuteMs);
+    expect(home.discovery(home.sonicId)).not.toBeNull();
+    expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
+    expect(home.linesFrom(0).filter((line) => /too large/.test(line))).toEqual([]);
     await home.stop();
   });
 
