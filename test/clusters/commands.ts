@@ -22,6 +22,9 @@ export interface Command {
 /** How long an outcome is waited for; the bridge answers within the cloud's deadline. */
 const patienceMs = 12_000;
 
+/** Each look goes through all that was ever seen. */
+const lookEveryMs = 200;
+
 /** Commands to every valve, one after the other, for as long as it goes on. */
 export class Commands {
   readonly list: Command[] = [];
@@ -38,7 +41,7 @@ export class Commands {
     this.#eyes = eyes;
     this.#publisher = publisher;
     // The cloud remembers its newest requests only.
-    this.#timer = setInterval(() => this.#look(), 200);
+    this.#timer = setInterval(() => this.#look(), lookEveryMs);
   }
 
   begin(): void {
@@ -102,7 +105,7 @@ export class Commands {
         carriedOut: 0,
       };
       while (Date.now() < publishedAtMs + patienceMs && command.outcome === null) {
-        await pause(50);
+        await pause(lookEveryMs);
         command.outcome = this.told(sonicId)[before.told] ?? null;
       }
       command.carriedOut = this.asked(sonicId).length - before.asked;

@@ -117,6 +117,7 @@ export function tellStory(name: string, program: string | undefined, protocolVer
         await waitFor(() => affected.every(isBack), {
           what: 'the bridges of the node to be elsewhere',
           timeoutMs: 120_000,
+          intervalMs: 200,
         });
         const awayMs = affected.map((member) => Math.round((isBack(member)?.atMs ?? 0) - killedAt));
         publisher.goTo(urlOf(others[1]));
