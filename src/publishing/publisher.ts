@@ -270,7 +270,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#cancelCorrection();
     this.#cancelCorrection = this.#clock.after(Math.max(0, waitMs), () => {
       this.#willCorrectedAt = this.#clock.monotonic();
-      this.#publishAgain('state', 'info');
+      // Whoever has died here may have begun as another bridge, and not have been heard as one yet.
+      this.#publishAgain('state', 'info', 'cloud', 'health', 'incidents', 'homeassistant');
     });
   }
 

@@ -91,18 +91,25 @@ describe('two live bridges with one base topic', () => {
   });
 });
 
-it('what a second bridge has published where it was not the only one is put right once it has gone', async () => {
+// Every bridge begins with them, in this order.
+it.each([
+  ['cloud', 'before it was heard'],
+  ['info', 'as soon as it was heard'],
+])('a second bridge that dies at its first bridge/%s, %s, leaves nothing behind', async (last) => {
   const home = new Home();
   await home.start();
+  const { instance_id: own } = home.json('bridge/info');
   const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
-  // Every bridge begins with this.
   home.onTaken = ({ topic, payload }) => {
-    if (topic === 'sonic2mqtt/bridge/cloud' && payload === 'offline') second.kill();
+    if (topic !== `sonic2mqtt/bridge/${last}`) return;
+    if (last === 'cloud' ? payload === 'offline' : JSON.parse(payload).instance_id !== own) second.kill();
   };
   second.start();
   await home.pass(minuteMs);
   expect([home.text('bridge/state'), home.text('bridge/cloud')]).toEqual(['online', 'online']);
   expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
+  expect(home.json('bridge/homeassistant')).toMatchObject({ cloud: 'ON', status: 'ok' });
+  expect(home.json('bridge/incidents').open_count).toBe(0);
   await home.stop();
 });
 
