@@ -107,9 +107,23 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'one refused subscription does not end the connection',
     file: 'src/broker/mqttSession.ts',
-    text: 'subscriptions.every((filter) => filters.includes(filter))',
-    replacement: 'subscriptions.some((filter) => filters.includes(filter))',
+    text: 'subscriptions.every((filter) => refused.filters.includes(filter))',
+    replacement: 'subscriptions.some((filter) => refused.filters.includes(filter))',
     tests: ['test/unit/broker/connectionTrouble.test.ts'],
+  },
+  {
+    promise: 'a refused subscription is tried again within seconds',
+    file: 'src/broker/mqttSession.ts',
+    text: 'const retry = { firstMs: 1_000,',
+    replacement: 'const retry = { firstMs: 600_000,',
+    tests: ['test/stories/brokerGreetings.test.ts'],
+  },
+  {
+    promise: 'a cluster without a leader is not taken for a limit of messages',
+    file: 'src/broker/publishQueue.ts',
+    text: '#watchedSince < promptMs ? this.large : undefined',
+    replacement: '#watchedSince < Number.POSITIVE_INFINITY ? this.large : undefined',
+    tests: ['test/stories/brokerAnswers.test.ts'],
   },
   {
     promise: 'a message at which the broker closes the connection is left out',
