@@ -153,12 +153,11 @@ function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): Usa
   return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
 }
 
-/** Merges what two runs have read without knowing of each other. */
-export function mergedRecords(one: UsageRecord, other: UsageRecord): UsageRecord {
-  const through = one.frozenThrough > other.frozenThrough ? one.frozenThrough : other.frozenThrough;
+/** Merges what two runs have read without knowing of each other, in the order of their readings. */
+export function mergedRecords(earlier: UsageRecord, later: UsageRecord): UsageRecord {
+  const through = earlier.frozenThrough > later.frozenThrough ? earlier.frozenThrough : later.frozenThrough;
   // The record with more water up to there has counted for longer.
-  const base = mlThrough(other, through) > mlThrough(one, through) ? other : one;
-  const [earlier, later] = one.readAt > other.readAt ? [other, one] : [one, other];
+  const base = mlThrough(later, through) > mlThrough(earlier, through) ? later : earlier;
   const months: Record<string, readonly (number | null)[]> = {};
   for (const [month, days] of [earlier, later].flatMap((record) => Object.entries(record.months))) {
     if (month <= base.frozenThrough) continue;
@@ -169,7 +168,7 @@ export function mergedRecords(one: UsageRecord, other: UsageRecord): UsageRecord
   return {
     ...base,
     months,
-    isWhole: one.isWhole || other.isWhole,
+    isWhole: earlier.isWhole || later.isWhole,
     changedAt: later.changedAt,
     readAt: later.readAt,
     timezone: later.timezone ?? earlier.timezone,

@@ -172,8 +172,15 @@ export class Cleanup {
     } catch (error) {
       log.debug(`Reading what the broker has of the listed valves: ${String(error)}`);
     }
-    for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
+    this.#adoptUsage(found);
     incidentEvents.takeOver(found.incidents);
+  }
+
+  /** Totals that were counted by others go on from there. */
+  #adoptUsage({ usage }: RetainedScan): void {
+    const { state, store } = this.#parts;
+    for (const [sonicId, record] of usage)
+      state.adoptUsage(sonicId, record, Number.isFinite(store.usage.readAt(sonicId)));
   }
 
   /** Scans nothing more. */
@@ -358,7 +365,7 @@ export class Cleanup {
       if (!taken.has(topic)) publisher.found(topic);
       taken.add(topic);
     }
-    for (const [sonicId, record] of found.usage) state.adoptUsage(sonicId, record);
+    this.#adoptUsage(found);
     // A run whose file is lost has announced what it left on the broker, to which this run has added nothing yet.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
     incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());

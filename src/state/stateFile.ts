@@ -63,6 +63,8 @@ export class StateFile {
   #wifiSonics: readonly string[] = [];
   readonly #shownSettings = new Set<string>();
   readonly #usage = new Map<string, UsageRecord>();
+  /** Sonics whose usage this run has read. */
+  readonly #usageRead = new Set<string>();
   readonly #baseTopics = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
@@ -230,21 +232,37 @@ export class StateFile {
 
   /** Keeps what was read of a sonic's water: on disk soon where it is news, else with whatever is written next. */
   recordUsage(sonicId: string, record: UsageRecord, isNews: boolean): void {
-    this.#usage.set(sonicId, record);
-    this.#isDirty = true;
-    this.#isAtRest = false;
+    this.#usageRead.add(sonicId);
+    this.#putUsage(sonicId, record);
     if (isNews) this.#saveIn(laterMs);
   }
 
-  /** Adds the water usage of a sonic that another bridge or an earlier run has counted. */
-  adoptUsage(sonicId: string, record: UsageRecord): void {
+  /**
+   * Adds the water usage of a sonic that another bridge or an earlier run has counted. What this run shows of it by its own
+   * reading is newer than that.
+   */
+  adoptUsage(sonicId: string, found: UsageRecord, isOwnShown: boolean): void {
+    this.#putUsage(sonicId, this.#withUsage(sonicId, found, isOwnShown));
+  }
+
+  #putUsage(sonicId: string, record: UsageRecord): void {
+    this.#usage.set(sonicId, record);
+    this.#isDirty = true;
+    this.#isAtRest = false;
+  }
+
+  /** What is kept of a sonic's water with what was found. The clock of the run that has read that may have been ahead. */
+  #withUsage(sonicId: string, found: UsageRecord, isOwnNewer: boolean): UsageRecord {
     const own = this.#usage.get(sonicId);
-    this.recordUsage(sonicId, own ? mergedRecords(own, record) : record, false);
+    if (!own) return found;
+    const isLater = isOwnNewer || own.readAt > found.readAt;
+    return isLater ? mergedRecords(found, own) : mergedRecords(own, found);
   }
 
   /** Forgets a sonic that was removed long ago. */
   forgetUsage(sonicId: string): void {
     this.#usage.delete(sonicId);
+    this.#usageRead.delete(sonicId);
     this.#remembered.delete(sonicId);
     this.#isDirty = true;
   }
@@ -542,8 +560,7 @@ export class StateFile {
     for (const [id, kept] of Object.entries(usage)) {
       // A sum that is behind must not be shown before the latest month was read again: it would go down.
       const record = isBehind ? { ...kept, isWhole: false } : kept;
-      const read = this.#usage.get(id);
-      this.#usage.set(id, read ? mergedRecords(record, read) : record);
+      this.#usage.set(id, this.#withUsage(id, record, this.#usageRead.has(id)));
       this.#remembered.add(id);
     }
   }

@@ -50,7 +50,7 @@ async function left() {
   const { state } = await open(directory, { disk: unlocked });
   state.recordSession({ token: 'token-1', since: 42 });
   state.recordUsage('one', recordOf(100), true);
-  state.recordUsage('two', recordOf(200), true);
+  state.recordUsage('two', { ...recordOf(200), readAt: Date.UTC(2030, 0) }, true);
   state.recordAccepted('property-1', { push_enabled: true });
   await state.recordAnnounced(['incident-1']);
   const file = join(directory, 'state.json');
@@ -273,6 +273,16 @@ describe('the backup', () => {
   });
 });
 
+it.each([
+  ['and shows is newer than what the broker has, whatever the clocks', true, 100_000],
+  ['and shows no more is older than what another bridge has counted since', false, 90_000],
+])('what this run has read of a valve %s', async (_, isOwnShown, ml) => {
+  const { state } = await open(temporaryFolder());
+  state.recordUsage('one', recordOf(100), true);
+  state.adoptUsage('one', { ...recordOf(90), readAt: Date.UTC(2030, 0) }, isOwnShown);
+  expect(state.usageOf('one')?.months['2025-01']?.at(-1)).toBe(ml);
+});
+
 describe('a data directory that cannot be used', () => {
   it('is said once, keeps nothing from working, and is used as soon as it can be', async () => {
     const directory = join(temporaryFolder(), 'data');
@@ -308,6 +318,8 @@ describe('a data directory that cannot be used', () => {
     symlinkSync(`${directory}-mounted`, link);
     const { state, clock } = await open(link);
     state.recordUsage('one', recordOf(150), true);
+    // The clock of the earlier run was ahead.
+    state.recordUsage('two', recordOf(250), true);
     await state.recordAnnounced(['incident-2']);
     expect(state.problem).not.toBeNull();
     renameSync(directory, `${directory}-mounted`);
@@ -315,7 +327,7 @@ describe('a data directory that cannot be used', () => {
     await waitFor(() => state.problem === null, { what: 'the disk' });
     expect(state.incidentIds().toSorted()).toEqual(['incident-1', 'incident-2']);
     expect(state.usageOf('one')?.months['2025-01']?.at(-1)).toBe(150_000);
-    expect(state.usageOf('two')?.months['2025-01']?.at(-1)).toBe(200_000);
+    expect(state.usageOf('two')?.months['2025-01']?.at(-1)).toBe(250_000);
   });
 
   it('is one that another process uses, which keeps its file', async () => {
@@ -386,7 +398,7 @@ describe('a state file that this process has not written', () => {
     expect(kept.announced.toSorted()).toEqual(['incident-1', 'incident-2', 'incident-3']);
     expect(kept.session.token).toBe('token-1');
     expect(Object.keys(kept.usage).toSorted()).toEqual(['one', 'two']);
-    expect(kept.usage.two).toEqual({ ...recordOf(200), isWhole: false });
+    expect(kept.usage.two).toMatchObject({ months: recordOf(200).months, isWhole: false });
     expect(kept.devices).toEqual(['sonic/new']);
     expect(warnings()).toEqual([
       expect.stringContaining('state.json is not the file that this bridge wrote'),
