@@ -1,132 +1,76 @@
-// Measures the built bridge against a raw loop that makes the same requests and publishes, and nothing else:
-//   npm run bench [-- --cases a,b] [--sizes 1,10,1000,10000] [--runs N] [--json FILE] [--against FILE] [--quick]
-//   [--profile FOLDER] [--broker mosquitto|mosquitto-tuned|embedded].  Exit status: 0 measured, whatever came of it; 1 something went wrong; 2 bad usage.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Measures the built bridge against a raw loop, which makes the same requests and publishes the same messages:
+//   npm run bench [-- --cases start,refresh] [--sizes 10,1000] [--runs N] [--json FILE] [--quick] [--profile FOLDER]
+// Exit status: 0 if everything was measured, even if targets are missed; 1 if something failed; 2 for bad usage.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Case } from './bench/case.ts';
-import { cases } from './bench/cases.ts';
-import type { Figure } from './bench/figures.ts';
-import { comparison, type Report, tableOf } from './bench/report.ts';
-import type { Bench } from './bench/stage.ts';
-import { type BrokerKind, brokers, usualBroker } from './measure/broker.ts';
+import { type Figure, type Report, tableOf } from './bench/figures.ts';
+import type { Bench, Story } from './bench/stage.ts';
+import { command } from './bench/stories/command.ts';
+import { idle, memory } from './bench/stories/home.ts';
+import { refresh } from './bench/stories/refresh.ts';
+import { distant, start } from './bench/stories/start.ts';
 
-interface Options {
-  readonly cases: readonly Case[];
-  /** Null leaves each case its own. */
-  readonly sizes: readonly number[] | null;
-  /** Null leaves it to the size. */
-  readonly runs: number | null;
-  readonly isQuick: boolean;
-  readonly broker: BrokerKind;
-  readonly jsonFile: string | null;
-  /** What an earlier run has written. */
-  readonly against: Report | null;
-  readonly profileFolder: string | null;
-}
-
-const fewRuns = 3;
+const stories: readonly Story[] = [start, distant, refresh, command, idle, memory];
 const usualRuns = 5;
-/** Of so many sonics one run takes its time. */
-const largeSize = 10_000;
-const mostSonics = 100_000;
 const quickSize = 40;
 
-function readOptions(): Options {
+function readOptions() {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
     options: {
-      cases: text,
-      sizes: text,
-      runs: text,
-      json: text,
-      against: text,
-      profile: text,
-      broker: text,
-      quick: { type: 'boolean' },
+      ...{ cases: text, sizes: text, runs: text, json: text, profile: text },
+      quick: { type: 'boolean', default: false },
     },
   });
-  const isQuick = values.quick === true;
-  const file = (name: string | undefined) => (name === undefined ? null : resolve(name));
-  const sizes = values.sizes?.split(',').map((size) => whole('sizes', size, mostSonics)) ?? null;
-  const against = file(values.against);
+  const { cases, sizes, runs, json, profile, quick } = values;
   return {
-    cases: values.cases?.split(',').map(caseOf) ?? cases,
-    sizes: sizes ?? (isQuick ? [quickSize] : null),
-    runs: values.runs === undefined ? (isQuick ? 1 : null) : whole('runs', values.runs, 1_000),
-    isQuick,
-    broker: values.broker === undefined ? usualBroker() : brokerOf(values.broker),
-    jsonFile: file(values.json),
-    against: against === null ? null : JSON.parse(readFileSync(against, 'utf8')),
-    profileFolder: file(values.profile),
+    chosen: cases?.split(',').map(storyOf) ?? stories,
+    sizes: sizes?.split(',').map((size) => whole('sizes', size)) ?? (quick ? [quickSize] : null),
+    runs: runs === undefined ? (quick ? 1 : usualRuns) : whole('runs', runs),
+    isQuick: quick,
+    jsonFile: json === undefined ? null : resolve(json),
+    profileFolder: profile === undefined ? null : resolve(profile),
   };
 }
 
-function whole(name: string, text: string, most: number): number {
+function whole(name: string, text: string): number {
   const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new RangeError(`--${name} must be whole numbers from 1 to ${most}. Got ${text}`);
+  if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value;
+  throw new RangeError(`--${name} must be whole numbers from 1 to 100000. Got ${text}`);
 }
 
-function caseOf(name: string): Case {
-  const found = cases.find((each) => each.name === name);
+function storyOf(name: string): Story {
+  const found = stories.find((each) => each.name === name);
   if (found) return found;
-  const known = cases.map((each) => `  ${each.name.padEnd(12)}${each.what}`);
-  throw new RangeError(`there is no case ${name}; there are\n${known.join('\n')}`);
-}
-
-function brokerOf(name: string): BrokerKind {
-  if (Object.hasOwn(brokers, name)) return name as BrokerKind;
-  throw new RangeError(`--broker must be ${Object.keys(brokers).join(' or ')}. Got ${name}`);
-}
-
-async function measure(options: Options, folder: string): Promise<Report> {
-  const notes: string[] = [];
-  let folders = 0;
-  const bench: Bench = {
-    runs: (sonics) => options.runs ?? (sonics >= largeSize ? fewRuns : usualRuns),
-    isQuick: options.isQuick,
-    broker: options.broker,
-    clouds: new Map(),
-    newFolder: () => {
-      const made = join(folder, `${folders++}`);
-      mkdirSync(made);
-      return made;
-    },
-    profileFolder: options.profileFolder,
-    say: (words) => console.error(words),
-    note: (words) => notes.push(words),
-  };
-  const figures: Figure[] = [];
-  for (const { sizes, run, conclude } of options.cases) {
-    const measured: Figure[] = [];
-    for (const sonics of options.sizes ?? sizes) measured.push(...(await run(bench, sonics)));
-    figures.push(...measured, ...(conclude?.(measured) ?? []));
-  }
-  return {
-    at: new Date().toISOString(),
-    node: process.version,
-    processor: `${cpus().length} x ${cpus()[0]?.model.trim() || 'unknown'}`,
-    broker: brokers[options.broker].name,
-    figures,
-    notes,
-  };
+  throw new RangeError(`--cases must be ${stories.map((each) => each.name).join(', ')}. Got ${name}`);
 }
 
 async function main(): Promise<void> {
-  const options = readOptions();
+  const { chosen, sizes: given, runs, isQuick, jsonFile, profileFolder } = readOptions();
   const folder = mkdtempSync(join(tmpdir(), 'sonic2mqtt-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const report = await measure(options, folder);
-  console.log(`Node ${report.node}, ${report.broker}, ${report.processor}, ${report.at}`);
-  for (const line of tableOf(report.figures)) console.log(line);
-  for (const note of report.notes) console.log(`- ${note}`);
-  if (options.against !== null) {
-    console.log(`\nAgainst ${options.against.at}:`);
-    for (const line of comparison(options.against.figures, report.figures)) console.log(line);
+  if (profileFolder !== null) mkdirSync(profileFolder, { recursive: true });
+  const bench: Bench = {
+    ...{ runs, isQuick, profileFolder },
+    newFolder: () => mkdtempSync(join(folder, 'part-')),
+    say: (words) => console.error(words),
+  };
+  const figures: Figure[] = [];
+  for (const story of chosen) {
+    const sizes = given ?? story.sizes;
+    for (const sonics of sizes) {
+      const begunAtMs = performance.now();
+      figures.push(...(await story.run(bench, sonics, sonics === Math.max(...sizes))));
+      bench.say(`${story.name}, ${sonics} sonics: ${((performance.now() - begunAtMs) / 1_000).toFixed(0)} s`);
+    }
   }
-  if (options.jsonFile !== null) writeFileSync(options.jsonFile, `${JSON.stringify(report, null, 1)}\n`);
+  const processor = `${cpus().length} x ${cpus()[0]?.model.trim() || 'unknown'}`;
+  const report: Report = { at: new Date().toISOString(), node: process.version, processor, figures };
+  console.log(`Node ${report.node}, Mosquitto, ${processor}, ${report.at}`);
+  for (const line of tableOf(figures)) console.log(line);
+  if (jsonFile !== null) writeFileSync(jsonFile, `${JSON.stringify(report, null, 1)}\n`);
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));

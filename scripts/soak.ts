@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { waitUntil } from './measure/waitUntil.ts';
+import { waitUntil } from './measure/time.ts';
 import { listPeriodMs } from './soak/bridge.ts';
 import { calmDown, endHouse, type House, readAgain, startHouse } from './soak/house.ts';
 import { look } from './soak/look.ts';
@@ -117,7 +117,7 @@ async function soak(options: Options, folder: string): Promise<Report> {
     if (snapshotFolder === null || !(rounds.length === roundsToSnapshot || isOver)) continue;
     await house.bridge.part.ask('snapshot', join(snapshotFolder, `round-${rounds.length}.heapsnapshot`));
   }
-  const { cloud, watcher, bridge, broker, happened } = house;
+  const { cloud, watcher, bridge, happened } = house;
   const asked = await cloud.ask('tally');
   const { messages, events, outcomes } = watcher;
   const code = await endHouse(house);
@@ -125,7 +125,6 @@ async function soak(options: Options, folder: string): Promise<Report> {
   const { lines, errors } = bridge.log;
   return {
     node: process.version,
-    broker: broker.name,
     sonics,
     seed,
     durationMs: passedMs(),

@@ -1,65 +1,63 @@
-// Preloaded into the bridge and into the raw loop alike; tells their parent what they use:
-//   node --expose-gc --import ./scripts/bench/gauge.mjs --import ./scripts/bench/servedGauge.mjs dist/main.js run
-// Where GAUGE_SAMPLE_MS says how often to look, it also notes when their sockets have sent and received.
+// This file is preloaded into the bridge and into the raw loop alike, and tells the benchmark what they use:
+//   node --import ./scripts/bench/gauge.mjs dist/main.js run
 import { subscribe } from 'node:diagnostics_channel';
-import { setImmediate as turn } from 'node:timers/promises';
+import { serveParent } from '../measure/serveParent.mjs';
 
-/** The clock of the machine, which all its processes share, and the processor time so far; in ms. */
+/** Sockets are looked at this often. A broker or cloud that sends much could not tell the time as cheaply. */
+const sampleMs = 5;
+/** Pings and their answers have two bytes. They are no work. */
+const mostOfPing = 2;
+
+/** The clock of the machine, which all processes share, and the processor time used so far; in ms. */
 function mark() {
   const { user, system } = process.cpuUsage();
   return { atMs: Number(process.hrtime.bigint()) / 1e6, cpuMs: (user + system) / 1_000 };
 }
 
-const sampleMs = Number(process.env.GAUGE_SAMPLE_MS ?? 0);
 let sockets = [];
+let lastLook = mark();
 
-/** A socket's bytes so far; when it first sent and last received is noted from now on. */
-function watched({ socket, opened }) {
+function watched(socket, begun = null) {
   const { bytesRead, bytesWritten } = socket;
-  return { socket, opened, bytesRead, bytesWritten, port: null, sent: null, received: null };
+  return { socket, bytesRead, bytesWritten, writtenBefore: bytesWritten, begun, received: null };
 }
 
-function look(each) {
-  const { bytesRead, bytesWritten, remotePort } = each.socket;
-  // A socket that is closed has none any more.
-  each.port ??= remotePort ?? null;
-  if (bytesWritten !== each.bytesWritten) each.sent ??= mark();
-  if (bytesRead !== each.bytesRead) each.received = mark();
-  each.bytesRead = bytesRead;
-  each.bytesWritten = bytesWritten;
+function look() {
+  const now = mark();
+  for (const each of sockets) {
+    const { bytesRead, bytesWritten } = each.socket;
+    if (bytesWritten - each.bytesWritten > mostOfPing) each.begun ??= lastLook;
+    if (bytesRead - each.bytesRead > mostOfPing && each.begun !== null) each.received = now;
+    each.bytesRead = bytesRead;
+    each.bytesWritten = bytesWritten;
+  }
+  lastLook = now;
 }
 
-let sampler;
-if (sampleMs > 0) {
-  subscribe('net.client.socket', ({ socket }) => sockets.push(watched({ socket, opened: mark() })));
-  sampler = setInterval(() => sockets.forEach(look), sampleMs).unref();
-}
+subscribe('net.client.socket', ({ socket }) => sockets.push(watched(socket, mark())));
+setInterval(look, sampleMs).unref();
 
-/** What a process is asked; see servedGauge.mjs and raw.mjs. */
 globalThis.gauge = {
   mark,
 
-  /** Bytes, as they are. */
-  rss: () => process.memoryUsage.rss(),
-
-  /** Bytes after a collection; twice, as what is finalized sets more free. */
-  async memory() {
-    for (let round = 0; round < 2; round++) {
-      globalThis.gc();
-      await turn();
-    }
-    const { rss, heapUsed } = process.memoryUsage();
-    return { rss, heapUsed };
+  /** Forgets all work until now. */
+  watch() {
+    look();
+    sockets = sockets.filter(({ socket }) => !socket.destroyed).map(({ socket }) => watched(socket));
   },
 
-  /** What each socket has done since it was opened, or watched anew. */
-  sockets: () => sockets.map(({ port, opened, sent, received }) => ({ port, opened, sent, received })),
-
-  /** Looks at them no more, which costs. */
-  lookAway: () => clearInterval(sampler),
-
-  /** Watches those that are open anew. */
-  watch() {
-    sockets = sockets.filter(({ socket }) => !socket.destroyed).map(watched);
+  /** The work since then: from the first bytes sent to the last bytes received. A refused connection is no work. */
+  work() {
+    const used = sockets.filter(({ received }) => received !== null);
+    if (used.length === 0) return null;
+    const first = used.map(({ begun }) => begun).reduce((a, b) => (b.atMs < a.atMs ? b : a));
+    const last = used.map(({ received }) => received).reduce((a, b) => (b.atMs > a.atMs ? b : a));
+    const sentBytes = used.reduce((sum, each) => sum + each.bytesWritten - each.writtenBefore, 0);
+    return { endMs: last.atMs, wallMs: last.atMs - first.atMs, cpuMs: last.cpuMs - first.cpuMs, sentBytes };
   },
 };
+// The raw loop serves these functions together with its own.
+if (process.argv[2] === 'run') {
+  serveParent(globalThis.gauge);
+  process.channel?.unref();
+}

@@ -1,6 +1,6 @@
-// The raw loop: the same requests with undici and the same publishes with mqtt as the bridge makes, and nothing else.
-//   node scripts/bench/raw.mjs [FOLDER ORDER]    does what is written in the folder at once
-// Plain JavaScript, so that it starts as quickly as what is measured against it. It imports the same packages.
+// The raw loop makes the same requests with undici and publishes the same messages with mqtt.js, and nothing else:
+//   node scripts/bench/raw.mjs FOLDER ORDER
+// It imports the same packages as the bridge. It is plain JavaScript, to start as quickly as the bridge.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,9 +11,9 @@ import { destination, pino } from 'pino';
 import { Pool } from 'undici';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { answerParent } from './answerParent.mjs';
+import { serveParent } from '../measure/serveParent.mjs';
 
-// Kept, so that a bundler does not leave out what is only imported.
+// Otherwise the bundler would leave out what is only imported.
 globalThis.imported = [cron.schedule, destination, pino, parseDocument, z];
 
 const concurrency = 4;
@@ -22,27 +22,28 @@ const mostInFlight = 64;
 let script;
 let pool;
 let client;
-/** What the broker takes at a time. */
+/** The broker accepts this many unacknowledged messages. */
 let receiveMaximum;
 let headers;
-let loadedMs = 0;
 
-/** The requests and messages that were written down; a payload is a part of one large buffer. */
+/** The payloads are parts of one large buffer. */
 function load(folder) {
-  const { lengths, ...rest } = JSON.parse(readFileSync(join(folder, 'script.json'), 'utf8'));
+  const { messages, ...rest } = JSON.parse(readFileSync(join(folder, 'script.json'), 'utf8'));
   const payloads = readFileSync(join(folder, 'payloads'));
   let at = 0;
-  const messages = lengths.map(([topic, length]) => {
-    at += length;
-    return { topic, payload: payloads.subarray(at - length, at) };
-  });
-  script = { ...rest, messages };
+  script = {
+    ...rest,
+    messages: messages.map(({ length, ...message }) => {
+      at += length;
+      return { ...message, payload: payloads.subarray(at - length, at) };
+    }),
+  };
 }
 
 async function signIn() {
   const { base_url, email, password } = script.account;
-  // One more connection, so that a command need not wait for a list.
-  pool = new Pool(base_url, { connections: script.connections });
+  // One more connection, so that a command does not wait for a list.
+  pool = new Pool(base_url, { connections: concurrency + 1 });
   const { body } = await pool.request({
     method: 'POST',
     path: '/user-service/auth/sign_in',
@@ -55,15 +56,14 @@ async function signIn() {
 
 async function connect() {
   const { hostname, port } = new URL(script.brokerUrl);
-  const { protocolVersion } = script;
   await client?.endAsync(true);
   const address = { protocol: 'mqtt', host: hostname, port: Number(port) };
-  client = connectTo({ ...address, protocolVersion, reconnectPeriod: 0 });
+  client = connectTo({ ...address, protocolVersion: 5, reconnectPeriod: 0 });
   const [{ properties }] = await once(client, 'connect');
   ({ receiveMaximum = mostInFlight } = properties ?? {});
-  // A broker that is restarted cuts the connection; what is then not acknowledged is not measured either.
+  // A broker that restarts closes the connection.
   client.on('error', () => {});
-  // Else the end of a message waits up to 40 ms for the acknowledgement of its beginning.
+  // Otherwise the end of a message waits up to 40 ms for the acknowledgement of its beginning.
   client.stream.setNoDelay(true);
 }
 
@@ -72,8 +72,9 @@ async function request(path) {
   return JSON.parse(await body.text());
 }
 
-/** So many at a time. */
-async function requestAll(paths) {
+/** Makes as many requests at a time as the bridge. */
+async function requestAll() {
+  const { paths } = script;
   let next = 0;
   const work = async () => {
     while (next < paths.length) await request(paths[next++]);
@@ -81,14 +82,14 @@ async function requestAll(paths) {
   await Promise.all(Array.from({ length: concurrency }, work));
 }
 
-/** Retained, with as many unacknowledged at a time as the broker takes, and no more than the bridge has. */
+/** Publishes with as many unacknowledged messages as the broker accepts, and not more than the bridge has. */
 function publishAll(messages) {
   return new Promise((resolve, reject) => {
     let next = 0;
     let acknowledged = 0;
     const publish = () => {
-      const { topic, payload } = messages[next++];
-      client.publish(topic, payload, { qos: 1, retain: true }, (error) => {
+      const { topic, payload, retain } = messages[next++];
+      client.publish(topic, payload, { qos: 1, retain }, (error) => {
         acknowledged += 1;
         if (error) reject(error);
         else if (next < messages.length) publish();
@@ -101,67 +102,53 @@ function publishAll(messages) {
   });
 }
 
-/** A handler of commands: the request that moves the valve, and after a while a look at it that is published. */
+/** Requests and publishes everything, one after the other or at the same time. */
+async function run(order) {
+  if (order === 'overlapping') await Promise.all([requestAll(), publishAll(script.messages)]);
+  else {
+    await requestAll();
+    await publishAll(script.messages);
+  }
+}
+
+/** Moves the valve, later reads it, and publishes each time as many messages as the bridge does. */
 async function command(topic, payload) {
+  const { confirmMs, accepted, confirmed } = script.command;
   const [, , id] = topic.split('/');
   const path = `/ape/v1/sonics/${id}`;
-  const action = payload.toString().toLowerCase();
   const { body } = await pool.request({
     method: 'PUT',
     path: `${path}/valve`,
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ action }),
+    body: JSON.stringify({ action: payload.toString().toLowerCase() }),
   });
   await body.text();
-  await pause(script.confirmMs);
-  client.publish(`raw/sonic/${id}`, JSON.stringify(await request(path)), { qos: 1, retain: true });
+  await publishAll(accepted);
+  await pause(confirmMs);
+  await request(path);
+  await publishAll(confirmed);
 }
 
-const answers = {
+const functions = {
   load,
-  /** How long it took to load what it was started with. */
-  loadedMs: () => loadedMs,
   signIn,
   connect,
-  /** Everything, the messages after the requests or while they are under way. */
+  run,
   async refresh(order) {
     await Promise.all([signIn(), connect()]);
-    if (order === 'overlapping') {
-      await Promise.all([requestAll(script.paths), publishAll(script.messages)]);
-    } else {
-      await requestAll(script.paths);
-      await publishAll(script.messages);
-    }
+    await run(order);
   },
-  request: requestAll,
-  publishAll: () => publishAll(script.messages),
-  publish: (messages) => publishAll(messages),
   async serveCommands() {
     client.on('message', (topic, payload) => void command(topic, payload));
-    await client.subscribeAsync('raw/sonic/+/valve/set', { qos: 1 });
-  },
-  /** Does each thing at its time, in ms from now. */
-  async replay(requests, messages) {
-    await Promise.all([
-      ...requests.map(async ({ inMs, path }) => {
-        await pause(inMs);
-        await request(path);
-      }),
-      ...messages.map(async ({ inMs, topic, payload }) => {
-        await pause(inMs);
-        await publishAll([{ topic, payload }]);
-      }),
-    ]);
+    await client.subscribeAsync('sonic2mqtt/sonic/+/valve/set', { qos: 0 });
   },
 };
 
-answerParent({ ...globalThis.gauge, ...answers });
-process.on('disconnect', () => process.exit());
+// This also keeps it running.
+serveParent({ ...globalThis.gauge, ...functions });
 
 const [folder, order] = process.argv.slice(2);
-if (folder !== undefined) {
-  const begun = performance.now();
+if (order !== undefined) {
   load(folder);
-  loadedMs = performance.now() - begun;
-  await answers.refresh(order);
+  await functions.refresh(order);
 }

@@ -1,166 +1,282 @@
-import { mkdirSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Account } from '../measure/account.ts';
-import { type Broker, type BrokerKind, startBroker } from '../measure/broker.ts';
-import { nowMs } from '../measure/now.ts';
-import { type Part, startPart } from '../measure/part.ts';
-import { typescript } from '../measure/program.ts';
-import { waitUntil } from '../measure/waitUntil.ts';
-import type { CloudDeeds, CloudOptions } from './cloud.ts';
-import { retainedOn } from './listener.ts';
-import { inOrder, type Script } from './script.ts';
-import { type BridgeOptions, type Mark, type SocketMarks, type Subject, startBridge } from './subjects.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { rolldown } from 'rolldown';
+import type { PollName } from '../../src/polling/pollStatus.ts';
+import { type Broker, startBroker } from '../measure/broker.ts';
+import { mainFile, type Part, startPart, typescript } from '../measure/part.ts';
+import { nowMs, waitUntil } from '../measure/time.ts';
+import type { CloudFunctions, CloudOptions } from './cloud.ts';
+import type { Figure } from './figures.ts';
+import { Listener } from './listener.ts';
 
-/** What all cases are given. */
-export interface Bench {
-  /** How often each thing is measured, of that many sonics. */
-  readonly runs: (sonics: number) => number;
-  /** Whether all is to be over soon, whatever the figures are worth. */
-  readonly isQuick: boolean;
-  readonly broker: BrokerKind;
-  /** Those that were started, by their options. */
-  readonly clouds: Map<string, Part<CloudDeeds>>;
-  /** A folder that nothing else has used. */
-  readonly newFolder: () => string;
-  /** Where profiles of the bridge are written. */
-  readonly profileFolder: string | null;
-  /** Tells how far it is. */
-  readonly say: (words: string) => void;
-  /** Tells what is to be known about the figures. */
-  readonly note: (words: string) => void;
+/** Something that an owner waits for or pays for, and its figures. */
+export interface Story {
+  readonly name: string;
+  /** It is measured with each of these numbers of sonics, unless the options give others. */
+  readonly sizes: readonly number[];
+  readonly run: (bench: Bench, sonics: number, isLargest: boolean) => Promise<readonly Figure[]>;
 }
 
-/** The cloud and the broker, each a process of its own, between which something is measured. */
+/** What all stories are given. */
+export interface Bench {
+  /** How often each figure is measured. */
+  readonly runs: number;
+  /** Whether the benchmark itself is tested, and the figures do not matter. */
+  readonly isQuick: boolean;
+  /** Where profiles of the bridge are written. */
+  readonly profileFolder: string | null;
+  /** A new folder. */
+  readonly newFolder: () => string;
+  readonly say: (words: string) => void;
+}
+
+/** The cloud and two brokers, each a process of its own. The raw loop has a broker of its own, so that the bridge does not hear it. */
 export interface Stage {
   readonly bench: Bench;
   readonly sonics: number;
-  readonly cloud: Part<CloudDeeds>;
-  readonly account: Account;
+  readonly cloud: Part<CloudFunctions>;
+  readonly account: object;
   readonly broker: Broker;
+  readonly rawBroker: Broker;
 }
 
-const seed = 1;
-/** What keeps silent for so long is done: the longest pause is before a second discovery message. */
-const settledMs = { usually: 4_000, quickly: 1_000 };
-const longestMs = 600_000;
-/** How often sockets are looked at, where that is wanted. */
-export const sampleMs = 5;
+/** What the gauge answers, in the bridge and in the raw loop; see gauge.mjs. */
+interface Gauge {
+  mark(): { readonly atMs: number; readonly cpuMs: number };
+  watch(): void;
+  work(): (Work & { readonly endMs: number }) | null;
+}
 
-/** Does something between a cloud of that size and a broker of its own. */
+/** What was done, from the first bytes sent to the last bytes received. */
+export interface Work {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly sentBytes: number;
+}
+
+/** In which order the raw loop requests and publishes. */
+export type Order = 'one after the other' | 'overlapping';
+
+/** What else the raw loop answers; see raw.mjs. */
+interface RawFunctions extends Gauge {
+  load(folder: string): void;
+  signIn(): void;
+  connect(): void;
+  run(order: Order): void;
+  refresh(order: Order): void;
+  serveCommands(): void;
+}
+
+/** The bridge or the raw loop. */
+export type Subject = Part<Gauge>;
+export type Raw = Part<RawFunctions>;
+
+interface Message {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly retain: boolean;
+}
+
+/** What the bridge has requested and published, for the raw loop to do the same. */
+export interface Script {
+  readonly paths: readonly string[];
+  readonly messages: readonly Message[];
+}
+
+export const emptyScript: Script = { paths: [], messages: [] };
+
+export interface BridgeOptions {
+  /** The polls that are repeated. The others are made once at the start. */
+  readonly schedules?: Partial<Record<PollName, string>>;
+  /** Whether all options have their defaults. */
+  readonly isAsUsual?: boolean;
+  /** Whether its work can be measured from inside. */
+  readonly hasGauge?: boolean;
+}
+
+/** A sonic is read again this long after a command. */
+export const confirmMs = 100;
+
+const never = '500h';
+const neverAny: Record<PollName, string> = {
+  properties: never,
+  signals: never,
+  sonics: never,
+  incidents: never,
+  telemetry: never,
+  usage: never,
+  pressure_tests: never,
+};
+
+/** Nothing is limited, and nothing is read sonic by sonic, which would make up most of any figure. */
+const unusual = {
+  max_requests_per_minute: 1_000_000,
+  request_timeout: '60s',
+  routes: {
+    read_telemetry: null,
+    read_wifi_telemetry: null,
+    read_daily_usage: null,
+    read_pressure_tests: null,
+  },
+};
+
+const longestMs = 600_000;
+const gauge = new URL('./gauge.mjs', import.meta.url);
+const rawFile = new URL('./raw.mjs', import.meta.url);
+
+/** The end of the newest log of each kind of process, which is shown if something fails. */
+const logs = new Map<string, string>();
+const mostOfLog = 4_000;
+process.on('exit', (code) => {
+  if (code !== 1) return;
+  for (const [name, log] of logs) process.stderr.write(`The log of ${name} ends with:\n${log}\n`);
+});
+
+/** Lets something happen between a cloud and brokers of its own. */
 export async function onStage<T>(
   bench: Bench,
-  sonics: number,
+  options: CloudOptions,
   act: (stage: Stage) => Promise<T>,
-  options: Partial<CloudOptions> = {},
 ): Promise<T> {
-  const cloud = cloudOf(bench, JSON.stringify({ sonics, seed, isAlive: false, ...options }));
-  const account = await cloud.ask('start');
-  return withBroker(bench, (broker) => act({ bench, sonics, cloud, account, broker }));
-}
-
-/** It is kept for the next case, since its code is compiled then; what the cases change in it disturbs no other. */
-function cloudOf({ clouds }: Bench, options: string): Part<CloudDeeds> {
-  const known = clouds.get(options);
-  if (known) return known;
   const file = new URL('./cloud.ts', import.meta.url);
-  const cloud = startPart<CloudDeeds>('the cloud', file, { args: [options], nodeArgs: typescript });
-  clouds.set(options, cloud);
-  return cloud;
+  const args = [JSON.stringify(options)];
+  const cloud = startPart<CloudFunctions>('the cloud', file, { args, nodeArgs: typescript });
+  const account = await cloud.ask('start');
+  const broker = await startBroker(bench.newFolder());
+  const rawBroker = await startBroker(bench.newFolder());
+  const answer = await act({ bench, sonics: options.sonics, cloud, account, broker, rawBroker });
+  await Promise.all([broker.stop(), rawBroker.stop(), cloud.stop()]);
+  return answer;
 }
 
-/** A broker of its own for something. */
-export async function withBroker<T>(bench: Bench, act: (broker: Broker) => Promise<T>): Promise<T> {
-  const broker = await startBroker(bench.newFolder(), bench.broker);
-  try {
-    return await act(broker);
-  } finally {
-    await broker.stop();
-  }
+/** Starts the built bridge. */
+export function startBridge({ bench, account, broker }: Stage, options: BridgeOptions = {}): Subject {
+  const { schedules, isAsUsual = false, hasGauge = true } = options;
+  const folder = bench.newFolder();
+  const config = {
+    cloud: { ...account, ...(!isAsUsual && unusual) },
+    mqtt: { url: broker.url },
+    ...(!isAsUsual && {
+      schedules: { ...neverAny, ...schedules },
+      valve: { confirm_interval: `${confirmMs}ms` },
+    }),
+  };
+  // JSON is YAML.
+  writeFileSync(join(folder, 'config.yaml'), JSON.stringify(config));
+  const isProfiled = hasGauge && bench.profileFolder !== null;
+  return startSubject('the bridge', mainFile, ['run'], folder, hasGauge, [
+    ...(isProfiled ? ['--cpu-prof', `--cpu-prof-dir=${bench.profileFolder}`] : []),
+  ]);
 }
 
-/** Starts the built bridge on the stage. */
-export function raiseBridge(
-  { bench, account, broker }: Stage,
-  options: Partial<BridgeOptions> = {},
-): Subject {
-  const folder = join(bench.newFolder(), 'bridge');
-  const { profileFolder } = bench;
-  if (profileFolder !== null) mkdirSync(profileFolder, { recursive: true });
-  return startBridge({ account, brokerUrl: broker.url, folder, profileFolder, ...options });
+/** Starts the raw loop, ready to be asked; with an order it does everything at once, and has no gauge. */
+export async function startRaw(
+  stage: Stage,
+  script: Script,
+  { order, file = rawFile }: { readonly order?: Order; readonly file?: URL } = {},
+): Promise<Raw> {
+  const folder = writeScript(stage, script);
+  const args = order === undefined ? [] : [folder, order];
+  const raw = startSubject<RawFunctions>('the raw loop', file, args, folder, order === undefined, []);
+  if (order === undefined) await raw.ask('load', folder);
+  return raw;
 }
 
-/** Resolves once the bridge has shown everything and neither asks nor publishes any more. */
-export async function settled(
-  { bench, cloud, broker }: Stage,
-  subject: Subject,
-  quietMs = settledMs.usually,
-): Promise<void> {
-  const port = portOf(broker);
-  const enoughMs = bench.isQuick ? settledMs.quickly : quietMs;
+function startSubject<Functions>(
+  name: string,
+  file: URL,
+  args: readonly string[],
+  cwd: string,
+  hasGauge: boolean,
+  nodeArgs: readonly string[],
+): Part<Functions> {
+  logs.set(name, '');
+  return startPart<Functions>(name, file, {
+    args,
+    nodeArgs: [...nodeArgs, ...(hasGauge ? ['--import', gauge.href] : [])],
+    cwd,
+    onSaid: (text) => void logs.set(name, (logs.get(name) + text).slice(-mostOfLog)),
+  });
+}
+
+/** Writes a script as raw.mjs reads it; resolves to its folder. */
+export function writeScript(
+  { bench, account, rawBroker }: Stage,
+  { paths, messages }: Script,
+  command?: object,
+): string {
+  const folder = bench.newFolder();
+  const heads = messages.map(({ topic, retain, payload }) => ({ topic, retain, length: payload.length }));
+  const script = { account, brokerUrl: rawBroker.url, paths, messages: heads, command };
+  writeFileSync(join(folder, 'script.json'), JSON.stringify(script));
+  writeFileSync(join(folder, 'payloads'), Buffer.concat(messages.map(({ payload }) => payload)));
+  return folder;
+}
+
+/** The raw loop with its packages in one file, as the bridge is built. */
+export async function bundledRaw(bench: Bench): Promise<URL> {
+  const bundle = await rolldown({ input: fileURLToPath(rawFile), platform: 'node', logLevel: 'silent' });
+  const file = join(bench.newFolder(), 'raw.mjs');
+  await bundle.write({ file, format: 'esm', codeSplitting: false });
+  await bundle.close();
+  return pathToFileURL(file);
+}
+
+/** Resolves to what was done since `watch`, once nothing more is done for a while. */
+export async function workOf({ cloud }: Stage, subject: Subject, quietMs = 1_500): Promise<Work> {
   await waitUntil(
-    'everything to be asked and published',
+    'everything to be requested and published',
     async () => {
-      const { open, lastAtMs } = await cloud.ask('traffic');
-      const heardAtMs = lastReceived(await subject.ask('sockets'), port)?.atMs ?? null;
-      if (open > 0 || heardAtMs === null) return 'requests are under way';
-      return nowMs() - Math.max(heardAtMs, lastAtMs) > enoughMs ? null : 'it is not quiet yet';
+      const { open } = await cloud.ask('traffic');
+      const work = await subject.ask('work');
+      if (open > 0 || work === null) return 'requests are under way';
+      return nowMs() - work.endMs > quietMs ? null : 'it is not quiet yet';
     },
     longestMs,
   );
+  const work = await subject.ask('work');
+  if (work === null) throw new Error('nothing was done');
+  return work;
 }
 
-/** Resolves once the cloud is not asked any more, for a little while. */
-export async function cloudQuiet({ cloud }: Stage, quietMs = 300): Promise<void> {
-  await waitUntil(
-    'the cloud not to be asked',
-    async () => {
-      const { open, lastAtMs } = await cloud.ask('traffic');
-      return open === 0 && nowMs() - lastAtMs > quietMs ? null : 'requests are under way';
-    },
-    longestMs,
-  );
+/** Resolves when the list of sonics begins to be read, so that the work since then is that of the list. */
+export async function listBegins({ cloud }: Stage, bridge: Subject): Promise<Subject> {
+  await bridge.ask('watch');
+  await cloud.ask('nextRequest', 'GET', '/ape/v1/sonics?page=1');
+  return bridge;
 }
 
-/** The port of a broker, by which its sockets are known. */
-export function portOf({ url }: Broker): number {
-  return Number(new URL(url).port);
+/** What the bridge did, and how many messages it published for that. */
+interface Recorded {
+  readonly bridge: Subject;
+  readonly script: Script;
+  readonly published: number;
 }
 
-/** When something was last received by that port; null if never. */
-export function lastReceived(sockets: readonly SocketMarks[], port: number): Mark | null {
-  const marks = sockets.flatMap((each) => (each.port === port && each.received ? [each.received] : []));
-  return marks.reduce<Mark | null>((last, mark) => (last && last.atMs > mark.atMs ? last : mark), null);
-}
-
-/** Lets the bridge start once, to see what it asks and what it leaves on the broker, which is empty again in the end. */
-export async function recordScript(stage: Stage): Promise<Script> {
-  const { cloud, broker, sonics, bench } = stage;
-  bench.say(`${sonics} sonics: what the bridge asks and publishes`);
+/** Lets the bridge do something, and writes down what it requests and what it leaves on the broker. */
+export async function record(
+  stage: Stage,
+  act: () => Subject | Promise<Subject>,
+  // The longest pause is before a second discovery message.
+  quietMs = stage.bench.isQuick ? 1_500 : 4_000,
+): Promise<Recorded> {
+  const { cloud, broker } = stage;
+  const listener = await Listener.start(broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
   await cloud.ask('note');
-  const bridge = raiseBridge(stage, { sampleMs, profileFolder: null });
-  await settled(stage, bridge);
-  const script = await scriptOf(stage);
-  await bridge.stop();
-  await broker.restart();
-  return script;
-}
-
-/** What a bridge that was started since the cloud began to note has asked, and what the broker keeps. */
-export async function scriptOf({ cloud, broker }: Stage): Promise<Script> {
-  const requests = await cloud.ask('noted');
-  const paths = requests.flatMap(({ method, path }) => (method === 'GET' ? [path] : []));
-  return { paths, messages: inOrder(await retainedOn(broker.url)) };
-}
-
-/** Whether the broker keeps as many messages as it should; throws if not. */
-export async function mustKeep(broker: Broker, { messages }: Script): Promise<void> {
-  const kept = await retainedOn(broker.url);
-  if (kept.length === messages.length) return;
-  throw new Error(`the broker keeps ${kept.length} messages, not ${messages.length}`);
-}
-
-/** Lets the machine come to rest. */
-export function rest(): Promise<void> {
-  return pause(300);
+  const bridge = await act();
+  await workOf(stage, bridge, quietMs);
+  const noted = await cloud.ask('noted');
+  await listener.stop();
+  const paths = noted.flatMap(({ method, path }) => (method === 'GET' ? [path] : []));
+  // Of each topic only the last message is needed.
+  const messages = new Map<string, Message>();
+  for (const message of listener.heard) {
+    if (!message.retain) continue;
+    messages.delete(message.topic);
+    messages.set(message.topic, message);
+  }
+  if (paths.length === 0 && messages.size === 0) throw new Error('the bridge has done nothing');
+  const script = { paths, messages: [...messages.values()] };
+  return { bridge, script, published: listener.heard.length };
 }

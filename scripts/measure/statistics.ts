@@ -10,11 +10,3 @@ export function quantile(values: readonly number[], share: number): number {
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
-
-/** How far values lie apart; quartiles where there are enough of them, else the least and the largest. */
-export function spread(values: readonly number[]): { readonly low: number; readonly high: number } {
-  const share = values.length < fewestForQuartiles ? 0 : 0.25;
-  return { low: quantile(values, share), high: quantile(values, 1 - share) };
-}
-
-const fewestForQuartiles = 8;

@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Account } from '../measure/account.ts';
-import { type Part, startPart } from '../measure/part.ts';
-import { cleanEnvironment, mainFile } from '../measure/program.ts';
+import { mainFile, type Part, startPart } from '../measure/part.ts';
 
 /** Bytes. */
 export interface Memory {
@@ -68,7 +66,7 @@ const mostNewest = 60;
 const probeFile = new URL('./probe.mjs', import.meta.url);
 
 /** Starts the built bridge between the cloud and the broker, with the probe in it. */
-export function startBridge(account: Account, brokerUrl: string, folder: string): Bridge {
+export function startBridge(account: object, brokerUrl: string, folder: string): Bridge {
   // JSON is YAML.
   const config = {
     cloud: {
@@ -93,7 +91,6 @@ export function startBridge(account: Account, brokerUrl: string, folder: string)
     args: ['run'],
     nodeArgs: ['--expose-gc', '--disable-warning=ExperimentalWarning', '--import', probeFile.href],
     cwd: folder,
-    env: cleanEnvironment(),
     onSaid: (text) => log.take(text),
   });
   return { part, log };

@@ -2,7 +2,7 @@
 import { type Fault, parseFault } from '../../src/simulator/faults.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
-import { serveParent } from '../measure/deeds.ts';
+import { serveParent } from '../measure/serveParent.mjs';
 import { Tallier } from './tally.ts';
 import { changeWorld, hideSonics, replaceSonic } from './worldChanges.ts';
 

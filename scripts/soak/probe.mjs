@@ -5,6 +5,7 @@ import { EventEmitter, getEventListeners } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { queryObjects, writeHeapSnapshot } from 'node:v8';
+import { serveParent } from '../measure/serveParent.mjs';
 
 /** Objects that are not kept alive by being remembered. */
 class Alive {
@@ -96,13 +97,5 @@ const answers = {
   },
 };
 
-process.on('message', async ({ id, name, args }) => {
-  try {
-    process.send({ id, value: await answers[name](...args) });
-  } catch (error) {
-    process.send({ id, problem: String(error?.stack ?? error) });
-  }
-});
+serveParent(answers);
 process.channel?.unref();
-// Its parent is gone without a word.
-process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));

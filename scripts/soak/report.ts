@@ -7,7 +7,6 @@ import type { Seen } from './watcher.ts';
 /** All that a soak has shown. */
 export interface Report {
   readonly node: string;
-  readonly broker: string;
   readonly sonics: number;
   readonly seed: number;
   readonly durationMs: number;
@@ -46,7 +45,7 @@ export function roundLine({ round, atMs, polls, figures }: Round): string {
 export function summary(report: Report): string[] {
   const { cloud, seen, happened, log, verdict } = report;
   return [
-    `${report.sonics} sonics, seed ${report.seed}, Node ${report.node}, ${report.broker}, ${(report.durationMs / 60_000).toFixed(1)} minutes`,
+    `${report.sonics} sonics, seed ${report.seed}, Node ${report.node}, Mosquitto, ${(report.durationMs / 60_000).toFixed(1)} minutes`,
     `Polls      ${told(cloud.polls)}`,
     `Requests   ${cloud.requests}, answered well: ${cloud.answered}`,
     `Messages   ${seen.messages}; events: ${told(seen.events)}`,

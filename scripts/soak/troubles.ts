@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pick } from '../../src/simulator/random.ts';
-import { waitUntil } from '../measure/waitUntil.ts';
+import { waitUntil } from '../measure/time.ts';
 import { agreed, type House, readAgain } from './house.ts';
 
 /** Something that happens once in each round. */

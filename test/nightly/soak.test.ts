@@ -7,6 +7,7 @@ import type { Report } from '../../scripts/soak/report.ts';
 import { troubles } from '../../scripts/soak/troubles.ts';
 import { judge, type Round } from '../../scripts/soak/verdict.ts';
 import { startProcess } from '../support/childProcess.ts';
+import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -16,42 +17,46 @@ function startSoak(...args: readonly string[]) {
   return startProcess(process.execPath, [...nodeArgs, ...args], { cwd: root });
 }
 
-it('a soak of one round goes through all troubles, and its report is whole', {
-  timeout: 180_000,
-}, async () => {
-  const file = join(temporaryFolder(), 'soak.json');
-  const soak = startSoak('--sonics', '12', '--polls', '20', '--json', file);
-  const { code } = await soak.ended();
-  expect([code, soak.stderr]).toEqual([2, '']);
-  expect(soak.stdout).toMatch(/^Verdict {4}too few rounds to judge$/m);
+it.skipIf(!mosquittoAvailable())(
+  'a soak of one round goes through all troubles, and its report is whole',
+  {
+    timeout: 180_000,
+  },
+  async () => {
+    const file = join(temporaryFolder(), 'soak.json');
+    const soak = startSoak('--sonics', '12', '--polls', '20', '--json', file);
+    const { code } = await soak.ended();
+    expect([code, soak.stderr]).toEqual([2, '']);
+    expect(soak.stdout).toMatch(/^Verdict {4}too few rounds to judge$/m);
 
-  const report: Report = JSON.parse(readFileSync(file, 'utf8'));
-  expect(report).toMatchObject({ sonics: 12, seed: 1, log: { errors: [] } });
-  expect(report.happened.troubles).toEqual(Object.fromEntries(troubles.map(({ name }) => [name, 1])));
-  for (const polls of Object.values(report.cloud.polls)) expect(polls).toBeGreaterThan(0);
-  expect(report.cloud.answered).toBeGreaterThan(0);
-  expect(report.cloud.requests).toBeGreaterThan(report.cloud.answered);
-  const ends = Object.values(report.seen.outcomes).reduce((sum, count) => sum + count, 0);
-  expect(ends + report.happened.unheard).toBeGreaterThanOrEqual(report.happened.commands);
-  expect(report.seen.events).toMatchObject({
-    device_added: expect.any(Number),
-    device_removed: expect.any(Number),
-    incident_opened: expect.any(Number),
-    incident_closed: expect.any(Number),
-  });
+    const report: Report = JSON.parse(readFileSync(file, 'utf8'));
+    expect(report).toMatchObject({ sonics: 12, seed: 1, log: { errors: [] } });
+    expect(report.happened.troubles).toEqual(Object.fromEntries(troubles.map(({ name }) => [name, 1])));
+    for (const polls of Object.values(report.cloud.polls)) expect(polls).toBeGreaterThan(0);
+    expect(report.cloud.answered).toBeGreaterThan(0);
+    expect(report.cloud.requests).toBeGreaterThan(report.cloud.answered);
+    const ends = Object.values(report.seen.outcomes).reduce((sum, count) => sum + count, 0);
+    expect(ends + report.happened.unheard).toBeGreaterThanOrEqual(report.happened.commands);
+    expect(report.seen.events).toMatchObject({
+      device_added: expect.any(Number),
+      device_removed: expect.any(Number),
+      incident_opened: expect.any(Number),
+      incident_closed: expect.any(Number),
+    });
 
-  expect(report.rounds).toHaveLength(1);
-  const { handlesByKind, descriptors, ...figures } = report.rounds[0]?.figures ?? ({} as Figures);
-  expect(Object.keys(handlesByKind)).toContain('TCPSocketWrap');
-  if (process.platform === 'linux') expect(descriptors).toBeGreaterThan(0);
-  for (const name of ['heapUsed', 'rss', 'handles', 'timers', 'emitters', 'signals', 'promises'] as const) {
-    expect(figures[name], name).toBeGreaterThan(0);
-  }
-  expect(figures.signalListeners).toBeGreaterThan(0);
-  expect(figures.socketListeners).toBeGreaterThan(0);
-  expect(figures.processListeners).toBeGreaterThan(0);
-  expect(Object.keys(report.verdict.courses)).toEqual(expect.arrayContaining(['heapUsed', 'descriptors']));
-});
+    expect(report.rounds).toHaveLength(1);
+    const { handlesByKind, descriptors, ...figures } = report.rounds[0]?.figures ?? ({} as Figures);
+    expect(Object.keys(handlesByKind)).toContain('TCPSocketWrap');
+    if (process.platform === 'linux') expect(descriptors).toBeGreaterThan(0);
+    for (const name of ['heapUsed', 'rss', 'handles', 'timers', 'emitters', 'signals', 'promises'] as const) {
+      expect(figures[name], name).toBeGreaterThan(0);
+    }
+    expect(figures.signalListeners).toBeGreaterThan(0);
+    expect(figures.socketListeners).toBeGreaterThan(0);
+    expect(figures.processListeners).toBeGreaterThan(0);
+    expect(Object.keys(report.verdict.courses)).toEqual(expect.arrayContaining(['heapUsed', 'descriptors']));
+  },
+);
 
 it('a soak names an option that it cannot use', async () => {
   const soak = startSoak('--sonics', 'many');

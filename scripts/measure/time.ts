@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Asks again and again until nothing is missing any more: null; throws with what still is once the time is up. */
+/** The clock of the machine in ms, which is the same for all its processes. */
+export function nowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** Calls `missing` again and again until it returns null; throws with its last words when the time is up. */
 export async function waitUntil(
   what: string,
   missing: () => string | null | Promise<string | null>,

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { waitUntil } from '../../measure/time.ts';
+import { Listener } from '../listener.ts';
+import { bundledRaw, emptyScript, onStage, type Stage, type Story, startBridge, startRaw } from '../stage.ts';
+
+/** With the default schedules, everything that is frequent happens at least once in this time. */
+const idleMs = { usually: 60_000, quickly: 1_000 };
+/** Code is compiled, and what happens once has happened. */
+const restMs = { usually: 20_000, quickly: 1_000 };
+
+/** The bridge runs with default options, in a home where little happens. */
+export const idle: Story = {
+  name: 'idle',
+  sizes: [10],
+  run: (bench, sonics) =>
+    onStage(bench, { sonics, isAlive: true }, async (stage) => {
+      const pace = bench.isQuick ? 'quickly' : 'usually';
+      bench.say(`idle, ${sonics} sonics: ${idleMs[pace] / 1_000} s`);
+      const bridge = startBridge(stage, { isAsUsual: true });
+      await shown(stage);
+      await pause(restMs[pace]);
+      const before = await bridge.ask('mark');
+      await pause(idleMs[pace]);
+      const after = await bridge.ask('mark');
+      const share = ((after.cpuMs - before.cpuMs) / (after.atMs - before.atMs)) * 100;
+      const memory = privateMemory(bridge.pid);
+      await bridge.stop();
+      const common = { story: 'idle', sonics, raw: null };
+      return [
+        { ...common, what: 'CPU of a core', unit: '%', bridge: [share], target: { by: 'value', most: 0.3 } },
+        { ...common, what: 'private memory', unit: 'MB', bridge: [memory], target: null },
+      ];
+    }),
+};
+
+/** What the bridge takes from the other programs of a small computer, after the start with default options. */
+export const memory: Story = {
+  name: 'memory',
+  sizes: [10],
+  run: (bench, sonics) =>
+    onStage(bench, { sonics }, async (stage) => {
+      const file = await bundledRaw(bench);
+      const ofBridge: number[] = [];
+      const ofRaw: number[] = [];
+      for (let run = 0; run < bench.runs; run++) {
+        bench.say(`memory, ${sonics} sonics: run ${run + 1}`);
+        await stage.broker.restart();
+        const bridge = startBridge(stage, { isAsUsual: true, hasGauge: false });
+        await shown(stage);
+        ofBridge.push(privateMemory(bridge.pid));
+        await bridge.stop();
+        const raw = await startRaw(stage, emptyScript, { order: 'overlapping', file });
+        await pause(1_000);
+        ofRaw.push(privateMemory(raw.pid));
+        await raw.stop();
+      }
+      const common = { story: 'memory', sonics, unit: 'MB', bridge: ofBridge };
+      return [{ ...common, what: 'private', raw: ofRaw, target: { by: 'value', most: 40 } }];
+    }),
+};
+
+/** Resolves once the bridge has shown all sonics, and has been quiet for a while. */
+async function shown({ broker, sonics }: Stage): Promise<void> {
+  const listener = await Listener.start(broker.url, ['sonic2mqtt/#']);
+  await waitUntil('all sonics', () => {
+    const topics = new Set(listener.heard.map(({ topic }) => topic));
+    const count = [...topics].filter((topic) => /^sonic2mqtt\/sonic\/[^/]+$/.test(topic)).length;
+    return count >= sonics ? null : `${count} are shown`;
+  });
+  await pause(3_000);
+  await listener.stop();
+}
+
+/** The memory that a process shares with no other, in MB. */
+function privateMemory(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kilobytes = [...text.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB$/gm)].map(([, each]) =>
+    Number(each),
+  );
+  return kilobytes.reduce((sum, each) => sum + each, 0) / 1_000;
+}

@@ -1,0 +1,82 @@
+import type { Part } from '../../measure/part.ts';
+import { nowMs } from '../../measure/time.ts';
+import { Listener } from '../listener.ts';
+import { bundledRaw, onStage, record, type Stage, type Story, startBridge, startRaw } from '../stage.ts';
+
+/** A usual home is this far away from the cloud, there and back. */
+const latencyMs = 150;
+
+/** The bridge starts, and shows its first valve. The raw loop reads everything first. */
+export const start: Story = {
+  name: 'start',
+  sizes: [10],
+  run: (bench, sonics) =>
+    onStage(bench, { sonics }, async (stage) => {
+      const { script, bridge: recorded } = await record(stage, () => startBridge(stage));
+      await recorded.stop();
+      const file = await bundledRaw(bench);
+      const order = 'one after the other';
+      const bridge: number[] = [];
+      const raw: number[] = [];
+      const bundled: number[] = [];
+      for (let run = 0; run < bench.runs; run++) {
+        bridge.push((await shownAfterMs(stage, 1, () => startBridge(stage, { hasGauge: false }))).first);
+        raw.push((await shownAfterMs(stage, 1, () => startRaw(stage, script, { order }))).first);
+        bundled.push((await shownAfterMs(stage, 1, () => startRaw(stage, script, { order, file }))).first);
+      }
+      const common = { story: 'start', sonics, unit: 'ms', bridge };
+      return [
+        { ...common, what: 'first valve', raw, target: { by: 'ratio', most: 1 } },
+        { ...common, what: 'first valve, raw loop in one file', raw: bundled, target: null },
+      ];
+    }),
+};
+
+/** The bridge starts with default options, and the cloud is far away. */
+export const distant: Story = {
+  name: 'distant',
+  sizes: [10],
+  run: (bench, sonics) =>
+    onStage(bench, { sonics, latencyMs }, async (stage) => {
+      const first: number[] = [];
+      const last: number[] = [];
+      for (let run = 0; run < bench.runs; run++) {
+        const begin = () => startBridge(stage, { hasGauge: false, isAsUsual: true });
+        const shown = await shownAfterMs(stage, sonics, begin);
+        first.push(shown.first);
+        last.push(shown.last);
+      }
+      const common = { story: 'distant', sonics, unit: 'ms', raw: null };
+      return [
+        { ...common, what: 'first valve', bridge: first, target: { by: 'value', most: 1_050 } },
+        { ...common, what: 'last valve', bridge: last, target: { by: 'value', most: 1_400 } },
+      ];
+    }),
+};
+
+/** Starts a process with empty brokers, and ends it when it has shown as many sonics as are wanted. */
+async function shownAfterMs(
+  { broker, rawBroker }: Stage,
+  wanted: number,
+  begin: () => Part<never> | Promise<Part<never>>,
+): Promise<{ readonly first: number; readonly last: number }> {
+  await Promise.all([broker.restart(), rawBroker.restart()]);
+  const filters = ['sonic2mqtt/sonic/+'];
+  const listeners = [await Listener.start(broker.url, filters), await Listener.start(rawBroker.url, filters)];
+  const shownAt = new Map<string, number>();
+  const all = Promise.race(
+    listeners.map((listener) =>
+      listener.until(({ topic, payload, atMs }) => {
+        if (payload.length > 0 && !shownAt.has(topic)) shownAt.set(topic, atMs);
+        return shownAt.size === wanted;
+      }),
+    ),
+  );
+  const begunAtMs = nowMs();
+  const part = await begin();
+  await all;
+  await part.stop();
+  for (const listener of listeners) await listener.stop();
+  const times = [...shownAt.values()].slice(0, wanted).map((atMs) => atMs - begunAtMs);
+  return { first: Math.min(...times), last: Math.max(...times) };
+}
