@@ -55,18 +55,18 @@ async function main(): Promise<void> {
   const bench: Bench = {
     ...{ runs, isQuick, profileFolder },
     newFolder: () => mkdtempSync(join(folder, 'part-')),
-    say: (words) => console.error(words),
+    say: (words) => console.error(`${performance.now().toFixed(0).slice(0, -3).padStart(4)} s  ${words}`),
   };
   const figures: Figure[] = [];
   for (const story of chosen) {
     const sizes = given ?? story.sizes;
     for (const sonics of sizes) {
-      const begunAtMs = performance.now();
+      bench.say(`${story.name}, ${sonics} sonics`);
       figures.push(...(await story.run(bench, sonics, sonics === Math.max(...sizes))));
-      bench.say(`${story.name}, ${sonics} sonics: ${((performance.now() - begunAtMs) / 1_000).toFixed(0)} s`);
     }
   }
   const processor = `${cpus().length} x ${cpus()[0]?.model.trim() || 'unknown'}`;
+  bench.say('done');
   const report: Report = { at: new Date().toISOString(), node: process.version, processor, figures };
   console.log(`Node ${report.node}, Mosquitto, ${processor}, ${report.at}`);
   for (const line of tableOf(figures)) console.log(line);

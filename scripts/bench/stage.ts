@@ -89,14 +89,13 @@ export const emptyScript: Script = { paths: [], messages: [] };
 export interface BridgeOptions {
   /** The polls that are repeated. The others are made once at the start. */
   readonly schedules?: Partial<Record<PollName, string>>;
+  /** A sonic is read again this long after a command. */
+  readonly confirmMs?: number;
   /** Whether all options have their defaults. */
   readonly isAsUsual?: boolean;
   /** Whether its work can be measured from inside. */
   readonly hasGauge?: boolean;
 }
-
-/** A sonic is read again this long after a command. */
-export const confirmMs = 100;
 
 const never = '500h';
 const neverAny: Record<PollName, string> = {
@@ -152,7 +151,7 @@ export async function onStage<T>(
 
 /** Starts the built bridge. */
 export function startBridge({ bench, account, broker }: Stage, options: BridgeOptions = {}): Subject {
-  const { schedules, isAsUsual = false, hasGauge = true } = options;
+  const { schedules, confirmMs = 100, isAsUsual = false, hasGauge = true } = options;
   const folder = bench.newFolder();
   const config = {
     cloud: { ...account, ...(!isAsUsual && unusual) },

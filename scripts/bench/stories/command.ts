@@ -1,12 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Broker } from '../../measure/broker.ts';
 import { quantile } from '../../measure/statistics.ts';
 import { nowMs } from '../../measure/time.ts';
 import type { Figure } from '../figures.ts';
 import { Listener } from '../listener.ts';
 import {
-  confirmMs,
+  emptyScript,
   listBegins,
   onStage,
+  type Raw,
   record,
   type Stage,
   type Story,
@@ -30,16 +32,32 @@ interface Side {
   readonly times: number[];
 }
 
+/** What is needed for both. */
+interface Both {
+  readonly stage: Stage;
+  readonly raw: Raw;
+  /** A valve that has had no command yet. */
+  readonly nextId: () => string;
+  readonly pace: 'usually' | 'quickly';
+}
+
 /** Commands of each side that count, and those before, in which code is compiled. */
-const commands = { usually: 100, quickly: 2 };
-const warmUps = { usually: 10, quickly: 1 };
+const commands = { usually: 40, quickly: 2 };
+const warmUps = { usually: 5, quickly: 1 };
 /** A list is read this often, so that the raw loop has its turn between two reads. */
 const period = { usually: '7s', quickly: '3s' };
 const quietMs = 300;
-/** Nothing of a command is under way any more. */
-const restMs = confirmMs + 50;
-/** While a list is read, commands follow each other closely, to have enough of them. */
-const pauseMs = Number(process.env['PAUSE'] ?? 10);
+/**
+ * Mosquitto holds a message back until the client's system has acknowledged what it sent before, which takes up to 44 ms
+ * (Nagle's algorithm and delayed acknowledgements). So no command follows an acknowledgement of a publish more closely:
+ * not those when the cloud has accepted a command, and not those when the valve has been read again.
+ */
+const pauseMs = 60;
+/** While nothing else happens, a valve is read again before the next command. */
+const confirmMs = 100;
+const restMs = confirmMs + pauseMs + 40;
+/** While lists are read, this is longer than that takes. */
+const longConfirmMs = 2_000;
 /** So many requests are made during a command at least, if the list is still being read. */
 const fewestOfList = 5;
 /** The list of fewer sonics is read before a command comes. */
@@ -52,69 +70,74 @@ export const command: Story = {
   sizes: [10_000],
   run: (bench, sonics) =>
     onStage(bench, { sonics }, async (stage) => {
-      const { cloud, broker, rawBroker } = stage;
-      const ids = [...(await cloud.ask('sonicIds'))];
-      const pace = bench.isQuick ? 'quickly' : 'usually';
+      const ids = [...(await stage.cloud.ask('sonicIds'))];
       const nextId = () => {
         const id = ids.pop();
         if (id === undefined) throw new Error('there are too few sonics for so many commands');
         return id;
       };
-      bench.say(`command, ${sonics} sonics, quiet`);
-      const idle = startBridge(stage);
-      await workOf(stage, idle);
-      const messages = await messagesOfCommand(stage, nextId());
-      const raw = await startRaw(stage, { paths: [], messages: [] });
-      await raw.ask('load', writeScript(stage, { paths: [], messages: [] }, messages));
+      const raw = await startRaw(stage, emptyScript);
       await raw.ask('signIn');
       await raw.ask('connect');
       await raw.ask('serveCommands');
-      const newSides = async () => {
-        const [ours, theirs] = [await Listener.start(broker.url), await Listener.start(rawBroker.url)];
-        return {
-          bridge: { stage, listener: ours, times: [] as number[] },
-          raw: { stage, listener: theirs, times: [] as number[] },
-        };
-      };
-      const quiet = await newSides();
-      for (let count = 0; count < warmUps[pace] + commands[pace]; count++) {
-        for (const side of [quiet.bridge, quiet.raw]) {
-          await move(side, nextId());
-          await pause(restMs);
-        }
-      }
-      await idle.stop();
-      const without = (times: readonly number[]) => times.slice(warmUps[pace]);
-      const figures = figuresOf(sonics, 'quiet', {
-        bridge: without(quiet.bridge.times),
-        raw: without(quiet.raw.times),
-      });
+      const both = { stage, raw, nextId, pace: bench.isQuick ? 'quickly' : 'usually' } as const;
+      const { times, messages } = await inQuiet(both);
+      const figures = figuresOf(sonics, 'quiet', times);
       if (sonics < fewestToRead) return figures;
-
-      await broker.restart();
-      const bridge = startBridge(stage, { schedules: { sonics: period[pace] } });
-      await workOf(stage, bridge);
-      const { script } = await record(stage, () => listBegins(stage, bridge), quietMs);
-      await raw.ask('load', writeScript(stage, script, messages));
-      const reading = await newSides();
-      const isEnough = () =>
-        Math.min(reading.bridge.times.length, reading.raw.times.length) >= commands[pace];
-      while (!isEnough()) {
-        bench.say(`command, ${sonics} sonics, while lists are read: ${reading.raw.times.length}`);
-        await listBegins(stage, bridge);
-        await moveWhileReading(reading.bridge, nextId);
-        await workOf(stage, bridge, quietMs);
-        const begun = cloud.ask('nextRequest', 'GET', firstPage);
-        const done = raw.ask('run', 'one after the other');
-        await begun;
-        await moveWhileReading(reading.raw, nextId);
-        await done;
-      }
-      const { bridge: ours, raw: theirs } = reading;
-      figures.push(...figuresOf(sonics, 'while lists are read', { bridge: ours.times, raw: theirs.times }));
-      return figures;
+      bench.say('command, while lists are read');
+      return [...figures, ...figuresOf(sonics, 'while lists are read', await whileReading(both, messages))];
     }),
 };
+
+async function inQuiet(both: Both): Promise<{ times: Times; messages: object }> {
+  const { stage, raw, nextId, pace } = both;
+  const bridge = startBridge(stage, { confirmMs });
+  await workOf(stage, bridge);
+  const messages = await messagesOfCommand(stage, nextId());
+  await raw.ask('load', writeScript(stage, emptyScript, { ...messages, confirmMs }));
+  const sides = await sidesOf(stage);
+  for (let count = 0; count < warmUps[pace] + commands[pace]; count++) {
+    for (const side of [sides.bridge, sides.raw]) {
+      await move(side, nextId());
+      await pause(restMs);
+    }
+  }
+  await bridge.stop();
+  const counted = ({ times }: Side) => times.slice(warmUps[pace]);
+  return { times: { bridge: counted(sides.bridge), raw: counted(sides.raw) }, messages };
+}
+
+async function whileReading({ stage, raw, nextId, pace }: Both, messages: object): Promise<Times> {
+  const { cloud, broker } = stage;
+  await broker.restart();
+  const bridge = startBridge(stage, {
+    schedules: { sonics: period[pace] },
+    confirmMs: longConfirmMs,
+  });
+  await workOf(stage, bridge);
+  const { script } = await record(stage, () => listBegins(stage, bridge), quietMs);
+  await raw.ask('load', writeScript(stage, script, { ...messages, confirmMs: longConfirmMs }));
+  const sides = await sidesOf(stage);
+  const times = { bridge: sides.bridge.times, raw: sides.raw.times };
+  while (Math.min(times.bridge.length, times.raw.length) < commands[pace]) {
+    await listBegins(stage, bridge);
+    await moveUntilRead(sides.bridge, nextId);
+    await workOf(stage, bridge, quietMs);
+    const begun = cloud.ask('nextRequest', 'GET', firstPage);
+    const done = raw.ask('run', 'one after the other');
+    await begun;
+    await moveUntilRead(sides.raw, nextId);
+    await done;
+    // All valves are read again before the next list, which would publish them.
+    await pause(longConfirmMs + pauseMs);
+  }
+  return times;
+}
+
+async function sidesOf(stage: Stage): Promise<Record<keyof Times, Side>> {
+  const side = async ({ url }: Broker) => ({ stage, listener: await Listener.start(url), times: [] });
+  return { bridge: await side(stage.broker), raw: await side(stage.rawBroker) };
+}
 
 function figuresOf(sonics: number, what: string, { bridge, raw }: Times): Figure[] {
   const worst = (times: readonly number[]) => [quantile(times, 0.99)];
@@ -136,7 +159,7 @@ async function move({ stage: { cloud }, listener, times }: Side, id: string): Pr
 }
 
 /** Sends one command after the other until the list is read. */
-async function moveWhileReading(side: Side, nextId: () => string): Promise<void> {
+async function moveUntilRead(side: Side, nextId: () => string): Promise<void> {
   const { cloud } = side.stage;
   for (;;) {
     const { requests: before } = await cloud.ask('traffic');
@@ -165,7 +188,6 @@ async function messagesOfCommand(stage: Stage, id: string): Promise<object> {
       .filter(({ atMs }) => isWanted(atMs))
       .map(({ topic, payload, retain }) => ({ topic, payload: payload.toString(), retain }));
   return {
-    confirmMs,
     accepted: given((atMs) => atMs < readAtMs),
     confirmed: given((atMs) => atMs >= readAtMs),
   };

@@ -16,7 +16,6 @@ export const idle: Story = {
   run: (bench, sonics) =>
     onStage(bench, { sonics, isAlive: true }, async (stage) => {
       const pace = bench.isQuick ? 'quickly' : 'usually';
-      bench.say(`idle, ${sonics} sonics: ${idleMs[pace] / 1_000} s`);
       const bridge = startBridge(stage, { isAsUsual: true });
       await shown(stage);
       await pause(restMs[pace]);
@@ -44,7 +43,7 @@ export const memory: Story = {
       const ofBridge: number[] = [];
       const ofRaw: number[] = [];
       for (let run = 0; run < bench.runs; run++) {
-        bench.say(`memory, ${sonics} sonics: run ${run + 1}`);
+        bench.say(`memory: run ${run + 1}`);
         await stage.broker.restart();
         const bridge = startBridge(stage, { isAsUsual: true, hasGauge: false });
         await shown(stage);

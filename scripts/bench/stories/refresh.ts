@@ -99,10 +99,10 @@ async function inTurn(
 
 /** A new process reads and publishes everything. */
 function fromTheStart(stage: Stage, script: Script): Promise<Works> {
-  const { bench, sonics, broker, rawBroker } = stage;
+  const { bench, broker, rawBroker } = stage;
   return inTurn(
     bench,
-    `refresh of ${sonics} sonics, from the start`,
+    'refresh, from the start',
     async () => {
       await broker.restart();
       const bridge = startBridge(stage);
@@ -131,7 +131,7 @@ async function workOfRaw(stage: Stage, raw: Raw, folder: string): Promise<Work> 
 
 /** A bridge that runs reads everything, when every valve has changed. */
 async function changed(stage: Stage, bridge: Subject, raw: Raw): Promise<Works> {
-  const { bench, sonics, cloud, broker } = stage;
+  const { bench, cloud, broker } = stage;
   const listener = await Listener.start(broker.url);
   const refreshed = async () => {
     await cloud.ask('change');
@@ -143,7 +143,7 @@ async function changed(stage: Stage, bridge: Subject, raw: Raw): Promise<Works> 
   const folder = writeScript(stage, script);
   const works = await inTurn(
     bench,
-    `refresh of ${sonics} sonics, every valve changed`,
+    'refresh, every valve changed',
     async () => workOf(stage, await refreshed()),
     () => workOfRaw(stage, raw, folder),
     warmUps,
@@ -154,10 +154,10 @@ async function changed(stage: Stage, bridge: Subject, raw: Raw): Promise<Works> 
 
 /** The broker has restarted with nothing retained. */
 function reconnected(stage: Stage, bridge: Subject, raw: Raw, folder: string): Promise<Works> {
-  const { bench, sonics, broker, rawBroker } = stage;
+  const { bench, broker, rawBroker } = stage;
   return inTurn(
     bench,
-    `refresh of ${sonics} sonics, reconnect`,
+    'refresh, reconnect',
     async () => {
       await broker.stop();
       await bridge.ask('watch');
@@ -177,11 +177,11 @@ function reconnected(stage: Stage, bridge: Subject, raw: Raw, folder: string): P
 
 /** Home Assistant has started. The bridge waits for up to 1.5 s on purpose, which does not count. */
 async function born(stage: Stage, bridge: Subject, raw: Raw, folder: string): Promise<Works> {
-  const { bench, sonics, broker } = stage;
+  const { bench, broker } = stage;
   const listener = await Listener.start(broker.url);
   const works = await inTurn(
     bench,
-    `refresh of ${sonics} sonics, birth`,
+    'refresh, birth',
     async () => {
       await bridge.ask('watch');
       await listener.publish('homeassistant/status', 'online');
@@ -204,7 +204,7 @@ async function unchanged(stage: Stage, raw: Raw): Promise<{ works: Works; publis
   const folder = writeScript(stage, { ...emptyScript, paths: script.paths });
   const works = await inTurn(
     bench,
-    `refresh of ${sonics} sonics, quiet`,
+    'refresh, quiet',
     async () => workOf(stage, await listBegins(stage, bridge), quietMs),
     () => workOfRaw(stage, raw, folder),
     warmUps,
