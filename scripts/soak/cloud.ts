@@ -1,31 +1,30 @@
-// The simulated cloud in a process of its own; its size and seed are its only argument, as JSON.
-import { type Fault, parseFault } from '../../src/simulator/faults.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
+// This is the simulated cloud in a process of its own. Its only argument is its size and seed as JSON.
+import type { OperationName } from '../../src/cloud/operations.ts';
+import { parseFault } from '../../src/simulator/faults.ts';
+import { between, pick, seededRandom } from '../../src/simulator/random.ts';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
 import { serveParent } from '../measure/serveParent.mjs';
-import { Tallier } from './tally.ts';
-import { changeWorld, hideSonics, replaceSonic } from './worldChanges.ts';
 
-/** How large the cloud is. */
 export interface CloudSize {
   readonly sonics: number;
   readonly seed: number;
 }
 
-/** What the cloud would show if it were asked now. */
+/** What the cloud would show now. */
 export interface Truth {
-  /** State of the valve by sonic. */
+  /** The states of the valves by sonic. */
   readonly valves: Readonly<Record<string, string | null>>;
-  /** Ids of those that are open. */
+  /** The ids of open incidents. */
   readonly incidents: readonly string[];
   readonly properties: readonly string[];
 }
 
 const sonicsPerSignal = 4;
 const signalsPerProperty = 12;
-/** The real one has ten on a page, which would make most of the time one of HTTP, and not of the bridge. */
+/** The real cloud has ten on a page. Then HTTP would take most of the time, and not the bridge. */
 const pageSize = 250;
 const countEveryMs = 100;
+const dayMs = 24 * 60 * 60 * 1_000;
 
 const { sonics, seed }: CloudSize = JSON.parse(process.argv[2] ?? '');
 const wifiSonics = Math.ceil(sonics / 100);
@@ -41,64 +40,113 @@ const simulator = new Simulator({
   valveTravelMs: 300,
   pressureTestMs: 500,
 });
-const tallier = new Tallier(sonics);
-let restore: (() => void)[] = [];
+const { world } = simulator;
+const anySonic = () => pick(random, world.sonics.ids) ?? '';
 
-/** Its log keeps the newest requests only. */
+/** Good answers by operation. Of a list, only the first page counts. */
+const read: Partial<Record<OperationName, number>> = {};
+/** This takes back the changes, the newest first. */
+let undo: (() => void)[] = [];
+
+/** The log of the simulated cloud keeps only the newest requests. */
 function count(): void {
-  for (const request of simulator.requests.entries) tallier.add(request);
+  for (const { operation, status, path } of simulator.requests.entries) {
+    const isGood = status !== null && status < 400 && !/[?&]page=(?!1(&|$))/.test(path);
+    if (operation !== null && isGood) read[operation] = (read[operation] ?? 0) + 1;
+  }
   simulator.requests.clear();
 }
 
-function faultOf(text: string): Fault {
-  const read = parseFault(text);
-  if ('problem' in read) throw new Error(read.problem);
-  return read.fault;
-}
+/** Each of these happens to a sonic, and returns what takes it back. */
+const changes: readonly ((id: string) => () => void)[] = [
+  (id) => {
+    world.setValve(id, 'closed');
+    return () => world.setValve(id, 'open');
+  },
+  (sonicId) => {
+    const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
+    return () => world.closeIncident(id);
+  },
+  (sonicId) => {
+    const { id } = world.openIncident({ type: 'meteor_strike', sonicId });
+    return () => world.closeIncident(id);
+  },
+  (id) => {
+    world.dropRadio(id);
+    return () => world.connectRadio(id);
+  },
+  (id) => {
+    const signalId = world.sonics.get(id)?.signal_id ?? world.signals.ids[0] ?? '';
+    world.dropCloud(signalId);
+    return () => world.connectCloud(signalId);
+  },
+  (id) => {
+    const { battery = null, name = null } = world.things.get(id) ?? {};
+    world.changeSonic(id, { battery: pick(random, ['low', 'mid', 'high']) ?? null });
+    world.changeSonic(id, { name: `Tap ${between(random, 1, 1_000_000)}` });
+    return () => void world.changeSonic(id, { battery, name });
+  },
+  (id) => {
+    const date = new Date(world.now - 2 * dayMs).toISOString().slice(0, 10);
+    world.correctUsage(id, date, between(random, 1, 500));
+    return () => {};
+  },
+];
 
-const deeds = {
+const functions = {
   async start() {
     await simulator.start();
     setInterval(count, countEveryMs);
     return { base_url: simulator.url, ...demoCredentials };
   },
-  tally() {
+  read() {
     count();
-    return tallier.tally();
+    return read;
   },
   truth(): Truth {
-    const { world } = simulator;
     const states = world.thingIds.map((id) => [id, world.things.get(id)?.valve_state ?? null]);
     const open = [...world.incidents.values()].filter((incident) => incident.open);
-    return {
-      valves: Object.fromEntries(states),
-      incidents: open.map(({ id }) => id),
-      properties: world.properties.ids,
-    };
+    const incidents = open.map(({ id }) => id);
+    return { valves: Object.fromEntries(states), incidents, properties: world.properties.ids };
   },
   /** Replaces all faults, each written as for `simulate --fault`. */
   setFaults(texts: readonly string[]) {
-    simulator.setFaults(texts.map(faultOf));
+    const faults = texts.map((text) => {
+      const parsed = parseFault(text);
+      if ('problem' in parsed) throw new Error(parsed.problem);
+      return parsed.fault;
+    });
+    simulator.setFaults(faults);
   },
-  expireTokens() {
-    simulator.expireTokens();
-  },
+  expireTokens: () => simulator.expireTokens(),
   change(perKind: number) {
-    restore.push(changeWorld(simulator.world, random, perKind));
+    for (const change of changes) {
+      for (let times = 0; times < perKind; times++) undo.push(change(anySonic()));
+    }
   },
+  /** Removes sonics from the lists, as when a hub moves. */
   hide(howMany: number) {
-    restore.push(hideSonics(simulator.world, random, howMany));
+    for (let times = 0; times < howMany; times++) {
+      const sonic = world.sonics.get(anySonic());
+      if (!sonic) continue;
+      world.sonics.delete(sonic.id);
+      undo.push(() => world.sonics.set(sonic.id, sonic));
+    }
   },
+  /** Removes a sonic permanently and adds a new one in its place. */
   replaceOne() {
-    replaceSonic(simulator.world, random);
+    const sonic = world.sonics.get(anySonic());
+    if (!sonic?.signal_id) return;
+    world.removeSonic(sonic.id);
+    world.addSonic(sonic.signal_id);
   },
-  /** Takes back all that can be. */
+  /** Takes back all changes. */
   restore() {
-    for (const each of restore) each();
-    restore = [];
+    for (const each of undo.reverse()) each();
+    undo = [];
   },
 };
 
-export type CloudDeeds = typeof deeds;
+export type CloudFunctions = typeof functions;
 
-serveParent(deeds);
+serveParent(functions);

@@ -1,4 +1,4 @@
-// Preloaded into the bridge, which knows nothing of it; tells its parent what the process holds:
+// This file is preloaded into the bridge, and tells its parent what the process holds:
 //   node --expose-gc --import ./scripts/soak/probe.mjs dist/main.js run
 import { subscribe } from 'node:diagnostics_channel';
 import { EventEmitter, getEventListeners } from 'node:events';
@@ -34,68 +34,57 @@ globalThis.AbortController = class extends AbortController {
 
 const warnings = [];
 process.on('warning', ({ name, message }) => {
-  // The one that there is, of queryObjects, is the probe's own.
+  // This one comes from queryObjects below.
   if (name !== 'ExperimentalWarning') warnings.push(`${name}: ${message}`);
 });
-
-const listenersOf = (emitter) =>
-  emitter.eventNames().reduce((sum, name) => sum + emitter.listenerCount(name), 0);
-const sumOf = (objects, count) => objects.reduce((sum, object) => sum + count(object), 0);
-const countOf = (type) => queryObjects(type, { format: 'count' });
 
 const timer = setTimeout(() => {}, 0);
 const Timeout = timer.constructor;
 clearTimeout(timer);
 
-/** Collected more than once, as what is finalized sets more free. */
+const countOf = (type) => queryObjects(type, { format: 'count' });
+const listenersOf = (emitter) =>
+  emitter.eventNames().reduce((sum, name) => sum + emitter.listenerCount(name), 0);
+const sumOf = (objects, count) => objects.reduce((sum, object) => sum + count(object), 0);
+
+/** Collects garbage twice, because finalized objects release others. */
 async function collect() {
   for (let round = 0; round < 2; round++) {
     globalThis.gc();
+    // These references end here, so that they do not count as the bridge's.
+    signals.all();
+    sockets.all();
     await turn();
   }
 }
 
-const answers = {
-  /** Bytes on the heap, and of the process, after a collection. */
-  async memory() {
+serveParent({
+  async look() {
     await collect();
-    // It lets go of what is dead before that is counted as held by the bridge.
-    signals.all();
-    sockets.all();
-    await collect();
-    const { heapUsed, rss, external, arrayBuffers } = process.memoryUsage();
-    return { heapUsed, rss, external, arrayBuffers };
-  },
-
-  /** What else it holds, after a collection. */
-  async holdings() {
-    await collect();
-    const kinds = process.getActiveResourcesInfo();
-    const handles = Object.fromEntries(
-      [...new Set(kinds)].sort().map((kind) => [kind, kinds.filter((each) => each === kind).length]),
-    );
+    const { heapUsed, rss, external } = process.memoryUsage();
     return {
-      handles,
-      descriptors: process.platform === 'linux' ? readdirSync('/proc/self/fd').length : null,
+      heapUsed,
+      held: heapUsed + external,
+      rss,
+      handles: process.getActiveResourcesInfo().length,
+      descriptors: readdirSync('/proc/self/fd').length,
       timers: countOf(Timeout),
       emitters: countOf(EventEmitter),
       signals: countOf(AbortSignal),
       promises: countOf(Promise),
-      listeners: {
-        process: listenersOf(process),
-        signals: sumOf(signals.all(), (signal) => getEventListeners(signal, 'abort').length),
-        sockets: sumOf(sockets.all(), listenersOf),
-      },
-      warnings,
+      processListeners: listenersOf(process),
+      signalListeners: sumOf(signals.all(), (signal) => getEventListeners(signal, 'abort').length),
+      socketListeners: sumOf(sockets.all(), listenersOf),
     };
   },
+
+  /** Node.js warns of too many listeners, for example. */
+  warnings: () => warnings,
 
   /** Writes a heap snapshot, for the developer tools of a browser. */
   async snapshot(file) {
     await collect();
     return writeHeapSnapshot(file);
   },
-};
-
-serveParent(answers);
+});
 process.channel?.unref();

@@ -15,7 +15,7 @@ const sonicsThatMove = 5;
 const sonicsCommanded = 3;
 const births = 3;
 
-/** A command has the request's time, and that of a sign-in; the machine may be busy. */
+/** A command may take as long as its request and a sign-in, and the machine may be busy. */
 const longestEndMs = 20_000;
 
 /** The cloud fails in this way for a while, with a command in the middle. */
@@ -25,8 +25,26 @@ function outage(name: string, ...faults: readonly string[]): Trouble {
     kind: 'outage',
     run: async (house) => {
       await house.cloud.ask('setFaults', faults);
-      await Promise.all([moveValve(house, 'OPEN'), pause(house.outageMs)]);
+      const topic = `sonic/${anySonic(house)}/valve/set`;
+      await Promise.all([command(house, topic, 'OPEN'), pause(house.outageMs)]);
       await house.cloud.ask('setFaults', []);
+    },
+  };
+}
+
+/** A process answers nothing for a while, and then everything. */
+function freeze(
+  name: string,
+  kind: Trouble['kind'],
+  partOf: (house: House) => Pick<House['broker'], 'signal'>,
+): Trouble {
+  return {
+    name,
+    kind,
+    run: async (house) => {
+      partOf(house).signal('SIGSTOP');
+      await pause(house.outageMs);
+      partOf(house).signal('SIGCONT');
     },
   };
 }
@@ -42,30 +60,14 @@ export const troubles: readonly Trouble[] = [
   outage('one list is refused', 'error=403@list_sonics'),
   outage('records are odd', 'bad-record', 'unsafe-id', 'unknown-enum', 'long-name'),
   outage('lists move and lie', 'moving-pages', 'missing-page=2:0.3', 'lying-totals=7:0.3'),
-  {
-    name: 'the cloud freezes',
-    kind: 'outage',
-    run: async ({ cloud, outageMs }) => {
-      cloud.signal('SIGSTOP');
-      await pause(outageMs);
-      cloud.signal('SIGCONT');
-    },
-  },
+  freeze('the cloud freezes', 'outage', ({ cloud }) => cloud),
+  freeze('the broker freezes', 'broker', ({ broker }) => broker),
   {
     name: 'the broker restarts',
     kind: 'broker',
     run: async (house) => {
       await house.broker.restart();
       await agreed(house, 'everything to be on the broker again');
-    },
-  },
-  {
-    name: 'the broker freezes',
-    kind: 'broker',
-    run: async ({ broker, outageMs }) => {
-      broker.signal('SIGSTOP');
-      await pause(outageMs);
-      broker.signal('SIGCONT');
     },
   },
   {
@@ -131,9 +133,10 @@ export const troubles: readonly Trouble[] = [
 async function commandAll(house: House): Promise<void> {
   const id = anySonic(house);
   const [propertyId = ''] = (await house.cloud.ask('truth')).properties;
-  await command(house, `sonic/${id}/valve/set`, 'CLOSE');
-  // Of several only the newest is carried out; each has an end.
-  const valves = ['OPEN', 'CLOSE', 'OPEN'].map((payload) => command(house, `sonic/${id}/valve/set`, payload));
+  // The newest of several replaces the others, and each has an outcome.
+  const valves = ['CLOSE', 'OPEN', 'CLOSE', 'OPEN'].map((word) =>
+    command(house, `sonic/${id}/valve/set`, word),
+  );
   await Promise.all(valves);
   await command(house, `sonic/${id}/name/set`, `Tap ${Math.floor(house.random() * 1_000_000)}`);
   await command(house, `sonic/${id}/pressure_test/start`, 'PRESS');
@@ -145,25 +148,20 @@ async function commandAll(house: House): Promise<void> {
   await command(house, 'bridge/request/list_incidents', JSON.stringify({ query: { page: 1 } }));
 }
 
-function moveValve(house: House, payload: string): Promise<void> {
-  return command(house, `sonic/${anySonic(house)}/valve/set`, payload);
-}
-
-/** Sends a command and resolves once its end was told, well or not: that is promised for each that is heard. */
+/** Sends a command, and resolves once its outcome is reported. That is promised for each one that the bridge receives. */
 async function command(
-  house: House,
+  { watcher, happened }: House,
   path: string,
   payload: string,
   options: { readonly retain?: boolean } = {},
 ): Promise<void> {
-  const { watcher, happened } = house;
   const topic = `sonic2mqtt/${path}`;
   const [before, losses] = [watcher.endsAt(topic), watcher.losses];
   const isHeard = () => watcher.endsAt(topic) > before;
-  const missing = () => (isHeard() || watcher.losses > losses ? null : 'nothing was told');
+  const missing = () => (isHeard() || watcher.losses > losses ? null : 'there is none');
   happened.commands += 1;
   await watcher.publish(topic, payload, options);
-  await waitUntil(`the end of ${topic} ${payload}`, missing, longestEndMs);
+  await waitUntil(`the outcome of ${topic} ${payload}`, missing, longestEndMs);
   // A connection of the bridge that ends may take the message or its outcome along.
   if (!isHeard()) happened.unheard += 1;
 }

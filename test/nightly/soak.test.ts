@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import type { Figures } from '../../scripts/soak/look.ts';
-import type { Report } from '../../scripts/soak/report.ts';
 import { troubles } from '../../scripts/soak/troubles.ts';
-import { judge, type Round } from '../../scripts/soak/verdict.ts';
+import { type Figures, judge, type Round } from '../../scripts/soak/verdict.ts';
+import type { Report } from '../../scripts/soak.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { temporaryFolder } from '../support/program.ts';
@@ -27,34 +26,26 @@ it.skipIf(!mosquittoAvailable())(
     const soak = startSoak('--sonics', '12', '--polls', '20', '--json', file);
     const { code } = await soak.ended();
     expect([code, soak.stderr]).toEqual([2, '']);
-    expect(soak.stdout).toMatch(/^Verdict {4}too few rounds to judge$/m);
+    expect(soak.stdout).toMatch(/^Too few rounds to judge$/m);
 
     const report: Report = JSON.parse(readFileSync(file, 'utf8'));
     expect(report).toMatchObject({ sonics: 12, seed: 1, log: { errors: [] } });
-    expect(report.happened.troubles).toEqual(Object.fromEntries(troubles.map(({ name }) => [name, 1])));
-    for (const polls of Object.values(report.cloud.polls)) expect(polls).toBeGreaterThan(0);
-    expect(report.cloud.answered).toBeGreaterThan(0);
-    expect(report.cloud.requests).toBeGreaterThan(report.cloud.answered);
-    const ends = Object.values(report.seen.outcomes).reduce((sum, count) => sum + count, 0);
-    expect(ends + report.happened.unheard).toBeGreaterThanOrEqual(report.happened.commands);
-    expect(report.seen.events).toMatchObject({
+    const { happened, events, outcomes, rounds } = report;
+    expect(happened.troubles).toEqual(Object.fromEntries(troubles.map(({ name }) => [name, 1])));
+    const ends = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+    expect(ends + happened.unheard).toBeGreaterThanOrEqual(happened.commands);
+    expect(events).toMatchObject({
       device_added: expect.any(Number),
       device_removed: expect.any(Number),
       incident_opened: expect.any(Number),
       incident_closed: expect.any(Number),
     });
-
-    expect(report.rounds).toHaveLength(1);
-    const { handlesByKind, descriptors, ...figures } = report.rounds[0]?.figures ?? ({} as Figures);
-    expect(Object.keys(handlesByKind)).toContain('TCPSocketWrap');
-    if (process.platform === 'linux') expect(descriptors).toBeGreaterThan(0);
-    for (const name of ['heapUsed', 'rss', 'handles', 'timers', 'emitters', 'signals', 'promises'] as const) {
-      expect(figures[name], name).toBeGreaterThan(0);
+    expect(rounds).toHaveLength(1);
+    expect(rounds[0]?.polls).toBeGreaterThanOrEqual(20);
+    expect(Object.keys(rounds[0]?.figures ?? {})).toEqual(expect.arrayContaining(Object.keys(flat)));
+    for (const [name, value] of Object.entries(rounds[0]?.figures ?? {})) {
+      expect(value, name).toBeGreaterThan(0);
     }
-    expect(figures.signalListeners).toBeGreaterThan(0);
-    expect(figures.socketListeners).toBeGreaterThan(0);
-    expect(figures.processListeners).toBeGreaterThan(0);
-    expect(Object.keys(report.verdict.courses)).toEqual(expect.arrayContaining(['heapUsed', 'descriptors']));
   },
 );
 
@@ -66,11 +57,9 @@ it('a soak names an option that it cannot use', async () => {
 
 const flat: Figures = {
   heapUsed: 40_000_000,
+  held: 43_000_000,
   rss: 150_000_000,
-  external: 3_000_000,
-  arrayBuffers: 100_000,
   handles: 20,
-  handlesByKind: {},
   descriptors: 30,
   timers: 25,
   emitters: 170,
@@ -100,21 +89,20 @@ it('what goes up and down passes, and so does what grows only while it warms up'
     timers: flat.timers + noise(round),
     emitters: flat.emitters + Math.min(round, 4),
   });
-  expect(judge(rounds(noisy))).toMatchObject({ isPassed: true, complaints: [], warmUpRounds: 3 });
+  expect(judge(rounds(noisy))).toMatchObject({ isPassed: true, complaints: [] });
 });
 
 it('a heap that grows by more than a twentieth over the steady rounds fails', () => {
   const growing = (share: number) =>
     judge(rounds((round) => ({ heapUsed: flat.heapUsed * (1 + share * round) })));
   expect(growing(0.008)).toMatchObject({ isPassed: true });
-  const { isPassed, complaints, courses } = growing(0.012);
+  const { isPassed, complaints } = growing(0.012);
   expect(isPassed).toBe(false);
   expect(complaints).toContain('the heap grew by 6.8 %');
-  expect(courses['heapUsed']?.slope).toBeCloseTo((flat.heapUsed * 0.012) / 0.25);
 });
 
 it('buffers outside of the heap that grow fail', () => {
-  const grown = judge(rounds((round) => ({ external: flat.external + 400_000 * round })));
+  const grown = judge(rounds((round) => ({ held: flat.held + 400_000 * round })));
   const complaints = ['the heap with the buffers outside of it grew by 5.3 %'];
   expect(grown).toMatchObject({ isPassed: false, complaints });
 });
@@ -130,7 +118,7 @@ it.each([
   'signalListeners',
   'socketListeners',
 ] as const)('one more of %s in every round fails, noise or not', (name) => {
-  const grown = judge(rounds((round) => ({ [name]: (flat[name] ?? 0) + round + noise(round) / 2 })));
+  const grown = judge(rounds((round) => ({ [name]: flat[name] + round + noise(round) / 2 })));
   expect(grown.isPassed).toBe(false);
   expect(grown.complaints).toHaveLength(1);
   expect(grown.complaints[0]).toMatch(/ grew: /);
@@ -142,7 +130,7 @@ it('what Node warns of fails', () => {
     rounds(() => ({})),
     [warning, warning],
   );
-  expect({ isPassed, complaints }).toEqual({ isPassed: false, complaints: [`Node warned: ${warning}`] });
+  expect({ isPassed, complaints }).toEqual({ isPassed: false, complaints: [`Node.js warned: ${warning}`] });
 });
 
 it('a few rounds are not judged, not even where all is flat', () => {
