@@ -57,20 +57,21 @@ async function main(): Promise<void> {
     newFolder: () => mkdtempSync(join(folder, 'part-')),
     say: (words) => console.error(`${performance.now().toFixed(0).slice(0, -3).padStart(4)} s  ${words}`),
   };
+  const processor = `${cpus().length} x ${cpus()[0]?.model.trim() || 'unknown'}`;
   const figures: Figure[] = [];
+  const report: Report = { at: new Date().toISOString(), node: process.version, processor, figures };
+  console.log(`Node ${report.node}, Mosquitto, ${processor}, ${report.at}`);
   for (const story of chosen) {
     const sizes = given ?? story.sizes;
     for (const sonics of sizes) {
       bench.say(`${story.name}, ${sonics} sonics`);
-      figures.push(...(await story.run(bench, sonics, sonics === Math.max(...sizes))));
+      const measured = await story.run(bench, sonics, sonics === Math.max(...sizes));
+      figures.push(...measured);
+      for (const line of tableOf(measured)) console.log(line);
+      // A run that is interrupted leaves what it has measured.
+      if (jsonFile !== null) writeFileSync(jsonFile, `${JSON.stringify(report, null, 1)}\n`);
     }
   }
-  const processor = `${cpus().length} x ${cpus()[0]?.model.trim() || 'unknown'}`;
-  bench.say('done');
-  const report: Report = { at: new Date().toISOString(), node: process.version, processor, figures };
-  console.log(`Node ${report.node}, Mosquitto, ${processor}, ${report.at}`);
-  for (const line of tableOf(figures)) console.log(line);
-  if (jsonFile !== null) writeFileSync(jsonFile, `${JSON.stringify(report, null, 1)}\n`);
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));

@@ -10,7 +10,7 @@ import type { CloudFunctions, CloudOptions } from './cloud.ts';
 import type { Figure } from './figures.ts';
 import { Listener } from './listener.ts';
 
-/** Something that an owner waits for or pays for, and its figures. */
+/** Something that an owner waits or pays for. */
 export interface Story {
   readonly name: string;
   /** It is measured with each of these numbers of sonics, unless the options give others. */
@@ -31,7 +31,7 @@ export interface Bench {
   readonly say: (words: string) => void;
 }
 
-/** The cloud and two brokers, each a process of its own. The raw loop has a broker of its own, so that the bridge does not hear it. */
+/** The cloud and two brokers, each a process of its own. The bridge does not hear what the raw loop publishes. */
 export interface Stage {
   readonly bench: Bench;
   readonly sonics: number;
@@ -169,13 +169,11 @@ export function startBridge({ bench, account, broker }: Stage, options: BridgeOp
   ]);
 }
 
-/** Starts the raw loop, ready to be asked; with an order it does everything at once, and has no gauge. */
+/** Starts the raw loop with a written script. With an order it does everything at once, and has no gauge. */
 export async function startRaw(
-  stage: Stage,
-  script: Script,
+  folder: string,
   { order, file = rawFile }: { readonly order?: Order; readonly file?: URL } = {},
 ): Promise<Raw> {
-  const folder = writeScript(stage, script);
   const args = order === undefined ? [] : [folder, order];
   const raw = startSubject<RawFunctions>('the raw loop', file, args, folder, order === undefined, []);
   if (order === undefined) await raw.ask('load', folder);

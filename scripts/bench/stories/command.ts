@@ -76,7 +76,7 @@ export const command: Story = {
         if (id === undefined) throw new Error('there are too few sonics for so many commands');
         return id;
       };
-      const raw = await startRaw(stage, emptyScript);
+      const raw = await startRaw(writeScript(stage, emptyScript));
       await raw.ask('signIn');
       await raw.ask('connect');
       await raw.ask('serveCommands');

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { waitUntil } from '../../measure/time.ts';
 import { Listener } from '../listener.ts';
-import { bundledRaw, emptyScript, onStage, type Stage, type Story, startBridge, startRaw } from '../stage.ts';
+import { bundledRaw, onStage, type Stage, type Story, startBridge, startRaw, writeScript } from '../stage.ts';
 
 /** With the default schedules, everything that is frequent happens at least once in this time. */
 const idleMs = { usually: 60_000, quickly: 1_000 };
 /** Code is compiled, and what happens once has happened. */
 const restMs = { usually: 20_000, quickly: 1_000 };
+
+/** What follows the start at once is over then. */
+const quietMs = 3_000;
 
 /** The bridge runs with default options, in a home where little happens. */
 export const idle: Story = {
@@ -39,6 +42,9 @@ export const memory: Story = {
   sizes: [10],
   run: (bench, sonics) =>
     onStage(bench, { sonics }, async (stage) => {
+      const ready = { topic: 'raw', payload: Buffer.from('ready'), retain: false };
+      const folder = writeScript(stage, { paths: [], messages: [ready] });
+      const listener = await Listener.start(stage.rawBroker.url, [ready.topic]);
       const file = await bundledRaw(bench);
       const ofBridge: number[] = [];
       const ofRaw: number[] = [];
@@ -49,11 +55,14 @@ export const memory: Story = {
         await shown(stage);
         ofBridge.push(privateMemory(bridge.pid));
         await bridge.stop();
-        const raw = await startRaw(stage, emptyScript, { order: 'overlapping', file });
-        await pause(1_000);
+        const isReady = listener.until(() => true);
+        const raw = await startRaw(folder, { order: 'overlapping', file });
+        await isReady;
+        await pause(quietMs);
         ofRaw.push(privateMemory(raw.pid));
         await raw.stop();
       }
+      await listener.stop();
       const common = { story: 'memory', sonics, unit: 'MB', bridge: ofBridge };
       return [{ ...common, what: 'private', raw: ofRaw, target: { by: 'value', most: 40 } }];
     }),
@@ -67,7 +76,7 @@ async function shown({ broker, sonics }: Stage): Promise<void> {
     const count = [...topics].filter((topic) => /^sonic2mqtt\/sonic\/[^/]+$/.test(topic)).length;
     return count >= sonics ? null : `${count} are shown`;
   });
-  await pause(3_000);
+  await pause(quietMs);
   await listener.stop();
 }
 

@@ -7,7 +7,6 @@ import {
   onStage,
   type Raw,
   record,
-  type Script,
   type Stage,
   type Story,
   type Subject,
@@ -38,13 +37,14 @@ export const refresh: Story = {
       const most = sonics >= largeSize ? 1.4 : 1.2;
       const { script, bridge: recorded } = await record(stage, () => startBridge(stage));
       await recorded.stop();
+      const everything = writeScript(stage, script);
       const figure = (what: string, works: Works, limit: number) => figuresOf(sonics, what, works, limit);
-      const figures = figure('from the start', await fromTheStart(stage, script), most);
+      const figures = figure('from the start', await fromTheStart(stage, everything), most);
 
       await stage.broker.restart();
       const bridge = startBridge(stage);
       await workOf(stage, bridge);
-      const raw = await startRaw(stage, script);
+      const raw = await startRaw(everything);
       await raw.ask('refresh', 'overlapping');
       figures.push(...figure('every valve changed', await changed(stage, bridge, raw), most));
       if (isLargest) {
@@ -98,7 +98,7 @@ async function inTurn(
 }
 
 /** A new process reads and publishes everything. */
-function fromTheStart(stage: Stage, script: Script): Promise<Works> {
+function fromTheStart(stage: Stage, folder: string): Promise<Works> {
   const { bench, broker, rawBroker } = stage;
   return inTurn(
     bench,
@@ -112,7 +112,7 @@ function fromTheStart(stage: Stage, script: Script): Promise<Works> {
     },
     async () => {
       await rawBroker.restart();
-      const raw = await startRaw(stage, script);
+      const raw = await startRaw(folder);
       await raw.ask('refresh', 'overlapping');
       const work = await workOf(stage, raw, quietMs);
       await raw.stop();
