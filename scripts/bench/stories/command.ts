@@ -115,6 +115,13 @@ async function whileReading({ stage, raw, nextId, pace }: Both, messages: object
     confirmMs: longConfirmMs,
   });
   await workOf(stage, bridge);
+  // The raw loop has already had its first commands.
+  const first = (await sidesOf(stage)).bridge;
+  for (let count = 0; count < warmUps[pace]; count++) {
+    await move(first, nextId());
+    await pause(longConfirmMs / warmUps[pace]);
+  }
+  await pause(longConfirmMs);
   const { script } = await record(stage, () => listBegins(stage, bridge), quietMs);
   await raw.ask('load', writeScript(stage, script, { ...messages, confirmMs: longConfirmMs }));
   const sides = await sidesOf(stage);
