@@ -5,8 +5,11 @@ import { serveParent } from '../measure/serveParent.mjs';
 
 /** Sockets are looked at this often. A broker or cloud that sends much could not tell the time as cheaply. */
 const sampleMs = 5;
-/** Pings and their answers have two bytes. They are no work. */
-const mostOfPing = 2;
+/** A ping is shorter than any request or message. */
+const fewestBytes = 100;
+/** After such a pause, less than this is not the work that is measured, such as the end of a subscription. */
+const longestPauseMs = 500;
+const fewestBytesAfterPause = 1_000;
 
 /** The clock of the machine, which all processes share, and the processor time used so far; in ms. */
 function mark() {
@@ -19,15 +22,22 @@ let lastLook = mark();
 
 function watched(socket, begun = null) {
   const { bytesRead, bytesWritten } = socket;
-  return { socket, bytesRead, bytesWritten, writtenBefore: bytesWritten, begun, received: null };
+  const bytes = { bytesRead, bytesWritten, writtenBefore: bytesWritten };
+  return { socket, ...bytes, begun, isWorking: begun !== null, wroteAtMs: lastLook.atMs, received: null };
 }
 
 function look() {
   const now = mark();
   for (const each of sockets) {
     const { bytesRead, bytesWritten } = each.socket;
-    if (bytesWritten - each.bytesWritten > mostOfPing) each.begun ??= lastLook;
-    if (bytesRead - each.bytesRead > mostOfPing && each.begun !== null) each.received = now;
+    const written = bytesWritten - each.bytesWritten;
+    if (written > 0) {
+      const isAfterPause = each.begun !== null && now.atMs - each.wroteAtMs > longestPauseMs;
+      each.isWorking = written >= (isAfterPause ? fewestBytesAfterPause : fewestBytes);
+      each.wroteAtMs = now.atMs;
+    }
+    if (each.isWorking) each.begun ??= lastLook;
+    if (each.isWorking && bytesRead > each.bytesRead) each.received = now;
     each.bytesRead = bytesRead;
     each.bytesWritten = bytesWritten;
   }
