@@ -8,7 +8,7 @@ const sampleMs = 5;
 /** A ping is shorter than any request or message. */
 const fewestBytes = 100;
 /** After such a pause, less than this is not the work that is measured, such as the end of a subscription. */
-const longestPauseMs = 500;
+const longestPauseMs = 100;
 const fewestBytesAfterPause = 1_000;
 
 /** The clock of the machine, which all processes share, and the processor time used so far; in ms. */
@@ -37,7 +37,8 @@ function look() {
       each.wroteAtMs = now.atMs;
     }
     if (each.isWorking) each.begun ??= lastLook;
-    if (each.isWorking && bytesRead > each.bytesRead) each.received = now;
+    const read = bytesRead - each.bytesRead;
+    if (each.begun !== null && read > (each.isWorking ? 0 : fewestBytesAfterPause)) each.received = now;
     each.bytesRead = bytesRead;
     each.bytesWritten = bytesWritten;
   }
