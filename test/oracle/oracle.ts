@@ -234,6 +234,10 @@ export class Oracle {
     },
     delivered: (topic, payload, isFlagged, publishedAt) =>
       this.#move.delivered({ topic, payload, isFlagged, publishedAt, at: this.#options.time.now }),
+    deliveredToOther: (...message) => {
+      // A bridge that is alone on a topic by then does as it is told.
+      if (!this.#isLinked) this.broker.delivered(...message);
+    },
     linked: (isLinked) => {
       if (isLinked && !this.#isLinked) this.#linkedSince = this.#options.time.now;
       this.#isLinked = isLinked;

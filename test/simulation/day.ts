@@ -303,6 +303,7 @@ function bothBrokerTaps(one: BrokerTap, other: () => BrokerTap): BrokerTap {
     handedOver: (...message) => both(one.handedOver, other().handedOver)(...message),
     taken: (...message) => both(one.taken, other().taken)(...message),
     delivered: (...message) => both(one.delivered, other().delivered)(...message),
+    deliveredToOther: (...message) => other().deliveredToOther?.(...message),
     linked: (isLinked) => both(one.linked, other().linked)(isLinked),
     refused: (...message) => both(one.refused, other().refused)(...message),
   };

@@ -27,6 +27,8 @@ export interface BrokerTap {
     isRetained: boolean,
     publishedAt: number | null,
   ) => void;
+  /** The same with another bridge. */
+  readonly deliveredToOther?: BrokerTap['delivered'];
   /** The broker refused a message of the bridge. */
   readonly refused?: (topic: string, retain: boolean, payload: string) => void;
   /** The bridge's connection began or ended; `epoch` counts them. */
@@ -281,8 +283,9 @@ class VirtualClient extends EventEmitter implements Peer {
     if (this.#matching(topic).length === 0) return;
     this.#clock.after(1, () => {
       if (!this.#isOpen) return;
-      if (this.#broker.isWatched(this.clientId))
-        this.#broker.tap.delivered(topic, payload, isRetained, publishedAt);
+      const { isWatched, tap } = this.#broker;
+      const tell = isWatched(this.clientId) ? tap.delivered : tap.deliveredToOther;
+      tell?.(topic, payload, isRetained, publishedAt);
       this.emit('message', topic, Buffer.from(payload), { retain: isRetained });
     });
   }
