@@ -5,6 +5,8 @@ import type { Shown } from './recordTruths.ts';
 /** What the cloud had of a sonic's water at one time. */
 interface Sample {
   readonly at: number;
+  /** When its day began. */
+  readonly startMs: number;
   readonly today: number | null;
   readonly yesterday: number | null;
 }
@@ -43,7 +45,8 @@ export class WaterSamples {
     const litersOn = (days: typeof month, day: string) =>
       Number(days.find((each) => each.date === day)?.liters ?? 0);
     const samples = this.#samples.get(id) ?? [];
-    samples.push({ at: now, today: litersOn(month, date), yesterday: litersOn(monthBefore, before) });
+    const [today, yesterday] = [litersOn(month, date), litersOn(monthBefore, before)];
+    samples.push({ at: now, startMs, today, yesterday });
     if (samples.length > 400) samples.splice(0, 200);
     this.#samples.set(id, samples);
   }
@@ -66,6 +69,8 @@ export class WaterSamples {
       if (sample[key] === shown) return true;
       // A new day has begun since then, by which what was of today is of yesterday.
       if (key === 'yesterday' && sample.today === shown) return true;
+      // A clock that is behind has not come to the midnight at which that was of today.
+      if (key === 'today' && sample.yesterday === shown && sample.startMs >= from) return true;
       if (hasOtherDays && (sample.yesterday === shown || sample.today === shown)) return true;
     }
     // Nothing is used on a day that has just begun.
