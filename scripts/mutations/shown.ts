@@ -145,8 +145,15 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'what hangs leaves a connection to what matters more',
     file: 'src/cloud/requestQueue.ts',
-    text: 'Math.max(1, this.#maxConcurrency - keptFree)',
+    text: 'Math.max(1, this.#maxConcurrency - slotsKeptFree[each])',
     replacement: 'this.#maxConcurrency',
+    tests: ['test/unit/cloud/requestQueue.test.ts'],
+  },
+  {
+    promise: 'polls take no connection from commands and valves, whatever came first',
+    file: 'src/cloud/requestQueue.ts',
+    text: 'rank <= priorities.indexOf(priority)',
+    replacement: 'each === priority',
     tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
   {
@@ -288,5 +295,19 @@ export const showingMutations: readonly Mutation[] = [
     text: 'flap.upAt >= this.#staleBefore',
     replacement: 'true',
     tests: storeTests,
+  },
+  {
+    promise: 'what this run has read of water is newer than what it finds',
+    file: 'src/state/stateFile.ts',
+    text: 'isOwnNewer || own.readAt > found.readAt',
+    replacement: 'own.readAt > found.readAt',
+    tests: ['test/unit/state/stateFile.test.ts'],
+  },
+  {
+    promise: 'a bridge that dies before it was heard leaves nothing behind',
+    file: 'src/publishing/publisher.ts',
+    text: "this.#publishAgain('state', 'info', 'cloud', 'health', 'incidents', 'homeassistant');",
+    replacement: "this.#publishAgain('state', 'info');",
+    tests: ['test/stories/otherInstallations.test.ts'],
   },
 ];
