@@ -281,7 +281,7 @@ class VirtualClient extends EventEmitter implements Peer {
   deliver(topic: string, payload: string, isRetained: boolean, publishedAt: number | null): void {
     if (!this.#isOpen || this.#isCut || this.#broker.fault === 'frozen') return;
     if (this.#matching(topic).length === 0) return;
-    this.#clock.after(1, () => {
+    this.#clock.arriving(1, () => {
       if (!this.#isOpen) return;
       const { isWatched, tap } = this.#broker;
       const tell = isWatched(this.clientId) ? tap.delivered : tap.deliveredToOther;
