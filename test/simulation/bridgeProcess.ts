@@ -40,7 +40,7 @@ interface Run {
   readonly cloud: VirtualCloud;
 }
 
-/** How long the bridge may take to stop (what the process promises), in ms. */
+/** How long the bridge may take to stop, in ms. The process exits sooner, whatever the disk is still writing by then. */
 const stopLimitMs = 5_000;
 
 /** The configuration of a bridge in a place, from the sections that are given. */
@@ -123,7 +123,7 @@ export class BridgeProcess {
   stop(onStopped: (tookMs: number | null) => void): void {
     const run = this.#run;
     if (!run) return;
-    const { time } = this.#place;
+    const { time, disk } = this.#place;
     const began = time.now;
     const end = (tookMs: number | null) => {
       if (run.clock.isDead) return;
@@ -132,7 +132,7 @@ export class BridgeProcess {
       this.#place.onEnd?.();
       onStopped(tookMs);
     };
-    time.after(stopLimitMs, () => end(null));
+    time.after(stopLimitMs, () => end(disk.isWriting ? stopLimitMs : null));
     void run.daemon.stop().then(() => end(time.now - began));
   }
 }

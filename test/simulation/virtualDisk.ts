@@ -13,6 +13,7 @@ export class VirtualDisk {
   #beneath = new Map<string, string>();
   #fault: DiskFault | null = null;
   writes = 0;
+  #underWay = 0;
   #isHeld: (text: string) => boolean = () => false;
   #held: { readonly text: string; readonly release: () => void }[] = [];
   /** The process that holds the lock of each folder. */
@@ -44,6 +45,11 @@ export class VirtualDisk {
     for (const { release } of released) release();
   }
 
+  /** Whether it is writing something that somebody may wait for. */
+  get isWriting(): boolean {
+    return this.#underWay > 0;
+  }
+
   /** How much is held. */
   get waiting(): number {
     return this.#held.length;
@@ -63,6 +69,10 @@ export class VirtualDisk {
         if (this.#isHeld(text)) await new Promise<void>((release) => this.#held.push({ text, release }));
         const durationMs = this.fault === 'slow' ? 5_000 * this.#random() : 1 + 30 * this.#random();
         const takesHoldAt = this.#random();
+        this.#underWay += 1;
+        clock.beyond(durationMs, () => {
+          this.#underWay -= 1;
+        });
         await new Promise<void>((resolve) => {
           // Not by the clock of the process: what it has handed over happens although it dies.
           clock.beyond(durationMs * takesHoldAt, () => {
