@@ -10,6 +10,9 @@ const secondMs = 1_000;
 const notCompared =
   /^(sensor_(flow|pressure|water_temperature|telemetry_time)|switch_(push|leak_protection))$/;
 
+/** What is withdrawn with the operation that reads it. */
+const readBy: Readonly<Record<string, string>> = { sensor_hub_status: 'read_hub' };
+
 /** What a record need not have. */
 const optional = /auto_shut_off_(enabled|time_limit|volume_limit)$/;
 
@@ -36,7 +39,7 @@ export async function checkPicture(place: Place, watch: Watch, oracle: Oracle, s
     ...things.map((id) => ['sonic', id] as const),
   ];
   for (const [kind, id] of devices)
-    for (const words of problemsOf(kind, { world, id }, oracle)) watch.violated(words);
+    for (const words of problemsOf(kind, { world, id }, oracle, place)) watch.violated(words);
   // A property that was selected by a name that it has lost may be shown until the next start.
   const mayBeShown =
     selection.length > 0 ? [...world.properties.ids, ...world.signals.ids, ...world.thingIds] : [];
@@ -57,14 +60,20 @@ export async function checkPicture(place: Place, watch: Watch, oracle: Oracle, s
 }
 
 /** What is wrong with the entities of a device. */
-function* problemsOf(kind: keyof typeof recordTruths, device: Device, oracle: Oracle): Generator<string> {
+function* problemsOf(
+  kind: keyof typeof recordTruths,
+  device: Device,
+  oracle: Oracle,
+  place: Place,
+): Generator<string> {
   for (const [componentId, truth] of Object.entries(recordTruths[kind])) {
     if (notCompared.test(componentId)) continue;
     const entity = oracle.eyes.entity(device.id, componentId);
     const wanted = truth(device);
     const name = `${kind} ${device.id} ${componentId}`;
     if (!entity) {
-      if (!optional.test(componentId)) yield `${name} is missing`;
+      if (!optional.test(componentId) && !isNotOffered(place, readBy[componentId]))
+        yield `${name} is missing`;
     } else if (!oracle.eyes.isAvailable(entity)) yield `${name} is unavailable although all is well`;
     else if (entity.state !== wanted && !isPermitted(componentId, device, entity.state))
       yield `${name} shows ${entity.state} and is ${wanted}`;
@@ -117,10 +126,9 @@ async function checkMove({ time, simulator, broker }: Place, watch: Watch, ids: 
 }
 
 /** Every day that is over has its litres. */
-function checkLitres({ simulator, broker }: Place, watch: Watch, id: string): void {
-  // What the cloud has answered 404 from the start on is tried again at the next start.
-  const { operations } = JSON.parse(broker.retained.get('sonic2mqtt/bridge/info') ?? '{}');
-  if (operations?.read_daily_usage === 'unavailable') return;
+function checkLitres(place: Place, watch: Watch, id: string): void {
+  const { simulator, broker } = place;
+  if (isNotOffered(place, 'read_daily_usage')) return;
   const text = broker.retained.get(`sonic2mqtt/sonic/${id}/usage`);
   if (text === undefined) {
     watch.violated(`the usage of ${id} is missing on the broker`);
@@ -132,6 +140,12 @@ function checkLitres({ simulator, broker }: Place, watch: Watch, id: string): vo
     if (days[String(date)] !== liters)
       watch.violated(`${id} used ${liters} L on ${date}; shown are ${days[String(date)]}`);
   }
+}
+
+/** What the cloud has answered 404 from the start on is tried again at the next start. */
+function isNotOffered({ broker }: Place, operation: string | undefined): boolean {
+  const { operations } = JSON.parse(broker.retained.get('sonic2mqtt/bridge/info') ?? '{}');
+  return operation !== undefined && operations?.[operation] === 'unavailable';
 }
 
 /** In the first hour of a day the last litres of the day before may not have been asked for yet. */
