@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { setMaxListeners } from 'node:events';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
+import { setTimeout as passed } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { errorMessage } from './base/errorMessage.ts';
 import { exitStatus } from './cli/context.ts';
@@ -24,6 +25,7 @@ setDefaultAutoSelectFamilyAttemptTimeout(2_000);
 /** A stop takes two seconds at most, and what the disk takes; whatever hangs then is left behind. */
 const stopLimitMs = 4_500;
 
+const heldUpCheckMs = 10;
 const parentCheckMs = 500;
 
 /** A Ctrl+C reaches everybody at the terminal, and npm passes it on to its child as well, some milliseconds later. */
@@ -40,13 +42,13 @@ async function main(): Promise<number> {
   const stop = () => {
     if (stopping.signal.aborted) return;
     stopping.abort();
-    setTimeout(() => process.exit(stoppedStatus), stopLimitMs).unref();
+    setTimeout(() => leave(stoppedStatus), stopLimitMs).unref();
   };
   let askedAt: number | null = null;
   const ask = () => {
     askedAt ??= performance.now();
     // Asked twice, a person does not want to wait.
-    if (performance.now() - askedAt > sameWishMs) process.exit(exitStatus.failed);
+    if (performance.now() - askedAt > sameWishMs) leave(exitStatus.failed);
     stop();
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, ask);
@@ -56,6 +58,20 @@ async function main(): Promise<number> {
   return runProgram(process.argv.slice(2), context, (command) => {
     if (lastingCommands.includes(command)) stoppedStatus = exitStatus.done;
   });
+}
+
+/** An exit waits for a disk or a DNS server that is being asked, and then nothing else happens, however long it hangs. */
+function isExitHeldUp(): boolean {
+  return process.getActiveResourcesInfo().some((each) => /^(FSReq|FileHandle|GetAddrInfo)/i.test(each));
+}
+
+/** Ends the process at once: a signal waits for nothing. The first process of a container cannot send it to itself. */
+function leave(status: number): void {
+  if (isExitHeldUp()) {
+    process.removeAllListeners('SIGTERM');
+    process.kill(process.pid, 'SIGTERM');
+  }
+  process.exit(status);
 }
 
 /** The shell of `npm start` ends at a SIGTERM without passing it on: its end is the only sign. */
@@ -80,6 +96,8 @@ process.stderr.on('error', () => undefined);
 
 try {
   const status = await main();
+  // Meanwhile whoever wants to stop it can do so.
+  while (isExitHeldUp()) await passed(heldUpCheckMs);
   // An exit would cut off what a slow reader has not taken yet.
   process.stdout.write('', (error) => process.exit(error ? statusAfter(error) : status));
 } catch (error) {
