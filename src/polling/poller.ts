@@ -21,12 +21,12 @@ import {
   mergeProblems,
   type PollFailure,
   type PollName,
+  type PollProgress,
   PollStatuses,
   pollLabels,
   pollNames,
   sonicPolls,
   toProblem,
-  vitalPolls,
 } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
 import { TelemetryPoll } from './telemetry.ts';
@@ -220,12 +220,14 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#schedules[poll].runNow();
   }
 
-  /** Whether the lists were not all read once, or a vital one not whole, and nothing has kept it from that. */
+  /** Whether the lists were not all read once, or one only with pages that did not fit together, which is no failure yet. */
   get isFirstReading(): boolean {
     const { progress, records } = this.statuses;
-    const isUnread = (poll: PollName) =>
-      progress.some(({ slice }) => slice === poll) && !records[poll].failure;
-    return !this.#areListsRead || vitalPolls.some(isUnread);
+    const isInDoubt = ({ slice }: PollProgress) =>
+      listPolls.some((poll) => poll === slice) &&
+      records[slice].lastSuccessAt !== null &&
+      !records[slice].failure;
+    return !this.#areListsRead || progress.some(isInDoubt);
   }
 
   /** Whether valves and incidents are still read. An unreachable cloud does not change that. */

@@ -48,6 +48,28 @@ describe('health is judged', () => {
     home.bridge.kill();
   });
 
+  it.each(['list_signals', 'list_properties', 'list_property_signals'])(
+    'after the start, until the pages of %s fit together for once: what is not listed may have an incident',
+    async (list) => {
+      const home = new Home();
+      const records = JSON.stringify({ data: [], page: 1, page_size: 10, total_entries: 1, total_pages: 1 });
+      let isTorn = true;
+      home.strike = ({ operation }) =>
+        isTorn && operation === list
+          ? { status: 200, headers: { 'content-type': 'application/json' }, text: records }
+          : null;
+      await home.start();
+      expect(health(home)).toMatchObject({
+        status: 'degraded',
+        reason: expect.stringMatching(/^Connected, reading the account for the first time/),
+      });
+      isTorn = false;
+      await home.pass(6 * minuteMs);
+      expect(health(home)).toMatchObject({ status: 'ok', reason: null });
+      home.bridge.kill();
+    },
+  );
+
   it('without a word on bridge/health while nothing changes', async () => {
     const home = new Home();
     await home.start();
