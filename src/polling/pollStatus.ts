@@ -203,6 +203,8 @@ export class PollStatuses {
   readonly #readAt = new Map<PollName, number>();
   /** When the last run began whose pages fitted together, or else the first ended, in ms of the monotonic clock. */
   readonly #certainAt = new Map<PollName, number>();
+  /** Polls whose last pages did not fit together, and when that is a failure, in ms of the monotonic clock. */
+  readonly #doubts = new Map<PollName, { readonly failure: PollFailure; readonly shownAt: number }>();
 
   constructor(
     schedules: Readonly<Record<PollName, PollSchedule>>,
@@ -218,6 +220,12 @@ export class PollStatuses {
 
   /** The status of each poll. */
   get records(): StatusByPoll {
+    for (const [poll, { failure, shownAt }] of this.#doubts) {
+      // A run in progress may well end it: that of a large account takes long.
+      if ((this.#running.get(poll) ?? this.#clock.monotonic()) < shownAt) continue;
+      this.#doubts.delete(poll);
+      this.#records[poll] = { ...this.#records[poll], failure, consecutiveFailures: 1 };
+    }
     return this.#records;
   }
 
@@ -297,10 +305,13 @@ export class PollStatuses {
   end(poll: PollName, startedAt: number, failure: PollFailure | null): void {
     this.#running.delete(poll);
     this.#hear(poll);
-    const before = this.#records[poll];
+    const before = this.records[poll];
     const isRead = failure === null || failure.kind === 'incomplete';
-    const isChanging = this.#isOnlyChanging(poll, startedAt, failure);
+    const shownAt = this.#failedFrom(poll, startedAt, failure);
+    const isChanging = failure !== null && shownAt > this.#clock.monotonic();
     const shown = isChanging ? null : failure;
+    if (isChanging) this.#doubts.set(poll, { failure, shownAt });
+    else this.#doubts.delete(poll);
     if (isRead) this.#readAt.set(poll, this.#clock.monotonic());
     if (isRead && !isChanging) this.#pending.delete(poll);
     this.#records[poll] = {
@@ -316,15 +327,14 @@ export class PollStatuses {
   }
 
   /**
-   * A list that changes while it is read belongs to a busy account and is read again soon. That is no failure, unless
-   * what was read before is too old by then.
+   * From when on a failure counts. A list that changes while it is read belongs to a busy account and is read again soon.
+   * That is no failure before what was read before is too old.
    */
-  #isOnlyChanging(poll: PollName, startedAt: number, failure: PollFailure | null): boolean {
-    const isInDoubt = failure?.isInDoubt === true;
-    const now = this.#clock.monotonic();
-    const certainAt = isInDoubt ? (this.#certainAt.get(poll) ?? now) : startedAt;
+  #failedFrom(poll: PollName, startedAt: number, failure: PollFailure | null): number {
+    const lastAt = this.#certainAt.get(poll) ?? this.#clock.monotonic();
+    const certainAt = failure === null ? startedAt : lastAt;
     this.#certainAt.set(poll, certainAt);
-    return isInDoubt && now - certainAt < this.maxAgeMs(poll);
+    return failure?.isInDoubt ? certainAt + this.maxAgeMs(poll) : startedAt;
   }
 
   #hear(poll: PollName): void {

@@ -87,25 +87,53 @@ describe('what could not be read', () => {
   });
 });
 
+const minuteMs = 60_000;
+
+function start() {
+  const clock = new FakeClock();
+  const hourly = new PollSchedule({ kind: 'every', everyMs: 60 * minuteMs }, 'UTC', clock, () => 0.5);
+  const schedules = {
+    properties: hourly,
+    signals: hourly,
+    sonics: hourly,
+    incidents: hourly,
+    telemetry: hourly,
+    usage: hourly,
+    pressure_tests: hourly,
+  };
+  const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
+  return { clock, statuses: new PollStatuses(schedules, times, clock) };
+}
+
+describe('a list whose pages do not fit together', () => {
+  it('has failed once what was read before is too old, though no run ends at that time', () => {
+    const { clock, statuses } = start();
+    const torn: PollFailure = { kind: 'incomplete', message: '0 of 3', key: 'incomplete', isInDoubt: true };
+    statuses.end('sonics', 0, null);
+    clock.advance(119 * minuteMs);
+    statuses.end('sonics', clock.monotonic(), torn);
+    expect(statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
+    statuses.begin('sonics');
+    clock.advance(minuteMs);
+    // A run of a large account takes long, and may read all of it.
+    expect(statuses.records.sonics).toMatchObject({ failure: null });
+    statuses.end('sonics', clock.monotonic() - 1, null);
+    clock.advance(100 * minuteMs);
+    // A run that read nothing does not make anything younger.
+    statuses.end('sonics', clock.monotonic(), { kind: 'unavailable', ...toProblem(away) });
+    clock.advance(19 * minuteMs);
+    statuses.end('sonics', clock.monotonic(), torn);
+    clock.advance(minuteMs);
+    expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 1 });
+    statuses.end('sonics', clock.monotonic(), torn);
+    expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 2 });
+    statuses.end('sonics', clock.monotonic(), null);
+    clock.advance(60 * minuteMs);
+    expect(statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
+  });
+});
+
 describe('a poll of valves or incidents', () => {
-  const minuteMs = 60_000;
-
-  function start() {
-    const clock = new FakeClock();
-    const hourly = new PollSchedule({ kind: 'every', everyMs: 60 * minuteMs }, 'UTC', clock, () => 0.5);
-    const schedules = {
-      properties: hourly,
-      signals: hourly,
-      sonics: hourly,
-      incidents: hourly,
-      telemetry: hourly,
-      usage: hourly,
-      pressure_tests: hourly,
-    };
-    const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
-    return { clock, statuses: new PollStatuses(schedules, times, clock) };
-  }
-
   const failure: PollFailure = { kind: 'unavailable', ...toProblem(away) };
 
   it('has read what grows old between two runs too, as long as the cloud was there and can be asked', () => {
