@@ -62,12 +62,19 @@ export class LeakJudge {
 
   /** Judges the incidents that have been open, where they are, ever since then. */
   #judge(since: number): void {
-    const { bounds, isHeard, counted, violated } = this.#circumstances;
+    const { now, bounds, isHeard, counted, violated } = this.#circumstances;
     if (!isHeard()) return;
     const moments = [...this.#history.since(since)].map(({ moment }) => moment);
     const [latest] = moments;
     if (!latest) return;
-    const { selection } = bounds();
+    const { selection, windowMs } = bounds();
+    // Which signals a property has, and what it is called, is known only from lists that are read more rarely.
+    const earlier = [...this.#history.since(now() - windowMs.properties)];
+    const wasElsewhere = (incident: Incident) =>
+      earlier.some(({ moment }) => {
+        const home = moment.propertyOfIncident(incident);
+        return home !== undefined && !isSelected(moment, home, selection);
+      });
     for (const incident of latest.incidents.values()) {
       const isSteady = (moment: Moment) =>
         moment.incidents.get(incident.id) !== undefined &&
@@ -75,7 +82,7 @@ export class LeakJudge {
         hasDevice(moment, incident) &&
         // To which property a sonic on Wi-Fi belongs the cloud does not tell, so no filter can select it.
         (selection.length === 0 || incident.signal_id !== null);
-      if (!moments.every(isSteady)) continue;
+      if (!moments.every(isSteady) || wasElsewhere(incident)) continue;
       counted('an open incident is heard of');
       const problem = this.#problemWith(incident, latest);
       if (problem !== null)

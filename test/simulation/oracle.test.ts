@@ -40,7 +40,7 @@ class Stage {
   readonly propertyId = this.simulator.world.properties.ids[0] ?? '';
   #numbers = 0;
 
-  constructor() {
+  constructor(config: Parameters<typeof bridgeConfig>[0] = {}) {
     const taps = { current: null as Oracle['broker'] | null };
     this.broker = new VirtualBroker(this.time, Math.random, {
       handedOver: () => {},
@@ -51,7 +51,7 @@ class Stage {
     this.oracle = new Oracle({
       ...{ time: this.time, epochMs: 0, simulator: this.simulator },
       retained: this.broker.retained,
-      bounds: boundsOf(configSchema.parse(bridgeConfig({}))),
+      bounds: boundsOf(configSchema.parse(bridgeConfig(config))),
     });
     taps.current = this.oracle.broker;
     // A simulator begins with one that is open.
@@ -346,6 +346,27 @@ describe('a leak is heard', () => {
     const before = stage.violations.length;
     await stage.pass(61 * secondMs);
     expect(stage.violations.slice(before)).toHaveLength(count);
+  });
+
+  it.each([
+    ['has just come into a property of the filter, since that is read more rarely', 30, 0],
+    ['has been in a property of the filter for long', 130, 1],
+  ])('at a signal that %s', async (_words, minutes, count) => {
+    const stage = new Stage({ filters: { properties: ['Selected'] } });
+    const { simulator } = stage;
+    const other = simulator.world.addProperty().id;
+    simulator.world.properties.change(stage.propertyId, { name: 'Selected' });
+    simulator.world.moveToProperty(stage.signalId, other);
+    stage.announce();
+    stage.say('bridge/health', { status: 'ok' });
+    await stage.pass(10 * minuteMs);
+    simulator.world.moveToProperty(stage.signalId, stage.propertyId);
+    await stage.pass(minutes * minuteMs);
+    simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+    await stage.pass(secondMs);
+    stage.ask('list_incidents');
+    await stage.pass(61 * secondMs);
+    expect(stage.violations.filter((words) => words.includes('is not known'))).toHaveLength(count);
   });
 
   it.each([
