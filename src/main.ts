@@ -96,7 +96,7 @@ process.stderr.on('error', () => undefined);
 
 try {
   const status = await main();
-  // Meanwhile whoever wants to stop it can do so.
+  // Signals are still handled while this waits.
   while (isExitHeldUp()) await passed(heldUpCheckMs);
   // An exit would cut off what a slow reader has not taken yet.
   process.stdout.write('', (error) => process.exit(error ? statusAfter(error) : status));

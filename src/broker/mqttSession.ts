@@ -65,7 +65,7 @@ const lateMs = 1_500;
 
 /**
  * Refused subscriptions are tried again, soon at first: a cluster that has lost a node refuses some for seconds. An access
- * list refuses them for good.
+ * list refuses them permanently.
  */
 const retry = { firstMs: 1_000, longestMs: 600_000 };
 

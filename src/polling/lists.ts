@@ -83,7 +83,7 @@ export class Lists {
       // The details of the properties are the other half.
       statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
     });
-    // All at once: ten thousand valves took 18 s of processor time when they were placed anew for each property.
+    // Stored together: with ten thousand valves, placing all devices again after each property took 18 s of CPU time.
     return { problem: mergeProblems(problems), hasChanged: this.#store.setOwnedSignals(lists) };
   }
 

@@ -270,7 +270,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#cancelCorrection();
     this.#cancelCorrection = this.#clock.after(Math.max(0, waitMs), () => {
       this.#willCorrectedAt = this.#clock.monotonic();
-      // Whoever has died here may have begun as another bridge, and not have been heard as one yet.
+      // The will may be of a second bridge that has stopped before this one has heard it.
       this.#publishAgain('state', 'info', 'cloud', 'health', 'incidents', 'homeassistant');
     });
   }
