@@ -136,7 +136,7 @@ export const recordTruths: Readonly<
       return state === null || valveStates.some((each) => each === state) ? state : 'other';
     },
     binary_sensor_valve_problem: (place) => onOff(sonic(place)?.valve_state === 'faulty'),
-    binary_sensor_pressure_test_running: ({ world, id }) => onOff(world.valve(id)?.testing),
+    binary_sensor_pressure_test_running: (place) => onOff(sonic(place)?.valve_state === 'pressure_test'),
     sensor_battery: (place) => batteries[sonic(place)?.battery ?? ''] ?? 'other',
     binary_sensor_battery_low: (place) => onOff(/^(low|critical)$/.test(sonic(place)?.battery ?? '')),
     binary_sensor_external_power: (place) => onOff(sonic(place)?.battery === 'external_power_supply'),
