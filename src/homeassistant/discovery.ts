@@ -78,42 +78,100 @@ export function viewId(view: DeviceView): string {
   }
 }
 
-/**
- * All of a device that its discovery message depends on, as text: two messages of a device with the same gist are the
- * same. That of a sonic has some 300 characters, and the message 20,000.
- */
-export function discoveryGist(
-  view: DeviceView,
-  offers: SupportedOperations,
-  discoveryOrigin: DiscoveryOrigin,
-): string {
-  const entities = entityTable(view.kind).map((row) => {
-    if (!hasEntity(row, view, offers)) return 0;
-    return row.component === 'select' ? optionsOf(row, view) : 1;
-  });
-  return JSON.stringify([deviceOf(view, discoveryOrigin), entities]);
+/** A discovery message. It is longer than all others of the device together, so it is written only if its gist is new. */
+export interface DiscoveryPlan {
+  readonly topic: string;
+  /** All of a device that its message depends on: two messages of a device with the same gist are the same. */
+  readonly gist: string;
+  readonly write: () => WrittenDiscovery;
+}
+
+interface WrittenDiscovery {
+  readonly componentIds: readonly string[];
+  /** As JSON. */
+  readonly text: string;
 }
 
 /** A device's discovery message, with the entities that it has and that the cloud offers. */
-export function discoveryMessage(
+export function planDiscovery(
   view: DeviceView,
   offers: SupportedOperations,
   discoveryOrigin: DiscoveryOrigin,
-): Discovery {
-  const { topics, version, language, homepage } = discoveryOrigin;
-  const { kind } = view;
+): DiscoveryPlan {
+  const { topics, language } = discoveryOrigin;
   const id = viewId(view);
-  const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
   const device = deviceOf(view, discoveryOrigin);
+  const deviceText = JSON.stringify(device);
+  // In other languages than English, each entity names its device.
+  let shape = `${view.kind} ${language === 'en' ? '' : device.name}`;
+  for (const row of entityTable(view.kind)) {
+    if (!hasEntity(row, view, offers)) shape += ' 0';
+    else shape += row.component === 'select' ? JSON.stringify(optionsOf(row, view)) : ' 1';
+  }
   return {
-    device,
+    topic: topics.discovery(view.kind, id),
+    gist: `${shape} ${deviceText}`,
+    write: () => {
+      const { componentIds, pieces } = entitiesOf(shape, view, offers, discoveryOrigin, device.name);
+      const idText = JSON.stringify(id).slice(1, -1);
+      return { componentIds, text: `{"device":${deviceText},${pieces.join(idText)}` };
+    },
+  };
+}
+
+/** All that messages of one shape have in common, cut where the ID of the device stands. */
+interface SharedText {
+  readonly componentIds: readonly string[];
+  readonly pieces: readonly string[];
+}
+
+/** An account has about a dozen shapes. Writing a message anew takes ten times as long as joining these texts. */
+const sharedTexts = new WeakMap<DiscoveryOrigin, Map<string, SharedText>>();
+const mostShapes = 50;
+
+function entitiesOf(
+  shape: string,
+  view: DeviceView,
+  offers: SupportedOperations,
+  discoveryOrigin: DiscoveryOrigin,
+  deviceName: string,
+): SharedText {
+  const texts = sharedTexts.get(discoveryOrigin) ?? new Map<string, SharedText>();
+  sharedTexts.set(discoveryOrigin, texts);
+  const known = texts.get(shape);
+  if (known) return known;
+  if (texts.size >= mostShapes) texts.clear();
+  const message = messageOf(view, offers, discoveryOrigin, deviceName);
+  const made = {
+    componentIds: Object.keys(message.components),
+    pieces: JSON.stringify(message).slice(1).split(placeholderText),
+  };
+  texts.set(shape, made);
+  return made;
+}
+
+/** Stands for the ID of a device: no topic and no name has such a character. */
+const placeholder = '\u0001';
+const placeholderText = JSON.stringify(placeholder).slice(1, -1);
+
+/** The message of a device without the device, whose ID is the placeholder. */
+function messageOf(
+  view: DeviceView,
+  offers: SupportedOperations,
+  { topics, version, language, homepage }: DiscoveryOrigin,
+  deviceName: string,
+): Omit<Discovery, 'device'> {
+  const { kind } = view;
+  const id = placeholder;
+  const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
+  return {
     origin: { name: 'sonic2mqtt', sw_version: version, ...(homepage !== null && { support_url: homepage }) },
     availability: availability(needOfRoot[kind], kind, id, topics),
     availability_mode: 'all',
     state_topic: topics.below(kind, id, statesPath),
     components: Object.fromEntries(
       rows.map((row) => {
-        const translated = language === 'en' ? {} : inLanguage(language, row, device.name);
+        const translated = language === 'en' ? {} : inLanguage(language, row, deviceName);
         return [componentId(row), { ...component(row, view, id, topics), ...translated }] as const;
       }),
     ),
@@ -137,10 +195,14 @@ function inLanguage(
 }
 
 /** The message with these components withdrawn: Home Assistant drops what is named without its settings. */
-export function withWithdrawn(message: Discovery, componentIds: readonly string[]): Discovery {
-  if (componentIds.length === 0) return message;
-  const withdrawn = componentIds.map((id) => [id, { platform: platformOf(id) ?? 'sensor' }] as const);
-  return { ...message, components: { ...message.components, ...Object.fromEntries(withdrawn) } };
+export function withWithdrawn(text: string, componentIds: readonly string[]): string {
+  const withdrawn = componentIds
+    .map((id) => `${JSON.stringify(id)}:{"platform":"${platformOf(id) ?? 'sensor'}"}`)
+    .join();
+  if (withdrawn === '') return text;
+  // The components are the end of the message.
+  const before = text.slice(0, -'}}'.length);
+  return `${before}${before.endsWith('{') ? '' : ','}${withdrawn}}}`;
 }
 
 /** The id of a row's component: `{platform}_{key}`. */

@@ -19,12 +19,11 @@ import { unknownNotifications, unknownSettings, withoutSettings } from '../model
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import {
-  type Discovery,
   type DiscoveryOrigin,
-  discoveryGist,
-  discoveryMessage,
+  type DiscoveryPlan,
   lastResetKey,
   maxStateLength,
+  planDiscovery,
   shortened,
   viewId,
 } from './discovery.ts';
@@ -40,14 +39,6 @@ export interface Message {
 export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
-}
-
-/** A discovery message. It is longer than all others of the device together, so it is made only if its gist is new. */
-export interface DiscoveryPlan {
-  readonly topic: string;
-  /** Two messages of a device with the same gist are the same. */
-  readonly gist: string;
-  readonly make: () => Discovery;
 }
 
 type CloudDeviceKind = Exclude<DeviceKind, 'bridge'>;
@@ -77,13 +68,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const id = viewId(view);
   const states = isDiscoveryOn ? entityStates(view, context) : null;
   const { messages, ...others } = planDocuments(kind, id, [...documents(view), [statesPath, states]], topics);
-  const discovery = isDiscoveryOn
-    ? {
-        topic: topics.discovery(kind, id),
-        gist: discoveryGist(view, context.offers, context),
-        make: () => discoveryMessage(view, context.offers, context),
-      }
-    : null;
+  const discovery = isDiscoveryOn ? planDiscovery(view, context.offers, context) : null;
   return { discovery, messages: onlineLast(messages), ...others };
 }
 

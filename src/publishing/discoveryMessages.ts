@@ -3,8 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import { viewId, withWithdrawn } from '../homeassistant/discovery.ts';
-import type { DiscoveryPlan } from '../homeassistant/plan.ts';
+import { type DiscoveryPlan, viewId, withWithdrawn } from '../homeassistant/discovery.ts';
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
 interface DiscoveryEvents {
@@ -90,7 +89,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   }
 
   /** Publishes the message if it differs from the last one, now or once Home Assistant does not lose it. */
-  publish({ topic, gist, make }: DiscoveryPlan, view: DeviceView): void {
+  publish({ topic, gist, write }: DiscoveryPlan, view: DeviceView): void {
     const isElsewhere = this.#otherBridges.isAnnouncing(topic);
     const known = this.#announced.get(topic);
     const device = { kind: view.kind, id: viewId(view) };
@@ -100,10 +99,9 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
       return;
     }
     if (known?.gist === gist && this.#retained.isKnown(topic)) return;
-    const message = make();
-    const componentIds = Object.keys(message.components);
-    const gone = known?.componentIds.filter((id) => !(id in message.components)) ?? [];
-    const payload = JSON.stringify(withWithdrawn(message, gone));
+    const { componentIds, text } = write();
+    const gone = known?.componentIds.filter((id) => !componentIds.includes(id)) ?? [];
+    const payload = withWithdrawn(text, gone);
     if (this.#retained.has(topic, payload)) return;
     const now = this.#clock.monotonic();
     const waitMs = (known?.at ?? now) + spacingMs - now;

@@ -10,9 +10,9 @@ import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { missingPermission } from '../homeassistant/command.ts';
+import type { DiscoveryPlan } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
-  type DiscoveryPlan,
   type Message,
   type PlanContext,
   planDevice,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type EntityName, nameIn } from '../../src/entities/names.ts';
 import { entityTable } from '../../src/entities/tables.ts';
-import { discoveryMessage } from '../../src/homeassistant/discovery.ts';
 import { languages } from '../../src/model/language.ts';
-import { context, sonicView, wholeHouse } from '../support/views.ts';
+import { discoveryOf } from '../support/discoveries.ts';
+import { sonicView, wholeHouse } from '../support/views.ts';
 
 const kinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 
@@ -22,9 +22,8 @@ describe.each(languages.slice(1))('entities in %s', (language) => {
 
   it('have the ids and all else that they have in English', () => {
     for (const view of wholeHouse) {
-      const offers = () => true;
-      const english = discoveryMessage(view, offers, context);
-      const other = discoveryMessage(view, offers, { ...context, language });
+      const english = discoveryOf(view);
+      const other = discoveryOf(view, { language });
       expect(Object.keys(other.components)).toEqual(Object.keys(english.components));
       for (const [id, component] of Object.entries(other.components)) {
         const { default_entity_id: entityId, name, ...rest } = component;
@@ -40,10 +39,7 @@ describe.each(languages.slice(1))('entities in %s', (language) => {
 
 it('ids are those that Home Assistant makes of the English names', () => {
   const sonic = { ...sonicView().sonic, name: ' Küche, 1. Étage – Straße ' };
-  const { components } = discoveryMessage({ ...sonicView(), sonic }, () => true, {
-    ...context,
-    language: 'de',
-  });
+  const { components } = discoveryOf({ ...sonicView(), sonic }, { language: 'de' });
   expect(components['sensor_water_today']).toMatchObject({
     name: 'Wasser heute',
     default_entity_id: 'sensor.kuche_1_etage_strasse_water_today',

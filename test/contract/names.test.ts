@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { componentId } from '../../src/homeassistant/discovery.ts';
-import { planDevice } from '../../src/homeassistant/plan.ts';
 import type { TargetKind } from '../../src/homeassistant/topics.ts';
 import { type DeviceKind, deviceKinds } from '../../src/model/devices.ts';
 import { truths } from '../stories/entityTruths.ts';
-import { context, topics, wholeHouse } from '../support/views.ts';
+import { discoveryOf } from '../support/discoveries.ts';
+import { topics, wholeHouse } from '../support/views.ts';
 
 const howToUpdate =
   'A unique id, component id or topic is not what test/contract/names.json says. Renaming or removing one breaks ' +
@@ -43,9 +43,8 @@ function commandTopicsOf(kind: TargetKind): string[] {
 /** The unique ids of a kind of device's entities by component id, as Home Assistant is told. */
 function entitiesOf(kind: DeviceKind): Record<string, unknown> {
   const view = wholeHouse.find((each) => each.kind === kind);
-  const discovery = view && planDevice(view, context).discovery;
-  const components = discovery?.make().components;
-  const ids = Object.entries(components ?? {}).map(([component, { unique_id: uniqueId }]) => [
+  const { components = {} } = view ? discoveryOf(view) : {};
+  const ids = Object.entries(components).map(([component, { unique_id: uniqueId }]) => [
     component,
     String(uniqueId).replace(`${kind}-1`, id),
   ]);

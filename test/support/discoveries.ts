@@ -1,4 +1,4 @@
-import { type Component, type Discovery, discoveryMessage } from '../../src/homeassistant/discovery.ts';
+import { type Component, type Discovery, planDiscovery } from '../../src/homeassistant/discovery.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../src/model/devices.ts';
 import { withRoot } from './homeAssistantRules.ts';
@@ -15,5 +15,5 @@ export function componentsIn(discovery: Discovery): Readonly<Record<string, Comp
 /** A device's discovery message. */
 export function discoveryOf(view: DeviceView, changes: Partial<PlanContext> = {}): Discovery {
   const { offers, ...maker } = { ...context, ...changes };
-  return JSON.parse(JSON.stringify(discoveryMessage(view, offers, maker)));
+  return JSON.parse(planDiscovery(view, offers, maker).write().text);
 }
