@@ -10,7 +10,7 @@ import { type Check, type Reporter, runChecks } from './checks.ts';
 import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { CommandContext } from './context.ts';
-import { leave, ownClient } from './ownSession.ts';
+import { ownClient, signOutAndClose } from './ownSession.ts';
 
 /** What somebody who sets sonic2mqtt up is asked for. Empty: no user name, no password of the broker. */
 export interface Answers {
@@ -26,7 +26,7 @@ export interface Answers {
 export const answerNames = ['email', 'password', 'broker', 'brokerUsername', 'brokerPassword'] as const;
 
 /** The answers as the configuration file will have them. */
-function treeOf({ email, password, broker, brokerUsername, brokerPassword }: Answers): Tree {
+function configurationOf({ email, password, broker, brokerUsername, brokerPassword }: Answers): Tree {
   return {
     cloud: { email, password },
     mqtt: {
@@ -54,7 +54,7 @@ const questions: Readonly<Record<string, string>> = {
 function givenBy(answers: Answers, file: string): Given {
   return {
     file,
-    parsed: { value: treeOf(answers), problems: [], lineOf: () => undefined },
+    parsed: { value: configurationOf(answers), problems: [], lineOf: () => undefined },
     tell: ({ path, what }) => `${questions[path.join('.')] ?? path.join('.')}: ${what}`,
     inWords: (words) => words,
   };
@@ -64,7 +64,7 @@ function givenBy(answers: Answers, file: string): Given {
 export type Part = 'account' | 'broker';
 
 /** Invalid: no configuration can have these answers. */
-export type Outcome = 'passed' | 'failed' | 'invalid';
+export type TestResult = 'passed' | 'failed' | 'invalid';
 
 /** Tests answers as `check` does, and reports what was found. */
 export async function testAnswers(
@@ -73,7 +73,7 @@ export async function testAnswers(
   file: string,
   context: CommandContext,
   report: Reporter,
-): Promise<Outcome> {
+): Promise<TestResult> {
   const unused = part === 'broker' ? unusedAnswers(answers, context.env) : [];
   for (const words of unused) report.found({ check: part, outcome: 'FAIL', words });
   if (unused.length > 0) return 'invalid';
@@ -90,7 +90,7 @@ export async function testAnswers(
   if (part === 'broker') return outcomeOf(await run(brokerChecks(configuration, 'setup', signal)));
   const client = ownClient(configuration);
   const error = await run(cloudChecks(configuration.config, client));
-  await leave(client, signal);
+  await signOutAndClose(client, signal);
   return outcomeOf(error);
 }
 
@@ -107,14 +107,14 @@ function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.
   });
 }
 
-function outcomeOf(error: unknown): Outcome {
+function outcomeOf(error: unknown): TestResult {
   return error === null ? 'passed' : 'failed';
 }
 
 /** Writes the configuration file, whole or not at all, and for its owner only; replaces none. */
 export async function saveAnswers(answers: Answers, file: string): Promise<void> {
   if (existsSync(file)) throw new Error('the file exists already');
-  await systemDisk.write(file, newConfigFile(treeOf(answers)));
+  await systemDisk.write(file, newConfigFile(configurationOf(answers)));
 }
 
 /** The usual name of a broker's container beside this one, this computer, and the usual name of Home Assistant in a home. */

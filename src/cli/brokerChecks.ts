@@ -6,7 +6,7 @@ import type { Connection } from '../broker/connection.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import { brokerAddresses, type Config } from '../config/schema.ts';
 import { bridgeOptions, brokerOptions, topicsOf } from '../partOptions.ts';
-import { type Check, type Found, ok } from './checks.ts';
+import { type Check, type CheckResult, ok } from './checks.ts';
 import type { Configuration } from './configuration.ts';
 import { portProblem } from './ports.ts';
 
@@ -24,7 +24,7 @@ export function brokerChecks(
   const parts = { clock: systemClock, log, signal };
   const options = bridgeOptions(config, secrets, findBroker);
   const subscriptions = [...options.subscriptions, topics.bridge('check')];
-  const connect = async (urls = options.urls): Promise<readonly Found[]> => {
+  const connect = async (urls = options.urls): Promise<readonly CheckResult[]> => {
     const tried = await probeBroker({ ...options, subscriptions, urls }, visitor, parts, (connection) =>
       tryMessages(connection, config),
     );
@@ -62,9 +62,9 @@ export function brokerChecks(
  * Does what the bridge does: publishes at topics like those of its devices, and receives a message. None of the messages
  * is retained, and each is one that others ignore: Home Assistant also ignores this discovery message without a warning.
  */
-async function tryMessages(connection: Connection, config: Config): Promise<readonly Found[]> {
+async function tryMessages(connection: Connection, config: Config): Promise<readonly CheckResult[]> {
   const topics = topicsOf(config);
-  const failed = (words: string): Found => ({ outcome: 'FAIL', words });
+  const failed = (words: string): CheckResult => ({ outcome: 'FAIL', words });
   const refused = connection.refusedSubscriptions;
   const found = refused === null ? [] : [failed(`the broker rejects a subscription: ${refused}`)];
   const own = { topic: topics.bridge('check'), payload: randomUUID() };

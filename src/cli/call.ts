@@ -6,11 +6,11 @@ import type { Envelope } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { HowFar } from '../cloud/readList.ts';
-import { readBody, readToken } from './callBody.ts';
+import { readToken, readTypedBody } from './callBody.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { readCall } from './operationCommands.ts';
-import { leave, ownClient, rejectedAccount } from './ownSession.ts';
+import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 
 /** `sonic2mqtt call OPERATION`: calls one cloud operation and prints the answer as JSON. */
@@ -23,7 +23,7 @@ export async function call(context: CommandContext, command: Command, name: Oper
   }>();
   if (body === '-' && tokenFile === '-')
     command.error('only one of --body and --token-file can read standard input');
-  const read = body === undefined ? undefined : await readBody(body, context);
+  const read = body === undefined ? undefined : await readTypedBody(body, context);
   if (signal.aborted) return exitStatus.failed;
   if (read && 'fault' in read) command.error(`--body ${read.fault}`);
   const asked = readCall(command, name, read?.value);
@@ -35,12 +35,12 @@ export async function call(context: CommandContext, command: Command, name: Oper
   try {
     const answer = await (allPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
     // A session that was given, or whose token is printed, is for its owner to end.
-    await (given || operationRow(name).session ? client.close() : leave(client, signal));
+    await (given || operationRow(name).session ? client.close() : signOutAndClose(client, signal));
     print(asJson(answer));
     return exitStatus.done;
   } catch (error) {
     const isRejected = client.sessionState().status === 'rejected';
-    await (given ? client.close() : leave(client, signal));
+    await (given ? client.close() : signOutAndClose(client, signal));
     if (!(error instanceof CloudError)) throw error;
     complain(`sonic2mqtt: ${complaint(error, asked, signal.aborted)}`);
     const isInvalid = (asked.operation === 'sign_in' || given !== undefined) && error.kind === 'auth';
@@ -89,7 +89,7 @@ function complaint(error: CloudError, { operation }: Call, isInterrupted: boolea
   const { control } = operationRow(operation);
   const doubt = control && mayHaveActed ? '. The cloud may have executed it' : '';
   if (isInterrupted) return `${operation}: interrupted${doubt}`;
-  const rejected = rejectedAccount(error);
+  const rejected = rejectionText(error);
   if (rejected !== null) return `${operation}: ${rejected}`;
   if (kind === 'unsupported' && status !== undefined) {
     return `${operation}: ${message}. If your cloud has another path, set cloud.routes.${operation}`;

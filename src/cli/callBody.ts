@@ -10,7 +10,7 @@ export async function readToken(
   typed: string,
   context: CommandContext,
 ): Promise<{ readonly token: string } | { readonly fault: string }> {
-  const read = await textOf(typed === '-' ? typed : `@${typed}`, context);
+  const read = await typedText(typed === '-' ? typed : `@${typed}`, context);
   if ('fault' in read) return read;
   const token = tokenIn(read.text.trim());
   return isToken(token) ? { token } : { fault: 'has no token. Use what call sign_in prints' };
@@ -26,11 +26,11 @@ function tokenIn(text: string): unknown {
 }
 
 /** The JSON of a body, or what is wrong with it. */
-type ReadBody = { readonly value: unknown } | { readonly fault: string };
+type TypedBody = { readonly value: unknown } | { readonly fault: string };
 
 /** Reads the JSON that `--body` gives: itself, from standard input (`-`) or from a file (`@FILE`). */
-export async function readBody(typed: string, context: CommandContext): Promise<ReadBody> {
-  const read = await textOf(typed, context);
+export async function readTypedBody(typed: string, context: CommandContext): Promise<TypedBody> {
+  const read = await typedText(typed, context);
   if ('fault' in read) return read;
   const text = read.text.replace(/^\ufeff/, '');
   try {
@@ -41,7 +41,7 @@ export async function readBody(typed: string, context: CommandContext): Promise<
   }
 }
 
-async function textOf(
+async function typedText(
   typed: string,
   { cwd, signal }: CommandContext,
 ): Promise<{ readonly text: string } | { readonly fault: string }> {

@@ -6,7 +6,7 @@ import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { machineChecks } from './machineChecks.ts';
-import { leave, ownClient } from './ownSession.ts';
+import { ownClient, signOutAndClose } from './ownSession.ts';
 
 /** `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each finding. */
 export async function check(context: CommandContext): Promise<number> {
@@ -36,7 +36,7 @@ export async function check(context: CommandContext): Promise<number> {
   ];
   const errors: unknown[] = [];
   for (const row of rows) if (!signal.aborted) errors.push(await runChecks(row, report, signal));
-  await leave(client, signal);
+  await signOutAndClose(client, signal);
   if (signal.aborted) return exitStatus.failed;
   if (errors.some((error) => error instanceof CloudError && error.kind === 'auth'))
     return exitStatus.rejected;

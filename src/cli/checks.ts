@@ -1,22 +1,22 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { aborted } from './context.ts';
-import { rejectedAccount } from './ownSession.ts';
+import { rejectionText } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 
 /** One thing to check. What it throws is a finding too: `FAIL`. */
 export interface Check {
   readonly name: string;
-  readonly run: (progress: (words: string) => void) => Promise<readonly Found[]>;
+  readonly run: (progress: (words: string) => void) => Promise<readonly CheckResult[]>;
 }
 
 /** What a check has found. */
-export interface Found {
+export interface CheckResult {
   readonly outcome: 'OK' | 'WARN' | 'FAIL';
   readonly words: string;
 }
 
 /** The same with the name of the check. */
-export interface Finding extends Found {
+export interface Finding extends CheckResult {
   readonly check: string;
 }
 
@@ -54,7 +54,7 @@ export async function runChecks(
       const failed = results.find(({ outcome }) => outcome === 'FAIL');
       if (failed) return new Error(failed.words);
     } catch (error) {
-      found({ check: name, outcome: 'FAIL', words: wordsOf(error, signal) });
+      found({ check: name, outcome: 'FAIL', words: failureText(error, signal) });
       return error;
     }
   }
@@ -62,12 +62,12 @@ export async function runChecks(
 }
 
 /** The finding of a check that passes. */
-export function ok(words: string): readonly Found[] {
+export function ok(words: string): readonly CheckResult[] {
   return [{ outcome: 'OK', words }];
 }
 
-function wordsOf(error: unknown, { aborted, reason }: AbortSignal): string {
+function failureText(error: unknown, { aborted, reason }: AbortSignal): string {
   // Whatever failed then failed because it was stopped.
   if (aborted) return reason.name === 'TimeoutError' ? 'no result in time' : 'interrupted';
-  return rejectedAccount(error) ?? errorMessage(error);
+  return rejectionText(error) ?? errorMessage(error);
 }

@@ -19,7 +19,7 @@ import { type CommandContext, exitStatus } from './context.ts';
 const maxInVain = 2;
 
 /** Topics that are read at a time. */
-const maxAtOnce = 500;
+const maxReadAtOnce = 500;
 
 /**
  * `sonic2mqtt cleanup`: deletes every retained message of this bridge from the broker, and fails unless none is left;
@@ -80,15 +80,15 @@ export async function cleanup(
     const isShownByFilters = own.every((topic) => shown.has(topic));
     if (!isShownByFilters) {
       const known = await knownTopics(config.data_dir, topics);
-      for (let start = 0; start < known.length; start += maxAtOnce) {
-        left.push(...(await deleteUnder(known.slice(start, start + maxAtOnce))));
+      for (let start = 0; start < known.length; start += maxReadAtOnce) {
+        left.push(...(await deleteUnder(known.slice(start, start + maxReadAtOnce))));
       }
     }
     for (const topic of left) deleted.delete(topic);
     const rest = isOneOfSeveral ? [`Messages of other bridges: ${scan.countOfOthers}`] : [];
-    context.print([`Deleted ${counted(deleted.size)}`, ...rest].join('. '));
+    context.print([`Deleted ${messageCount(deleted.size)}`, ...rest].join('. '));
     if (left.length > 0) {
-      log.error(`${counted(left.length)} could not be deleted. Another client may publish them again`);
+      log.error(`${messageCount(left.length)} could not be deleted. Another client may publish them again`);
     } else if (!isShownByFilters) {
       log.error(
         'The broker does not list its retained messages. Only those of devices in data_dir were deleted. Delete others by hand',
@@ -140,6 +140,6 @@ async function knownTopics(directory: string, topics: Topics): Promise<string[]>
   ];
 }
 
-function counted(messages: number): string {
+function messageCount(messages: number): string {
   return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
 }

@@ -16,10 +16,10 @@ import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { isOurs, isShared } from '../model/shard.ts';
 import { cloudProxy } from '../partOptions.ts';
 import { readWifiSonics } from '../polling/lists.ts';
-import { type Check, type Found, ok } from './checks.ts';
+import { type Check, type CheckResult, ok } from './checks.ts';
 
 /** What was found in the account, as far as it was read. */
-export interface Account {
+export interface CheckedAccount {
   properties?: readonly Property[];
   signals?: readonly Signal[];
   sonics?: readonly Sonic[];
@@ -33,7 +33,7 @@ export interface Account {
 const maxSettingsTried = 20;
 
 /** The checks of the cloud and the account, each of which needs those before it. They note what they read in `account`. */
-export function cloudChecks(config: Config, client: CloudClient, account: Account = {}): Check[] {
+export function cloudChecks(config: Config, client: CloudClient, account: CheckedAccount = {}): Check[] {
   const url = new URL(config.cloud.base_url);
   // The cloud counts sign-ins, so two checks share one.
   let signedIn: Promise<unknown> | undefined;
@@ -133,7 +133,7 @@ function wasAnswered(error: unknown): boolean {
 /** Reads all lists. */
 async function readAccount(
   client: CloudClient,
-  account: Account,
+  account: CheckedAccount,
   progress: (words: string) => void,
 ): Promise<void> {
   const read = async <Name extends ListName>(call: Call<Name>) => {
@@ -157,7 +157,7 @@ async function readAccount(
 }
 
 /** The properties that the filter selects. */
-function selectedBy({ filters }: Config, { properties = [] }: Account): readonly Property[] {
+function selectedBy({ filters }: Config, { properties = [] }: CheckedAccount): readonly Property[] {
   const isNamed = ({ id, name }: Property) =>
     filters.properties.some((word) => isSameId(word, id) || word === name);
   return filters.properties.length === 0 ? properties : properties.filter(isNamed);
@@ -179,18 +179,18 @@ async function readSettings(client: CloudClient, properties: readonly Property[]
 }
 
 /** What is in the account, and what the configuration makes of it. */
-function findingsOn(account: Account, config: Config): Found[] {
+function findingsOn(account: CheckedAccount, config: Config): CheckResult[] {
   const { filters, shard } = config;
   const { properties = [], signals = [], sonics = [], wifiSonics = [], openIncidents = [] } = account;
   const { withoutSettings = [] } = account;
   const names = properties.flatMap(({ id, name }) => (name ? [name, id] : [id]));
   const selected = selectedBy(config, account);
   const ours = properties.filter(({ id }) => isOurs(id, shard));
-  const all = counted(properties.length, 'property', 'properties');
+  const all = countOf(properties.length, 'property', 'properties');
   const words = [
-    ...[all, counted(signals.length, 'hub'), counted(sonics.length, 'valve')],
-    ...(wifiSonics.length > 0 ? [counted(wifiSonics.length, 'Wi-Fi valve')] : []),
-    counted(openIncidents.length, 'open incident'),
+    ...[all, countOf(signals.length, 'hub'), countOf(sonics.length, 'valve')],
+    ...(wifiSonics.length > 0 ? [countOf(wifiSonics.length, 'Wi-Fi valve')] : []),
+    countOf(openIncidents.length, 'open incident'),
     ...(filters.properties.length > 0 ? [`filters.properties selects ${selected.length} of ${all}`] : []),
     ...(isShared(shard) ? [`shard.index ${shard.index} has ${ours.length} of ${all}`] : []),
   ];
@@ -214,6 +214,6 @@ function findingsOn(account: Account, config: Config): Found[] {
   ];
 }
 
-function counted(count: number, one: string, many = `${one}s`): string {
+function countOf(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }

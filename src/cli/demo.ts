@@ -68,7 +68,7 @@ async function showValves(
     await sleep(systemClock, showEveryMs, signal).catch(() => {});
     if (signal.aborted) return;
     const { properties } = await readStatus(httpPort);
-    print(`Valves: ${properties.flatMap(({ sonics }) => sonics.map(inWords)).join(', ')}`);
+    print(`Valves: ${properties.flatMap(({ sonics }) => sonics.map(sonicLine)).join(', ')}`);
   }
 }
 
@@ -78,7 +78,7 @@ async function readStatus(httpPort: number): Promise<StatusDocument> {
 }
 
 /** As in "Kitchen open 4.2 L/min"; without its water while none flows. */
-function inWords({ name, valve, flowLMin }: ShownSonic): string {
+function sonicLine({ name, valve, flowLMin }: ShownSonic): string {
   const flow = flowLMin ? ` ${flowLMin.toFixed(1)} L/min` : '';
   return `${name} ${valve ?? 'unknown'}${flow}`;
 }

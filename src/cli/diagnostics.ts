@@ -13,10 +13,10 @@ import { topicsOf } from '../partOptions.ts';
 import { readState } from '../state/stateSchema.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Finding, runChecks } from './checks.ts';
-import { type Account, cloudChecks } from './cloudChecks.ts';
+import { type CheckedAccount, cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { leave, ownClient } from './ownSession.ts';
+import { ownClient, signOutAndClose } from './ownSession.ts';
 import { readPublished } from './published.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
 
@@ -54,19 +54,19 @@ export async function diagnostics(context: CommandContext): Promise<number> {
 }
 
 /** What was found within the time. */
-interface Found {
+interface Findings {
   /** Of each row of checks what was found, and the error that ended it; null if all passed. */
   readonly rows: readonly { readonly findings: readonly Finding[]; readonly error: unknown }[];
-  readonly account: Account;
+  readonly account: CheckedAccount;
   /** Null if the broker could not be read. */
   readonly bridge: Tree | null;
 }
 
-async function look(configuration: Configuration, context: CommandContext): Promise<Found> {
+async function look(configuration: Configuration, context: CommandContext): Promise<Findings> {
   const { config } = configuration;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
   const client = ownClient(configuration);
-  const account: Account = {};
+  const account: CheckedAccount = {};
   let bridge: Tree | null = null;
   const broker = brokerChecks(configuration, 'diagnostics', signal, async (connection) => {
     bridge ??= await readPublished(connection, topicsOf(config));
@@ -82,13 +82,13 @@ async function look(configuration: Configuration, context: CommandContext): Prom
     return { findings, error };
   });
   const ended = await Promise.all(found);
-  await leave(client, context.signal);
+  await signOutAndClose(client, context.signal);
   return { rows: ended, account, bridge };
 }
 
 async function reportOn(
   { config, file, warnings }: Configuration,
-  found: Found,
+  found: Findings,
   { env }: CommandContext,
 ): Promise<object> {
   const files = await keptFiles(config.data_dir);
@@ -108,7 +108,7 @@ async function reportOn(
     last_errors: [
       ...found.rows
         .filter(({ error }) => error !== null)
-        .map(({ findings, error }) => ({ from: `check, ${findings.at(-1)?.check}`, ...fieldsOf(error) })),
+        .map(({ findings, error }) => ({ from: `check, ${findings.at(-1)?.check}`, ...errorFields(error) })),
       ...lastErrorsOf(found.bridge),
       ...files.filter(({ code }) => code !== undefined).map(({ code }) => ({ from: 'data_dir', code })),
     ],
@@ -131,7 +131,7 @@ function lastErrorsOf(bridge: Tree | null): object[] {
 }
 
 /** What an error says in fields: kinds, names and numbers of ours, of HTTP and of the system. */
-function fieldsOf(error: unknown): object {
+function errorFields(error: unknown): object {
   const about = error instanceof CloudError ? error : null;
   const code = codeOf(error);
   return {
@@ -153,7 +153,7 @@ function codeOf(error: unknown): string | number | null {
 }
 
 /** Null for what was not read. */
-function countsOf({ properties, signals, sonics, wifiSonics, openIncidents }: Account): object {
+function countsOf({ properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount): object {
   const byType: Record<string, number> = {};
   for (const { type } of openIncidents ?? []) {
     const name = incidentTypes.find((each) => each === type) ?? 'other';

@@ -3,7 +3,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { describeDiskError, systemDisk } from '../state/disk.ts';
-import { type Check, type Found, ok } from './checks.ts';
+import { type Check, type CheckResult, ok } from './checks.ts';
 import { portProblem } from './ports.ts';
 
 /** A bridge that runs here answers at once. */
@@ -18,7 +18,7 @@ export function machineChecks({ data_dir: folder, http: { listen } }: Config): C
 }
 
 /** Writes as the bridge does, and leaves nothing behind: not even the folder, which may have to be another user's. */
-async function checkFolder(folder: string): Promise<readonly Found[]> {
+async function checkFolder(folder: string): Promise<readonly CheckResult[]> {
   const isThere = existsSync(folder);
   const file = join(folder, 'check');
   try {
@@ -34,7 +34,7 @@ async function checkFolder(folder: string): Promise<readonly Found[]> {
 }
 
 /** A bridge that runs with this configuration has the port already. */
-async function checkPort(host: string, port: number): Promise<readonly Found[]> {
+async function checkPort(host: string, port: number): Promise<readonly CheckResult[]> {
   const problem = await portProblem(host, port);
   if (problem === null) return ok(`${host}:${port} is free`);
   if (await isBridgeAt(host, port)) return ok(`${host}:${port} is in use by the running bridge`);

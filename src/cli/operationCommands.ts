@@ -130,7 +130,7 @@ export function readCall(command: Command, name: OperationName, body: unknown): 
   const { faults: found } = checkCall(row, call);
   const isBodyMissing = body === undefined && found.some(({ place }) => place === 'body');
   const faults = [
-    ...found.filter(({ place }) => place !== 'body' || !isBodyMissing).map(inWords),
+    ...found.filter(({ place }) => place !== 'body' || !isBodyMissing).map(faultText),
     ...(isBodyMissing ? [`--body is missing, for example ${exampleBody(optionsOf(row).body)}`] : []),
   ];
   if (faults.length > 0) command.error(faults.join('\n'));
@@ -149,7 +149,7 @@ function readValue(row: AnyOperation, name: string, text: string): unknown {
   return readings.find(isAccepted) ?? text;
 }
 
-function inWords({ place, name, words }: CallFault): string {
+function faultText({ place, name, words }: CallFault): string {
   if (place !== 'body') return `${optionOf(name ?? '')} ${words}`;
   return name === null ? `--body ${words}` : `--body: ${name} ${words}`;
 }

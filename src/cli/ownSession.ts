@@ -22,7 +22,7 @@ export function ownClient({ config, log, secrets }: Configuration, token?: strin
  * Signs out if there still is a session: the cloud keeps ten per account at most, and this one must not push out the
  * bridge's. Whether that succeeds is no part of what was asked.
  */
-export async function leave(client: CloudClient, signal: AbortSignal): Promise<void> {
+export async function signOutAndClose(client: CloudClient, signal: AbortSignal): Promise<void> {
   const limit = signal.aborted
     ? AbortSignal.timeout(hurriedSignOutLimitMs)
     : AbortSignal.any([signal, AbortSignal.timeout(signOutLimitMs)]);
@@ -33,7 +33,7 @@ export async function leave(client: CloudClient, signal: AbortSignal): Promise<v
 }
 
 /** What to say if the cloud has rejected the account, since a command does not try again; null for any other error. */
-export function rejectedAccount(error: unknown): string | null {
+export function rejectionText(error: unknown): string | null {
   if (!(error instanceof CloudError) || error.kind !== 'auth' || error.operation !== 'sign_in') return null;
   if (error.status === undefined) return null;
   return `the cloud rejects the e-mail or the password (status ${error.status}). Correct them`;

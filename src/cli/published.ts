@@ -11,28 +11,28 @@ export async function readPublished(connection: Connection, topics: Topics): Pro
   const filters = ['state', 'cloud', 'info', 'health'].map((path) => topics.bridge(path));
   await connection.readRetained(filters, ({ topic, payload }) => found.set(topic, payload));
   const text = (path: string) => found.get(topics.bridge(path));
-  const [info, health] = [treeOf(text('info')), treeOf(text('health'))];
+  const [info, health] = [parsedTree(text('info')), parsedTree(text('health'))];
   const schedules = pollNames.map((name) => {
     const at = (key: string) => valueAt(health, ['schedules', name, key]);
-    const last = { last_success: time(at('last_success')), http_status: httpStatus(at('last_error')) };
-    return [name, { ...last, consecutive_failures: number(at('consecutive_failures')) }];
+    const last = { last_success: knownTime(at('last_success')), http_status: httpStatus(at('last_error')) };
+    return [name, { ...last, consecutive_failures: knownNumber(at('consecutive_failures')) }];
   });
   const counts = ['properties', 'signals', 'sonics', 'open_incidents'];
   return {
-    state: oneOf(['online', 'offline'], text('state')),
-    cloud: oneOf(['online', 'offline'], text('cloud')),
-    version: version(info['version']),
-    started_at: time(info['started_at']),
-    last_update: time(info['last_update']),
-    requests_last_hour: number(info['requests_last_hour']),
-    counts: Object.fromEntries(counts.map((name) => [name, number(valueAt(info, ['counts', name]))])),
+    state: knownWord(['online', 'offline'], text('state')),
+    cloud: knownWord(['online', 'offline'], text('cloud')),
+    version: knownVersion(info['version']),
+    started_at: knownTime(info['started_at']),
+    last_update: knownTime(info['last_update']),
+    requests_last_hour: knownNumber(info['requests_last_hour']),
+    counts: Object.fromEntries(counts.map((name) => [name, knownNumber(valueAt(info, ['counts', name]))])),
     operations: Object.fromEntries(
-      operationNames.map((name) => [name, oneOf(availabilities, valueAt(info, ['operations', name]))]),
+      operationNames.map((name) => [name, knownWord(availabilities, valueAt(info, ['operations', name]))]),
     ),
     health: {
-      status: oneOf(healthStatuses, health['status']),
+      status: knownWord(healthStatuses, health['status']),
       schedules: Object.fromEntries(schedules),
-      limited_until: time(health['limited_until']),
+      limited_until: knownTime(health['limited_until']),
     },
   };
 }
@@ -40,19 +40,19 @@ export async function readPublished(connection: Connection, topics: Topics): Pro
 const availabilities = ['available', 'unavailable', 'off'];
 
 // Anybody who may publish there may have written anything.
-function oneOf(values: readonly string[], value: unknown): string | null {
+function knownWord(values: readonly string[], value: unknown): string | null {
   return values.find((each) => each === value) ?? null;
 }
 
-function number(value: unknown): number | null {
+function knownNumber(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-function time(value: unknown): string | null {
+function knownTime(value: unknown): string | null {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(String(value)) ? String(value) : null;
 }
 
-function version(value: unknown): string | null {
+function knownVersion(value: unknown): string | null {
   return /^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(String(value)) ? String(value) : null;
 }
 
@@ -62,7 +62,7 @@ function httpStatus(error: unknown): number | null {
   return status === undefined ? null : Number(status);
 }
 
-function treeOf(text = ''): Tree {
+function parsedTree(text = ''): Tree {
   try {
     const value: unknown = JSON.parse(text);
     return isTree(value) ? value : {};

@@ -6,9 +6,9 @@ import { describeDiskError } from '../state/disk.ts';
 import {
   type Answers,
   findUsualBroker,
-  type Outcome,
   type Part,
   saveAnswers,
+  type TestResult,
   testAnswers,
 } from './answers.ts';
 import { reportTo } from './checks.ts';
@@ -68,7 +68,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     return outcome;
   };
   let answers = nothing;
-  let outcome: Outcome;
+  let outcome: TestResult;
   do {
     print('\nYour account, as in the vendor’s app:');
     const email = await askFor(terminal, 'E-mail', answers.email);

@@ -25,7 +25,7 @@ export interface CloudRequest {
 }
 
 /** What goes back. */
-export interface Answer {
+export interface SimulatedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -38,13 +38,17 @@ export type Match =
   | { readonly kind: 'nowhere' };
 
 /** An answer in JSON. */
-export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+export function jsonAnswer(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): SimulatedAnswer {
   const contentType = { 'content-type': 'application/json; charset=utf-8' };
   return { status, headers: { ...contentType, ...headers }, text: JSON.stringify(body) };
 }
 
 /** No valid session, or wrong credentials; the library herolabsapi knows that by a body that is not JSON. */
-export const denied: Answer = {
+export const denied: SimulatedAnswer = {
   status: 401,
   headers: {
     'content-type': 'text/html; charset=utf-8',
@@ -83,7 +87,7 @@ function decodeSegment(segment: string): string {
 }
 
 /** Validates a request as the cloud does and carries it out. */
-export function answerRequest(cloud: Cloud, request: CloudRequest): Answer {
+export function answerRequest(cloud: Cloud, request: CloudRequest): SimulatedAnswer {
   try {
     return answer(cloud, request);
   } catch (error) {
@@ -92,7 +96,7 @@ export function answerRequest(cloud: Cloud, request: CloudRequest): Answer {
   }
 }
 
-function answer(cloud: Cloud, request: CloudRequest): Answer {
+function answer(cloud: Cloud, request: CloudRequest): SimulatedAnswer {
   const match = findOperation(request.method, request.target);
   if (match.kind === 'nowhere') throw new Rejection(404, 'not found');
   if (match.kind === 'otherMethods') {
@@ -105,22 +109,22 @@ function answer(cloud: Cloud, request: CloudRequest): Answer {
   const needsNoSession = name === 'sign_in' || (name === 'refresh_token' && token !== '');
   if (!needsNoSession && !sessions.isValid(token)) return denied;
   const query = readQuery(name, request.target);
-  const valid = { params, query, body: readBody(name, request), token, world, sessions };
+  const valid = { params, query, body: acceptedBody(name, request), token, world, sessions };
   // Its parts were read by the path and by the document, from which the types of the handler come.
   const result: object | readonly object[] | null = handlers[name](valid as never);
   if (result === null) return { status: 200, headers: { 'content-type': 'text/plain' }, text: '' };
-  if (!Array.isArray(result)) return jsonAnswer(200, shown(cloud, name, result));
-  return jsonAnswer(200, pageOf(cloud, name, result, Number(query['page'] ?? 1)));
+  if (!Array.isArray(result)) return jsonAnswer(200, spoiled(cloud, name, result));
+  return jsonAnswer(200, onePage(cloud, name, result, Number(query['page'] ?? 1)));
 }
 
 /** One page of a list; beyond its end, one without records. */
-function pageOf(cloud: Cloud, name: OperationName, records: readonly object[], page: number) {
+function onePage(cloud: Cloud, name: OperationName, records: readonly object[], page: number) {
   const { faults, pageSize } = cloud;
   if (faults.strike('missing-page', name) === page) throw new Rejection(500, 'internal server error');
   const all = faults.spoilList(name, records);
   const total = faults.strike('lying-totals', name) ?? all.length;
   return {
-    data: all.slice((page - 1) * pageSize, page * pageSize).map((record) => shown(cloud, name, record)),
+    data: all.slice((page - 1) * pageSize, page * pageSize).map((record) => spoiled(cloud, name, record)),
     page_number: page,
     page_size: pageSize,
     total_entries: total,
@@ -129,7 +133,7 @@ function pageOf(cloud: Cloud, name: OperationName, records: readonly object[], p
 }
 
 /** The record as it is shown: faults spoil the last one of its kind. */
-function shown({ world, faults }: Cloud, name: OperationName, record: object): object {
+function spoiled({ world, faults }: Cloud, name: OperationName, record: object): object {
   if (faults.areNone || !('id' in record)) return record;
   const { sonics, wifiSonics, signals, properties, incidents } = world;
   const kinds = [sonics, wifiSonics, signals, properties, incidents];
@@ -142,7 +146,7 @@ function readQuery(name: OperationName, target: string): Record<string, unknown>
   return schema ? (accepted(schema, Object.fromEntries(query)) as Record<string, unknown>) : {};
 }
 
-function readBody(name: OperationName, { contentType, text }: CloudRequest): unknown {
+function acceptedBody(name: OperationName, { contentType, text }: CloudRequest): unknown {
   const schema: z.ZodType | undefined = name in bodies ? bodies[name as keyof typeof bodies] : undefined;
   if (!schema) return undefined;
   if (text === '') return accepted(schema, {});

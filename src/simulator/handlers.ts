@@ -4,9 +4,9 @@ import type { ListName, OperationName, ParamsOf, RecordOf } from '../cloud/opera
 import type { Incident, Property, Sonic, Telemetry } from '../model/records.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { bodies, type DocumentBody, type DocumentQuery } from './document.ts';
-import { isTimezone } from './localTime.ts';
+import { isKnownTimezone } from './localTime.ts';
 import { startPressureTest, testsByDay } from './pressureTests.ts';
-import { blankProperty, type Changes, type Records } from './records.ts';
+import { blankProperty, type Records, type SomeFields } from './records.ts';
 import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
@@ -123,7 +123,7 @@ export const handlers: Handlers = {
   read_property_settings: ({ world, params }) =>
     withoutWebhookUrl(found(world, world.settings, params.property_id)),
   update_property_settings: ({ world, params, body }) => {
-    if (body.timezone !== undefined && !isTimezone(body.timezone)) {
+    if (body.timezone !== undefined && !isKnownTimezone(body.timezone)) {
       throw new Rejection(422, 'timezone is not the name of a time zone');
     }
     return withoutWebhookUrl(change(world, world.settings, params.property_id, body));
@@ -220,7 +220,7 @@ function foundToChange<T>(world: World, records: { get(id: string): T | undefine
 }
 
 /** Changes the given fields of a record. */
-function change<T>(world: World, records: Records<T>, id: string, fields: Changes<T>): T {
+function change<T>(world: World, records: Records<T>, id: string, fields: SomeFields<T>): T {
   foundToChange(world, records, id);
   records.change(id, fields);
   return found(world, records, id);
@@ -268,7 +268,7 @@ function withoutWebhookUrl<T extends { readonly webhook_url: unknown }>({ webhoo
 }
 
 /** What is kept of the fields that come with a property: additional ones may be anything, its own must fit. */
-function propertyFieldsOf(given: Readonly<Record<string, unknown>>): Changes<Property> {
+function propertyFieldsOf(given: Readonly<Record<string, unknown>>): SomeFields<Property> {
   const own: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(bodies.update_property.shape));
   const fits = ([field, value]: [string, unknown]) =>
     field !== 'id' && (own.get(field)?.safeParse(value).success ?? true);

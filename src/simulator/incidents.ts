@@ -9,7 +9,7 @@ export interface IncidentCause {
 }
 
 /** The events of the vendor's webhooks. */
-export type IncidentEvent = 'incident.created' | 'incident.closed';
+export type WebhookEventName = 'incident.created' | 'incident.closed';
 
 /** The types during which water runs all the time. */
 export const leakTypes: readonly string[] = ['high_volume_alert', 'long_flow_alert'];

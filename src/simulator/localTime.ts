@@ -32,7 +32,7 @@ interface LocalDay {
 const days = new Map<string, LocalDay>();
 
 /** The day that it is in that time zone. */
-export function dayAt(now: number, timeZone: string): LocalDay {
+export function localDayAt(now: number, timeZone: string): LocalDay {
   const known = days.get(timeZone);
   if (known && known.startMs <= now && now < known.endMs) return known;
   const { date } = localTime(now, timeZone);
@@ -48,7 +48,7 @@ export function dayAt(now: number, timeZone: string): LocalDay {
 }
 
 /** Whether the word names a time zone. */
-export function isTimezone(word: string): boolean {
+export function isKnownTimezone(word: string): boolean {
   try {
     formatOf(word);
     return true;

@@ -23,7 +23,7 @@ export function testsByDay(tests: readonly PressureTest[], timeZone: string): Pr
 
 /** Tests every sonic at the time that the settings of its property say. */
 export function runNightlyTests(world: World, random: Random): void {
-  world.schedule.after(minuteMs, () => {
+  world.timeline.after(minuteMs, () => {
     for (const propertyId of world.properties.ids) {
       if (isTestTime(world, propertyId)) testProperty(world, propertyId, random);
     }
@@ -62,7 +62,7 @@ export function startPressureTest(
   const before = valve.settled;
   const test = world.addPressureTest(sonicId, request);
   valve.put('pressure_test');
-  world.schedule.after(outcome === 'aborted' ? world.pressureTestMs / 3 : world.pressureTestMs, () => {
+  world.timeline.after(outcome === 'aborted' ? world.pressureTestMs / 3 : world.pressureTestMs, () => {
     // A hand may have ended it, and another one begun.
     if (!valve.testing || world.pressureTestsOf(sonicId).at(-1) !== test) return;
     valve.put(before);
@@ -73,5 +73,5 @@ export function startPressureTest(
 
 function report(world: World, sonicId: string, outcome: string): void {
   const { id } = world.openIncident({ type: `pressure_test_${outcome}`, sonicId });
-  world.schedule.after(incidentMs, () => world.closeIncident(id));
+  world.timeline.after(incidentMs, () => world.closeIncident(id));
 }

@@ -32,7 +32,7 @@ export function startRandomEvents(world: World, random: Random, speed: number): 
   const minuteMs = 60_000 / speed;
   const meanMs = (1.5 * minuteMs) / Math.sqrt(Math.max(1, world.thingIds.length / 4));
   const wait = () => {
-    world.schedule.after(meanMs * (0.5 + random()), () => {
+    world.timeline.after(meanMs * (0.5 + random()), () => {
       pick(random, events)?.(world, random, minuteMs);
       wait();
     });
@@ -51,7 +51,7 @@ function passingIncident(types: readonly string[]): RandomEvent {
     const sonicId = pick(random, world.thingIds);
     if (!type || !sonicId || world.openIncidentOf(type, sonicId)) return;
     const { id } = world.openIncident({ type, sonicId });
-    world.schedule.after(between(random, 2, 6) * minuteMs, () => world.closeIncident(id));
+    world.timeline.after(between(random, 2, 6) * minuteMs, () => world.closeIncident(id));
   };
 }
 
@@ -59,14 +59,14 @@ function dropRadio(world: World, random: Random, minuteMs: number): void {
   const sonicId = anySonicButFirst(world, random);
   if (!sonicId) return;
   world.dropRadio(sonicId);
-  world.schedule.after(between(random, 1, 4) * minuteMs, () => world.connectRadio(sonicId));
+  world.timeline.after(between(random, 1, 4) * minuteMs, () => world.connectRadio(sonicId));
 }
 
 function dropCloud(world: World, random: Random, minuteMs: number): void {
   const signalId = pick(random, world.signals.ids.slice(1));
   if (!signalId) return;
   world.dropCloud(signalId);
-  world.schedule.after(between(random, 1, 3) * minuteMs, () => world.connectCloud(signalId));
+  world.timeline.after(between(random, 1, 3) * minuteMs, () => world.connectCloud(signalId));
 }
 
 /** Somebody closes the valve at its handle, and opens it again some minutes later. */
@@ -76,7 +76,7 @@ function turnHandle(world: World, random: Random, minuteMs: number): void {
   if (!sonicId || !valve?.isResting || valve.settled === 'closed') return;
   valve.put('closed');
   const { id } = world.openIncident({ type: 'device_handle_moved', sonicId });
-  world.schedule.after(between(random, 2, 5) * minuteMs, () => {
+  world.timeline.after(between(random, 2, 5) * minuteMs, () => {
     if (valve.isResting) valve.put('open');
     world.closeIncident(id);
   });
@@ -93,7 +93,7 @@ function runBatteryDown(world: World, random: Random, minuteMs: number): void {
   world.changeSonic(sonicId, { battery: 'low' });
   valve.weak = random() < 0.3;
   world.openIncident({ type: 'low_battery_level', sonicId });
-  world.schedule.after(between(random, 5, 15) * minuteMs, () => {
+  world.timeline.after(between(random, 5, 15) * minuteMs, () => {
     world.changeSonic(sonicId, { battery: 'high' });
     valve.weak = false;
     world.closeIncidentOf('low_battery_level', sonicId);

@@ -3,7 +3,7 @@ import type { NotificationSettings, Property, PropertySettings, Signal, Sonic } 
 import { between, hex, uuid } from './random.ts';
 
 /** Some fields of a record; they come from JSON or from code that gives them a value, so none is undefined. */
-export type Changes<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
+export type SomeFields<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
 
 /** Records by id, in the order in which lists show them. */
 export class Records<T> extends Map<string, T> {
@@ -32,7 +32,7 @@ export class Records<T> extends Map<string, T> {
   }
 
   /** Changes the given fields of a record that exists; the record itself is replaced. */
-  change(id: string, fields: Changes<T>): void {
+  change(id: string, fields: SomeFields<T>): void {
     const record = this.get(id);
     if (record) this.set(id, { ...record, ...fields });
   }
@@ -208,7 +208,7 @@ export interface PressureTest {
 }
 
 /** The user_details of a session. */
-export type User = ReturnType<typeof newUser>;
+export type SimulatedUser = ReturnType<typeof newUser>;
 
 /** The owner of the account; the telephone number is one of those that are never given out. */
 export function newUser(email: string, random: Random, now: number) {

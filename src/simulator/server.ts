@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { OperationName } from '../cloud/operations.ts';
-import { type Answer, type CloudRequest, denied, findOperation, jsonAnswer } from './answers.ts';
+import { type CloudRequest, denied, findOperation, jsonAnswer, type SimulatedAnswer } from './answers.ts';
 import type { Faults } from './faults.ts';
 
 const maxBodyBytes = 1_000_000;
@@ -53,7 +53,7 @@ export class RequestLog {
 
 /** What a server answers with, and where it writes its requests. */
 export interface ServerOptions {
-  readonly answer: (request: CloudRequest) => Answer;
+  readonly answer: (request: CloudRequest) => SimulatedAnswer;
   readonly faults: Faults;
   readonly log: RequestLog;
   readonly clock: Clock;
@@ -101,7 +101,7 @@ async function serve(
 }
 
 /** What a fault does to a request in place of the cloud's answer; null if none strikes. */
-function strike(faults: Faults, operation: OperationName): Answer | 'hang' | 'reset' | null {
+function strike(faults: Faults, operation: OperationName): SimulatedAnswer | 'hang' | 'reset' | null {
   if (faults.strike('hang', operation) !== null) return 'hang';
   if (faults.strike('reset', operation) !== null) return 'reset';
   const retryAfter = faults.retryAfter(operation);

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { type Answer, answerRequest, type CloudRequest } from './answers.ts';
+import { answerRequest, type CloudRequest, type SimulatedAnswer } from './answers.ts';
 import { type Fault, Faults } from './faults.ts';
 import { seededRandom } from './random.ts';
 import { startRandomEvents } from './randomEvents.ts';
@@ -127,7 +127,7 @@ export class Simulator {
 
   /** The world as it is now. */
   get world(): World {
-    this.#world.schedule.runUntil(this.#now());
+    this.#world.timeline.runUntil(this.#now());
     return this.#world;
   }
 
@@ -137,7 +137,7 @@ export class Simulator {
   }
 
   /** Validates a request and carries it out, without a socket and whatever the faults of the way there. */
-  answer(request: CloudRequest): Answer {
+  answer(request: CloudRequest): SimulatedAnswer {
     const { pageSize = 10 } = this.#options;
     const cloud = { world: this.world, sessions: this.#sessions, faults: this.#faults, pageSize };
     const answer = answerRequest(cloud, request);
@@ -150,7 +150,7 @@ export class Simulator {
     if (this.#server === null || !this.#webhooks.areEnabled) return;
     this.#cancelWebhookTimer = this.#clock.after(webhookIntervalMs, () => {
       this.#cancelWebhookTimer = null;
-      this.#world.schedule.runUntil(this.#now());
+      this.#world.timeline.runUntil(this.#now());
       this.#startWebhookTimer();
     });
   }

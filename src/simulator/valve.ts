@@ -1,9 +1,9 @@
 import { movementOf, type SettledValve, targetOf, type ValveAction } from '../model/valve.ts';
-import type { Schedule } from './schedule.ts';
+import type { Timeline } from './timeline.ts';
 
 /** What a valve depends on, and what it reports to. */
 export interface ValveOptions {
-  readonly schedule: Schedule;
+  readonly timeline: Timeline;
   /** From an accepted command to the new position, in ms. */
   readonly travelMs: number;
   /** Called with each new state. */
@@ -13,7 +13,7 @@ export interface ValveOptions {
 }
 
 /** The valve on the pipe: it obeys the newest command, takes its time, and waits for a lost radio link. */
-export class Valve {
+export class SimulatedValve {
   readonly #options: ValveOptions;
   /** Its position, or the one that it had before it began to move. */
   settled: SettledValve = 'open';
@@ -29,7 +29,7 @@ export class Valve {
 
   constructor(options: ValveOptions) {
     this.#options = options;
-    this.changedAt = options.schedule.now;
+    this.changedAt = options.timeline.now;
   }
 
   /** Whether it can be reached, rests, and is not being tested. */
@@ -67,11 +67,11 @@ export class Valve {
   #start(): void {
     this.#cancel();
     if (!this.#online || this.#wanted === null) return;
-    const { schedule, travelMs, onStuck } = this.#options;
+    const { timeline, travelMs, onStuck } = this.#options;
     const target = targetOf[this.#wanted];
     const movement = movementOf[this.#wanted];
     this.#report(`requested_${target}`);
-    this.#cancel = schedule.after(travelMs / 6, () => {
+    this.#cancel = timeline.after(travelMs / 6, () => {
       if (this.weak) {
         this.put(this.settled);
         onStuck();
@@ -79,13 +79,13 @@ export class Valve {
         this.put(target);
       } else {
         this.#report(movement);
-        this.#cancel = schedule.after((travelMs * 5) / 6, () => this.put(target));
+        this.#cancel = timeline.after((travelMs * 5) / 6, () => this.put(target));
       }
     });
   }
 
   #report(state: string): void {
-    this.changedAt = this.#options.schedule.now;
+    this.changedAt = this.#options.timeline.now;
     this.#options.onState(state);
   }
 }

@@ -1,5 +1,5 @@
 import type { DailyUsage, Telemetry } from '../model/records.ts';
-import { dayAt, localTime } from './localTime.ts';
+import { localDayAt, localTime } from './localTime.ts';
 import { seededRandom } from './random.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -27,7 +27,13 @@ export function lastProbe(seed: number, now: number, probeMs: number): number {
 }
 
 /** A reading; the same for the same options. Behind a closed valve nothing flows and the pressure stays. */
-export function readingOf({ seed, probedAt, valveIsOpen, isLeaking, probeMs }: ReadingOptions): Telemetry {
+export function probedReading({
+  seed,
+  probedAt,
+  valveIsOpen,
+  isLeaking,
+  probeMs,
+}: ReadingOptions): Telemetry {
   const house = seededRandom(seed);
   const restingMbar = 2_800 + house() * 800;
   const temperature = 9 + house() * 6;
@@ -65,7 +71,7 @@ export interface Month {
 /** What ran on each day of a month up to now; the present day's figure is still growing. */
 export function dailyUsage(household: Household, now: number, of: Month = {}): DailyUsage {
   const { seed, createdAt, timeZone, corrections } = household;
-  const { date: today, startMs, endMs } = dayAt(now, timeZone);
+  const { date: today, startMs, endMs } = localDayAt(now, timeZone);
   const created = createdAt === null ? '' : localTime(Date.parse(createdAt), timeZone).date;
   const { year = Number(today.slice(0, 4)), month = Number(today.slice(5, 7)) } = of;
   const daily: { date: string; liters: number }[] = [];

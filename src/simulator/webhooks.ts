@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import type { Incident } from '../model/records.ts';
-import type { IncidentEvent } from './incidents.ts';
+import type { WebhookEventName } from './incidents.ts';
 import type { World } from './world.ts';
 
 /** A call to a webhook. */
 export interface Delivery {
   readonly url: string;
-  readonly event: IncidentEvent;
+  readonly event: WebhookEventName;
   /** Null without an answer. */
   readonly status: number | null;
 }
@@ -38,7 +38,7 @@ export class Webhooks {
     return this.#world.properties.ids.some((id) => this.#urlOf(id) !== null);
   }
 
-  async #deliver(event: IncidentEvent, incident: Incident): Promise<void> {
+  async #deliver(event: WebhookEventName, incident: Incident): Promise<void> {
     const property_id = this.#world.propertyOfIncident(incident) ?? '';
     const url = this.#urlOf(property_id);
     if (url === null) return;

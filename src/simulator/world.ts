@@ -13,13 +13,13 @@ import type { ValveAction } from '../model/valve.ts';
 import {
   afterAction,
   type IncidentCause,
-  type IncidentEvent,
   leakTypes,
   open,
   resolved,
   usualSeverity,
+  type WebhookEventName,
 } from './incidents.ts';
-import { dayAt } from './localTime.ts';
+import { localDayAt } from './localTime.ts';
 import { between, seededRandom, uuid } from './random.ts';
 import {
   newNotifications,
@@ -31,12 +31,12 @@ import {
   newWifiSonic,
   type PressureTest,
   Records,
-  type User,
+  type SimulatedUser,
   type WifiSonic,
 } from './records.ts';
-import { Schedule } from './schedule.ts';
-import { Valve } from './valve.ts';
-import { dailyUsage, lastProbe, type Month, readingOf } from './water.ts';
+import { Timeline } from './timeline.ts';
+import { SimulatedValve } from './valve.ts';
+import { dailyUsage, lastProbe, type Month, probedReading } from './water.ts';
 
 /** How often a quiet world measures: seldom, and often enough for a measurement of the present. */
 const quietProbeMs = 3 * 60_000;
@@ -64,8 +64,8 @@ export interface WorldOptions {
 }
 
 /** What the cloud does not show of a sonic. */
-interface Device {
-  readonly valve: Valve;
+interface HiddenState {
+  readonly valve: SimulatedValve;
   /** Decides its water: readings and usage. */
   readonly seed: number;
   /** Oldest first. */
@@ -95,23 +95,23 @@ export class World {
   /** The account's role in a property: owner, user or guest. */
   readonly roles = new Map<string, string>();
   /** The account's own user. */
-  readonly users = new Records<User>();
+  readonly users = new Records<SimulatedUser>();
   /** Id of a user of another account. */
   readonly strangerId: string;
   /** What was set for a property; no operation reads it. */
   readonly leakProtection = new Records<boolean>(() => this.onChange());
   readonly push = new Records<boolean>(() => this.onChange());
-  readonly schedule: Schedule;
+  readonly timeline: Timeline;
   readonly pressureTestMs: number;
   /** Called after each change of what the cloud shows. */
   onChange: () => void = () => {};
   /** Called with each incident that opens or closes. */
-  onIncident: (event: IncidentEvent, incident: Incident) => void = () => {};
+  onIncident: (event: WebhookEventName, incident: Incident) => void = () => {};
   readonly #options: WorldOptions;
   readonly #random: Random;
   /** For records that this simulator did not always have: the others keep their ids. */
   readonly #laterRandom: Random;
-  readonly #devices = new Map<string, Device>();
+  readonly #devices = new Map<string, HiddenState>();
   /** Property of a signal or Wi-Fi sonic. */
   readonly #propertyOf = new Records<string | undefined>(() => this.onChange());
   /** Ids that exist in other people's accounts. */
@@ -121,7 +121,7 @@ export class World {
     const { seed, email, now, properties, signals, sonics, wifiSonics } = options;
     this.#options = options;
     this.pressureTestMs = options.pressureTestMs;
-    this.schedule = new Schedule(now);
+    this.timeline = new Timeline(now);
     this.#random = seededRandom(seed);
     this.#laterRandom = seededRandom(seed + 4);
     const user = newUser(email, seededRandom(seed + 1), now);
@@ -140,7 +140,7 @@ export class World {
 
   /** Ms since 1970. */
   get now(): number {
-    return this.schedule.now;
+    return this.timeline.now;
   }
 
   /** An id that nothing has yet. */
@@ -149,7 +149,7 @@ export class World {
   }
 
   /** The owner of the account. */
-  get user(): User | undefined {
+  get user(): SimulatedUser | undefined {
     return this.users.values().next().value;
   }
 
@@ -188,8 +188,8 @@ export class World {
   }
 
   #install(id: string, seed: number): void {
-    const valve = new Valve({
-      schedule: this.schedule,
+    const valve = new SimulatedValve({
+      timeline: this.timeline,
       travelMs: this.#options.valveTravelMs,
       onState: (valve_state) => this.changeSonic(id, { valve_state }),
       onStuck: () => this.openIncident({ type: 'battery_too_low_to_move_handle', sonicId: id }),
@@ -268,7 +268,7 @@ export class World {
     return this.settings.get(propertyId ?? '')?.timezone ?? 'UTC';
   }
 
-  valve(sonicId: string): Valve | undefined {
+  valve(sonicId: string): SimulatedValve | undefined {
     return this.#devices.get(sonicId)?.valve;
   }
 
@@ -293,7 +293,7 @@ export class World {
     const probedAt = quiet ? valve.changedAt : measuredAt(probeMs);
     const isLeaking = leakTypes.some((type) => this.openIncidentOf(type, sonicId));
     const valveIsOpen = valve.settled === 'open' && !valve.testing;
-    const reading = readingOf({ seed, probedAt, valveIsOpen, isLeaking, probeMs });
+    const reading = probedReading({ seed, probedAt, valveIsOpen, isLeaking, probeMs });
     // While nothing happens, it is measured again and again all the same.
     return quiet ? { ...reading, probed_at: Math.floor(measuredAt(quietProbeMs) / 1_000) } : reading;
   }
@@ -310,7 +310,7 @@ export class World {
 
   /** Sets the litres of a day (YYYY-MM-DD) that is over, as the cloud does when readings come late. */
   correctUsage(sonicId: string, date: string, liters: number): void {
-    const today = dayAt(this.now, this.timezoneOf(this.propertyOf(sonicId))).date;
+    const today = localDayAt(this.now, this.timezoneOf(this.propertyOf(sonicId))).date;
     if (date >= today) throw new RangeError(`${date} is not over and cannot be corrected`);
     this.#devices.get(sonicId)?.corrections.set(date, liters);
   }

@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { SeenRequest } from '../simulation/virtualCloud.ts';
 import { parsed } from './eyes.ts';
 
@@ -30,7 +30,7 @@ export class Crawls {
   /** An answer has reached the bridge; `isTrue` is whether it is what the cloud meant. Returns a list that is whole by it. */
   answered(
     { operation, target, number }: SeenRequest,
-    answer: Answer,
+    answer: SimulatedAnswer,
     isTrue: boolean,
     now: number,
   ): Crawl | null {

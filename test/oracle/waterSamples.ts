@@ -1,4 +1,4 @@
-import { dayAt, isTimezone } from '../../src/simulator/localTime.ts';
+import { localDayAt, isKnownTimezone } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
 import type { Shown } from './recordTruths.ts';
 
@@ -29,15 +29,15 @@ export class WaterSamples {
   /** The cloud is asked for the water of a sonic now, which is in one of these time zones, as far as the bridge may know. */
   take(world: World, id: string, timeZones: Iterable<string>): void {
     // Nobody knows the day of a place that is nowhere.
-    for (const timeZone of timeZones) if (isTimezone(timeZone)) this.#take(world, id, timeZone);
+    for (const timeZone of timeZones) if (isKnownTimezone(timeZone)) this.#take(world, id, timeZone);
     // Of several properties nobody can tell to which a sonic on Wi-Fi belongs.
     if (world.wifiSonics.has(id) && world.properties.size > 1) this.#take(world, id, 'UTC');
   }
 
   #take(world: World, id: string, timeZone: string): void {
     const now = this.#now();
-    const { date, startMs } = dayAt(now, timeZone);
-    const before = dayAt(startMs - 1, timeZone).date;
+    const { date, startMs } = localDayAt(now, timeZone);
+    const before = localDayAt(startMs - 1, timeZone).date;
     const read = (day: string) =>
       world.usage(id, { year: Number(day.slice(0, 4)), month: Number(day.slice(5, 7)) }).daily;
     const month = read(date);

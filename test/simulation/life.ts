@@ -1,5 +1,5 @@
 import type { Random } from '../../src/base/backoff.ts';
-import { dayAt } from '../../src/simulator/localTime.ts';
+import { localDayAt } from '../../src/simulator/localTime.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import type { World } from '../../src/simulator/world.ts';
 
@@ -117,7 +117,7 @@ const rehang: Event = (world, random) => {
 const correction: Event = (world, random) => {
   const id = pick(random, world.thingIds);
   if (!id) return 'nothing';
-  const { date } = dayAt(world.now, world.timezoneOf(world.propertyOf(id)));
+  const { date } = localDayAt(world.now, world.timezoneOf(world.propertyOf(id)));
   const daily = world.usage(id).daily.filter((day) => day.date < date);
   const day = pick(random, daily);
   if (!day) return 'nothing';

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/base/backoff.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
-import type { Answer } from '../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import { between, pick, uuid } from '../../src/simulator/random.ts';
 import type { RequestFault, SeenRequest, Strike, Twist, TwistedAnswer } from './virtualCloud.ts';
 
@@ -53,13 +53,13 @@ const said = (
   status: number,
   headers: Record<string, string> = {},
   text = `{"message":"${status}"}`,
-): Answer => ({
+): SimulatedAnswer => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
   text,
 });
 
-const outcomes: Readonly<Record<RouteFault, (random: Random) => RequestFault | Answer | Twist>> = {
+const outcomes: Readonly<Record<RouteFault, (random: Random) => RequestFault | SimulatedAnswer | Twist>> = {
   '500': () => said(500),
   '503': (random) => said(503, { 'retry-after': String(between(random, 1, 300)) }),
   '503-hour': () => said(503, { 'retry-after': '3600' }),
@@ -79,7 +79,7 @@ const outcomes: Readonly<Record<RouteFault, (random: Random) => RequestFault | A
   'few-ids': (random) => twistPage((records) => records.map((record) => fewIds(record, random)), true),
 };
 
-function twist(changed: (answer: Answer) => Partial<TwistedAnswer>): Twist {
+function twist(changed: (answer: SimulatedAnswer) => Partial<TwistedAnswer>): Twist {
   return (answer) => (answer.status === 200 ? { ...answer, ...changed(answer), isHonest: true } : answer);
 }
 

@@ -1,7 +1,7 @@
 import { Dispatcher } from 'undici';
 import type { Random } from '../../src/base/backoff.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
-import type { Answer } from '../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import { findOperation } from '../../src/simulator/answers.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { ProcessClock } from './virtualTime.ts';
@@ -31,13 +31,13 @@ export type RequestFault =
   | 'denied';
 
 /** What becomes of a request: nothing out of the ordinary, a fault, or another answer than the cloud's. */
-export type Strike = (request: SeenRequest) => RequestFault | Answer | Twist | null;
+export type Strike = (request: SeenRequest) => RequestFault | SimulatedAnswer | Twist | null;
 
 /** Makes another answer of the one that the cloud gave. */
-export type Twist = (good: Answer) => TwistedAnswer;
+export type Twist = (good: SimulatedAnswer) => TwistedAnswer;
 
 /** An answer of any bytes. */
-export interface TwistedAnswer extends Omit<Answer, 'text'> {
+export interface TwistedAnswer extends Omit<SimulatedAnswer, 'text'> {
   readonly text: string | Buffer;
   /** The connection breaks behind the body. */
   readonly isCut?: boolean;
@@ -64,7 +64,7 @@ export interface CloudTap {
   /** A request has left the process, whatever becomes of it. */
   readonly sent: (request: SeenRequest) => void;
   /** The cloud judged a request, and did what it asks unless its status says otherwise. */
-  readonly judged: (request: SeenRequest, answer: Answer) => void;
+  readonly judged: (request: SeenRequest, answer: SimulatedAnswer) => void;
   /** The whole answer has reached the process. */
   readonly answered: (request: SeenRequest, answer: TwistedAnswer) => void;
   /** Of the answer no more than the status and a part arrives. */
@@ -216,13 +216,13 @@ export class VirtualCloud extends Dispatcher {
   }
 }
 
-const plain = (status: number, text: string, headers: Record<string, string> = {}): Answer => ({
+const plain = (status: number, text: string, headers: Record<string, string> = {}): SimulatedAnswer => ({
   status,
   headers: { 'content-type': 'text/plain', ...headers },
   text,
 });
 
-const ownAnswers: Partial<Record<RequestFault, (random: Random, clock: ProcessClock) => Answer>> = {
+const ownAnswers: Partial<Record<RequestFault, (random: Random, clock: ProcessClock) => SimulatedAnswer>> = {
   'error-500': () => plain(500, 'it broke'),
   'error-502': () => plain(502, 'bad gateway'),
   'error-503': (random) => plain(503, 'later', random() < 0.5 ? {} : { 'retry-after': '20' }),

@@ -1,6 +1,6 @@
 import type { OperationName } from '../../src/cloud/operations.ts';
 import { operationRow } from '../../src/cloud/operations.ts';
-import type { Answer } from '../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { moveOf } from '../oracle/moveJudge.ts';
 import type { Order, Wish } from './people.ts';
@@ -176,7 +176,7 @@ export class Watch {
     if (granted) granted.usedBy = null;
   }
 
-  #checkSignIn(answer: Answer): void {
+  #checkSignIn(answer: SimulatedAnswer): void {
     if (answer.status === 200) this.#endSignIns();
     const now = this.#now();
     if (answer.status === 429 || answer.status >= 500) this.#checkBackoff(now);
@@ -212,7 +212,7 @@ export class Watch {
     this.#failedSignIns = [];
   }
 
-  #hearOfIncident({ params }: SeenRequest, answer: Answer): void {
+  #hearOfIncident({ params }: SeenRequest, answer: SimulatedAnswer): void {
     const id = params['incident_id'];
     if (id === undefined) return;
     const isOpen = answer.status === 200 && (parsed(answer.text) as { open?: boolean }).open === true;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { Home, minuteMs } from './home.ts';
 
@@ -7,12 +7,12 @@ const schedules = { properties: '5m', signals: '5m', usage: '12h', pressure_test
 /** What the home polls often enough for an outage to befall it. */
 const polled = ['properties', 'signals', 'sonics', 'incidents', 'telemetry'];
 
-const json = (body: unknown, status = 200): Answer => ({
+const json = (body: unknown, status = 200): SimulatedAnswer => ({
   status,
   headers: { 'content-type': 'application/json' },
   text: JSON.stringify(body),
 });
-const answer = (status: number, text: string, headers: Record<string, string> = {}): Answer => ({
+const answer = (status: number, text: string, headers: Record<string, string> = {}): SimulatedAnswer => ({
   status,
   headers,
   text,
@@ -44,7 +44,7 @@ async function startHome(): Promise<Home> {
  * Lets something go wrong, and judges all that the bridge says and does until all is well again: it says what is wrong
  * once, shows nothing that is not true, tells the cloud at most once to move a valve, and recovers by itself.
  */
-async function judgeOutage(trouble: RequestFault | Answer, expected: Expectation): Promise<Home> {
+async function judgeOutage(trouble: RequestFault | SimulatedAnswer, expected: Expectation): Promise<Home> {
   const home = await startHome();
   const { world } = home;
   const [told = '', moved = ''] = world.sonics.ids;
@@ -190,7 +190,7 @@ describe('the network may fail so that', () => {
 
 describe('an answer that is none is told as what it is, and changes nothing:', () => {
   const page = '<!doctype html><html><body><h1>Hotel Wi-Fi: please sign in</h1></body></html>';
-  it.each<[string, Answer, RegExp]>([
+  it.each<[string, SimulatedAnswer, RegExp]>([
     ['a web page', answer(200, page, { 'content-type': 'text/html' }), /is not JSON: <!doctype html>/],
     ['a list without its envelope', json([]), /has an unexpected format/],
     ['an envelope without a list', json({ data: 5, page_number: 1 }), /has an unexpected format/],

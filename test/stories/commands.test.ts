@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { operationRow } from '../../src/cloud/operations.ts';
-import type { Answer } from '../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { changingCommands } from '../support/commandTable.ts';
 import { Home, leisurely, minuteMs, type Request, secondMs } from './home.ts';
@@ -55,11 +55,11 @@ const truth = ({ world }: Home) =>
     world.properties.ids.map((id) => [world.settings.get(id), world.notifications.get(id)]),
   ]);
 
-const limited: Answer = { status: 429, headers: { 'retry-after': '60' }, text: '{}' };
-const broken: Answer = { status: 503, headers: {}, text: '{}' };
+const limited: SimulatedAnswer = { status: 429, headers: { 'retry-after': '60' }, text: '{}' };
+const broken: SimulatedAnswer = { status: 503, headers: {}, text: '{}' };
 
 describe('while the cloud is away, a command of any kind fails once, in time, and is not sent later', () => {
-  it.each<[string, RequestFault | Answer, object]>([
+  it.each<[string, RequestFault | SimulatedAnswer, object]>([
     ['it answers 503', broken, { status: 'error', http_status: 503 }],
     ['it asks to wait for a minute', limited, { status: 'error' }],
     ['it never answers', 'hang-before', { status: 'error', http_status: null }],

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import { Home, hourMs, minuteMs, secondMs } from './home.ts';
 
 const begins = '2026-03-02T09:00:00Z';
 const dateIn = (home: Home, ms: number) => new Date(Date.parse(begins) + home.time.now + ms).toUTCString();
 
 /** The cloud answers nothing but this, and does nothing. */
-const limited = (retryAfter: string | null): Answer => ({
+const limited = (retryAfter: string | null): SimulatedAnswer => ({
   status: 429,
   headers: retryAfter === null ? {} : { 'retry-after': retryAfter },
   text: '{}',

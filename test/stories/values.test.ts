@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayAt } from '../../src/simulator/localTime.ts';
+import { localDayAt } from '../../src/simulator/localTime.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import { stateViolations } from '../support/stateViolations.ts';
 import { dayMs, Home, hourMs, minuteMs, secondMs } from './home.ts';
@@ -108,7 +108,7 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
       expect(ml(total), `day ${day}`).toBeGreaterThanOrEqual(before);
       before = ml(total);
       if (day % 5 === 0) {
-        const { date } = dayAt(home.world.now, 'Europe/Amsterdam');
+        const { date } = localDayAt(home.world.now, 'Europe/Amsterdam');
         const days = home.world.usage(sonicId).daily.filter((each) => each.date < date);
         const corrected = pick(random, days);
         if (corrected) {

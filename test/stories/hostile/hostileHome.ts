@@ -1,4 +1,4 @@
-import type { Answer } from '../../../src/simulator/answers.ts';
+import type { SimulatedAnswer } from '../../../src/simulator/answers.ts';
 import type { SeenRequest } from '../../simulation/virtualCloud.ts';
 import { Home, type TakenMessage } from '../home.ts';
 import { HostileLink } from './hostileLink.ts';
@@ -77,7 +77,7 @@ export class HostileHome extends Home {
     await this.pass(5_000);
   }
 
-  #learnToken({ operation }: SeenRequest, { text }: Answer): void {
+  #learnToken({ operation }: SeenRequest, { text }: SimulatedAnswer): void {
     if (operation !== 'sign_in' && operation !== 'refresh_token') return;
     const token = /"token_details":"([^"]+)"/.exec(text)?.[1];
     if (token !== undefined) this.tokens.add(token);

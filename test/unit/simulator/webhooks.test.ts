@@ -73,7 +73,7 @@ describe('a webhook', () => {
   it('is called of what happens by itself though nobody asks', async () => {
     const { simulator, world, register } = await start();
     await register();
-    world.schedule.after(10, () => world.openIncident({ type: 'legionella_risk' }));
+    world.timeline.after(10, () => world.openIncident({ type: 'legionella_risk' }));
     await waitFor(() => simulator.deliveries.length === 1, { what: 'the call' });
   });
 

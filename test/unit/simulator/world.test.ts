@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
-import { readingOf } from '../../../src/simulator/water.ts';
+import { probedReading } from '../../../src/simulator/water.ts';
 import type { World } from '../../../src/simulator/world.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
@@ -33,17 +33,17 @@ describe('a world', () => {
 
   it('lets things happen in order of time, then of entry, each at its own time', () => {
     const { clock, simulator } = simulate({ quiet: true });
-    const { schedule } = simulator.world;
-    const start = schedule.now;
+    const { timeline } = simulator.world;
+    const start = timeline.now;
     const ran: string[] = [];
     for (const [delayMs, name] of [
       [30, 'late'],
       [10, 'first'],
       [10, 'second'],
     ] as const) {
-      schedule.after(delayMs, () => ran.push(`${name} ${schedule.now - start}`));
+      timeline.after(delayMs, () => ran.push(`${name} ${timeline.now - start}`));
     }
-    schedule.after(10, () => ran.push('cancelled'))();
+    timeline.after(10, () => ran.push('cancelled'))();
     clock.advance(40);
     expect(simulator.world.now - start).toBe(40);
     expect(ran).toEqual(['first 10', 'second 10', 'late 30']);
@@ -188,7 +188,7 @@ describe('a world that lives', () => {
   it('has less pressure while water runs, and hardly another from reading to reading while none does', () => {
     const readings = Array.from({ length: 12 * 60 }, (_, minute) => {
       const at = { seed: 1, probedAt: Date.UTC(2025, 0, 15) + minute * minuteMs, probeMs: minuteMs };
-      const { pressure, water_flow } = readingOf({ ...at, valveIsOpen: true, isLeaking: false });
+      const { pressure, water_flow } = probedReading({ ...at, valveIsOpen: true, isLeaking: false });
       return { pressure: pressure ?? 0, flow: water_flow ?? 0 };
     });
     const resting = readings.filter(({ flow }) => flow === 0).map(({ pressure }) => pressure);

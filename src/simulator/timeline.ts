@@ -1,4 +1,4 @@
-interface Entry {
+interface PlannedEvent {
   readonly time: number;
   readonly run: () => void;
 }
@@ -7,23 +7,23 @@ interface Entry {
  * What is going to happen, by time. Nothing runs by itself: `runUntil` catches up, and each callback sees its own time
  * as `now`. So an idle simulation costs nothing, and the same requests at the same times give the same world.
  */
-export class Schedule {
+export class Timeline {
   /** The next one first. */
-  #entries: Entry[] = [];
+  #entries: PlannedEvent[] = [];
   #now: number;
 
   constructor(now: number) {
     this.#now = now;
   }
 
-  /** Ms since 1970: how far the schedule has run, or the time of the callback that is running. */
+  /** Ms since 1970: how far the timeline has run, or the time of the callback that is running. */
   get now(): number {
     return this.#now;
   }
 
   /** Runs the callback once `delayMs` have passed; the returned function cancels. */
   after(delayMs: number, run: () => void): () => void {
-    const entry: Entry = { time: this.#now + delayMs, run };
+    const entry: PlannedEvent = { time: this.#now + delayMs, run };
     const index = this.#entries.findIndex(({ time }) => time > entry.time);
     this.#entries.splice(index === -1 ? this.#entries.length : index, 0, entry);
     return () => {
