@@ -27,6 +27,8 @@ const largeSize = 10_000;
 /** What V8 has compiled after ten refreshes of 1,000 valves, a small account has after a day. */
 const warmUps = (sonics: number) => Math.max(2, largeSize / sonics);
 const quietMs = 300;
+/** Each of them takes half a minute. */
+const mostLargeStarts = 2;
 
 /** Everything is read and published: at the start, after a change, for a new broker, for Home Assistant, and without a change. */
 export const refresh: Story = {
@@ -99,9 +101,10 @@ async function inTurn(
 
 /** A new process reads and publishes everything. */
 function fromTheStart(stage: Stage, folder: string): Promise<Works> {
-  const { bench, broker, rawBroker } = stage;
+  const { bench, sonics, broker, rawBroker } = stage;
+  const runs = sonics >= largeSize ? Math.min(bench.runs, mostLargeStarts) : bench.runs;
   return inTurn(
-    bench,
+    { ...bench, runs },
     'refresh, from the start',
     async () => {
       await broker.restart();
