@@ -102,6 +102,33 @@ const put = { ...change, method: 'PUT' } as const;
 const patch = { ...change, method: 'PATCH' } as const;
 const session = { number: null, source: 'document', session: true } as const;
 
+// What the rows of PUT and PATCH have in common.
+const property = {
+  number: 8,
+  path: '/ape/v1/properties/{property_id}',
+  body: bodies.property,
+  reply: record(decoders.property),
+  refreshes: 'properties',
+  returns: 'property',
+} as const;
+const signalName = {
+  number: 16,
+  path: '/ape/v1/signals/{signal_id}',
+  body: bodies.name,
+  reply: record(decoders.signal),
+  refreshes: 'signals',
+  returns: 'signal',
+} as const;
+const sonicName = {
+  number: 20,
+  path: '/ape/v1/sonics/{sonic_id}',
+  body: bodies.name,
+  reply: record(decoders.sonic),
+  refreshes: 'sonics',
+  returns: 'sonic',
+} as const;
+const wifiSonicName = { ...sonicName, number: null, path: '/ape/v1/sonics_wifi/{sonic_id}' } as const;
+
 /** THE CATALOGUE: every operation of the cloud, one row each. */
 export const catalogue = {
   sign_in: row({
@@ -190,24 +217,8 @@ export const catalogue = {
     path: '/ape/v1/properties/{property_id}',
     reply: record(decoders.property),
   }),
-  update_property: row({
-    ...put,
-    number: 8,
-    path: '/ape/v1/properties/{property_id}',
-    body: bodies.property,
-    reply: record(decoders.property),
-    refreshes: 'properties',
-    returns: 'property',
-  }),
-  patch_property: row({
-    ...patch,
-    number: 8,
-    path: '/ape/v1/properties/{property_id}',
-    body: bodies.property,
-    reply: record(decoders.property),
-    refreshes: 'properties',
-    returns: 'property',
-  }),
+  update_property: row({ ...put, ...property }),
+  patch_property: row({ ...patch, ...property }),
   read_notification_settings: row({
     ...read,
     number: 9,
@@ -259,24 +270,8 @@ export const catalogue = {
     path: '/ape/v1/signals/{signal_id}',
     reply: record(decoders.signal),
   }),
-  update_signal: row({
-    ...put,
-    number: 16,
-    path: '/ape/v1/signals/{signal_id}',
-    body: bodies.name,
-    reply: record(decoders.signal),
-    refreshes: 'signals',
-    returns: 'signal',
-  }),
-  patch_signal: row({
-    ...patch,
-    number: 16,
-    path: '/ape/v1/signals/{signal_id}',
-    body: bodies.name,
-    reply: record(decoders.signal),
-    refreshes: 'signals',
-    returns: 'signal',
-  }),
+  update_signal: row({ ...put, ...signalName }),
+  patch_signal: row({ ...patch, ...signalName }),
 
   list_signal_sonics: row({
     ...read,
@@ -298,24 +293,8 @@ export const catalogue = {
     path: '/ape/v1/sonics/{sonic_id}',
     reply: record(decoders.sonic),
   }),
-  update_sonic: row({
-    ...put,
-    number: 20,
-    path: '/ape/v1/sonics/{sonic_id}',
-    body: bodies.name,
-    reply: record(decoders.sonic),
-    refreshes: 'sonics',
-    returns: 'sonic',
-  }),
-  patch_sonic: row({
-    ...patch,
-    number: 20,
-    path: '/ape/v1/sonics/{sonic_id}',
-    body: bodies.name,
-    reply: record(decoders.sonic),
-    refreshes: 'sonics',
-    returns: 'sonic',
-  }),
+  update_sonic: row({ ...put, ...sonicName }),
+  patch_sonic: row({ ...patch, ...sonicName }),
   // Answers 200 with an empty body in practice: the status alone is the answer.
   command_valve: row({
     ...put,
@@ -474,24 +453,8 @@ export const catalogue = {
     path: '/ape/v1/sonics_wifi/{sonic_id}',
     reply: record(decoders.sonic),
   }),
-  update_wifi_sonic: row({
-    ...put,
-    number: null,
-    path: '/ape/v1/sonics_wifi/{sonic_id}',
-    body: bodies.name,
-    reply: record(decoders.sonic),
-    refreshes: 'sonics',
-    returns: 'sonic',
-  }),
-  patch_wifi_sonic: row({
-    ...patch,
-    number: null,
-    path: '/ape/v1/sonics_wifi/{sonic_id}',
-    body: bodies.name,
-    reply: record(decoders.sonic),
-    refreshes: 'sonics',
-    returns: 'sonic',
-  }),
+  update_wifi_sonic: row({ ...put, ...wifiSonicName }),
+  patch_wifi_sonic: row({ ...patch, ...wifiSonicName }),
   command_wifi_valve: row({
     ...put,
     number: null,

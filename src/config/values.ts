@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { parseDuration } from '../base/duration.ts';
 import { emailPattern } from '../base/email.ts';
 import type { Schedule } from '../base/schedule.ts';
+import { isTimezoneName } from '../model/settings.ts';
 
 // The kinds of values an option can have. Each message continues "mqtt.keepalive (line 12): ".
 
@@ -192,18 +193,7 @@ function topicFault(written: string): string | null {
 const timeZoneMessage = 'must be a time zone such as Europe/London or UTC';
 
 /** An IANA time zone that this machine knows. */
-export const timeZone = z.string({ error: timeZoneMessage }).refine(isTimeZone, timeZoneMessage);
-
-function isTimeZone(name: string): boolean {
-  // Newer runtimes take offsets such as +01:00 too, others do not.
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const timeZone = z.string({ error: timeZoneMessage }).refine(isTimezoneName, timeZoneMessage);
 
 const routePattern = /^(GET|POST|PUT|PATCH|DELETE) \/(?:[!"$->@-z|~]|\{[a-z_]+\})*$/;
 const routeMessage =

@@ -1,21 +1,11 @@
-import { isOfGuest, type PropertyView } from '../model/devices.ts';
+import type { PropertyView } from '../model/devices.ts';
 import type { NotificationSettings } from '../model/records.ts';
 import { longFlowDelaysMins, volumeThresholdsLitres } from '../model/settings.ts';
-import type { FieldCommand, SelectRow, SwitchRow } from './row.ts';
+import { acceptedSwitch, type Shown, settingRow } from './propertySettings.ts';
+import type { SelectRow, SwitchRow } from './row.ts';
 
-type Field = keyof NotificationSettings;
 type NumberField = 'high_volume_threshold_litres' | 'long_flow_notification_delay_mins';
-type FlagField = Exclude<Field, NumberField>;
-type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
-
-const config = { needs: 'cloud', category: 'config' } as const;
-
-// A guest is not shown them and could not change them.
-const shownSetting = { ...config, exists: (view: PropertyView) => view.notifications !== null } as const;
-
-function setting(field: Field): FieldCommand {
-  return { path: `notifications/${field}/set`, operation: 'update_notification_settings', field };
-}
+type FlagField = Exclude<keyof NotificationSettings, NumberField>;
 
 const shownFlags: Readonly<Record<FlagField, Shown>> = {
   battery_too_low_to_move_handle: { name: 'Weak battery alert' },
@@ -41,40 +31,31 @@ const shownFlags: Readonly<Record<FlagField, Shown>> = {
 function flagSwitch([field, shown]: [FlagField, Shown]): SwitchRow<PropertyView> {
   return {
     component: 'switch',
-    key: field,
     icon: 'mdi:bell-cog-outline',
-    ...shownSetting,
+    ...settingRow('notifications', field),
     ...shown,
     value: ({ notifications }) => notifications?.[field] ?? null,
-    command: setting(field),
   };
 }
 
 function numberSelect(field: NumberField, shown: Shown, values: readonly number[]): SelectRow<PropertyView> {
   return {
     component: 'select',
-    key: field,
-    ...shownSetting,
+    ...settingRow('notifications', field),
     ...shown,
     options: values.map(String),
     value: ({ notifications }) => notifications?.[field]?.toString() ?? null,
-    command: setting(field),
   };
 }
 
 /** The entities of a property's notification settings. */
 export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow<PropertyView>)[] = [
-  {
-    // The cloud does not show it: what it last accepted is all that is known.
-    component: 'switch',
-    key: 'push',
-    name: 'Push notifications',
-    icon: 'mdi:cellphone-message',
-    ...config,
-    exists: (view) => !isOfGuest(view),
-    value: ({ accepted }) => accepted.push_enabled ?? null,
-    command: { path: 'push/set', operation: 'update_customer_notifications', field: 'push_enabled' },
-  },
+  acceptedSwitch(
+    'push',
+    { name: 'Push notifications', icon: 'mdi:cellphone-message' },
+    'update_customer_notifications',
+    'push_enabled',
+  ),
   numberSelect(
     'high_volume_threshold_litres',
     { name: 'High water use alert (L)', icon: 'mdi:water-plus' },

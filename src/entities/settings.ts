@@ -1,36 +1,20 @@
-import { isOfGuest, type PropertyView } from '../model/devices.ts';
+import type { PropertyView } from '../model/devices.ts';
 import type { PropertySettings } from '../model/records.ts';
 import { isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
 import { nameText } from './name.ts';
-import type { FieldCommand, Refusal, SwitchRow, TextRow } from './row.ts';
-
-const config = { needs: 'cloud', category: 'config' } as const;
-
-// A guest is not shown the settings and could not change them; as long as that is not known, what Home Assistant has
-// from an earlier run stays.
-const shownSetting = { ...config, exists: (view: PropertyView) => view.settings !== null } as const;
-
-// Other operations change these, so they do not hang on the settings; but a guest could not change them either.
-const exists = (view: PropertyView) => !isOfGuest(view);
+import { acceptedSwitch, config, type Shown, settingRow, unlessGuest } from './propertySettings.ts';
+import type { Refusal, SwitchRow, TextRow } from './row.ts';
 
 type FieldOf<Value> = {
   [Field in keyof PropertySettings]: PropertySettings[Field] extends Value | null ? Field : never;
 }[keyof PropertySettings];
 
-function setting(field: keyof PropertySettings): FieldCommand {
-  return { path: `settings/${field}/set`, operation: 'update_property_settings', field };
-}
-
-type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
-
 function settingSwitch(field: FieldOf<boolean>, shown: Shown): SwitchRow<PropertyView> {
   return {
     component: 'switch',
-    key: field,
-    ...shownSetting,
+    ...settingRow('settings', field),
     ...shown,
     value: ({ settings }) => settings?.[field] ?? null,
-    command: setting(field),
   };
 }
 
@@ -40,32 +24,21 @@ function settingText(
 ): TextRow<PropertyView> {
   return {
     component: 'text',
-    key: field,
-    ...shownSetting,
+    ...settingRow('settings', field),
     ...shown,
     value: ({ settings }) => settings?.[field] ?? null,
-    command: setting(field),
   };
 }
 
 /** The entities of a property's settings. */
 export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<PropertyView>)[] = [
   settingSwitch('auto_shut_off', { name: 'Automatic shut-off', icon: 'mdi:water-off' }),
-  {
-    // The cloud does not show it: what it last accepted is all that is known.
-    component: 'switch',
-    key: 'leak_protection',
-    name: 'Leak protection',
-    icon: 'mdi:shield-home',
-    ...config,
-    exists,
-    value: ({ accepted }) => accepted.leak_protection_enabled ?? null,
-    command: {
-      path: 'leak_protection/set',
-      operation: 'update_property_configuration',
-      field: 'leak_protection_enabled',
-    },
-  },
+  acceptedSwitch(
+    'leak_protection',
+    { name: 'Leak protection', icon: 'mdi:shield-home' },
+    'update_property_configuration',
+    'leak_protection_enabled',
+  ),
   settingSwitch('pressure_tests_enabled', { name: 'Pressure tests', icon: 'mdi:gauge' }),
   settingText('pressure_tests_schedule', {
     name: 'Pressure test time',
@@ -77,7 +50,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     ...nameText<PropertyView>('patch_property', 'cloud', ({ property, isStale }) =>
       isStale ? null : property.name,
     ),
-    exists,
+    exists: unlessGuest,
   },
   {
     component: 'switch',
@@ -86,7 +59,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     icon: 'mdi:home-switch',
     isDisabledByDefault: true,
     ...config,
-    exists,
+    exists: unlessGuest,
     value: ({ property, isStale }) => (isStale ? null : property.active),
     command: { path: 'active/set', operation: 'patch_property', field: 'active' },
   },

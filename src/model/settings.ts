@@ -58,8 +58,9 @@ export function timeOfDay(text: string): string | null {
   return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text) ? text : null;
 }
 
-/** Whether it is the name of a time zone, such as `Europe/London`; an offset is none. */
+/** Whether it is the name of a time zone that this machine knows, such as `Europe/London`. */
 export function isTimezoneName(name: string): boolean {
+  // Newer runtimes take offsets such as +01:00 too, others do not.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

@@ -1,0 +1,48 @@
+import { isOfGuest, type PropertyView } from '../model/devices.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
+import type { FieldOperation, SwitchRow } from './row.ts';
+
+// What the rows of a property's settings and of its notification settings have in common.
+
+/** How the entity of a setting is shown. */
+export type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
+
+export const config = { needs: 'cloud', category: 'config' } as const;
+
+/** Where other operations than those of the settings change it: a guest could not do that either. */
+export const unlessGuest = (view: PropertyView) => !isOfGuest(view);
+
+const operations = {
+  settings: 'update_property_settings',
+  notifications: 'update_notification_settings',
+} as const satisfies Record<string, FieldOperation>;
+
+/** The parts of a row that follow from its field. */
+export function settingRow<Field extends string>(kind: keyof typeof operations, field: Field) {
+  return {
+    key: field,
+    ...config,
+    // A guest is not shown the settings and could not change them. While that is not known, what Home Assistant has from an
+    // earlier run stays.
+    exists: (view: PropertyView) => view[kind] !== null,
+    command: { path: `${kind}/${field}/set`, operation: operations[kind], field },
+  } as const;
+}
+
+/** A switch of what the cloud does not show: what it last accepted is all that is known. */
+export function acceptedSwitch(
+  key: string,
+  shown: Shown,
+  operation: FieldOperation,
+  field: 'leak_protection_enabled' | 'push_enabled',
+): SwitchRow<PropertyView> {
+  return {
+    component: 'switch',
+    key,
+    ...config,
+    ...shown,
+    exists: unlessGuest,
+    value: ({ accepted }: { readonly accepted: AcceptedSettings }) => accepted[field] ?? null,
+    command: { path: `${key}/set`, operation, field },
+  };
+}
