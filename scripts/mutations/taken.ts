@@ -50,10 +50,10 @@ export const commandMutations: readonly Mutation[] = [
     tests: storedTests,
   },
   {
-    promise: 'what the broker delivers again is not taken again',
+    promise: 'no broker delivers a message again',
     file: 'src/broker/mqttSession.ts',
-    text: 'return dup && isTaken;',
-    replacement: 'return false;',
+    text: 'qos: 0 as const',
+    replacement: 'qos: 1 as const',
     tests: ['test/stories/commands.test.ts'],
   },
   {
