@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
-import { listenProblem } from './base/listenProblem.ts';
+import { listenMessage } from './base/systemErrors.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import type { BrokerFinder } from './broker/clientOptions.ts';
@@ -271,7 +271,7 @@ export class Daemon {
     try {
       this.#log.info(`Built-in MQTT broker: listening on ${host}:${await broker.start()}`);
     } catch (error) {
-      throw new Error(`mqtt.embedded: ${listenProblem(error, host, port)}`);
+      throw new Error(`mqtt.embedded: ${listenMessage(error, host, port)}`);
     }
     this.#embedded = broker;
   }

@@ -1,13 +1,91 @@
 import { errorMessage } from './errorMessage.ts';
 
-/** Why it cannot listen there, in words. */
-export function listenProblem(error: unknown, host: string, port: number): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return wordsOf(code, host, port) ?? errorMessage(error);
+// What the system and the TLS library say about a failure, as people read it. One fault has one message wherever it shows.
+// What to do about it, the caller adds, who knows what was tried.
+
+/** The other end has closed the connection without a reason. */
+export const closedMessage = 'the connection was closed';
+
+const noSuchFile = 'there is no such file';
+const noPermission = 'permission denied';
+const noRoute = 'no route to the host';
+
+const fileMessages: Readonly<Record<string, string>> = {
+  ENOENT: noSuchFile,
+  ENOTDIR: noSuchFile,
+  EACCES: noPermission,
+  EPERM: noPermission,
+  EISDIR: 'it is a folder',
+};
+
+/** Each with the word that leads to the host, where that is named too. */
+const connectionMessages: Readonly<Record<string, readonly [message: string, link?: string]>> = {
+  ECONNREFUSED: ['connection refused', 'by '],
+  ENOTFOUND: ['no such host'],
+  EAI_AGAIN: ['the name server does not answer', 'for '],
+  EHOSTUNREACH: [noRoute],
+  ENETUNREACH: [noRoute],
+  ECONNRESET: ['the connection was reset', 'by '],
+  EPIPE: [closedMessage, 'by '],
+  ETIMEDOUT: ['no answer', 'from '],
+};
+
+/** Where plain HTTP or MQTT was to be TLS. */
+export const noTls = 'the server does not use TLS';
+
+/** The issuer of a certificate is unknown. */
+const untrustedCodes = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+
+/** Of several errors, one for each address of a host, the first; and any other error itself. */
+export function firstError(error: unknown): unknown {
+  return error instanceof AggregateError ? (error.errors[0] ?? error) : error;
 }
 
-function wordsOf(code: string, host: string, port: number): string | null {
-  switch (code) {
+/** The code of an error, for example ENOENT; empty if it has none. */
+export function errorCode(error: unknown): string {
+  const first = firstError(error);
+  return first instanceof Error && 'code' in first ? String(first.code) : '';
+}
+
+/** Why a file cannot be read. */
+export function fileMessage(error: unknown): string {
+  const code = errorCode(error);
+  return fileMessages[code] ?? (code || String(error));
+}
+
+/** Why there is no connection, or none any more; null if the system does not say. The host is for those who do not name it. */
+export function connectionMessage(error: unknown, host?: string): string | null {
+  const code = errorCode(error);
+  const [message, link = ''] = connectionMessages[code.startsWith('EAI_') ? 'EAI_AGAIN' : code] ?? [];
+  if (message === undefined) return null;
+  return host === undefined ? message : `${message} ${link}${host}`;
+}
+
+/** Whether a certificate is not trusted, because its issuer is unknown. */
+export function isUntrusted(error: unknown): boolean {
+  return untrustedCodes.has(errorCode(error));
+}
+
+/** Why TLS or a certificate failed; null if it was neither. */
+export function tlsMessage(error: unknown): string | null {
+  if (!isUntrusted(error) && !/^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(errorCode(error))) return null;
+  const first = firstError(error);
+  // OpenSSL's own reason. The message around it is a line of its source code.
+  const reason = first instanceof Error && 'reason' in first ? first.reason : null;
+  const message = typeof reason === 'string' ? reason : errorMessage(first);
+  // To OpenSSL, plain HTTP or MQTT is a number of a version.
+  return message.includes('wrong version number') ? noTls : message;
+}
+
+/** Why nothing can listen at an address. */
+export function listenMessage(error: unknown, host: string, port: number): string {
+  switch (errorCode(error)) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is in use by another program`;
     case 'EADDRNOTAVAIL':
@@ -16,10 +94,7 @@ function wordsOf(code: string, host: string, port: number): string | null {
       return `port ${port} needs more rights. Choose one above 1023`;
     case 'EAFNOSUPPORT':
       return `this computer has no address of the kind of ${host}`;
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `there is no host ${host}`;
     default:
-      return null;
+      return connectionMessage(error, host) ?? errorMessage(error);
   }
 }

@@ -1,45 +1,34 @@
 import { ReasonCodes } from 'mqtt';
 import { errorMessage } from '../base/errorMessage.ts';
+import {
+  connectionMessage,
+  errorCode,
+  firstError,
+  isUntrusted,
+  noTls,
+  tlsMessage,
+} from '../base/systemErrors.ts';
 import type { Unanswered } from './messageLimit.ts';
 
-/** The broker has closed the connection without a reason. */
-export const closedMessage = 'the connection was closed';
+const wrongUser = 'wrong user name or password';
+const notAuthorized = 'not authorized. Check mqtt.username and mqtt.password';
 
+/** By the codes with which a broker refuses a connection: MQTT 3.1.1, and MQTT 5. */
 const messagesByCode: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused. Check the broker and its port',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name server does not answer',
-  ECONNRESET: 'the connection was reset',
-  EPIPE: closedMessage,
-  ETIMEDOUT: 'no answer',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  4: 'wrong user name or password',
-  5: 'not authorized. Check mqtt.username and mqtt.password',
-  134: 'wrong user name or password',
-  135: 'not authorized. Check mqtt.username and mqtt.password',
+  4: wrongUser,
+  5: notAuthorized,
+  134: wrongUser,
+  135: notAuthorized,
 };
 
-const noTlsMessage = 'the server does not use TLS. Use mqtt:// or another port';
-
-/** By the reason of OpenSSL. The rest of its errors are numbers and lines of its source code. */
-const messagesByTlsReason: readonly (readonly [RegExp, string])[] = [
-  [/wrong version number/, noTlsMessage],
+/** The broker has ended the handshake, by the reason of OpenSSL. */
+const messagesByAlert: readonly (readonly [RegExp, string])[] = [
   [
     /alert certificate required/,
     'the broker needs a client certificate. Set mqtt.cert_file and mqtt.key_file',
   ],
   [/alert (unknown ca|.*certificate)/, 'the broker rejects the certificate in mqtt.cert_file'],
 ];
-
-/** The issuer of the broker's certificate is unknown. */
-const untrusted = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-]);
 
 /** Something accepts connections and sends nothing. */
 export const silentMessage = 'the server accepts connections but does not answer';
@@ -53,18 +42,22 @@ const sessionTakenOver = 142;
 
 /** A broker's or a socket's error in words for a log line. */
 export function describeError(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0]);
-  if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error ? String(error.code) : '';
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return describeTlsError(error);
-  if (untrusted.has(code)) return `${errorMessage(error)}. Check mqtt.ca_file`;
-  return messagesByCode[code] ?? messagesByMessage[error.message] ?? (errorMessage(error) || error.name);
-}
-
-function describeTlsError({ reason, message }: Error & { reason?: unknown }): string {
-  const told = typeof reason === 'string' ? reason : message;
-  const [, words] = messagesByTlsReason.find(([pattern]) => pattern.test(told)) ?? [];
-  return words ?? `the TLS handshake failed: ${told}`;
+  const first = firstError(error);
+  if (!(first instanceof Error)) return String(first);
+  const code = errorCode(first);
+  const tls = tlsMessage(first);
+  if (tls === noTls) return `${tls}. Use mqtt:// or another port`;
+  if (isUntrusted(first)) return `${tls}. Check mqtt.ca_file`;
+  // The certificate of the broker is of another host, or has expired: that is no failure of the handshake.
+  if (tls !== null && /^(EPROTO$|ERR_SSL_)/.test(code)) {
+    const [, words = `the TLS handshake failed: ${tls}`] =
+      messagesByAlert.find(([pattern]) => pattern.test(tls)) ?? [];
+    return words;
+  }
+  const system = connectionMessage(first);
+  if (code === 'ECONNREFUSED') return `${system}. Check the broker and its port`;
+  const words = system ?? messagesByCode[code] ?? messagesByMessage[first.message];
+  return words ?? (errorMessage(first) || first.name);
 }
 
 /** Why a client failed, in words; what came may be no MQTT, and before any answer it may be something else at all. */

@@ -3,9 +3,9 @@ import { Socket } from 'node:net';
 import type { IConnackPacket, MqttClient, Packet } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
+import { closedMessage } from '../base/systemErrors.ts';
 import { type BrokerOptions, greetingTimeoutMs } from './clientOptions.ts';
 import {
-  closedMessage,
   describeDisconnect,
   describeError,
   describeFailure,
@@ -230,7 +230,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     );
     return new Promise((resolve, reject) => {
       // The client's own promise never settles when the connection ends first, or when no answer comes.
-      const onClose = () => settle(new NotConnectedError('the connection was closed'));
+      const onClose = () => settle(new NotConnectedError(closedMessage));
       const cancel = this.#clock.after(answerTimeoutMs, () =>
         settle(new Error('the broker does not answer a subscription')),
       );

@@ -1,11 +1,11 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { listenProblem } from '../base/listenProblem.ts';
+import { listenMessage } from '../base/systemErrors.ts';
 
 /** Listens at an address of this machine for a moment. Resolves to the port, any free one for 0; rejects in words. */
 export function tryPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', (error) => reject(new Error(listenProblem(error, host, port))));
+    server.once('error', (error) => reject(new Error(listenMessage(error, host, port))));
     server.listen(port, host, () => {
       const { port: found } = server.address() as AddressInfo;
       server.close(() => resolve(found));

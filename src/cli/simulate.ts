@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { listenProblem } from '../base/listenProblem.ts';
+import { listenMessage } from '../base/systemErrors.ts';
 import { type Fault, faultGrammar, faultUsage, parseFault } from '../simulator/faults.ts';
 import { demoCredentials, Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
@@ -43,7 +43,7 @@ export async function simulate(
   }
   const simulator = new Simulator({ ...options, ...(fault && { faults: fault }) });
   await simulator.start().catch((error: unknown) => {
-    const problem = listenProblem(error, '127.0.0.1', options.port ?? 0);
+    const problem = listenMessage(error, '127.0.0.1', options.port ?? 0);
     throw new Error(`The simulated cloud cannot start: ${problem}. Choose another port with --port.`);
   });
   const { email = demoCredentials.email, password = demoCredentials.password } = options;

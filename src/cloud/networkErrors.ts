@@ -1,4 +1,5 @@
 import { errorMessage } from '../base/errorMessage.ts';
+import { connectionMessage, errorCode, firstError, noTls, tlsMessage } from '../base/systemErrors.ts';
 
 /** Why a request got no answer, or not all of one; its message is a sentence for people. */
 export class NetworkError extends Error {
@@ -44,34 +45,31 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   const { url, proxy } = way;
   // TCP connections lead to the proxy if there is one.
   const { hostname, host } = proxy ?? url;
-  const { name, code, message, reason } = detailsOf(error);
-  const mayHaveActed = wasSent;
-  const noAnswer = (words: string) => new NetworkError(words, { mayHaveActed, cause: error });
+  const code = errorCode(error);
+  const message = errorMessage(firstError(error));
+  const failed = (words: string, details: { isCutOff?: true; timedOut?: true; kind?: 'unreadable' } = {}) =>
+    new NetworkError(words, { ...details, mayHaveActed: wasSent, cause: error });
 
-  if (code === 'ENOTFOUND') return noAnswer(`DNS: no such host ${hostname}`);
-  if (code.startsWith('EAI_')) return noAnswer(`DNS: cannot look up ${hostname} (${code})`);
-  if (code === 'ECONNREFUSED') return noAnswer(`connection refused by ${host}`);
-  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return noAnswer(`no route to ${host} (${code})`);
   if (connectionTimeout.has(code)) {
-    return new NetworkError(`timeout: no connection to ${nameOf(way)}`, {
-      mayHaveActed,
-      timedOut: true,
-      cause: error,
-    });
-  }
-  const refusal = proxy && /^Proxy response \((\d+)\)/.exec(message);
-  if (refusal)
-    return noAnswer(`the proxy ${host} rejects the connection to ${url.host} (status ${refusal[1]})`);
-  if (isTls(code)) return noAnswer(`TLS: ${wordsOfTls(reason ?? message, url)}`);
-  if (name === 'HTTPParserError') {
-    const words = `the answer from ${url.host} is not HTTP (${message})`;
-    return new NetworkError(words, { kind: 'unreadable', mayHaveActed, cause: error });
+    return failed(`timeout: no connection to ${nameOf(way)}`, { timedOut: true });
   }
   if (brokenConnection.has(code)) {
     const words = `the connection to ${nameOf(way)} broke before the answer was complete`;
-    return new NetworkError(words, { mayHaveActed, isCutOff: true, cause: error });
+    return failed(words, { isCutOff: true });
   }
-  return noAnswer(`no answer from ${nameOf(way)}: ${message}`);
+  const isDns = code === 'ENOTFOUND' || code.startsWith('EAI_');
+  const system = connectionMessage(error, isDns ? hostname : host);
+  if (system !== null) return failed(isDns ? `DNS: ${system}` : system);
+  const refusal = proxy && /^Proxy response \((\d+)\)/.exec(message);
+  if (refusal) {
+    return failed(`the proxy ${host} rejects the connection to ${url.host} (status ${refusal[1]})`);
+  }
+  const tls = tlsMessage(error);
+  if (tls !== null) return failed(`TLS: ${tls === noTls ? `${tls}. Check cloud.base_url` : tls}`);
+  if (error instanceof Error && error.name === 'HTTPParserError') {
+    return failed(`the answer from ${url.host} is not HTTP (${message})`, { kind: 'unreadable' });
+  }
+  return failed(`no answer from ${nameOf(way)}: ${message}`);
 }
 
 // The proxy has the time of a connection to make its own.
@@ -83,37 +81,3 @@ const brokenConnection = new Set([
   'UND_ERR_SOCKET',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 ]);
-
-const certificateFaults = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'INVALID_CA',
-]);
-
-/** What is plain HTTP, or no HTTP at all, is a number of a version to OpenSSL. */
-function wordsOfTls(reason: string, { host }: URL): string {
-  return reason === 'wrong version number'
-    ? `the server at ${host} does not use TLS. Check cloud.base_url`
-    : reason;
-}
-
-function isTls(code: string): boolean {
-  return /^(ERR_TLS_|ERR_SSL_|CERT_|EPROTO$)/.test(code) || certificateFaults.has(code);
-}
-
-/** What is needed of an error; of several (one per address of a host) the first speaks for all. */
-function detailsOf(error: unknown) {
-  const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
-  if (!(first instanceof Error)) return { name: '', code: '', message: String(first), reason: undefined };
-  const { code, reason } = first as Error & { code?: unknown; reason?: unknown };
-  return {
-    name: first.name,
-    code: typeof code === 'string' ? code : '',
-    message: errorMessage(first),
-    // OpenSSL's own words; the message around them is a line of its source code.
-    reason: typeof reason === 'string' ? reason : undefined,
-  };
-}

@@ -11,6 +11,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
+import { fileMessage } from '../base/systemErrors.ts';
 import { missingColon, type Problem } from './problems.ts';
 import type { Path } from './tree.ts';
 
@@ -124,14 +125,6 @@ const pathTo = (ancestors: readonly unknown[]) => ancestors.filter(isPair).map(k
 
 const startOf = (node: unknown) => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a folder',
-};
-
 /** The text of a file without a byte order mark; throws an error that says which file cannot be read, and why. */
 export function readTextFile(path: string): string {
   const bytes = readBytes(path);
@@ -148,7 +141,6 @@ export function readBytes(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-    throw new Error(`cannot read ${path}: ${reasons[code] ?? code}`, { cause });
+    throw new Error(`cannot read ${path}: ${fileMessage(cause)}`, { cause });
   }
 }

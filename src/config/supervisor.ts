@@ -1,4 +1,5 @@
 import { errorMessage } from '../base/errorMessage.ts';
+import { connectionMessage } from '../base/systemErrors.ts';
 import { isTree } from './tree.ts';
 
 /** How to ask Home Assistant's Supervisor. */
@@ -50,17 +51,12 @@ async function ask({ url, token }: SupervisorOptions, signal: AbortSignal) {
   }
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'no such host',
-  TimeoutError: `no answer within ${answerTimeoutMs / 1_000} s`,
-};
-
 /** `fetch` itself says no more than that it failed. */
 function reasonOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: NodeJS.ErrnoException };
-  return reasons[cause?.code ?? name ?? ''] ?? errorMessage(cause ?? error);
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return `no answer within ${answerTimeoutMs / 1_000} s`;
+  const cause = error.cause ?? error;
+  return connectionMessage(cause) ?? errorMessage(cause);
 }
 
 function brokerUrlIn(body: string, { hasOwnUser, learned }: SupervisorOptions): string | null {

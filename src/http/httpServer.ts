@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import { listenProblem } from '../base/listenProblem.ts';
+import { listenMessage } from '../base/systemErrors.ts';
 import type { Log } from '../base/log.ts';
 
 /** One row of the routing table. */
@@ -107,7 +107,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
     try {
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
     } catch (error) {
-      this.#onFailed(`${option}: ${listenProblem(error, host, port)}`);
+      this.#onFailed(`${option}: ${listenMessage(error, host, port)}`);
       return;
     }
     if (this.#isStopped) {

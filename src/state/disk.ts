@@ -1,5 +1,6 @@
 import { copyFile, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../base/systemErrors.ts';
 import { lockFolder } from './lock.ts';
 
 /** Where the state outlives the process: the machine's disk, or a simulated one. Everything fails with the system's own errors. */
@@ -51,11 +52,6 @@ export const systemDisk: Disk = {
     return lockFolder(folder);
   },
 };
-
-/** The code of a system error, as in `ENOENT`; empty for any other error. */
-export function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
 
 /** Why the disk failed, in words, without the names of files. */
 export function describeDiskError(error: unknown): string {

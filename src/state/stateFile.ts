@@ -4,11 +4,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
+import { errorCode } from '../base/systemErrors.ts';
 import type { StoredSession } from '../cloud/session.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
-import { type Disk, describeDiskError, errorCode, systemDisk } from './disk.ts';
+import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { readState, type State, sections } from './stateSchema.ts';
 
 /** Whose session it is. */

@@ -90,7 +90,7 @@ describe('what the program says', () => {
     const files = (line: string) => lines.get(line);
     expect(files('Signed in to the cloud')).toEqual(['cloud/session.ts']);
     expect(files('…: …. Retrying')).toEqual(['base/outageLog.ts']);
-    expect(files('no such host')).toEqual(['broker/errorMessages.ts']);
+    expect(files('no such host')).toEqual(['base/systemErrors.ts']);
     expect(files('Stopping')).toEqual(['cli/run.ts']);
     expect(files('Waiting for the cloud to answer')).toEqual(['health/health.ts']);
   });
