@@ -201,7 +201,7 @@ export class Daemon {
     const started = this.#untilStarted();
     await this.#serveHeartbeat(started);
     const isAlive = () => poller.isAlive;
-    void reportToSystemd({ started, isAlive, signal: this.#stopping.signal }, clock, log);
+    void reportToSystemd({ started, isAlive, stopping: this.#stopping.signal }, clock, log);
     await state.open();
     client.start(this.#stopping.signal);
     connection.start();
@@ -305,7 +305,7 @@ export class Daemon {
     const url = webhookAddress(this.#config);
     if (url !== null) {
       const { WebhookRegistration } = await import('./webhook/webhookRegistration.ts');
-      const options = { url, shownUrl: this.#secrets.hideInData(url), signal: this.#stopping.signal };
+      const options = { url, shownUrl: this.#secrets.hideInData(url), stopping: this.#stopping.signal };
       new WebhookRegistration(client, store, poller, options, clock, this.#log).start();
     }
     const secret = readSecret(webhook, 'secret');

@@ -4,7 +4,7 @@ import { NoopStore } from './noopStore.ts';
 import { maxPacketBytes } from './packetLimit.ts';
 
 /** Finds the URL of the broker. Rejects with a message for the log. */
-export type BrokerFinder = (signal: AbortSignal) => Promise<string>;
+export type BrokerFinder = (stopping: AbortSignal) => Promise<string>;
 
 /** Where and how to connect. */
 export interface BrokerOptions {

@@ -189,13 +189,13 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   /** Goes from address to address: the next one at once, and after a full round a wait that grows. */
   async #run(): Promise<void> {
     const { urls } = this.#options;
-    const { signal } = this.#stopping;
+    const stopping = this.#stopping.signal;
     let waits = 0;
     let tried = 0;
-    for (let index = 0; !signal.aborted; index = (index + 1) % urls.length) {
+    for (let index = 0; !stopping.aborted; index = (index + 1) % urls.length) {
       const url = urls[index] ?? '';
       const ended = await this.#attempt(url);
-      if (signal.aborted) return;
+      if (stopping.aborted) return;
       const { livedMs, reason } = ended;
       if (hasLasted(ended)) {
         waits = 0;
@@ -213,7 +213,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       tried += 1;
       if (tried % urls.length !== 0) continue;
       waits += 1;
-      await sleep(this.#clock, backoffMs(reconnect, waits, this.#random), signal).catch(() => undefined);
+      await sleep(this.#clock, backoffMs(reconnect, waits, this.#random), stopping).catch(() => undefined);
     }
   }
 

@@ -87,7 +87,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   readonly #client: MqttClient;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #signal: AbortSignal;
+  readonly #stopping: AbortSignal;
   readonly #pings: Pings;
   readonly #stored: StoredMessages;
   #hasAnswered = false;
@@ -118,7 +118,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (this.#connectedAt === null) this.#client.stream.destroy();
   };
 
-  /** Takes a client that is about to connect; the signal ends what is not connected yet. */
+  /** Takes a client that is about to connect; a stop ends what is not connected yet. */
   constructor(
     client: MqttClient,
     version: 4 | 5,
@@ -126,7 +126,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     limit: MessageLimit,
     clock: Clock,
     random: Random,
-    signal: AbortSignal,
+    stopping: AbortSignal,
   ) {
     super();
     this.#limit = limit;
@@ -135,7 +135,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#client = client;
     this.#clock = clock;
     this.#random = random;
-    this.#signal = signal;
+    this.#stopping = stopping;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
     const { subscriptions, statusTopics = [], will } = options;
     this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([topic]), clock);
@@ -145,7 +145,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
       else this.#endWithout('silent', silentMessage);
     });
-    signal.addEventListener('abort', this.#onStop, { once: true });
+    stopping.addEventListener('abort', this.#onStop, { once: true });
     // Else a message waits until TCP has acknowledged the one before it, which a broker may delay by 40 ms, again and again.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.on('connect', (connack) => this.#onConnack(connack));
@@ -277,7 +277,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const untilQuiet = async (forMs: number) => {
       heardAt = this.#clock.monotonic();
       for (let leftMs = forMs; leftMs > 0; leftMs = heardAt + forMs - this.#clock.monotonic()) {
-        await sleep(this.#clock, leftMs, this.#signal);
+        await sleep(this.#clock, leftMs, this.#stopping);
         if (!this.isLive) throw new NotConnectedError();
       }
     };
@@ -407,7 +407,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   #onClose(): SessionEnd {
-    this.#signal.removeEventListener('abort', this.#onStop);
+    this.#stopping.removeEventListener('abort', this.#onStop);
     this.#onClosed(closedMessage);
     return {
       livedMs: this.#connectedAt === null ? null : this.#clock.monotonic() - this.#connectedAt,

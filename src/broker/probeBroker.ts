@@ -7,15 +7,15 @@ import { Connection } from './connection.ts';
 
 /**
  * Connects for as long as the work takes, under a name of its own, so that a running bridge is not pushed out.
- * Rejects with the reasons in words when none of its addresses can be reached, or when the signal aborts.
+ * Rejects with the reasons in words when none of its addresses can be reached, or when the program stops.
  */
 export async function probeBroker<T>(
   options: Omit<BrokerOptions, 'will' | 'subscriptions'> & Partial<BrokerOptions>,
   visitor: string,
-  parts: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
+  parts: { readonly clock: Clock; readonly log: Log; readonly stopping: AbortSignal },
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  if (parts.signal.aborted) throw new Error('stopped');
+  if (parts.stopping.aborted) throw new Error('stopped');
   let connection: Connection | undefined;
   try {
     const connected = new Promise<Connection>((resolve, reject) => {
@@ -31,7 +31,7 @@ export async function probeBroker<T>(
         reasons.push(options.find ? reason : `${describeUrl(url)}: ${reason}`);
         if (reasons.length >= options.urls.length) reject(new Error(joinSentences(reasons)));
       });
-      parts.signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
+      parts.stopping.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
       connection = created;
       created.start();
     });

@@ -21,7 +21,7 @@ export function brokerChecks(
   work?: (connection: Connection) => Promise<void>,
 ): Check[] {
   const topics = topicsOf(config);
-  const parts = { clock: systemClock, log, signal };
+  const parts = { clock: systemClock, log, stopping: signal };
   const options = bridgeOptions(config, secrets, findBroker);
   const subscriptions = [...options.subscriptions, topics.bridge('check')];
   const connect = async (urls = options.urls): Promise<readonly CheckResult[]> => {

@@ -98,7 +98,7 @@ export async function cleanup(
   };
 
   // The error reports why there is no connection, so the connection logs only its own errors.
-  const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), signal: context.signal };
+  const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), stopping: context.signal };
   return probeBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll).catch(
     (error: unknown) => {
       throw new Error(`MQTT broker: ${errorMessage(error)}`);

@@ -80,5 +80,5 @@ async function brokerFinder(
   secrets.add(token);
   const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
   const learned = (password: string) => secrets.add(password);
-  return (signal) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, signal);
+  return (stopping) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, stopping);
 }

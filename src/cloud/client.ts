@@ -208,11 +208,11 @@ export class CloudClient {
     this.#pauses = new Pauses(clock);
   }
 
-  /** Takes up the session of the last run; ends everything when the signal aborts. */
-  start(signal: AbortSignal): void {
+  /** Takes up the session of the last run; ends everything when the bridge stops. */
+  start(stopping: AbortSignal): void {
     this.#session.start();
-    if (signal.aborted) void this.close();
-    else signal.addEventListener('abort', () => void this.close(), { once: true });
+    if (stopping.aborted) void this.close();
+    else stopping.addEventListener('abort', () => void this.close(), { once: true });
   }
 
   /** Ends everything that is under way, within milliseconds; stays signed in. */

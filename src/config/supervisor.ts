@@ -25,8 +25,8 @@ const noBroker =
  * Asks where Home Assistant's broker is, which may be another one after each loss; resolves to its URL with the
  * credentials in it. Rejects in words.
  */
-export async function askForBroker(options: SupervisorOptions, signal: AbortSignal): Promise<string> {
-  const { status, body } = await ask(options, signal);
+export async function askForBroker(options: SupervisorOptions, stopping: AbortSignal): Promise<string> {
+  const { status, body } = await ask(options, stopping);
   if (status === 401 || status === 403) {
     throw new Error(`the Supervisor rejects the request for the MQTT broker (HTTP ${status})`);
   }
@@ -38,12 +38,12 @@ export async function askForBroker(options: SupervisorOptions, signal: AbortSign
   return url;
 }
 
-async function ask({ url, token }: SupervisorOptions, signal: AbortSignal) {
+async function ask({ url, token }: SupervisorOptions, stopping: AbortSignal) {
   try {
     const response = await fetch(`${url}/services/mqtt`, {
       headers: { authorization: `Bearer ${token}` },
       redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]),
+      signal: AbortSignal.any([stopping, AbortSignal.timeout(answerTimeoutMs)]),
     });
     return { status: response.status, body: await response.text() };
   } catch (error) {

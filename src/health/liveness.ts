@@ -7,17 +7,17 @@ import { text } from 'node:stream/consumers';
 export const startingUp = 'starting';
 
 /**
- * Sends the status to each connection to this name, until the signal aborts. Only a process whose event loop works can
+ * Sends the status to each connection to this name, until the process stops. Only a process whose event loop works can
  * do that. Linux only; rejects if another process uses the name.
  */
-export async function serveLiveness(name: string, status: () => string, signal: AbortSignal): Promise<void> {
+export async function serveLiveness(name: string, status: () => string, stopping: AbortSignal): Promise<void> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.unref().end(status());
   });
   server.listen(abstractAddress(name)).unref();
   await once(server, 'listening');
-  signal.addEventListener('abort', () => server.close(), { once: true });
+  stopping.addEventListener('abort', () => server.close(), { once: true });
 }
 
 /** The status of the process that serves this name; rejects if no process answers within the time limit. */

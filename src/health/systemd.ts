@@ -11,7 +11,7 @@ export interface Service {
   /** Whether the service does its work. */
   readonly isAlive: () => boolean;
   /** Aborts when the service stops. */
-  readonly signal: AbortSignal;
+  readonly stopping: AbortSignal;
 }
 
 /** With three, one that fails or is late restarts nothing. */
@@ -28,7 +28,7 @@ const run = promisify(execFile);
 export async function reportToSystemd(service: Service, clock: Clock, log: Log): Promise<void> {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: limitUs = 0 } = process.env;
   if (!socket) return;
-  const { started, isAlive, signal } = service;
+  const { started, isAlive, stopping } = service;
   let hasFailed = false;
   const report = async (state: string) => {
     try {
@@ -39,14 +39,14 @@ export async function reportToSystemd(service: Service, clock: Clock, log: Log):
     }
   };
   await started;
-  if (signal.aborted) return;
-  signal.addEventListener('abort', () => void report('STOPPING=1'), { once: true });
+  if (stopping.aborted) return;
+  stopping.addEventListener('abort', () => void report('STOPPING=1'), { once: true });
   await report('READY=1');
   const pingMs = Number(limitUs) / 1_000 / pingsPerLimit;
   let deadPings = 0;
   while (pingMs > 0) {
-    await sleep(clock, pingMs, signal).catch(() => undefined);
-    if (signal.aborted) return;
+    await sleep(clock, pingMs, stopping).catch(() => undefined);
+    if (stopping.aborted) return;
     deadPings = isAlive() ? 0 : deadPings + 1;
     // Just after a sleep of the computer, nothing was read for hours either.
     if (deadPings < 2) await report('WATCHDOG=1');

@@ -42,14 +42,14 @@ export class FlowHistory {
   }
 
   /** Looks at the flow every minute, until it is stopped. */
-  start(signal: AbortSignal): void {
+  start(stopping: AbortSignal): void {
     const lookAgain = () => {
-      if (signal.aborted) return;
+      if (stopping.aborted) return;
       this.record();
       cancel = this.#clock.after(lookMs, lookAgain);
     };
     let cancel = this.#clock.after(lookMs, lookAgain);
-    signal.addEventListener('abort', () => cancel());
+    stopping.addEventListener('abort', () => cancel());
   }
 
   /** Takes in the flow of this moment. */

@@ -13,7 +13,7 @@ export interface RegistrationOptions {
   /** How the cloud's word on it is shown: without the secrets in it. */
   readonly shownUrl: string;
   /** Gives up what is under way. */
-  readonly signal: AbortSignal;
+  readonly stopping: AbortSignal;
 }
 
 /** How long to wait while commands have used up the budget, in ms. */
@@ -34,14 +34,14 @@ export class WebhookRegistration {
   readonly #times = new Map<string, number>();
   /** Looks at the settings of all properties, one after the other; never rejects. */
   readonly look = singleFlight(async () => {
-    const { signal } = this.#options;
+    const { stopping } = this.#options;
     for (const id of this.#store.ids('property')) {
       // Commands must not wait for the registration in a large account.
-      while (this.#client.traffic().isUsedUp && !signal.aborted) {
-        await sleep(this.#clock, budgetWaitMs, signal).catch(() => {});
+      while (this.#client.traffic().isUsedUp && !stopping.aborted) {
+        await sleep(this.#clock, budgetWaitMs, stopping).catch(() => {});
       }
       const isOffered = this.#client.isOffered('update_property_settings');
-      if (signal.aborted || !isOffered) return;
+      if (stopping.aborted || !isOffered) return;
       await this.#register(id);
     }
   });
@@ -84,17 +84,17 @@ export class WebhookRegistration {
       );
       return;
     }
-    const { url, shownUrl, signal } = this.#options;
+    const { url, shownUrl, stopping } = this.#options;
     const body = { webhook_enabled: true, webhook_url: url };
     const call = { operation: 'update_property_settings', params: { property_id: id }, body } as const;
     try {
-      const reply = await this.#client.call(call, { signal });
+      const reply = await this.#client.call(call, { signal: stopping });
       // As the cloud would show it: the topics are no place for a secret.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
       takeReply(this.#store, shownCall, reply, this.#clock.monotonic());
       this.#logSuccess(id, label, settings.webhook_url ?? '');
     } catch (error) {
-      if (!signal.aborted) this.#logFailure(id, label, error);
+      if (!stopping.aborted) this.#logFailure(id, label, error);
       const isRejected = error instanceof CloudError && permanentKinds.includes(error.kind);
       this.#times.set(id, isRejected ? Number.POSITIVE_INFINITY : times);
     }

@@ -17,7 +17,7 @@ function startService(socket: string) {
   const [clock, lines, service] = [new FakeClock(), logLines(), { isAlive: true }];
   const isAlive = () => service.isAlive;
   const started = Promise.resolve();
-  const reporting = reportToSystemd({ started, isAlive, signal: stopping.signal }, clock, lines.log);
+  const reporting = reportToSystemd({ started, isAlive, stopping: stopping.signal }, clock, lines.log);
   const passMinute = async () => {
     await waitFor(() => clock.waiting === 1, { what: 'the next report' });
     clock.advance(60_000);

@@ -38,7 +38,7 @@ async function start(settings: Partial<PropertySettings> | null | undefined, han
     client,
     store,
     new EventEmitter() as unknown as Poller,
-    { url, shownUrl, signal: stopping.signal },
+    { url, shownUrl, stopping: stopping.signal },
     clock,
     lines.log,
   );
