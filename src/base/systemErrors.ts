@@ -74,7 +74,8 @@ export function isUntrusted(error: unknown): boolean {
 
 /** Why TLS or a certificate failed; null if it was neither. */
 export function tlsMessage(error: unknown): string | null {
-  if (!isUntrusted(error) && !/^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(errorCode(error))) return null;
+  if (!isUntrusted(error) && !/^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(errorCode(error)))
+    return null;
   const first = firstError(error);
   // OpenSSL's own reason. The message around it is a line of its source code.
   const reason = first instanceof Error && 'reason' in first ? first.reason : null;

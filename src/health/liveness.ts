@@ -10,7 +10,11 @@ export const startingUp = 'starting';
  * Sends the status to each connection to this name, until the process stops. Only a process whose event loop works can
  * do that. Linux only; rejects if another process uses the name.
  */
-export async function serveLiveness(name: string, status: () => string, stopping: AbortSignal): Promise<void> {
+export async function serveLiveness(
+  name: string,
+  status: () => string,
+  stopping: AbortSignal,
+): Promise<void> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.unref().end(status());

@@ -6,10 +6,10 @@ import { logLines } from '../../support/logLines.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { freePort } from '../../support/ports.ts';
 
-const parts = (signal = new AbortController().signal) => ({
+const parts = (stopping = new AbortController().signal) => ({
   clock: systemClock,
   log: logLines().log,
-  signal,
+  stopping,
 });
 
 describe('a visit to the broker', () => {
